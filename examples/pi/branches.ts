@@ -7,7 +7,7 @@
 
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
-/** What the person said in a message. */
+/** What the user said in a message. */
 function words(message: any): string {
     const parts = typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
     return parts.map((part: any) => part.text ?? "").join("");
@@ -19,7 +19,7 @@ export default function (pi: ExtensionAPI) {
         const said = entriesToSummarize.filter((entry: any) => entry.message?.role === "user");
         if (!userWantsSummary || said.length === 0) return;
         const lines = said.map((entry: any) => `- ${words(entry.message)}`);
-        return { summary: { summary: `On another branch the person asked:\n${lines.join("\n")}` } };
+        return { summary: { summary: `On another branch the user asked:\n${lines.join("\n")}` } };
     });
     pi.on("session_tree", (event, ctx) => {
         // Versions of pi differ in whether extensions may ask for this.

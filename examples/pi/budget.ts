@@ -2,7 +2,7 @@
 //
 //     becket -e examples/pi/budget.ts --turns 5 --tokens 50000 "Fix the tests"
 //
-// It counts after every turn and every run. `ctx.abort()` ends a run as if the person had done it; an `input` that is
+// It counts after every turn and every run. `ctx.abort()` ends a run as if the user had done it; an `input` that is
 // handled never reaches the model.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";

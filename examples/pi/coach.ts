@@ -7,7 +7,7 @@
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 
-const PATIENCE = 3;
+const MOST_FAILURES = 3;
 
 export default function (pi: ExtensionAPI) {
     let failures = 0;
@@ -15,8 +15,8 @@ export default function (pi: ExtensionAPI) {
 
     pi.on("tool_execution_end", (event) => {
         failures = event.isError ? failures + 1 : 0;
-        if (failures !== PATIENCE) return;
-        const words = `${PATIENCE} failures in a row. Stop and think: what do all of them have in common?`;
+        if (failures !== MOST_FAILURES) return;
+        const words = `${MOST_FAILURES} failures in a row. Stop and think: what do all of them have in common?`;
         pi.sendUserMessage(words, { deliverAs: "steer" });
     });
 

@@ -20,13 +20,13 @@ export default function (pi: ExtensionAPI) {
         }
 
         if (event.toolName !== "bash" || !DESTROYS.some((pattern) => pattern.test(command ?? ""))) return;
-        // Without a person nobody can say yes, so the answer is no.
+        // Without a user nobody can say yes, so the answer is no.
         if (!ctx.hasUI) return { block: true, reason: "this destroys something, and nobody is here to ask" };
         const answer = await ctx.ui.select(`Run this?\n\n  ${command}`, ["No", "Yes"]);
-        if (answer !== "Yes") return { block: true, reason: "the person said no" };
+        if (answer !== "Yes") return { block: true, reason: "the user said no" };
     });
 
-    // The person's own command lines (`!rm -rf x`) pass the same gate.
+    // The user's own command lines (`!rm -rf x`) pass the same gate.
     pi.on("user_bash", async (event, ctx) => {
         if (!DESTROYS.some((pattern) => pattern.test(event.command))) return;
         if (await ctx.ui.confirm("Are you sure?", event.command)) return;

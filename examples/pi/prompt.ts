@@ -2,7 +2,7 @@
 //
 //     becket -e examples/pi/prompt.ts "?short how do I squash two commits"
 //
-// `input` changes or answers what the person typed, `before_agent_start` adds to the system prompt and to the
+// `input` changes or answers what the user typed, `before_agent_start` adds to the system prompt and to the
 // conversation, `context` decides what the model sees of it.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";

@@ -24,6 +24,6 @@ export default function (pi: ExtensionAPI) {
         return { message: { ...message, content: hidden(message.content) } };
     });
 
-    // Whatever the person typed is theirs to keep, but it does not leave the machine.
+    // Whatever the user typed is theirs to keep, but it does not leave the machine.
     pi.on("before_provider_request", (event) => JSON.parse(hide(JSON.stringify(event.payload))));
 }

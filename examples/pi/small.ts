@@ -29,7 +29,7 @@ export default function (pi: ExtensionAPI) {
         });
     });
 
-    // A summary of our own where the person wants to forget: no model is asked.
+    // A summary of our own where the user wants to forget: no model is asked.
     pi.on("session_before_compact", (event) => {
         if (event.customInstructions !== "forget") return;
         const { firstKeptEntryId, tokensBefore } = event.preparation;

@@ -1,4 +1,4 @@
-// Commands for the person: `/standup` lets the model sum up the day, `/about` shows what the session can do.
+// Commands for the user: `/standup` lets the model sum up the day, `/about` shows what the session can do.
 //
 //     becket -e examples/pi/standup.ts "/standup yesterday"
 //
@@ -52,7 +52,7 @@ export default function (pi: ExtensionAPI) {
         const commands = pi.getCommands().map((command) => `/${command.name}`);
         return [
             `session: ${pi.getSessionName() ?? "without a name"} in ${ctx.cwd}, mode ${ctx.mode}`,
-            `a person answers: ${ctx.hasUI}, trusted: ${ctx.isProjectTrusted()}`,
+            `a user answers: ${ctx.hasUI}, trusted: ${ctx.isProjectTrusted()}`,
             `tools: ${pi.getActiveTools().length} of ${tools.length} (${tools.join(", ")})`,
             `commands: ${commands.join(", ")}`,
         ].join("\n");

@@ -12,7 +12,7 @@ import type { ExtensionAPI, ExtensionCommandContext } from "@mariozechner/pi-cod
 
 const KIND = "thread";
 
-/** The last question of the person. */
+/** The last question of the user. */
 function lastQuestion(ctx: ExtensionCommandContext): any {
     const branch = ctx.sessionManager.getBranch();
     return branch.findLast((entry: any) => entry.type === "message" && entry.message.role === "user");

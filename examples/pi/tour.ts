@@ -1,8 +1,8 @@
-// A tour of `ctx.ui`: every way to talk to the person, and what comes back when nobody is there.
+// A tour of `ctx.ui`: every way to talk to the user, and what comes back when nobody is there.
 //
 //     becket -e examples/pi/tour.ts "/tour"
 //
-// Nothing here waits for ever: without a person dialogs answer `undefined` or `false` at once, and what belongs to pi's
+// Nothing here waits for ever: without a user dialogs answer `undefined` or `false` at once, and what belongs to pi's
 // screen does nothing.
 
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
@@ -45,7 +45,7 @@ function colours(ctx: ExtensionCommandContext): string {
 
 export default function (pi: ExtensionAPI) {
     pi.registerCommand("tour", {
-        description: "Show every way to talk to the person",
+        description: "Show every way to talk to the user",
         handler: async (_args, ctx) => {
             ctx.ui.setStatus("tour", "on tour");
             const answers = await dialogs(ctx);

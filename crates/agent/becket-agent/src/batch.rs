@@ -7,31 +7,33 @@ use becket_events::{
     CallRecord, Json, Message, PostTool, PostToolPayload, PostVfsWrite, PostVfsWritePayload, ToolCall,
     ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
 };
+use becket_gate::Hooks;
+use becket_gate::arguments::Arguments;
+use becket_gate::audit::{AuditRecord, Audited};
+use becket_gate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use crate::audit::{AuditRecord, Audited};
+use crate::at_work::AtWork;
+use crate::direct_call::DirectCall;
 use crate::family::Beside;
-use crate::front::{Company, Front, Sight};
-use crate::gate::{Applicant, Gate, Judgement, Permit, VfsChange};
-use crate::handoff::Word;
-use crate::hooks::Hooks;
+use crate::front::{Concurrency, Front, FrontUpdate};
+use crate::handoff::NextSpeaker;
 use crate::message::detailed_result;
 use crate::output::{OutputOf, Settled};
 use crate::repetition::Answered;
 use crate::settings::AgentSettings;
 use crate::store::{Span, SpanKind};
-use crate::subagent::Parent;
-use crate::tool::{Progress, Tool, ToolOutput, ToolRun};
+use crate::tool::{Parent, Progress, Tool, ToolOutput, ToolRun};
 
-/// How many tools of one answer run.
+/// The most tool calls of one answer that run; the rest is refused.
 const MAX_CALLS: usize = 100;
 
 /// How long a tool may take to end after a cancel; then it is dropped.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
 
-/// What running tools needs.
+/// What the tool calls of one answer need in order to run.
 pub(crate) struct Batch<'a> {
     pub(crate) hooks: &'a Hooks,
     pub(crate) gate: &'a Gate,
@@ -39,15 +41,15 @@ pub(crate) struct Batch<'a> {
     pub(crate) settings: &'a AgentSettings,
     /// The tools that were offered with the request.
     pub(crate) tools: &'a [Arc<dyn Tool>],
-    /// The call from within which these are made.
+    /// The call from within which these calls are made.
     pub(crate) within: Option<&'a str>,
     /// The session, for tools that work in its name.
-    pub(crate) parent: &'a Parent,
+    pub(crate) parent: &'a Arc<AtWork>,
 }
 
 impl<'a> Batch<'a> {
     /// The calls of a session in the middle of its turn.
-    pub(crate) fn of(parent: &'a Parent) -> Self {
+    pub(crate) fn of(parent: &'a Arc<AtWork>) -> Self {
         Self {
             hooks: &parent.hooks,
             gate: &parent.gate,
@@ -65,26 +67,25 @@ struct JudgedCall<'a> {
     call: &'a ToolCall,
     tool: Option<Arc<dyn Tool>>,
     own_name: String,
-    original: Map<String, Value>,
-    arguments: Map<String, Value>,
-    /// The permit, or what the model is told instead.
+    arguments: Arguments,
+    /// The permit, or the error that the model is told instead.
     permit: Result<Permit, ToolOutput>,
     started: Instant,
-    company: Company,
+    concurrency: Concurrency,
 }
 
 /// A call that is over.
 pub(crate) struct FinishedCall {
     pub(crate) record: CallRecord,
     pub(crate) message: Message,
-    /// Who has the word, if the call ran and said so.
-    pub(crate) word: Option<Word>,
-    /// Whether the model need not be asked again on its account.
+    /// Who speaks next, if the call ran and decided that.
+    pub(crate) next_speaker: Option<NextSpeaker>,
+    /// Whether the run may end after this call without asking the model again.
     pub(crate) ends_run: bool,
-    original: Map<String, Value>,
+    arguments: Arguments,
     settled: Settled,
     ran: bool,
-    /// What it changed in the virtual file system.
+    /// What the call changed in the virtual file system.
     changes: Vec<VfsChange>,
     duration: Duration,
 }
@@ -113,7 +114,7 @@ impl FinishedCall {
 /// A batch that is over.
 pub(crate) struct FinishedBatch {
     pub(crate) calls: Vec<FinishedCall>,
-    /// Whether the person wants everything to stop.
+    /// Whether the user wants everything to stop.
     pub(crate) cancelled: bool,
 }
 
@@ -127,8 +128,8 @@ pub(crate) struct AfterTools {
 impl Batch<'_> {
     /// Judges and runs the calls in order. Calls that may run beside each other are judged one after another and then
     /// run together; one that may not is judged when all before it have ended, so that nothing they did can change
-    /// what its judges saw. With a `hindrance` none runs, and the model is told why.
-    pub(crate) async fn run(&self, calls: &[ToolCall], hindrance: Option<&str>) -> FinishedBatch {
+    /// what its judges saw. With a `skip_reason` none runs, and the model is told why.
+    pub(crate) async fn run(&self, calls: &[ToolCall], skip_reason: Option<&str>) -> FinishedBatch {
         let (calls, rest) = calls.split_at(calls.len().min(MAX_CALLS));
         let mut finished = Vec::with_capacity(calls.len() + rest.len());
         let mut cancelled = false;
@@ -142,14 +143,16 @@ impl Batch<'_> {
             let mut judged = Vec::with_capacity(group.len());
             for call in group {
                 cancelled |= self.hooks.cancel().is_cancelled();
-                let hindrance = if cancelled { Some("cancelled") } else { hindrance };
-                let (mut call, cancels) = self.judge(call, hindrance).await;
+                let halt = self.hooks.halt().map(|reason| format!("not run: {reason}"));
+                let skip_reason = if cancelled { Some("cancelled") } else { skip_reason };
+                let (mut call, cancels) = self.judge(call, skip_reason.or(halt.as_deref())).await;
                 if group.len() > 1 {
-                    call.company = Company::Others;
+                    call.concurrency = Concurrency::WithOthers;
                 }
                 cancelled |= cancels;
                 judged.push(call);
             }
+            // Only now is it known whether a question about one of the group has cancelled all of them.
             finished
                 .extend(join_all(judged.into_iter().map(|call| self.finish(call.unless(cancelled)))).await);
         }
@@ -178,15 +181,19 @@ impl Batch<'_> {
 
     /// Tells hooks about every result, in call order, once it is stored.
     pub(crate) async fn after(&self, calls: &[FinishedCall]) -> AfterTools {
-        let mut after = AfterTools::default();
+        let mut after = AfterTools {
+            context: self.hooks.take_context(),
+            ..AfterTools::default()
+        };
         for call in calls {
             let payload = || PostToolPayload {
+                tool_source: call.record.tool_source.clone(),
                 tool_call_id: call.record.tool_call_id.clone(),
                 tool_name: call.record.tool_name.clone(),
                 called_as: call.record.called_as.clone(),
                 operation: call.record.operation,
                 arguments: call.record.arguments.clone(),
-                original_arguments: call.original.clone(),
+                original_arguments: call.arguments.asked().clone(),
                 result: call.settled.full_text.clone(),
                 is_error: call.settled.is_error,
                 ran: call.ran,
@@ -217,20 +224,19 @@ impl Batch<'_> {
     }
 
     /// Finds the tool, reads the arguments, and asks the gate. Also says whether everything is to stop.
-    async fn judge<'c>(&self, call: &'c ToolCall, hindrance: Option<&str>) -> (JudgedCall<'c>, bool) {
+    async fn judge<'c>(&self, call: &'c ToolCall, skip_reason: Option<&str>) -> (JudgedCall<'c>, bool) {
         let started = Instant::now();
         let tool = self.tool(call);
         let known = match &tool {
             None => Err(self.unknown_tool(&call.name)),
-            Some(tool) => read_arguments(&call.arguments)
-                .and_then(|arguments| tool.normalise(arguments))
+            Some(tool) => Arguments::read(&call.arguments, |arguments| tool.normalise(arguments))
                 .map(|arguments| (Arc::clone(tool), arguments)),
         };
-        let normalised = known.as_ref().ok().map(|(_, arguments)| arguments);
+        let normalised = known.as_ref().ok().map(|(_, arguments)| arguments.asked());
         self.hooks
             .tell::<ToolStart>(|| start_payload(call, tool.as_deref(), normalised))
             .await;
-        let read = match hindrance {
+        let read = match skip_reason {
             Some(words) => Err(words.to_string()),
             None => known,
         };
@@ -238,14 +244,11 @@ impl Batch<'_> {
             .as_ref()
             .map_or(&call.name, |tool| &tool.spec().own_name)
             .clone();
-        let (original, arguments, permit, cancels) = match read {
-            Ok((tool, original)) => {
-                let (arguments, permit, cancels) = self.ask_gate(call, &*tool, &original).await;
-                (original, arguments, permit, cancels)
-            }
+        let (arguments, permit, cancels) = match read {
+            Ok((tool, arguments)) => self.ask_gate(call, &*tool, arguments).await,
             Err(words) => {
                 self.show_refusal(&own_name, &words, &[]);
-                (Map::new(), Map::new(), Err(ToolOutput::error(words)), false)
+                (Arguments::default(), Err(ToolOutput::error(words)), false)
             }
         };
         (
@@ -253,11 +256,10 @@ impl Batch<'_> {
                 call,
                 tool,
                 own_name,
-                original,
                 arguments,
                 permit,
                 started,
-                company: Company::Alone,
+                concurrency: Concurrency::Alone,
             },
             cancels,
         )
@@ -268,25 +270,25 @@ impl Batch<'_> {
         &self,
         call: &ToolCall,
         tool: &dyn Tool,
-        arguments: &Map<String, Value>,
-    ) -> (Map<String, Value>, Result<Permit, ToolOutput>, bool) {
+        arguments: Arguments,
+    ) -> (Arguments, Result<Permit, ToolOutput>, bool) {
         let tool_name = tool.spec().own_name.as_str();
-        self.front.show(Sight::ToolCall {
+        self.front.show(FrontUpdate::ToolCall {
             tool_name,
-            arguments,
-            summary: tool.summary(arguments).as_deref(),
+            arguments: arguments.asked(),
+            summary: tool.summary(arguments.asked()).as_deref(),
         });
         let applicant = Applicant {
             tool_call_id: &call.id,
-            tool,
-            arguments,
+            tool: &tool,
+            arguments: arguments.asked(),
             parent_tool_call_id: self.within,
         };
         match self.gate.judge(self.hooks, applicant).await {
             Judgement::Permitted(permit) => {
-                let judged = permit.arguments().clone();
-                self.show_change(tool, arguments, &judged);
-                (judged, Ok(permit), false)
+                let arguments = arguments.judged_as(permit.arguments());
+                self.show_change(tool, &arguments);
+                (arguments, Ok(permit), false)
             }
             Judgement::Refused {
                 reason,
@@ -294,18 +296,19 @@ impl Batch<'_> {
                 handlers,
                 cancelled,
             } => {
-                self.show_change(tool, arguments, &judged);
+                let arguments = arguments.judged_as(&judged);
+                self.show_change(tool, &arguments);
                 self.show_refusal(tool_name, &reason, &handlers);
                 let words = ToolOutput::error((self.settings.wording.refused)(&reason));
-                (judged, Err(words), cancelled)
+                (arguments, Err(words), cancelled)
             }
         }
     }
 
     /// Shows what was judged where that is not what the model wrote.
-    fn show_change(&self, tool: &dyn Tool, original: &Map<String, Value>, judged: &Map<String, Value>) {
-        if judged != original {
-            self.front.show(Sight::Changed {
+    fn show_change(&self, tool: &dyn Tool, arguments: &Arguments) {
+        if let Some(judged) = arguments.change() {
+            self.front.show(FrontUpdate::Changed {
                 tool_name: &tool.spec().own_name,
                 arguments: judged,
                 summary: tool.summary(judged).as_deref(),
@@ -327,7 +330,7 @@ impl Batch<'_> {
     }
 
     fn show_refusal(&self, tool_name: &str, reason: &str, handlers: &[String]) {
-        self.front.show(Sight::Refused {
+        self.front.show(FrontUpdate::Refused {
             tool_name,
             reason,
             handlers,
@@ -339,14 +342,14 @@ impl Batch<'_> {
         tool_name: &str,
         arguments: &Map<String, Value>,
         summary: Option<&str>,
-        company: Company,
+        concurrency: Concurrency,
         settled: &Settled,
     ) {
-        self.front.show(Sight::ToolResult {
+        self.front.show(FrontUpdate::ToolResult {
             tool_name,
             arguments,
             summary,
-            company,
+            concurrency,
             output: &text_of(&settled.content),
             is_error: settled.is_error,
         });
@@ -371,16 +374,17 @@ impl Batch<'_> {
             call,
             tool,
             own_name,
-            original,
             arguments,
             permit,
             started,
-            company,
+            concurrency,
         } = judged;
-        let operation = tool.as_ref().and_then(|tool| tool.spec().operation);
-        let handoff = tool.as_ref().and_then(|tool| tool.spec().handoff);
-        let summary = tool.as_ref().and_then(|tool| tool.summary(&arguments));
-        let facts = facts_of(&permit, &original, &arguments);
+        let spec = tool.as_ref().map(|tool| tool.spec());
+        let operation = spec.and_then(|spec| spec.operation);
+        let handoff = spec.and_then(|spec| spec.handoff);
+        let source = spec.map(|spec| spec.source.clone()).unwrap_or_default();
+        let summary = tool.as_ref().and_then(|tool| tool.summary(arguments.judged()));
+        let facts = facts_of(&permit, &arguments);
         let (output, ran, changes) = match (permit, tool) {
             (Ok(permit), Some(tool)) => {
                 let (output, changes) = self.run_noting_changes(&*tool, permit, &call.name).await;
@@ -389,45 +393,46 @@ impl Batch<'_> {
             (Err(words), _) => (words, false, Vec::new()),
             (Ok(_), None) => unreachable!("the gate judges only known tools"),
         };
-        let word = handoff
-            .filter(|_| ran && !output.is_error)
-            .map(|handoff| Word::given(handoff, &arguments));
+        let handoff = handoff.filter(|_| ran && !output.is_error);
+        let next_speaker = handoff.map(|handoff| NextSpeaker::given(handoff, arguments.judged()));
         let way = OutputOf {
             hooks: self.hooks,
             settings: self.settings,
             tool_call_id: &call.id,
             tool_name: &own_name,
             called_as: &call.name,
+            tool_source: &source,
             operation,
-            arguments: &arguments,
+            arguments: arguments.judged(),
             ran,
+            started,
         };
-        let ends_run = output.ends_run;
-        let settled = way.settle(output).await;
+        let (ends_run, settled) = (output.ends_run, way.settle(output).await);
         let duration = started.elapsed();
         way.tell_end(&settled, duration).await;
         self.record(&call.id, &own_name, started, facts, settled.is_error);
         if ran {
             self.account_for(&call.id, &own_name, duration, settled.is_error);
-            self.show_result(&own_name, &arguments, summary.as_deref(), company, &settled);
+            let summary = summary.as_deref();
+            self.show_result(&own_name, way.arguments, summary, concurrency, &settled);
         }
-        let is_error = settled.is_error;
         let (content, details) = (settled.content.clone(), settled.details.clone());
-        let message = detailed_result(&call.id, &call.name, content, is_error, details);
+        let message = detailed_result(&call.id, &call.name, content, settled.is_error, details);
         let record = CallRecord {
             tool_call_id: call.id.clone(),
             tool_name: own_name,
             called_as: call.name.clone(),
+            tool_source: source,
             operation,
-            arguments,
-            is_error,
+            arguments: arguments.judged().clone(),
+            is_error: settled.is_error,
         };
         FinishedCall {
             record,
             message,
-            word,
+            next_speaker,
             ends_run,
-            original,
+            arguments,
             settled,
             ran,
             changes,
@@ -507,7 +512,7 @@ impl Batch<'_> {
             ToolRun {
                 progress,
                 cancel: self.hooks.cancel().clone(),
-                parent: Some(self.parent.clone()),
+                parent: Some(Parent::new(Arc::<AtWork>::clone(self.parent))),
             },
         );
         let mut overdue = std::pin::pin!(async {
@@ -533,7 +538,7 @@ impl Batch<'_> {
 }
 
 impl JudgedCall<'_> {
-    /// A call that was allowed does not run any more when the person wants everything to stop.
+    /// Withdraws the permit of an allowed call when the user wants everything to stop.
     fn unless(mut self, cancelled: bool) -> Self {
         if cancelled && self.permit.is_ok() {
             self.permit = Err(ToolOutput::error("cancelled"));
@@ -542,18 +547,14 @@ impl JudgedCall<'_> {
     }
 }
 
-/// What the record says about a call that was judged.
-fn facts_of(
-    permit: &Result<Permit, ToolOutput>,
-    original: &Map<String, Value>,
-    judged: &Map<String, Value>,
-) -> Value {
-    let mut facts = json!({"arguments": shortened(original)});
+/// The facts about a judged call that its record holds.
+fn facts_of(permit: &Result<Permit, ToolOutput>, arguments: &Arguments) -> Value {
+    let mut facts = json!({"arguments": shortened(arguments.asked())});
     match permit {
         Ok(permit) => facts["allowed_by"] = json!(permit.source()),
         Err(words) => facts["refused"] = text_of(&words.content).into(),
     }
-    if judged != original {
+    if let Some(judged) = arguments.change() {
         facts["rewritten"] = shortened(judged);
     }
     facts
@@ -594,14 +595,12 @@ fn start_payload(
     }
 }
 
-/// The arguments as an object; a model that needs none may write nothing.
-fn read_arguments(text: &str) -> Result<Map<String, Value>, String> {
-    if text.trim().is_empty() {
-        return Ok(Map::new());
-    }
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err("the arguments must be a JSON object".into()),
-        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+/// How a direct call ended, from the batch that it was alone in.
+pub(crate) fn direct_call(finished: Option<&FinishedCall>, cancelled: bool) -> DirectCall {
+    DirectCall {
+        output: finished.map(|call| call.output().to_owned()).unwrap_or_default(),
+        ran: finished.is_some_and(FinishedCall::ran),
+        is_error: finished.is_none_or(|call| call.record.is_error),
+        cancelled,
     }
 }

@@ -1,15 +1,15 @@
 //! The files that belong to a context: its system prompt, its settings, its todos, its goals. They are plain text that
-//! the person and their programs may read and write as well.
+//! the user and their programs may read and write as well.
 //!
-//! So a file of such a name may be somebody else's. What becket wrote last is remembered in the folder by its hash, and
-//! only a file that still holds just that is removed or replaced unasked.
+//! So a file of such a name may have been written by others. What becket wrote last is remembered in the folder by its
+//! hash, and only a file that still holds just that is removed or replaced unasked.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Remembers the hashes of what becket wrote, in the folder itself, so that it goes wherever the folder goes.
+/// The file in the folder that remembers the hashes of what becket wrote, so that it moves along with the folder.
 const WRITTEN: &str = ".becket";
 
 /// The folder of one context.
@@ -23,22 +23,22 @@ pub struct ContextFiles {
 pub enum ContextFile {
     /// The system prompt, instead of the usual one.
     SystemPrompt,
-    /// What is to be done.
+    /// Free text about what is to be done.
     Todos,
-    /// What is to be done, as a list of items that tools work on.
+    /// The todos as a list of items that tools work on.
     TodoList,
-    /// What it is all for.
+    /// The goals of the context.
     Goals,
-    /// The summary of what was compacted, for those who read it from here.
+    /// The summary of what was compacted, for programs that read it here.
     Summary,
-    /// Settings of this context alone.
+    /// Settings of this context only.
     Settings,
-    /// The conversation in another program's format, for those who asked where it is.
+    /// The conversation in another program's format, for programs that asked for its path.
     Session,
 }
 
 impl ContextFile {
-    /// All of them.
+    /// All kinds of files.
     const ALL: [Self; 7] = [
         Self::SystemPrompt,
         Self::Todos,
@@ -70,22 +70,22 @@ impl ContextFiles {
         }
     }
 
-    /// Where they are.
+    /// The folder of the context's files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where one of them is.
+    /// The path of a file of the context.
     pub fn path(&self, file: ContextFile) -> PathBuf {
         self.folder.join(file.name())
     }
 
-    /// What a file says; `None` when there is none, or nothing in it.
+    /// The text of a file; `None` if it is missing, blank or unreadable.
     pub fn read(&self, file: ContextFile) -> Option<String> {
         self.try_read(file).ok().flatten()
     }
 
-    /// The same for those who want to know that a file is there but cannot be read.
+    /// The text of a file; `None` if it is missing or blank, an error if it cannot be read.
     pub fn try_read(&self, file: ContextFile) -> io::Result<Option<String>> {
         match std::fs::read_to_string(self.path(file)) {
             Ok(text) => Ok((!text.trim().is_empty()).then_some(text)),
@@ -94,12 +94,12 @@ impl ContextFiles {
         }
     }
 
-    /// Removes a file because the person wants it, whoever wrote it. Says whether it was there.
+    /// Removes a file because the user wants it, whoever wrote it. Says whether it was there.
     pub fn remove(&self, file: ContextFile) -> io::Result<bool> {
         absent_or(std::fs::remove_file(self.path(file)))
     }
 
-    /// Whether they can be removed: behind a link may be something that belongs to another context, or to none.
+    /// Checks that the folder may be removed: a link may lead to the files of another context, or of none.
     pub fn check_removable(&self) -> io::Result<()> {
         match std::fs::symlink_metadata(&self.folder) {
             Ok(folder) if folder.is_dir() => Ok(()),
@@ -110,7 +110,7 @@ impl ContextFiles {
         }
     }
 
-    /// Removes a file unless it is somebody else's.
+    /// Removes a file unless someone else wrote it.
     pub fn remove_own(&self, file: ContextFile) -> io::Result<Whose> {
         let whose = self.whose(file)?;
         if whose == Whose::Own {
@@ -119,8 +119,8 @@ impl ContextFiles {
         Ok(whose)
     }
 
-    /// Removes all of them, and the folder if nothing else is in it: what others keep there is theirs. Returns those
-    /// that stay because others wrote them.
+    /// Removes all files of the context, and the folder if nothing else is in it. Returns the files that stay because
+    /// others wrote them.
     pub fn remove_all(&self) -> io::Result<Vec<PathBuf>> {
         self.check_removable()?;
         let mut foreign = Vec::new();
@@ -136,14 +136,14 @@ impl ContextFiles {
         }
     }
 
-    /// Writes a file as a whole: nobody ever sees half of it.
+    /// Writes a file atomically: a reader never sees half of it.
     pub fn write(&self, file: ContextFile, text: &str) -> io::Result<()> {
         write_whole(&self.path(file), text)?;
-        // If this fails, the file passes for somebody else's, and nothing is lost.
+        // If this fails, the file counts as written by others, and nothing is lost.
         write_whole(&self.folder.join(WRITTEN), &self.written_with(file, text))
     }
 
-    /// Writes a file unless somebody else's is there.
+    /// Writes a file unless someone else wrote the one that is there.
     pub fn write_own(&self, file: ContextFile, text: &str) -> io::Result<Whose> {
         let whose = self.whose(file)?;
         if whose == Whose::Own {
@@ -152,8 +152,8 @@ impl ContextFiles {
         Ok(whose)
     }
 
-    /// Whose file it is: becket's if it holds what becket wrote last, or if there is none. The settings are in a form
-    /// that is becket's alone, also where the person has edited them.
+    /// Who wrote a file: becket if it holds what becket wrote last, or if there is none. The settings are in a form
+    /// that is becket's alone, also where the user has edited them.
     fn whose(&self, file: ContextFile) -> io::Result<Whose> {
         let path = self.path(file);
         let is_own = match std::fs::symlink_metadata(&path) {
@@ -169,12 +169,12 @@ impl ContextFiles {
         Ok(if is_own { Whose::Own } else { Whose::Foreign })
     }
 
-    /// A line for each file that becket wrote.
+    /// The remembered lines, one for each file that becket wrote.
     fn written(&self) -> String {
         std::fs::read_to_string(self.folder.join(WRITTEN)).unwrap_or_default()
     }
 
-    /// The same with the one about this file.
+    /// The remembered lines with a new line for this file.
     fn written_with(&self, file: ContextFile, text: &str) -> String {
         let written = self.written();
         let others = written.lines().filter(|line| !line.ends_with(file.name()));
@@ -185,27 +185,27 @@ impl ContextFiles {
     }
 }
 
-/// Whose a file is.
+/// Who wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// Becket wrote it, or nobody did.
+    /// Becket wrote the file, or there is none.
     Own,
-    /// Another program or the person wrote it, or has changed it since.
+    /// Another program or the user wrote the file, or has changed it since.
     Foreign,
 }
 
-/// What is remembered of a file: the hash of its content, and its name.
+/// The line that remembers a file: the hash of its content, and its name.
 fn line_of(file: ContextFile, content: &[u8]) -> String {
     format!("{} {}", blake3::hash(content).to_hex(), file.name())
 }
 
-/// What a file of notes says; `None` when there is none, or nothing in it.
+/// The text of a file of notes; `None` if it is missing or blank.
 pub fn read_notes(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// Writes a file as a whole, with the folder around it.
+/// Writes a file atomically, and makes its folder if needed.
 pub fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
@@ -215,7 +215,7 @@ pub fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What was to be removed and is not there is no error.
+/// Whether a file was removed; a file that was not there is no error.
 fn absent_or(removed: io::Result<()>) -> io::Result<bool> {
     match removed {
         Ok(()) => Ok(true),

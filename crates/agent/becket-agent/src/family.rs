@@ -1,5 +1,8 @@
-//! What a session and its sub-agents share while one prompt is answered: whose turn it is to change something, and how
-//! many tokens sub-agents may still use.
+//! The state that a session shares with its sub-agents while one prompt is answered: whose turn it is to change
+//! something, and how many tokens sub-agents may still use.
+//!
+//! Calls that may not run beside others take turns in the whole family, from judging to running. A long command of one
+//! sub-agent holds up the commands of the others; in return, nothing they do changes what judges saw.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -7,7 +10,7 @@ use becket_events::Usage;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio_util::sync::CancellationToken;
 
-/// What a session and its sub-agents share.
+/// The state that a session shares with its sub-agents.
 #[derive(Debug, Default)]
 pub(crate) struct Family {
     turns: RwLock<()>,
@@ -15,20 +18,20 @@ pub(crate) struct Family {
     names: AtomicU32,
 }
 
-/// Beside which other calls a call may run.
+/// Which other calls a call may run beside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beside {
-    /// None.
+    /// No other call.
     Nobody,
-    /// Those that change nothing either.
+    /// Calls that change nothing either.
     Readers,
-    /// Those that ask agents as well. The calls of these agents take their own turns.
+    /// Other calls that ask agents. The calls that these agents make take their own turns.
     Agents,
-    /// None of the same answer. The calls that it makes take their own turns.
+    /// No other call of the same answer. The calls that it makes take their own turns.
     OwnCalls,
 }
 
-/// Nothing that would get in its way happens while it lasts.
+/// Permission to run now: as long as it is held, no conflicting call runs.
 pub(crate) enum Turn<'a> {
     Alone { _held: RwLockWriteGuard<'a, ()> },
     Shared { _held: RwLockReadGuard<'a, ()> },

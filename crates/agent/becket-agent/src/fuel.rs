@@ -1,15 +1,15 @@
-//! Fuel: what a prompt may still spend before the person has the word again. Without a limit nothing counts. A session
-//! and its sub-agents burn from one tank.
+//! Fuel: the budget of a prompt before the user is asked again. Without a limit nothing counts. A session and its
+//! sub-agents share one tank.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use becket_events::Adjust;
 
-/// What asking again for what was just answered costs, besides the round itself.
+/// The cost of repeating a call that was just answered, besides the round itself.
 pub(crate) const REPETITION_COST: u32 = 5;
 
-/// What is left, where it is limited. A clone is the same tank.
+/// The remaining fuel, if it is limited. A clone shares the same tank.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fuel {
     tank: Option<Arc<AtomicU32>>,
@@ -20,15 +20,15 @@ pub(crate) struct Fuel {
 /// Whose fuel it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Owner {
-    /// The person's own prompt has it.
+    /// The user's own prompt: hooks may add to it.
     #[default]
     Prompt,
-    /// A sub-agent is lent it, and gets no more than there is.
+    /// A sub-agent: hooks may only take away from it.
     Borrower,
 }
 
 impl Fuel {
-    /// A full tank; one of size 0 is no limit.
+    /// A full tank; a size of 0 means no limit.
     pub(crate) fn full(total: Option<u32>) -> Self {
         let total = total.filter(|total| *total > 0);
         Self {
@@ -38,7 +38,7 @@ impl Fuel {
         }
     }
 
-    /// The same tank for a sub-agent, to which it is full as it is now.
+    /// The same tank for a sub-agent, for which the fuel that is left now counts as full.
     pub(crate) fn lent(&self) -> Self {
         Self {
             tank: self.tank.clone(),
@@ -47,23 +47,23 @@ impl Fuel {
         }
     }
 
-    /// What is left.
+    /// The fuel that is left; `None` without a limit.
     pub(crate) fn remaining(&self) -> Option<u32> {
         self.tank.as_ref().map(|tank| tank.load(Ordering::Relaxed))
     }
 
-    /// Whether nothing is left.
+    /// Whether a limited tank is used up.
     pub(crate) fn is_empty(&self) -> bool {
         self.remaining() == Some(0)
     }
 
-    /// Spends some. Says whether anything is left.
+    /// Spends fuel. Says whether any is left.
     pub(crate) fn burn(&self, cost: u32) -> bool {
         self.change(|remaining| remaining.saturating_sub(cost));
         !self.is_empty()
     }
 
-    /// What hooks want changed; without a limit there is nothing to change.
+    /// Applies a change that hooks ask for; does nothing without a limit.
     pub(crate) fn adjust(&self, change: Adjust) {
         self.change(|remaining| match self.owner {
             Owner::Prompt => change.apply(remaining),
@@ -74,17 +74,18 @@ impl Fuel {
     fn change(&self, change: impl Fn(u32) -> u32) {
         if let Some(tank) = &self.tank {
             let changed = |remaining| Some(change(remaining));
+            // `changed` always returns a value, so the update cannot fail.
             let _ = tank.fetch_update(Ordering::Relaxed, Ordering::Relaxed, changed);
         }
     }
 
-    /// What the model is told in the system prompt.
+    /// The notice about fuel in the system prompt.
     pub(crate) fn notice(&self) -> Option<String> {
         let (remaining, total) = (self.remaining()?, self.total?);
         Some(format!(
             "Fuel: {remaining} of {total} is left for this prompt. Each round of tools and each time that you are \
-             asked again without the person costs 1; empty answers and repeated calls cost more. When it is used \
-             up, the person has the word."
+             asked again without the user costs 1; empty answers and repeated calls cost more. When it is used \
+             up, it is the user's turn."
         ))
     }
 }

@@ -3,67 +3,29 @@
 
 use std::sync::Arc;
 
-use crate::fuel::Fuel;
-use crate::session::Session;
-use crate::subagent::Parent;
-use crate::tool::Tool;
+use crate::tool::{Parent, Tool};
 
-/// Who brings tools while a session runs.
+/// A source of tools that come and go while a session runs.
 pub trait Guests: Send + Sync {
-    /// The tools for a context as they are now. It is asked before every turn, so it costs little where nothing has
-    /// changed.
+    /// The current tools for a context. This is called before every turn, so it must be cheap when nothing has changed.
     fn tools(&self, context_name: &str) -> Brought;
 
-    /// A session is at work: whoever hears of its events may make calls in its name.
-    fn seat(&self, caller: Parent);
+    /// Lets handlers of this session's events make calls in its name.
+    fn attach(&self, caller: Parent);
 
-    /// The session is over.
-    fn leave(&self, session_id: &str);
+    /// The session is over: calls in its name end.
+    fn detach(&self, session_id: &str);
 
-    /// The first request is on its way, or a call is made without one: now is the time for what nobody should wait for
-    /// at the start.
+    /// Called when the first request is on its way, or when a call is made without one: the time for work that should
+    /// not delay the start.
     fn catch_up(&self) {}
 }
 
-/// Tools that guests have brought.
+/// Tools from a source of tools that come and go.
 #[derive(Clone, Default)]
 pub struct Brought {
-    /// Another number whenever the tools are others; 0 as long as there never were any.
+    /// Changes whenever the tools change; 0 as long as there never were any.
     pub revision: u64,
-    /// The tools. One with the name of a tool that is there already is left out.
+    /// The tools. One with the name of an existing tool is left out.
     pub tools: Vec<Arc<dyn Tool>>,
-}
-
-impl Session {
-    /// Looks what guests have brought, and says whether that is something else than before. Sub-agents have the tools
-    /// that they were given, and members of a team those of their file.
-    pub(crate) fn greet_guests(&mut self) -> bool {
-        let Some(guests) = &self.given.guests else {
-            return false;
-        };
-        if self.is_subagent() {
-            return false;
-        }
-        let brought = guests.tools(&self.hooks.scope().context_name);
-        let is_new = brought.revision != self.brought.revision && self.given.team.is_none();
-        if is_new {
-            self.brought = brought;
-        }
-        is_new
-    }
-
-    /// Lets guests make calls in the name of this session, as it is now.
-    pub(crate) fn seat_guests(&self) {
-        if let Some(guests) = &self.given.guests {
-            let fuel = Fuel::full(self.agent.settings.fuel);
-            guests.seat(Parent::new(self, &self.agent.tools, fuel).in_passing());
-        }
-    }
-
-    /// The session is over: nobody makes calls in its name any more.
-    pub(crate) fn dismiss_guests(&self) {
-        if let Some(guests) = &self.given.guests {
-            guests.leave(self.id());
-        }
-    }
 }

@@ -1,25 +1,25 @@
-//! Who has the word after a round of tools: a tool may say so, else the fallback does when the model has answered.
+//! Who speaks next after a round of tools: a tool may decide, else the fallback does when the model has answered.
 
 use serde_json::{Map, Value};
 
 use crate::fuel::Fuel;
 use crate::tool::Handoff;
 
-/// Somebody was given the word by a tool.
+/// Who speaks next, as a tool has decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Word {
-    /// The person, with these last words.
+pub(crate) enum NextSpeaker {
+    /// The user, who is shown this last message.
     Person(Option<String>),
-    /// The model, which goes on with this prompt.
+    /// The model, with this prompt.
     Model(String),
-    /// The model, which goes on with this note when it has answered.
+    /// The model, with this note after its answer.
     ModelLater(String),
-    /// This member of the team, which goes on with the conversation.
+    /// This member of the team, which continues the conversation.
     Member(String),
 }
 
-impl Word {
-    /// What a call says that ran with these arguments.
+impl NextSpeaker {
+    /// The next speaker that a handoff call with these arguments chooses.
     pub(crate) fn given(handoff: Handoff, arguments: &Map<String, Value>) -> Self {
         let text = |name: &str| {
             let text = arguments.get(name).and_then(Value::as_str);
@@ -34,14 +34,14 @@ impl Word {
     }
 }
 
-/// What the model reads when it is asked again without the person.
+/// The prompt when the model is asked again without the user.
 pub(crate) fn continuation_prompt(via: &str, fuel: &Fuel, prompt: &str) -> String {
     let left = match (fuel.remaining(), fuel.total) {
         (Some(remaining), Some(total)) => format!(", fuel {remaining}/{total}"),
         _ => String::new(),
     };
     let note = format!(
-        "[You have the word again (by {via}{left}). Go on with the task; call_user with a message ends your turn.]"
+        "[It is your turn again (by {via}{left}). Go on with the task; call_user with a message ends your turn.]"
     );
     match prompt.trim() {
         "" => note,
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn given(handoff: Handoff, arguments: &Value) -> Word {
-        Word::given(handoff, arguments.as_object().unwrap())
+    fn given(handoff: Handoff, arguments: &Value) -> NextSpeaker {
+        NextSpeaker::given(handoff, arguments.as_object().unwrap())
     }
 
     #[test]
@@ -63,19 +63,19 @@ mod tests {
         for arguments in [json!({}), json!({"message": " "}), json!({"message": 3})] {
             assert_eq!(
                 given(Handoff::Person, &arguments),
-                Word::Person(None),
+                NextSpeaker::Person(None),
                 "{arguments}"
             );
         }
         let arguments = json!({"message": "done", "prompt": "on", "note": "later"});
         assert_eq!(
             given(Handoff::Person, &arguments),
-            Word::Person(Some("done".into()))
+            NextSpeaker::Person(Some("done".into()))
         );
-        assert_eq!(given(Handoff::Model, &arguments), Word::Model("on".into()));
+        assert_eq!(given(Handoff::Model, &arguments), NextSpeaker::Model("on".into()));
         assert_eq!(
             given(Handoff::ModelLater, &arguments),
-            Word::ModelLater("later".into())
+            NextSpeaker::ModelLater("later".into())
         );
     }
 

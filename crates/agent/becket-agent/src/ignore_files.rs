@@ -1,19 +1,18 @@
-//! What a project leaves out of searches: `.ignore`, `.gitignore` and `.git/info/exclude`.
+//! The ignore files of a project: `.ignore`, `.gitignore` and `.git/info/exclude`.
 //!
-//! These files are as foreign as the rest of a project. One that is a link, a pipe, a device or of unbearable size is
-//! not taken into account, and reading it holds nobody.
+//! These files are as foreign as the rest of a project. One that is a link, a pipe, a device or too large is ignored,
+//! and reading it never blocks.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use becket_gate::judged_path;
 use becket_hooks::check_glob;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::judged_path;
-
-/// Larger ones are not meant to be read.
+/// The largest ignore file that is read, in bytes.
 const MOST: u64 = 1024 * 1024;
 
 /// The ignore files of a folder, of those below it, and of no other one. Paths are resolved ones.
@@ -23,18 +22,18 @@ pub struct IgnoreFiles {
     read: Mutex<HashMap<PathBuf, Arc<OfFolder>>>,
 }
 
-/// What one folder says.
+/// The ignore files of one folder.
 #[derive(Debug)]
 struct OfFolder {
     ignore: Gitignore,
     gitignore: Gitignore,
     exclude: Gitignore,
-    /// Whether a repository begins here: what git is told above does not count for it.
+    /// Whether a repository begins here: git's ignore files above do not count for it.
     is_repository: bool,
 }
 
 impl IgnoreFiles {
-    /// Those of a project.
+    /// The ignore files of a project.
     pub fn of_project(root: &Path) -> Self {
         Self {
             top: root.into(),
@@ -42,14 +41,15 @@ impl IgnoreFiles {
         }
     }
 
-    /// Those that count for a search in a folder: from its repository on, and without one from everywhere above it.
+    /// The ignore files that count for a search in a folder: from its repository on, and without one from all folders
+    /// above.
     pub fn around(folder: &Path) -> Self {
         let repository = folder.ancestors().find(|folder| is_repository(folder));
         let top = repository.or_else(|| folder.ancestors().last());
         Self::of_project(top.unwrap_or(folder))
     }
 
-    /// Whether a file or folder is to be left out. The folders above it are not.
+    /// Whether a file or folder is ignored. The folders above it must not be.
     pub fn leave_out(&self, path: &Path, is_folder: bool) -> bool {
         let above = path.ancestors().skip(1);
         let above = above.take_while(|folder| folder.starts_with(&self.top));
@@ -88,7 +88,7 @@ fn is_repository(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
-/// The rules in a file, as far as they can be understood; none if it is no file to be read.
+/// The rules in a file, as far as they can be parsed; none if the file may not be read.
 fn rules_of(folder: &Path, name: &str) -> Gitignore {
     let file = folder.join(name);
     let Ok(bytes) = judged_path::read_whole(&file, MOST) else {
@@ -97,7 +97,7 @@ fn rules_of(folder: &Path, name: &str) -> Gitignore {
     let text = String::from_utf8_lossy(&bytes);
     let mut rules = GitignoreBuilder::new(folder);
     let lines = text.trim_start_matches('\u{feff}').lines();
-    // A line that is no glob is passed over, as git does.
+    // A line that is no glob is skipped, as git does.
     for line in lines.filter(|line| check_glob(line).is_ok()) {
         let _ = rules.add_line(Some(file.clone()), line);
     }

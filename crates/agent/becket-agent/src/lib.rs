@@ -1,63 +1,81 @@
-//! becket's agent: a loop between a person, a model and tools, in which the events of the vocabulary fire.
+//! becket's agent: a loop between the user, a model and tools, in which the events of the vocabulary fire.
 //!
-//! Reading order: `run.rs` is the loop, and `goes_on.rs` says whether it goes on; `request.rs` is what the model is
-//! shown, `model_call.rs` is one request; `batch.rs` is the tools of one answer; `gate.rs` decides which of them may
-//! run, `rules.rs` and `stored_rule.rs` are what the user has allowed and forbidden, `audit.rs` is what is written down
-//! of that, and `url_policy.rs` what they may connect to; `output.rs` is what the model sees of their results;
-//! `compact.rs` puts a summary in the place of what is old; `direct_call.rs` is a tool that the person calls;
-//! `session.rs` is what lasts between prompts, and `switching.rs` what concerns its whole context; `departure.rs` is
-//! where it can be wished to go; `tree.rs` is a conversation with all its branches, and `going.rs` the way to another
-//! place in it; `vfs.rs` is the virtual file system, and `cache.rs` keeps large outputs in it; `mail.rs` is messages
-//! between contexts, `flocks.rs` groups of them with their goals, and `tasks.rs` what is to be done; `subagent.rs`
-//! lets an agent ask another one, and `family.rs` is what both share; `team.rs` is agents that the person has put
-//! together, and `shelf.rs` what lies ready besides tools. `desk.rs` is how code outside of the loop sees and steers
-//! a session, and `obey.rs` how the session does what it is told there; `guests.rs` is who brings tools while it
-//! runs. `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are the traits of what the agent works with.
+//! Reading order: `session.rs` is what lasts between prompts, in parts: the speaker (`speaker.rs`), the transcript
+//! (`transcript.rs`), the inbox (`inbox.rs`) and the progress (`progress.rs`). `session_api.rs` is what its owner can
+//! ask of it; everything else is functions over a session or over the part that they need.
+//!
+//! `run.rs` is the loop, and `continuation.rs` decides whether it goes on; `prompting.rs` prepares a prompt,
+//! `request.rs` builds what the model is shown, `model_call.rs` makes one request; `batch.rs` runs the tools of one
+//! answer, of which the gate (a crate of its own, `becket-gate`) decides which may run; `output.rs` prepares their
+//! results for the model; `storing.rs` adds to the conversation, and `compact.rs` replaces old messages by a summary.
+//!
+//! `opening.rs` begins and ends sessions, `current_agent.rs` decides who and what is at work in one, `switching.rs`
+//! does what concerns its whole context, and `navigation.rs` moves to another place in the conversation (`tree.rs`,
+//! `entries.rs`).
+//! `mail.rs` and `letters.rs` are messages between contexts, and `tasks.rs` lists what is to be done; `calling.rs` lets
+//! an agent ask another one (`subagent.rs`), or a tool make further calls, with what they share in `at_work.rs` and
+//! `family.rs`; `team.rs` is agents that the user has put together, and `prompt_library.rs` provides skills and
+//! prompts.
+//!
+//! `session_handle.rs` is the handle by which code outside of the loop sees and steers a session, `destination.rs` says
+//! where it may continue, and `pending_work.rs` carries out what was asked for there; `guests.rs` is the interface for
+//! sources of tools that come and go. `agent.rs`, `provider.rs`, `tool.rs`, `store.rs` and `front.rs` are what the
+//! agent works with.
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
-pub mod audit;
+mod agent;
+mod at_work;
+mod automation;
 mod batch;
-pub mod cache;
+mod calling;
 mod compact;
+mod config_files;
 pub mod context_files;
-mod departure;
-pub mod desk;
+mod continuation;
+mod current_agent;
+mod destination;
 mod direct_call;
+mod endings;
+mod entries;
 mod family;
-pub mod flocks;
 pub mod front;
 mod fuel;
-pub mod gate;
-mod goes_on;
-mod going;
 pub mod guests;
 mod handoff;
-mod hooks;
 mod ignore_files;
-pub mod judged_path;
+mod inbox;
+mod input;
+mod letters;
 pub mod mail;
-mod manners;
 mod message;
 mod missing_results;
 mod model_call;
-mod obey;
+mod navigation;
+mod notices;
+mod opening;
 mod output;
+mod pending_work;
 mod plain;
+mod progress;
 mod prompt;
+pub mod prompt_library;
+mod prompting;
 pub mod provider;
 mod queue;
+mod record_keeper;
 mod repetition;
 mod request;
-mod resolve;
-mod rules;
 mod run;
 mod session;
+mod session_api;
+pub mod session_handle;
 mod session_judge;
 mod settings;
-pub mod shelf;
+mod skills;
+mod speaker;
 pub mod store;
-pub mod stored_rule;
+mod storing;
 mod subagent;
 mod switching;
 mod tasks;
@@ -65,24 +83,27 @@ pub mod team;
 pub mod tool;
 mod transcript;
 mod tree;
-pub mod url_policy;
 mod user_shell;
-pub mod vfs;
 
-// For providers, which know nothing of hooks and read TOML as well.
+// The gate is a crate of its own, and its users find it here as well.
+pub use becket_gate::{ArgumentRule, Hooks, RuleVerdict, RuledCall, Rules, ToolRule};
+pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_policy, vfs};
+// Re-exported for providers, which do not know the engine but read TOML as well.
+pub use agent::Agent;
 pub use becket_hooks::parse_toml;
-pub use compact::CompactEnd;
+pub use config_files::ConfigFiles;
+pub use destination::{GoTo, Position};
 pub use direct_call::DirectCall;
-pub use going::{GoTo, GoToEnd};
-pub use hooks::Hooks;
+pub use endings::{CompactEnd, Ending, GoToEnd, RunEnd};
 pub use ignore_files::IgnoreFiles;
+pub use input::Input;
 pub use missing_results::with_missing_results;
 pub use queue::Queues;
-pub use rules::{ArgumentRule, RuleVerdict, RuledCall, Rules, ToolRule};
-pub use run::{Ending, Input, RunEnd};
-pub use session::{Agent, RecordKeeper, Session};
+pub use record_keeper::RecordKeeper;
+pub use session::Session;
 pub use session_judge::SessionJudge;
 pub use settings::{AgentSettings, CompactionSettings, EndingTool, SubagentSettings};
-pub use subagent::{Outcome, Parent, SubAgent, ToolChoice};
-pub use switching::{Consent, Fork, Forked, Lasting, Position, Refused, Replacement, Switch};
+pub use subagent::{SubAgent, SubAgentEnd, ToolChoice};
+pub use switching::{Consent, Fork, Forked, Lasting, Refused, Replacement, Switch};
+pub use tool::{Parent, SessionVariables};
 pub use user_shell::Judged;

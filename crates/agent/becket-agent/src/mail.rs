@@ -2,39 +2,40 @@
 //!
 //! A letter waits in its receiver's inbox until the next prompt there. The entry that shows it and the end of its
 //! waiting are one transaction, so it is shown exactly once, whatever is killed in between.
+//!
+//! If another session was faster and a letter is gone, the prompt fails: hooks have already seen the prompt with that
+//! letter in it, and it must not be shown without.
 
 use becket_events::{
-    Message, PostMessageDelivery, PostMessageDeliveryPayload, PreMessageDelivery, PreMessageDeliveryPayload,
-    Scope,
+    PostMessageDelivery, PostMessageDeliveryPayload, PreMessageDelivery, PreMessageDeliveryPayload,
 };
+use becket_gate::Hooks;
 use becket_hooks::nearest;
 use futures_util::future::BoxFuture;
-use tokio_util::sync::CancellationToken;
 
-use crate::front::Sight;
-use crate::hooks::Hooks;
-use crate::message::new_id;
 use crate::plain::{lines, one_line};
-use crate::session::{Agent, Joins, Session};
-use crate::store::{Consumed, Letter, Store, StoreError, WaitingLetter};
+use crate::store::{Letter, Store, StoreError, WaitingLetter};
 
 /// The longest message, in bytes. The receiver's model reads it as a whole.
 const LONGEST: usize = 64 * 1024;
 
-/// As many bytes of messages come with one prompt, and the rest with later ones: whoever writes much must not cost the
-/// receiver what its model knows.
+/// The most bytes of messages that come with one prompt; the rest comes with later ones. So a sender who writes much
+/// cannot push out what the receiver's model knows.
 const MOST_AT_ONCE: usize = 96 * 1024;
 
-/// As many messages come with one prompt.
+/// The most messages that come with one prompt.
 const MANY: usize = 100;
 
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// A place besides the store where others lay down letters.
+/// A place besides the store where others leave letters.
 pub trait MailSource: Send + Sync {
-    /// Brings what lies there for a context into the store. The error is for the person; what could not be brought
-    /// stays where it is.
+    /// The names of contexts for which letters wait here.
+    fn waiting(&self) -> Vec<String>;
+
+    /// Moves the letters for a context into the store. The error is for the user; what could not be moved stays where
+    /// it is.
     fn collect<'a>(
         &'a self,
         context_name: &'a str,
@@ -42,19 +43,19 @@ pub trait MailSource: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<String>, String>>;
 }
 
-/// A letter that is about to be sent.
+/// A letter that is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending<'a> {
-    /// Who gets it: a context, or whoever a hook knows by that name.
+    /// The receiver: a context, or a name that a hook knows.
     pub to: &'a str,
-    /// What it says.
+    /// The text of the letter.
     pub content: &'a str,
-    /// Who is named as its writer; the context that sends it, when absent.
+    /// The writer's name; default: the context that sends the letter.
     pub from: Option<&'a str>,
 }
 
 impl Sending<'_> {
-    /// What is wrong with it, if anything is.
+    /// Checks the letter; the error says what is wrong with it.
     pub fn check(&self) -> Result<(), String> {
         if self.to.trim().is_empty() {
             return Err("the message has no receiver; name a context".into());
@@ -69,7 +70,7 @@ impl Sending<'_> {
                 self.content.len()
             ));
         }
-        // A writer's name stands in a line of its own before the message: it must not be able to say anything.
+        // The writer's name is put on a line of its own before the message, so it must not contain anything else.
         let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
         let named = [
             (self.to, true),
@@ -83,7 +84,7 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// Sends it in the name of the context in which the hooks are asked. Says what became of it.
+    /// Sends the letter in the name of the hooks' context. Says what happened to it.
     pub async fn send(&self, hooks: &Hooks, store: &dyn Store) -> Result<String, String> {
         self.check()?;
         let context = &hooks.scope().context_name;
@@ -99,7 +100,7 @@ impl Sending<'_> {
                 let via = one_line(&delivery.via, LONGEST_NAME);
                 Ok(format!("Message delivered to '{}' via {via}", self.to))
             }
-            // Hooks were not heard, and one of them may be the way to the receiver.
+            // Hooks were not asked, and one of them may be the way to the receiver.
             None if hooks.cancel().is_cancelled() => Err("Message not delivered: cancelled".to_owned()),
             None => self.put_into_inbox(context, from, store).await,
         };
@@ -115,7 +116,7 @@ impl Sending<'_> {
     }
 
     async fn put_into_inbox(&self, context: &str, from: &str, store: &dyn Store) -> Result<String, String> {
-        // A letter under another name shows who sent it all the same.
+        // A letter under another name still shows who sent it.
         let from = match from == context {
             true => from.to_owned(),
             false => format!("{from} (by way of {context})"),
@@ -143,109 +144,24 @@ impl Sending<'_> {
     }
 }
 
-impl Agent {
-    /// Sends a letter outside of any session, in the name of a context.
-    pub async fn send_letter(
-        &self,
-        sending: Sending<'_>,
-        context_name: &str,
-        cancel: CancellationToken,
-    ) -> Result<String, String> {
-        let scope = Scope {
-            session_id: new_id(),
-            parent_session_id: None,
-            context_name: context_name.into(),
-            agent_name: self.settings.agent_name.clone(),
-            agents_above: Vec::new(),
-            model: format!("{}/{}", self.provider.name(), self.provider.model()),
-            cwd: self.settings.cwd.display().to_string(),
-            turn: 0,
-        };
-        let hooks = Hooks::new(self.engine.clone(), self.front.clone(), cancel, scope);
-        sending.send(&hooks, &*self.store).await
-    }
-}
-
-impl Session {
-    /// The letters that wait for this context, with those that were laid down elsewhere, as far as they fit into a
-    /// prompt.
-    pub(crate) async fn arrived(&self) -> Result<Arrivals, StoreError> {
-        // They are for the context's own agent.
-        if self.is_subagent() {
-            return Ok(Arrivals::default());
-        }
-        let context = &self.hooks.scope().context_name;
-        if let Some(source) = &self.agent.mail {
-            let remarks = source.collect(context, &*self.agent.store).await;
-            for remark in remarks.unwrap_or_else(|problem| vec![problem]) {
-                self.agent.front.show(Sight::Warning(&remark));
-            }
-        }
-        Ok(Arrivals::of(self.agent.store.inbox(context).await?))
-    }
-
-    /// Adds messages, the first of which shows the letters.
-    pub(crate) async fn add_showing(
-        &mut self,
-        messages: Vec<Message>,
-        arrivals: &Arrivals,
-    ) -> Result<(), StoreError> {
-        let messages = self.finished(messages, Joins::InRun).await;
-        let ids = arrivals.letters.iter().map(|letter| letter.id).collect();
-        let entries = messages.iter().map(Into::into).collect();
-        match self.write(entries, ids).await? {
-            Consumed::All => {
-                self.messages.extend(messages);
-                self.show_usage();
-                self.mention(arrivals);
-                Ok(())
-            }
-            Consumed::TakenByAnother => Err(StoreError::new(
-                "another session of this context has just been shown its messages; ask again",
-            )),
-        }
-    }
-
-    /// Tells the person that the prompt holds more than their own words.
-    fn mention(&self, arrivals: &Arrivals) {
-        let mut senders: Vec<String> = Vec::new();
-        for letter in &arrivals.letters {
-            let sender = shown_sender(letter);
-            if !senders.contains(&sender) {
-                senders.push(sender);
-            }
-        }
-        let senders = senders.join(", ");
-        let mut text = match arrivals.letters.len() {
-            0 => return,
-            1 => format!("a message has arrived, from {senders}"),
-            number => format!("{number} messages have arrived, from {senders}"),
-        };
-        if arrivals.left > 0 {
-            text.push_str(&format!("; {} more wait for the next prompt", arrivals.left));
-        }
-        self.agent.front.show(Sight::Notice(&text));
-    }
-}
-
 /// The letters that come with a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    letters: Vec<WaitingLetter>,
-    /// How many wait for a later prompt.
-    left: usize,
+    pub(crate) letters: Vec<WaitingLetter>,
+    /// How many letters wait for a later prompt.
+    pub(crate) left: usize,
 }
 
 impl Arrivals {
-    /// The oldest of those that wait, as many as a prompt may hold.
-    fn of(mut waiting: Vec<WaitingLetter>) -> Self {
+    /// The oldest waiting letters, as many as a prompt may hold.
+    pub(crate) fn of(mut waiting: Vec<WaitingLetter>) -> Self {
         let mut bytes = 0;
         let fits = |letter: &&WaitingLetter| {
             bytes += letter.content.len() + letter.from.len();
             bytes <= MOST_AT_ONCE
         };
         let number = waiting.iter().take(MANY).take_while(fits).count();
-        // The first one always comes, or nothing ever would.
+        // The first one always comes, even if it is too long, or no letter ever would.
         let left = waiting.split_off(number.max(1).min(waiting.len())).len();
         Self {
             letters: waiting,
@@ -253,7 +169,7 @@ impl Arrivals {
         }
     }
 
-    /// A prompt with the letters before it. Their lines are quoted, so that none can pass for the person's own words.
+    /// A prompt with the letters before it. Their lines are quoted, so that none can pass for the user's own text.
     pub(crate) fn before(&self, prompt: String) -> String {
         if self.letters.is_empty() {
             return prompt;
@@ -273,8 +189,8 @@ impl Arrivals {
     }
 }
 
-/// Whoever wrote it, and the context by whose way it came.
-fn shown_sender(letter: &WaitingLetter) -> String {
+/// The letter's writer, and the context that sent it.
+pub(crate) fn shown_sender(letter: &WaitingLetter) -> String {
     one_line(&letter.from, 3 * LONGEST_NAME)
 }
 

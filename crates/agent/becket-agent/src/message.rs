@@ -1,25 +1,12 @@
 //! Makes messages: ids, times, and the few shapes that the agent writes itself.
 
-use std::time::SystemTime;
-
 use becket_events::{Message, MessageBody, MessageRecord, NoteDraft, Part, StopReason, Usage};
+use becket_gate::clock::now_ms;
 use serde_json::Value;
 
 /// An id that sorts by time.
 pub(crate) fn new_id() -> String {
     becket_hooks::clock::new_uuid().to_string()
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    now_us() / 1000
-}
-
-/// Microseconds since 1970.
-pub(crate) fn now_us() -> u64 {
-    SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(0, |age| age.as_micros() as u64)
 }
 
 pub(crate) fn record(id: String, body: MessageBody) -> MessageRecord {
@@ -35,7 +22,7 @@ pub(crate) fn user(text: &str, images: Vec<Part>) -> Message {
     Message::new(record(new_id(), MessageBody::User { content }))
 }
 
-/// Words that the model chose to say by a tool of `asking`.
+/// A message that the model chose to send with a tool call of `asking`.
 pub(crate) fn assistant(text: &str, asking: &Message) -> Message {
     let model = match asking.body() {
         MessageBody::Assistant { model, .. } => model.clone(),
@@ -52,7 +39,7 @@ pub(crate) fn assistant(text: &str, asking: &Message) -> Message {
     Message::new(record(new_id(), body))
 }
 
-/// A note of becket's own.
+/// A note by becket itself.
 pub(crate) fn note(kind: &str, text: &str) -> Message {
     from_draft(NoteDraft {
         kind: kind.into(),
@@ -80,7 +67,7 @@ pub(crate) fn from_draft(draft: NoteDraft) -> Message {
     ))
 }
 
-/// A result in words alone.
+/// A tool result without details.
 pub(crate) fn tool_result(call_id: &str, tool_name: &str, content: Vec<Part>, is_error: bool) -> Message {
     detailed_result(call_id, tool_name, content, is_error, None)
 }
@@ -100,4 +87,14 @@ pub(crate) fn detailed_result(
         details,
     };
     Message::new(record(new_id(), body))
+}
+
+/// A message with another text in place of its own; thoughts stay.
+pub(crate) fn with_text(message: &Message, text: String) -> Message {
+    let mut record = message.record().clone();
+    if let MessageBody::Assistant { content, .. } = &mut record.body {
+        content.retain(|part| !matches!(part, Part::Text { .. }));
+        content.push(Part::text(text));
+    }
+    Message::new(record)
 }

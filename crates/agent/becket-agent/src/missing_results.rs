@@ -1,4 +1,7 @@
 //! Calls without results, which providers do not take: hooks may have left the results out of a request.
+//!
+//! The results are added to the request and not to the conversation. Hooks of `model_context` may leave out what they
+//! like, and no provider accepts a call without a result; what is stored stays true.
 
 use std::borrow::Cow;
 
@@ -6,7 +9,7 @@ use becket_events::{Message, MessageBody, Part};
 
 use crate::message::tool_result;
 
-/// What stands for a result that is not there.
+/// The text in place of a missing result.
 const NO_RESULT: &str = "No result provided";
 
 /// The messages, with a result for every call that has none.
@@ -15,7 +18,7 @@ pub fn with_missing_results(messages: &[Message]) -> Cow<'_, [Message]> {
         return Cow::Borrowed(messages);
     }
     let mut whole = Vec::with_capacity(messages.len() + 1);
-    // Results stand behind those that are there, so that a call's results stay together.
+    // Added results go behind those that are there, so that a call's results stay together.
     let mut due: Vec<Message> = Vec::new();
     for (place, message) in messages.iter().enumerate() {
         if !is_result(message) {
@@ -28,7 +31,7 @@ pub fn with_missing_results(messages: &[Message]) -> Cow<'_, [Message]> {
     Cow::Owned(whole)
 }
 
-/// Results for the calls of one message that have none before the model speaks again.
+/// Results for the calls of one message that have none before the next answer of the model.
 fn missing(messages: &[Message], place: usize) -> Vec<Message> {
     let calls = messages[place].tool_calls();
     if calls.is_empty() {
@@ -80,7 +83,7 @@ mod tests {
         tool_result(id, "shell", vec![Part::text("there")], false)
     }
 
-    /// Each message in a word.
+    /// One word for each message.
     fn words(messages: &[Message]) -> Vec<String> {
         let word = |message: &Message| match message.body() {
             MessageBody::Tool { tool_call_id, .. } => format!("{tool_call_id} {}", message.text()),

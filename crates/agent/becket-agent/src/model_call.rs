@@ -1,33 +1,34 @@
-//! One request to the model: through the hooks, over the wire with retries, and put together from its pieces.
+//! One request to the model: it passes the hooks, is sent with retries, and its answer is put together from its pieces.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    Delta, Json, Message, MessageBody, MessageEnd, MessageStart, MessageStartPayload, MessageUpdate,
-    MessageUpdatePayload, Part, PreRequest, PreRequestPayload, RequestForm, RequestPurpose, Response,
-    ResponsePayload, ResponseStart, ResponseStartPayload, StopReason, ToolCall, Usage,
+    Delta, Event, Json, Message, MessageBody, MessageEnd, MessageStart, MessageStartPayload, MessageUpdate,
+    MessageUpdatePayload, Output, OutputPayload, Part, PostResponse, PostResponsePayload, PreRequest,
+    PreRequestPayload, RequestForm, RequestPurpose, Response, ResponsePayload, ResponseStart,
+    ResponseStartPayload, StopReason, Strictest, ToolCall, Usage,
 };
+use becket_gate::Hooks;
+use becket_gate::gate::Gate;
 use futures_util::StreamExt;
 use serde_json::json;
 
-use crate::desk::Desk;
-use crate::front::{Front, Sight};
+use crate::front::{Front, FrontUpdate};
 use crate::fuel::Fuel;
-use crate::gate::Gate;
 use crate::guests::Guests;
-use crate::hooks::Hooks;
-use crate::message::{new_id, record};
+use crate::message::{new_id, record, with_text};
 use crate::missing_results::with_missing_results;
 use crate::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, Sending,
 };
 use crate::session::Session;
+use crate::session_handle::SessionHandle;
 use crate::settings::AgentSettings;
 use crate::store::{Span, SpanKind, Store};
 
-/// A provider that wants to be asked again later than this is not waited for.
+/// The longest wait before a retry; if the provider asks for more, there is no retry.
 const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// What a request needs besides its content.
@@ -38,33 +39,41 @@ pub(crate) struct ModelCall<'a> {
     pub(crate) front: &'a dyn Front,
     pub(crate) settings: &'a AgentSettings,
     pub(crate) store: &'a dyn Store,
-    pub(crate) desk: Option<&'a Desk>,
+    pub(crate) handle: Option<&'a SessionHandle>,
     pub(crate) guests: Option<&'a dyn Guests>,
     pub(crate) purpose: RequestPurpose,
     pub(crate) prompt: &'a str,
     pub(crate) iteration: u32,
     pub(crate) fuel: Fuel,
     pub(crate) continuation: u32,
+    /// Whether hooks judge the answer before anybody sees it, so that nothing is shown while it arrives.
+    pub(crate) is_held: bool,
 }
 
 /// Why there is no answer.
 pub(crate) enum CallFailure {
-    /// A hook does not want the request made.
+    /// A hook refused the request.
     Blocked(String),
-    /// The person cancelled.
+    /// The user cancelled.
     Cancelled(Option<Unfinished>),
     /// The provider failed.
     Provider(ProviderError, Option<Unfinished>),
 }
 
-/// What had arrived of an answer.
+/// A request after its hooks: what is left to send, or a hook's answer in place of the model's.
+pub(crate) enum Prepared<T> {
+    Send(T),
+    Answered(String),
+}
+
+/// The part of an answer that had arrived.
 pub(crate) struct Unfinished {
     pub(crate) message: Message,
-    /// Whether hooks know that it had begun.
+    /// Whether hooks were told that the answer had begun.
     pub(crate) begun: bool,
 }
 
-/// How a request ended, for the record.
+/// How a request ended, for its recorded span.
 fn ended(result: &Result<Message, CallFailure>) -> serde_json::Value {
     match result {
         Ok(message) => match message.body() {
@@ -88,7 +97,7 @@ impl From<ProviderError> for CallFailure {
 impl<'a> ModelCall<'a> {
     /// A request of a session, outside of any run.
     pub(crate) fn of(session: &'a Session, purpose: RequestPurpose) -> Self {
-        let agent = &session.agent;
+        let agent = &session.speaker.agent;
         Self {
             hooks: &session.hooks,
             gate: &session.gate,
@@ -96,17 +105,18 @@ impl<'a> ModelCall<'a> {
             front: &*agent.front,
             settings: &agent.settings,
             store: &*agent.store,
-            desk: session.desk.as_ref(),
-            guests: session.given.guests.as_deref(),
+            handle: session.inbox.handle.as_ref(),
+            guests: session.speaker.given.guests.as_deref(),
             purpose,
             prompt: "",
             iteration: 0,
             fuel: Fuel::full(None),
             continuation: 0,
+            is_held: session.hooks.has_handlers::<PostResponse>() || session.hooks.has_handlers::<Output>(),
         }
     }
 
-    /// Makes the request and waits for the whole answer. How long it took is recorded.
+    /// Makes the request, waits for the complete answer, and records how long it took.
     pub(crate) async fn ask(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
         let began = Instant::now();
         let result = self.ask_through_hooks(request).await;
@@ -123,16 +133,92 @@ impl<'a> ModelCall<'a> {
             messages: &messages,
             ..*request
         })?;
-        let body = self.through_hooks(body, self.provider.form()).await?;
+        let body = match self.through_hooks(body, self.provider.form()).await? {
+            Prepared::Send(body) => body,
+            Prepared::Answered(text) => return self.answered(&text).await,
+        };
         let started = Instant::now();
         let message = self.send(&body).await?;
+        let message = self.judged(message).await?;
         let shown = ShownAnswer::of(self.front, &message, self.purpose);
         self.announce(&message, started.elapsed()).await;
         shown.settle();
         Ok(message)
     }
 
-    async fn through_hooks(&self, body: Json, form: RequestForm) -> Result<Json, CallFailure> {
+    /// The answer that a hook gave in place of the model, as if the model had said it.
+    pub(crate) async fn answered(&self, text: &str) -> Result<Message, CallFailure> {
+        let mut assembly = Assembly::new();
+        self.grow(&mut assembly, Delta::Text { text: text.into() }).await;
+        self.grow(&mut assembly, Delta::End).await;
+        let message = assembly.message("hook", StopReason::Stop, Usage::default());
+        let message = self.judged(message).await?;
+        self.announce(&message, Duration::ZERO).await;
+        Ok(message)
+    }
+
+    /// Lets hooks judge a complete answer. One that was held back until now is shown after that.
+    async fn judged(&self, message: Message) -> Result<Message, CallFailure> {
+        let payload = || PostResponsePayload {
+            message: message.clone(),
+            purpose: self.purpose,
+        };
+        let (reply, handlers) = self.asked::<PostResponse>(payload).await;
+        self.agreed("this answer", reply.verdict, handlers).await?;
+        if self.purpose != RequestPurpose::Answer {
+            return Ok(message);
+        }
+        let mut message = message;
+        if message.tool_calls().is_empty() {
+            let text = message.text();
+            let payload = || OutputPayload { text: text.clone() };
+            let (reply, handlers) = self.asked::<Output>(payload).await;
+            self.agreed("this answer", reply.verdict, handlers).await?;
+            if let Some(other) = reply.text.get() {
+                message = with_text(&message, other);
+            }
+        }
+        if self.is_held {
+            self.show_whole(&message).await;
+        }
+        Ok(message)
+    }
+
+    /// Asks about a complete answer. Where no handler can refuse, those who watch are told: a cancel must not lose an
+    /// answer that was seen.
+    async fn asked<E: Event>(&self, payload: impl FnOnce() -> E::Payload) -> (E::Reply, Vec<String>) {
+        match self.is_held {
+            true => self.hooks.ask_whom::<E>(payload).await,
+            false => (self.hooks.tell::<E>(payload).await, Vec::new()),
+        }
+    }
+
+    /// What guards say of the request or its answer. A refusal ends the run.
+    async fn agreed(
+        &self,
+        subject: &str,
+        verdict: Strictest,
+        handlers: Vec<String>,
+    ) -> Result<(), CallFailure> {
+        let consent = self.gate.consent(self.hooks, subject, verdict, handlers).await;
+        consent.map_err(|reason| match self.hooks.cancel().is_cancelled() {
+            true => CallFailure::Cancelled(None),
+            false => CallFailure::Blocked(reason),
+        })
+    }
+
+    /// Shows an answer that was held back, as if it had just arrived in one piece.
+    async fn show_whole(&self, message: &Message) {
+        let mut assembly = Assembly {
+            id: message.id().to_owned(),
+            ..Assembly::new()
+        };
+        for delta in deltas_of(message) {
+            self.show(&mut assembly, delta).await;
+        }
+    }
+
+    async fn through_hooks(&self, body: Json, form: RequestForm) -> Result<Prepared<Json>, CallFailure> {
         let payload = || PreRequestPayload {
             provider: self.provider.name().into(),
             body: body.clone(),
@@ -144,23 +230,23 @@ impl<'a> ModelCall<'a> {
             continuation: self.continuation,
         };
         let (reply, handlers) = self.hooks.ask_whom::<PreRequest>(payload).await;
-        let consent = self
-            .gate
-            .consent(self.hooks, "this request", reply.verdict, handlers)
-            .await;
+        self.agreed("this request", reply.verdict, handlers).await?;
         if self.hooks.cancel().is_cancelled() {
             return Err(CallFailure::Cancelled(None));
         }
-        consent.map_err(CallFailure::Blocked)?;
-        Ok(reply.body.get().unwrap_or(body))
+        Ok(match reply.response.get() {
+            Some(text) => Prepared::Answered(text),
+            None => Prepared::Send(reply.body.get().unwrap_or(body)),
+        })
     }
 
-    /// Sends the body, again if that may help and nothing of an answer has arrived yet.
+    /// Sends the body, and retries if that may help and nothing of an answer has arrived yet.
     async fn send(&self, body: &Json) -> Result<Message, CallFailure> {
         let mut tries = 0;
         loop {
             let mut assembly = Assembly::new();
             let attempt = tokio::select! {
+                // Biased, so that a cancelled run sends no request at all.
                 biased;
                 () = self.hooks.cancel().cancelled() => None,
                 result = self.attempt(body, tries, &mut assembly) => Some(result),
@@ -169,7 +255,7 @@ impl<'a> ModelCall<'a> {
                 Some(Err(CallFailure::Provider(error, _))) => error,
                 Some(result) => return result,
                 None => {
-                    let unfinished = assembly.unfinished(&self.model_name(), StopReason::Cancelled, None);
+                    let unfinished = self.unfinished(&assembly, StopReason::Cancelled, None);
                     return Err(CallFailure::Cancelled(Some(unfinished)));
                 }
             };
@@ -179,21 +265,29 @@ impl<'a> ModelCall<'a> {
                 && error.retry_after.is_none_or(|wait| wait <= LONGEST_WAIT);
             if !again || !self.wait_before_retry(&error, tries).await? {
                 let words = Some(error.message.clone());
-                let unfinished = assembly.unfinished(&self.model_name(), StopReason::Error, words);
+                let unfinished = self.unfinished(&assembly, StopReason::Error, words);
                 return Err(CallFailure::Provider(error, Some(unfinished)));
             }
             tries += 1;
         }
     }
 
+    /// The part of an answer that had arrived. What hooks would have judged first is left out.
+    fn unfinished(&self, assembly: &Assembly, reason: StopReason, error: Option<String>) -> Unfinished {
+        match self.is_held {
+            true => Unfinished::nothing(&self.model_name(), reason, error),
+            false => assembly.unfinished(&self.model_name(), reason, error),
+        }
+    }
+
     fn max_retries(&self) -> u32 {
-        match self.desk.and_then(Desk::retries) {
+        match self.handle.and_then(|handle| handle.automation().retries()) {
             Some(false) => 0,
             Some(true) | None => self.settings.max_retries,
         }
     }
 
-    /// Says whether it is to be tried again.
+    /// Waits before a retry. Says whether to retry.
     async fn wait_before_retry(&self, error: &ProviderError, tries: u32) -> Result<bool, CallFailure> {
         let backoff = self
             .settings
@@ -203,14 +297,14 @@ impl<'a> ModelCall<'a> {
             .retry_after
             .unwrap_or_else(|| with_jitter(backoff))
             .min(LONGEST_WAIT);
-        self.front.show(Sight::Retry {
+        self.front.show(FrontUpdate::Retry {
             reason: &error.message,
             delay_ms: delay.as_millis() as u64,
             most: self.settings.max_retries,
         });
         let given_up = async {
-            match self.desk {
-                Some(desk) => desk.retry_given_up().await,
+            match self.handle {
+                Some(handle) => handle.automation().retry_given_up().await,
                 None => std::future::pending().await,
             }
         };
@@ -246,7 +340,9 @@ impl<'a> ModelCall<'a> {
                     usage,
                     model,
                 } => {
-                    self.begin(assembly).await;
+                    if !self.is_held {
+                        self.begin(assembly).await;
+                    }
                     if !assembly.is_empty() {
                         self.grow(assembly, Delta::End).await;
                     }
@@ -281,12 +377,18 @@ impl<'a> ModelCall<'a> {
         self.hooks.tell::<ResponseStart>(payload).await;
     }
 
-    /// What a provider has written by itself passes the same hooks as any other request.
+    /// Lets a request that a provider has written itself pass the same hooks as any other.
     async fn let_send(&self, sending: &Sending) -> Result<(), CallFailure> {
         match self.through_hooks(sending.body.clone(), RequestForm::Wire).await {
-            Ok(body) => {
+            Ok(Prepared::Send(body)) => {
                 sending.answer(Ok(body));
                 Ok(())
+            }
+            Ok(Prepared::Answered(_)) => {
+                let why =
+                    "a hook has an answer in place of the model, too late for a request of an extension";
+                sending.answer(Err(why.into()));
+                Err(CallFailure::Blocked(why.into()))
             }
             Err(failure) => {
                 sending.answer(Err("the request may not be made".into()));
@@ -295,14 +397,15 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    /// The first piece makes a message of it. A summary is none of the conversation: nobody watches it grow.
+    /// Begins a message with the first piece of the answer. A summary is no message of the conversation, so it is not
+    /// shown.
     async fn begin(&self, assembly: &mut Assembly) {
         if self.purpose != RequestPurpose::Answer || std::mem::replace(&mut assembly.begun, true) {
             return;
         }
         // What hooks may still replace is not shown as the answer before they have.
         let settled = !self.hooks.listens::<MessageEnd>();
-        self.front.show(Sight::Answer { settled });
+        self.front.show(FrontUpdate::Answer { settled });
         let message = assembly.message(&self.model_name(), StopReason::Stop, Usage::default());
         self.hooks
             .tell::<MessageStart>(|| MessageStartPayload {
@@ -313,12 +416,20 @@ impl<'a> ModelCall<'a> {
     }
 
     async fn grow(&self, assembly: &mut Assembly, delta: Delta) {
+        match self.is_held {
+            true => assembly.add(&delta),
+            false => self.show(assembly, delta).await,
+        }
+    }
+
+    /// Adds a piece to the answer, and shows it.
+    async fn show(&self, assembly: &mut Assembly, delta: Delta) {
         self.begin(assembly).await;
         assembly.add(&delta);
         if self.purpose != RequestPurpose::Answer {
             return;
         }
-        self.front.show(Sight::Delta(&delta));
+        self.front.show(FrontUpdate::Delta(&delta));
         if self.hooks.listens::<MessageUpdate>() {
             let message_id = assembly.id.clone();
             self.hooks
@@ -368,18 +479,18 @@ impl<'a> ModelCall<'a> {
     }
 }
 
-/// An answer that somebody has seen, and that is not in the conversation yet. If it never comes there, because the disk
-/// is full or the program is told a second time to end, whoever has seen it is told so.
+/// An answer that was shown and is not in the conversation yet. If it is never stored, because the disk is full or the
+/// program is told a second time to end, the front end is told so.
 pub(crate) struct ShownAnswer<'a>(Option<&'a dyn Front>);
 
 impl<'a> ShownAnswer<'a> {
-    /// Nobody sees summaries, nor answers without words.
+    /// Guards an answer that was shown; summaries and answers without text are not.
     pub(crate) fn of(front: &'a dyn Front, message: &Message, purpose: RequestPurpose) -> Self {
         let is_seen = purpose == RequestPurpose::Answer && !message.text().is_empty();
         Self(is_seen.then_some(front))
     }
 
-    /// It is in the conversation, or somebody else looks after it.
+    /// The answer is in the conversation, or something else takes care of it.
     pub(crate) fn settle(mut self) {
         self.0 = None;
     }
@@ -388,7 +499,7 @@ impl<'a> ShownAnswer<'a> {
 impl Drop for ShownAnswer<'_> {
     fn drop(&mut self) {
         if let Some(front) = self.0 {
-            front.show(Sight::Warning(
+            front.show(FrontUpdate::Warning(
                 "the answer above is not stored: the conversation goes on without it",
             ));
         }
@@ -396,6 +507,35 @@ impl Drop for ShownAnswer<'_> {
 }
 
 const BROKE_OFF: &str = "the answer broke off before the provider said that it was complete";
+
+/// The pieces of a complete answer.
+fn deltas_of(message: &Message) -> Vec<Delta> {
+    let MessageBody::Assistant {
+        content, tool_calls, ..
+    } = message.body()
+    else {
+        return Vec::new();
+    };
+    let parts = content.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(Delta::Text { text: text.clone() }),
+        Part::Thinking { text, signature } => Some(Delta::Thinking {
+            text: text.clone(),
+            signature: signature.clone(),
+        }),
+        Part::Image { .. } => None,
+    });
+    let calls = tool_calls.iter().enumerate().flat_map(|(index, call)| {
+        let ToolCall { id, name, arguments } = call.clone();
+        [
+            Delta::ToolCall { index, id, name },
+            Delta::Arguments {
+                index,
+                text: arguments,
+            },
+        ]
+    });
+    parts.chain(calls).chain([Delta::End]).collect()
+}
 
 /// Between half and one and a half of the delay, so that many clients do not come back at once.
 fn with_jitter(delay: Duration) -> Duration {
@@ -406,7 +546,7 @@ fn with_jitter(delay: Duration) -> Duration {
 /// An answer while it arrives.
 struct Assembly {
     id: String,
-    /// Whether hooks know of it.
+    /// Whether hooks were told that the answer has begun.
     begun: bool,
     content: Vec<Part>,
     tool_calls: Vec<(usize, ToolCall)>,
@@ -467,7 +607,7 @@ impl Assembly {
         self.ended(model, stop_reason, (usage, calls, None))
     }
 
-    /// The words that had arrived. Tool calls are left out: nobody said that they were complete.
+    /// The text that had arrived. Tool calls are left out: they may be incomplete.
     fn unfinished(&self, model: &str, stop_reason: StopReason, error: Option<String>) -> Unfinished {
         Unfinished {
             message: self.ended(model, stop_reason, (Usage::default(), Vec::new(), error)),
@@ -494,7 +634,7 @@ impl Assembly {
 }
 
 impl Unfinished {
-    /// Nothing of an answer.
+    /// An answer of which nothing had arrived.
     pub(crate) fn nothing(model: &str, stop_reason: StopReason, error: Option<String>) -> Self {
         Assembly::new().unfinished(model, stop_reason, error)
     }

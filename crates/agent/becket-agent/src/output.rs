@@ -1,18 +1,22 @@
-//! What becomes of a tool's output: hooks may rewrite it, a large one is put aside, and the model sees the rest.
+//! The way of a tool's output to the model: hooks may rewrite it, a large one goes into the cache, and the model sees
+//! the rest.
+//!
+//! The data of a result (`details`) goes to the store, to hooks and to front ends, and never to a provider. An output
+//! that is withheld takes its data with it, since what is hidden may be in there as well.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use becket_events::{
     OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload, PreCache,
     PreCachePayload, PreToolOutput, PreToolOutputPayload, TailLimit, ToolEnd, ToolEndPayload, text_of,
 };
+use becket_gate::Hooks;
+use becket_gate::cache::{CachedOutput, OutputCache};
+use becket_gate::vfs::{Vfs, VfsPath};
 use serde_json::{Map, Value};
 
-use crate::cache::{CachedOutput, OutputCache};
-use crate::hooks::Hooks;
 use crate::settings::AgentSettings;
 use crate::tool::ToolOutput;
-use crate::vfs::{Vfs, VfsPath};
 
 /// A call whose output is on its way to the model.
 pub(crate) struct OutputOf<'a> {
@@ -21,25 +25,28 @@ pub(crate) struct OutputOf<'a> {
     pub(crate) tool_call_id: &'a str,
     pub(crate) tool_name: &'a str,
     pub(crate) called_as: &'a str,
+    /// The tool's origin.
+    pub(crate) tool_source: &'a str,
     pub(crate) operation: Option<OperationKind>,
     pub(crate) arguments: &'a Map<String, Value>,
     pub(crate) ran: bool,
+    pub(crate) started: Instant,
 }
 
 /// An output as the model will see it.
 pub(crate) struct Settled {
-    /// What the model sees.
+    /// The content that the model sees.
     pub(crate) content: Vec<Part>,
     pub(crate) is_error: bool,
     /// Data that the model does not see.
     pub(crate) details: Option<Value>,
-    /// The words before anything was put aside.
+    /// The whole text, before a large one went into the cache.
     pub(crate) full_text: String,
     pub(crate) cached: bool,
 }
 
 impl OutputOf<'_> {
-    /// Brings the output through hooks and cache.
+    /// Passes the output through hooks and the cache.
     pub(crate) async fn settle(&self, output: ToolOutput) -> Settled {
         let ToolOutput {
             content,
@@ -49,6 +56,7 @@ impl OutputOf<'_> {
         } = output;
         let details = details.unwrap_or_default();
         let payload = || PreToolOutputPayload {
+            tool_source: self.tool_source.into(),
             tool_call_id: self.tool_call_id.into(),
             tool_name: self.tool_name.into(),
             called_as: self.called_as.into(),
@@ -58,9 +66,11 @@ impl OutputOf<'_> {
             is_error,
             ran: self.ran,
             details: details.clone(),
+            duration_ms: self.started.elapsed().as_millis() as u64,
         };
         let reply = self.hooks.tell::<PreToolOutput>(payload).await;
-        // What is withheld may be in the data too.
+        self.hooks.add_context(reply.context.0);
+        // The details may hold what is withheld, so they go as well.
         let (content, details) = match reply.withheld.get() {
             Some(words) => (vec![Part::text(words)], Value::Null),
             None => (
@@ -97,7 +107,7 @@ impl OutputOf<'_> {
         }
     }
 
-    /// Tells that the call is over.
+    /// Tells hooks that the call is over.
     pub(crate) async fn tell_end(&self, settled: &Settled, duration: Duration) {
         let payload = || ToolEndPayload {
             tool_call_id: self.tool_call_id.into(),
@@ -113,7 +123,7 @@ impl OutputOf<'_> {
         self.hooks.tell::<ToolEnd>(payload).await;
     }
 
-    /// A piece that is read back from the cache is not put there again.
+    /// Whether an output is too large for the model. A piece that is read from the cache is not cached again.
     fn is_too_large(&self, text: &str) -> bool {
         let from_cache = self
             .arguments
@@ -125,18 +135,18 @@ impl OutputOf<'_> {
         (is_long || text.len() > self.settings.output_limit) && !from_cache
     }
 
-    /// How much of the end is shown, where that is what is shown of a command.
+    /// How much of the end of a command's output the model sees; `None` for other tools, or without such a limit.
     fn tail(&self) -> Option<TailLimit> {
         let is_command = self.operation == Some(OperationKind::Shell);
         self.settings.wording.tail.filter(|_| is_command)
     }
 
-    /// A preview never comes near the limit that it is there to keep.
+    /// The size of a preview, which never comes near the limit that it is there to keep.
     fn preview_chars(&self) -> usize {
         self.settings.preview_chars.min(self.settings.output_limit / 2)
     }
 
-    /// Stores a large output and makes the text that stands for it; `None` when it stays as it is.
+    /// Puts a large output into the cache, and returns the text that stands for it; `None` if it stays as it is.
     async fn put_aside(&self, text: &str) -> Option<String> {
         let (char_count, line_count) = (text.chars().count() as u64, text.lines().count() as u64);
         let payload = || PreCachePayload {
@@ -155,7 +165,7 @@ impl OutputOf<'_> {
         }
         let cache = OutputCache::new(Vfs::new(&self.settings.vfs));
         let context_name = &self.hooks.scope().context_name;
-        // An output that cannot be put aside is still an output: the model sees all of it.
+        // An output that cannot be cached is still an output: the model sees all of it.
         let cached = cache.put(context_name, self.tool_name, text).ok()?;
         let address = cached.address.to_string();
         let stub = match (reply.summary.get(), self.tail()) {
@@ -184,7 +194,7 @@ impl OutputOf<'_> {
     }
 }
 
-/// What the model sees in place of an output that was put aside.
+/// The text that the model sees in place of a cached output.
 fn stub(tool_name: &str, cached: &CachedOutput, line_count: u64, preview: &str) -> String {
     let CachedOutput { address, size, .. } = cached;
     let lines = if line_count == 1 { "line" } else { "lines" };

@@ -1,6 +1,6 @@
-//! Words of others in a prompt, made such that they cannot pass for anything but words of others.
+//! Makes foreign text in a prompt safe: it must not be able to pass for anything else.
 
-/// Whether somebody takes a character for the end of a line: this program, a terminal or a model.
+/// Whether a program, a terminal or a model may take a character for the end of a line.
 fn ends_line(character: char) -> bool {
     matches!(
         character,
@@ -8,7 +8,7 @@ fn ends_line(character: char) -> bool {
     )
 }
 
-/// Whether a character has no shape of its own, but hides or turns others.
+/// Whether a character is invisible, and hides or reorders others.
 fn is_hidden(character: char) -> bool {
     matches!(
         character,
@@ -16,14 +16,14 @@ fn is_hidden(character: char) -> bool {
     )
 }
 
-/// The lines of a text, whatever ends them.
+/// The lines of a text, split at everything that may end a line.
 pub(crate) fn lines(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     let text = text.strip_suffix(ends_line).unwrap_or(&text);
     text.split(ends_line).map(Into::into).collect()
 }
 
-/// A text in one line of at most so many characters.
+/// A text on one line of at most `longest` characters.
 pub(crate) fn one_line(text: &str, longest: usize) -> String {
     let shown = text.chars().filter(|character| !is_hidden(*character));
     let mut shown = shown.map(|character| match character.is_control() || ends_line(character) {

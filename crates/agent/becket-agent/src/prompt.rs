@@ -3,29 +3,29 @@
 use becket_events::{
     FlockGoals, PostSystemPrompt, PostSystemPromptPayload, PreSystemPrompt, PreSystemPromptPayload,
 };
+use becket_gate::Hooks;
+use becket_gate::flocks::FlockTexts;
 
+use crate::agent::Agent;
 use crate::context_files::{ContextFile, ContextFiles, read_notes};
-use crate::flocks::FlockTexts;
 use crate::fuel::Fuel;
-use crate::hooks::Hooks;
-use crate::session::Agent;
 use crate::settings::AgentSettings;
 
-/// What a system prompt is put together of.
+/// The parts of a system prompt.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// How the agent works, and where.
+    /// How and where the agent works.
     blocks: Vec<String>,
     todos: Option<String>,
     goals: Option<String>,
     flocks: FlockTexts,
     reflection: Option<String>,
-    /// Whether fuel is of any interest.
+    /// Whether the model is told about fuel.
     tells_fuel: bool,
 }
 
 impl Notes {
-    /// Of a context's own agent.
+    /// The parts for a context's own agent.
     pub(crate) fn of_context(
         agent: &Agent,
         context_name: &str,
@@ -34,7 +34,7 @@ impl Notes {
     ) -> Self {
         let settings = &agent.settings;
         let files = ContextFiles::new(&settings.contexts, context_name);
-        // A context's own prompt would make all members of a team the same.
+        // With a context's own prompt, all members of a team would be the same.
         let own = match agent.team {
             Some(_) => None,
             None => files.read(ContextFile::SystemPrompt),
@@ -57,7 +57,7 @@ impl Notes {
         }
     }
 
-    /// Of a sub-agent, which knows what it was told and nothing of its parent's context.
+    /// The parts for a sub-agent, which knows what it was told and nothing of its parent's context.
     pub(crate) fn of_subagent(settings: &AgentSettings, has_tools: bool) -> Self {
         let place = has_tools.then(|| place(settings));
         Self {

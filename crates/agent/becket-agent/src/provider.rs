@@ -1,4 +1,4 @@
-//! What the agent needs of a model's provider.
+//! The interface of a model's provider.
 //!
 //! A request has two steps, so that hooks can stand between them: `body` writes the request in the provider's own
 //! JSON, `send` puts exactly these bytes on the wire. A provider never retries and never decides: a failure is a
@@ -8,7 +8,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becket_events::{Delta, Header, Json, Message, OperationKind, RequestForm, StopReason, Usage};
+use becket_events::{Delta, Header, Json, Message, RequestForm, StopReason, Usage};
+pub use becket_gate::called_tool::ToolFace;
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -23,12 +24,12 @@ pub trait Provider: Send + Sync {
     /// The model's name, such as `gpt-4o`.
     fn model(&self) -> &str;
 
-    /// Where it is asked, for one that is asked over the network.
+    /// The URL of the provider, if it is asked over the network.
     fn base_url(&self) -> Option<&str> {
         None
     }
 
-    /// How its requests are written.
+    /// The form of the provider's requests.
     fn form(&self) -> RequestForm {
         RequestForm::Wire
     }
@@ -36,24 +37,25 @@ pub trait Provider: Send + Sync {
     /// The request as the provider's own JSON, without any key.
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError>;
 
-    /// Sends the body as it is. Resolves when the provider begins to answer, or tells that among the parts.
+    /// Sends the body as it is. Resolves when the provider begins to answer; some report that as a part of the answer
+    /// instead.
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>>;
 }
 
-/// What the model is asked.
+/// The content of a request to the model.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
     /// The system prompt.
     pub system_prompt: &'a str,
     /// The conversation.
     pub messages: &'a [Message],
-    /// The tools that it may ask for.
+    /// The tools that the model may call.
     pub tools: &'a [ToolFace],
-    /// Sampling and length, where the configuration names them.
+    /// Sampling and length, as far as the configuration sets them.
     pub options: &'a RequestOptions,
 }
 
-/// Sampling and length.
+/// Options for sampling, length and thinking.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestOptions {
     /// The temperature.
@@ -62,42 +64,42 @@ pub struct RequestOptions {
     pub max_tokens: Option<u64>,
     /// The share of likely words among which the model chooses.
     pub top_p: Option<f64>,
-    /// How much it avoids what it has said often, where the interface knows that.
+    /// How much the model avoids what it has said often, if the interface supports it.
     pub frequency_penalty: Option<f64>,
-    /// How much it avoids what it has said at all, where the interface knows that.
+    /// How much the model avoids what it has said at all, if the interface supports it.
     pub presence_penalty: Option<f64>,
-    /// Whether it may ask for several calls at once; as the provider likes when absent.
+    /// Whether the model may make several calls at once; default: the provider's.
     pub parallel_tool_calls: Option<bool>,
-    /// How much it thinks before it answers, where the model can; as the provider likes when absent.
+    /// How much the model thinks before it answers, if it can; default: the provider's.
     pub thinking: Option<ThinkingLevel>,
     /// The JSON Schema that the whole answer follows. A provider that can only force a call gives the answer as the
     /// arguments of the one call.
     pub answer_schema: Option<Arc<Value>>,
 }
 
-/// What the schema of an answer is called in a request.
+/// The name of the answer's schema in a request.
 pub const ANSWER_SCHEMA_NAME: &str = "answer";
 
 /// How much a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
-    /// As little as the provider does when nothing is said.
+    /// The provider's default, without asking for any thinking.
     Off,
-    /// As little as it can be told.
+    /// The least that can be asked for.
     Minimal,
-    /// A little.
+    /// A little thinking.
     Low,
-    /// Some.
+    /// Some thinking.
     Medium,
-    /// Much.
+    /// Much thinking.
     High,
-    /// As much as it can.
+    /// The most that the model can do.
     Xhigh,
 }
 
 impl ThinkingLevel {
-    /// Its name.
+    /// The level's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -111,7 +113,7 @@ impl ThinkingLevel {
 }
 
 impl RequestOptions {
-    /// These, and those of another where nothing is said here.
+    /// These options, and `usual` for those that are not set here.
     pub fn or(&self, usual: &Self) -> Self {
         Self {
             temperature: self.temperature.or(usual.temperature),
@@ -126,28 +128,15 @@ impl RequestOptions {
     }
 }
 
-/// A tool as the model knows it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolFace {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// The JSON Schema of its arguments.
-    pub parameters: Value,
-    /// What it does, where it is one of becket's operations.
-    pub operation: Option<OperationKind>,
-}
-
-/// A provider that answers.
+/// An answer that has begun.
 pub struct Answering {
-    /// How the answer begins; `None` where that is one of its parts.
+    /// Status and headers of the answer; `None` if they come as one of the parts.
     pub begun: Option<Begun>,
-    /// What arrives, in order. It ends after `Completed` or after an error.
+    /// The parts in order. The stream ends after `Completed` or after an error.
     pub parts: Pin<Box<dyn Stream<Item = Result<AnswerPart, ProviderError>> + Send>>,
 }
 
-/// How an answer begins.
+/// Status and headers at the beginning of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Begun {
     /// The HTTP status.
@@ -157,7 +146,7 @@ pub struct Begun {
 }
 
 impl Default for Begun {
-    /// For providers without HTTP.
+    /// The beginning of an answer from a provider without HTTP.
     fn default() -> Self {
         Self {
             status: 200,
@@ -166,26 +155,26 @@ impl Default for Begun {
     }
 }
 
-/// What a provider has written by itself and is about to send. It waits to hear what it may send.
+/// A request that a provider has written itself. The provider waits until it is told what it may send.
 #[derive(Debug, Clone)]
 pub struct Sending {
-    /// The body.
+    /// The body of the request.
     pub body: Json,
     answer: Arc<Mutex<Option<oneshot::Sender<MaySend>>>>,
 }
 
-/// What may be sent, or why nothing.
+/// The body that may be sent, or why nothing may be.
 pub type MaySend = Result<Json, String>;
 
 impl Sending {
-    /// What is about to be sent, and where the provider hears what it may send.
+    /// A request, and the receiver on which the provider is told what it may send.
     pub fn new(body: Json) -> (Self, oneshot::Receiver<MaySend>) {
         let (answer, heard) = oneshot::channel();
         let answer = Arc::new(Mutex::new(Some(answer)));
         (Self { body, answer }, heard)
     }
 
-    /// Says what may be sent. The first word counts.
+    /// Says what may be sent. Only the first answer counts.
     pub fn answer(&self, answer: MaySend) {
         let sender = self
             .answer
@@ -207,17 +196,17 @@ impl PartialEq for Sending {
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerPart {
-    /// The provider tells what it has written by itself; only for those whose `form` is the conversation.
+    /// The provider reports a request that it has written itself; only if its `form` is the conversation.
     Sends(Sending),
-    /// The answer begins, where that was not known before.
+    /// The answer begins, if that was not known before.
     Begun(Begun),
-    /// More of the message.
+    /// More of the answer's message.
     Delta(Delta),
     /// The provider says that the message is complete. Only now its tool calls may run.
     Completed {
-        /// Why it stopped.
+        /// Why the model stopped.
         stop_reason: StopReason,
-        /// What it cost.
+        /// The tokens that the answer cost.
         usage: Usage,
         /// The model that answered, as the provider names it.
         model: String,
@@ -232,11 +221,11 @@ pub struct ProviderError {
     pub kind: ProviderErrorKind,
     /// What happened, where, and what to try.
     pub message: String,
-    /// When the provider wants to be asked again.
+    /// How long to wait before a retry, if the provider says so.
     pub retry_after: Option<Duration>,
 }
 
-/// The kinds of failure.
+/// The kinds of a provider's failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderErrorKind {
     /// Trying again may help: overload, a broken connection, a limit on the rate.

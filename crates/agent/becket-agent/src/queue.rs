@@ -1,4 +1,4 @@
-//! What is said to the model while it is at work, by the person and by others: it waits here until the loop takes it.
+//! Messages to the model, by the user and by others: they wait here until the loop takes them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -6,63 +6,63 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use becket_events::{InputSource, NoteDraft};
 use tokio::sync::Notify;
 
-use crate::run::Input;
+use crate::input::Input;
 
-/// Something for the model to hear.
+/// A message to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
-    /// Words, as the person would say them.
+    /// A text, as the user would send it.
     Words(Input),
-    /// Words in which, whoever says them, a name of the shelf stands for what lies there.
+    /// A line in which the name of a prompt or skill is expanded, whoever sends it.
     Line(Input),
     /// A note.
     Note(NoteDraft),
 }
 
-/// When the model hears what is said.
+/// When a message is delivered to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As soon as the tools of its current answer have run.
+    /// As soon as the tools of the model's current answer have run.
     Steering,
-    /// When everything is answered, in the same run; where nothing runs it begins one.
+    /// When everything is answered, in the same run; while nothing runs it begins one.
     FollowUp,
     /// Right after the next prompt, whoever gives it.
     NextPrompt,
-    /// A note that causes nothing: it becomes part of the conversation when the turn is over. Words come with the next
+    /// A note that causes no run: it becomes part of the conversation when the turn is over. A text comes with the next
     /// prompt.
     Aside,
 }
 
-/// How much of what waits the model hears at once.
+/// How many of the waiting messages the model gets at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// What was said first.
+    /// Only the oldest.
     One,
-    /// Everything.
+    /// All of them.
     All,
 }
 
-/// What becomes of something that is said while nothing runs.
+/// What happens to a message that arrives while nothing runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenIdle {
-    /// It begins a run.
+    /// The message begins a run.
     Run,
     /// A note becomes part of the conversation, and nothing runs.
     Keep,
-    /// It waits until something else begins a run, and is heard there when it would have been.
+    /// The message waits until something else begins a run, and is delivered at its usual moment there.
     Hold,
 }
 
-/// What waits for the model. Cloning gives another handle to the same queues.
+/// The messages that wait for the model. Cloning gives another handle to the same queues.
 #[derive(Debug, Clone, Default)]
 pub struct Queues(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     waiting: Mutex<Waiting>,
-    /// There may be a wish. One front end waits for it.
+    /// There may be something to do. One front end waits for this.
     changed: Notify,
-    /// Nothing runs any more. Anybody may wait for it.
+    /// Nothing runs any more. Any number of tasks may wait for this.
     rested: Notify,
 }
 
@@ -72,7 +72,7 @@ struct Waiting {
     follow_up_pace: Pace,
     steering: VecDeque<Said>,
     follow_ups: VecDeque<Said>,
-    /// What begins nothing: it waits in both ways for the next run.
+    /// Messages that begin no run: they wait for the next one.
     held: Held,
     with_next: Vec<Said>,
     /// Notes that become part of the conversation without a run.
@@ -80,20 +80,20 @@ struct Waiting {
     work: Work,
 }
 
-/// What waits to be heard in the next run, in its first turn and when everything is answered.
+/// Messages that wait for the next run, for its first turn and for when everything is answered.
 #[derive(Debug, Default)]
 struct Held {
     steering: VecDeque<Said>,
     follow_ups: VecDeque<Said>,
 }
 
-/// How far the session is with its work.
+/// The state of the session's work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Work {
-    /// There is none.
+    /// There is no work.
     #[default]
     Rests,
-    /// It begins or ends: hooks hear what is to run, or that nothing is left. For whoever speaks now nothing runs.
+    /// Work begins or ends: hooks are told what is to run, or that nothing is left. To others nothing runs yet.
     Begins,
     /// A summary is written, and nothing else runs.
     Compacts,
@@ -102,7 +102,7 @@ enum Work {
 }
 
 impl Default for Waiting {
-    /// Words in between are heard together, and each that waits for an answer gets one.
+    /// By default all steering messages are delivered together, and each follow-up gets its own answer.
     fn default() -> Self {
         Self {
             steering_pace: Pace::All,
@@ -122,7 +122,7 @@ impl Waiting {
         self.steering.is_empty() && self.follow_ups.is_empty()
     }
 
-    /// The ways in which something waits, those first that are heard first.
+    /// The queues of waiting messages, in the order of delivery.
     fn queues(&self) -> [(Delivery, &VecDeque<Said>); 4] {
         [
             (Delivery::Steering, &self.held.steering),
@@ -132,7 +132,7 @@ impl Waiting {
         ]
     }
 
-    /// All that waits, in the order in which it is heard.
+    /// All waiting messages, in the order of delivery.
     fn all(&self) -> impl Iterator<Item = (Delivery, &Said)> {
         let queues = self.queues().into_iter();
         queues.flat_map(|(delivery, queue)| queue.iter().map(move |said| (delivery, said)))
@@ -145,29 +145,29 @@ impl Waiting {
 }
 
 impl Queues {
-    /// Words that the model hears as soon as the tools of its current answer have run.
+    /// Queues a text that the model gets as soon as the tools of its current answer have run.
     pub fn steer(&self, text: impl Into<String>) {
         let words = words(text.into(), InputSource::Steering);
         self.say(words, Delivery::Steering, WhenIdle::Run);
     }
 
-    /// Words that become the next prompt when everything is answered.
+    /// Queues a text that becomes the next prompt when everything is answered.
     pub fn follow_up(&self, text: impl Into<String>) {
         let words = words(text.into(), InputSource::FollowUp);
         self.say(words, Delivery::FollowUp, WhenIdle::Run);
     }
 
-    /// Whether nothing waits that would run by itself.
+    /// Whether no message waits that would be run by itself.
     pub fn is_empty(&self) -> bool {
         self.waiting().is_empty()
     }
 
-    /// Whether nothing waits, not even for a run that somebody else begins.
+    /// Whether no message waits, not even for a run that something else begins.
     pub(crate) fn is_silent(&self) -> bool {
         self.waiting().all().next().is_none()
     }
 
-    /// The words of the person's that wait, and when they are heard.
+    /// The user's texts that wait, and when each is delivered.
     pub fn waiting_words(&self) -> Vec<(Delivery, String)> {
         let waiting = self.waiting();
         let said = waiting.all();
@@ -176,7 +176,7 @@ impl Queues {
         words.collect()
     }
 
-    /// Takes back what the person has said and nobody has heard yet. What others have said goes on waiting.
+    /// Takes back the user's texts that the model has not seen yet. The messages of others stay.
     pub fn take_back(&self) -> Vec<String> {
         let mut waiting = self.waiting();
         let Waiting {
@@ -198,7 +198,7 @@ impl Queues {
         taken
     }
 
-    /// Something is said. While nothing runs it begins a run, unless it waits for one or is only to be kept.
+    /// Queues a message. While nothing runs it begins a run, unless it waits for one or is only to be kept.
     pub(crate) fn say(&self, said: Said, delivery: Delivery, when_idle: WhenIdle) {
         let mut waiting = self.waiting();
         let is_idle = waiting.work != Work::Runs;
@@ -217,7 +217,7 @@ impl Queues {
         self.tell();
     }
 
-    /// All that waits, in the order in which it is heard.
+    /// All waiting messages, in the order of delivery.
     pub(crate) fn all_waiting(&self) -> Vec<Said> {
         self.waiting().all().map(|(_, said)| said.clone()).collect()
     }
@@ -235,7 +235,7 @@ impl Queues {
         waiting.steering.drain(..count).collect()
     }
 
-    /// How much of what is said this way is heard at once. What comes with a prompt always comes together.
+    /// How many messages with this delivery the model gets at once. Those for the next prompt always come together.
     pub(crate) fn set_pace(&self, delivery: Delivery, pace: Pace) {
         let mut waiting = self.waiting();
         match delivery {
@@ -253,17 +253,17 @@ impl Queues {
         std::mem::take(&mut self.waiting().notes)
     }
 
-    /// The session is about to work, and hears by itself what is said from now on.
+    /// The session is about to work, and takes the messages from now on by itself.
     pub(crate) fn begin_work(&self) {
         self.waiting().work = Work::Begins;
     }
 
-    /// A summary is written while nothing runs.
+    /// A summary is being written while nothing runs.
     pub(crate) fn compact(&self) {
         self.waiting().work = Work::Compacts;
     }
 
-    /// Something runs, which hears what has waited for it.
+    /// A run begins, and gets the messages that have waited for one.
     pub(crate) fn run(&self) {
         let mut waiting = self.waiting();
         let Held {
@@ -276,7 +276,8 @@ impl Queues {
         waiting.work = Work::Runs;
     }
 
-    /// What runs next. With nothing left, what is said from now on waits until the work is over, and is a wish then.
+    /// Takes the next message to run. Once none is left, new ones wait until the work is over, and then count as a
+    /// request.
     pub(crate) fn next(&self) -> Option<Said> {
         let mut waiting = self.waiting();
         waiting.work = Work::Begins;
@@ -291,7 +292,7 @@ impl Queues {
         next
     }
 
-    /// What was said to be heard when everything is answered, if it is the person's or hooks may speak.
+    /// Takes the next follow-up, if it is the user's or hooks may send one.
     pub(crate) fn take_follow_up(&self, hooks_may: bool) -> Option<Said> {
         let mut waiting = self.waiting();
         let may = |said: &Said| hooks_may || said.is_of_the_person();
@@ -310,7 +311,7 @@ impl Queues {
         self.tell();
     }
 
-    /// The work came to a bad end. What still waits begins nothing: it is heard in the next run.
+    /// The work came to a bad end. The waiting messages begin nothing: they are delivered in the next run.
     pub(crate) fn hold(&self) {
         let mut waiting = self.waiting();
         let Waiting {
@@ -325,12 +326,12 @@ impl Queues {
         *work = Work::Begins;
     }
 
-    /// Forgets what waits to be heard, and says how much that was.
+    /// Drops the waiting messages, and says how many there were.
     pub(crate) fn drop_waiting(&self) -> usize {
         self.waiting().take_all().count()
     }
 
-    /// Forgets everything that waits: whom it was said to is not there any more.
+    /// Drops everything that waits, since the session that it was meant for is gone.
     pub(crate) fn forget(&self) {
         let mut waiting = self.waiting();
         waiting.take_all().for_each(drop);
@@ -339,27 +340,27 @@ impl Queues {
         waiting.notes.clear();
     }
 
-    /// Whether something runs.
+    /// Whether a run is in progress.
     pub(crate) fn is_running(&self) -> bool {
         self.waiting().work == Work::Runs
     }
 
-    /// Whether nothing runs, and nothing that was said waits to.
+    /// Whether nothing runs, and no message waits to be run.
     pub(crate) fn is_idle(&self) -> bool {
         let waiting = self.waiting();
         matches!(waiting.work, Work::Rests | Work::Begins) && waiting.is_empty()
     }
 
-    /// Whether the session has nothing to do: what is asked for now must be attended to.
+    /// Whether the session has nothing to do: requests need an `attend` now.
     pub(crate) fn is_resting(&self) -> bool {
         self.waiting().work == Work::Rests
     }
 
-    /// Waits until the session has nothing to do and that holds as well.
+    /// Waits until the session has nothing to do and the condition `and` holds.
     pub(crate) async fn rested(&self, and: impl Fn() -> bool) {
         loop {
             let mut rested = std::pin::pin!(self.0.rested.notified());
-            // From here on nothing is missed.
+            // Enabled before the check, so that no notification between the check and the wait is missed.
             rested.as_mut().enable();
             if self.is_resting() && self.is_empty() && and() {
                 return;
@@ -368,19 +369,19 @@ impl Queues {
         }
     }
 
-    /// Whether something is to be done while nothing runs.
-    pub(crate) fn has_wish(&self) -> bool {
+    /// Whether messages wait to be run or stored while nothing runs.
+    pub(crate) fn has_request(&self) -> bool {
         let waiting = self.waiting();
         let is_quiet = waiting.is_empty() && waiting.notes.is_empty();
         waiting.work == Work::Rests && !is_quiet
     }
 
-    /// Tells whoever waits that there may be a wish.
+    /// Tells the waiting front end that there may be something to do.
     pub(crate) fn tell(&self) {
         self.0.changed.notify_one();
     }
 
-    /// Waits until there may be a wish.
+    /// Waits until there may be something to do.
     pub(crate) async fn told(&self) {
         self.0.changed.notified().await;
     }
@@ -392,7 +393,7 @@ impl Queues {
 }
 
 impl Said {
-    /// What the person said, if it was the person.
+    /// The text of the message, if it is the user's.
     fn words_of_the_person(&self) -> Option<&str> {
         match self {
             Self::Words(input) if self.is_of_the_person() => Some(&input.text),
@@ -400,7 +401,7 @@ impl Said {
         }
     }
 
-    /// Whether the person said it, here or in another program.
+    /// Whether the message comes from the user, here or in another program.
     pub(crate) fn is_of_the_person(&self) -> bool {
         match self {
             Self::Words(input) | Self::Line(input) => {
@@ -410,7 +411,7 @@ impl Said {
         }
     }
 
-    /// Whether a name of the shelf in it stands for what lies there.
+    /// Whether the name of a prompt or skill in the message is expanded.
     pub(crate) fn may_name(&self) -> bool {
         matches!(self, Self::Line(_)) || self.is_of_the_person()
     }

@@ -1,8 +1,8 @@
-//! Notices when a model asks again for what it has just been told.
+//! Notices when a model repeats a call whose result it has just seen.
 
 use becket_events::ToolCall;
 
-/// What the rounds of one run looked like.
+/// The calls of a run's last rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Repetition {
     last_round: Vec<ToolCall>,
@@ -21,7 +21,7 @@ pub(crate) struct Answered {
 }
 
 impl Repetition {
-    /// Counts rounds that ask for the same tools with the same arguments, this one included.
+    /// Counts the rounds in a row with the same tools and the same arguments, this one included.
     pub(crate) fn count_round(&mut self, calls: &[ToolCall]) -> u32 {
         let same = calls.len() == self.last_round.len()
             && calls
@@ -33,8 +33,8 @@ impl Repetition {
         self.identical_rounds
     }
 
-    /// The tools of this round that were asked for in the last one with the same arguments and the same result. The
-    /// model had seen that result; twice within one answer is no repetition, since it had not.
+    /// The tools that were called in the last round with the same arguments and the same result. The same call twice in
+    /// one answer is no repetition, since the model had not seen a result then.
     pub(crate) fn repeated(&mut self, round: Vec<Answered>) -> Vec<String> {
         let mut again: Vec<String> = Vec::new();
         for call in round.iter().filter(|call| self.answered.contains(call)) {

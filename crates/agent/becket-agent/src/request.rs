@@ -1,4 +1,8 @@
-//! What a request shows to the model: the conversation, what hooks add to it, and the tools on offer.
+//! Builds what a request shows to the model: the conversation, what hooks add to it, and the tools.
+//!
+//! Texts that last for one prompt or one turn stand at the end of the messages. Everything before them stays the same
+//! from request to request, so that providers can cache it. What `session_start` adds lasts as long as the session and
+//! goes into the system prompt.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,151 +13,159 @@ use becket_events::{
 };
 
 use crate::message::note;
-use crate::model_call::{CallFailure, ModelCall};
+use crate::model_call::{CallFailure, ModelCall, Prepared};
+use crate::progress::Run;
 use crate::provider::{ModelRequest, ToolFace};
-use crate::run::Run;
 use crate::session::Session;
 use crate::settings::EndingTool;
+use crate::speaker::Speaker;
 use crate::tool::{BUILTIN, Handoff, Tool, ToolSpec};
+use crate::transcript::Transcript;
 
-impl Session {
-    /// The tools of this request, after hooks have taken some away.
-    pub(crate) async fn offered_tools(&self, run: &Run) -> Vec<Arc<dyn Tool>> {
-        let tools: Vec<&Arc<dyn Tool>> = self
-            .agent
-            .tools
-            .iter()
-            .filter(|tool| self.is_of_use(tool.spec(), run) && self.may_ask_agents(&***tool))
-            .filter(|tool| self.is_active(tool.spec()))
-            .collect();
-        let payload = || ToolsOfferedPayload {
-            tools: tools.iter().map(|tool| offer(tool.spec())).collect(),
-            fuel_remaining: run.fuel.remaining(),
-            fuel_total: run.fuel.total,
-            continuation: run.continuation,
-        };
-        let reply = self.hooks.ask::<ToolsOffered>(payload).await;
-        let (include, exclude) = (reply.include.get(), reply.exclude.0);
-        let kept = tools.into_iter().filter(|tool| {
-            let name = &tool.spec().face.name;
-            include.as_ref().is_none_or(|include| include.contains(name)) && !exclude.contains(name)
-        });
-        kept.cloned().collect()
-    }
-
-    /// Whether nobody has chosen other tools at the desk.
-    fn is_active(&self, spec: &ToolSpec) -> bool {
-        let active = self.active_tools.as_ref();
-        active.is_none_or(|active| active.contains(&spec.face.name))
-    }
-
-    /// Where sub-agents would be too deep, there is no tool for them.
-    fn may_ask_agents(&self, tool: &dyn Tool) -> bool {
-        self.lineage.depth < self.agent.settings.subagents.max_depth || !tool.asks_agents()
-    }
-
-    /// A model whose answer ends the turn anyhow needs no tool of becket's for that.
-    fn is_of_use(&self, spec: &ToolSpec, run: &Run) -> bool {
-        let ends_turn = spec.handoff == Some(Handoff::Person) && spec.source == BUILTIN;
-        !ends_turn
-            || self.agent.settings.ending_tool == EndingTool::Always
-            || run.fallback == Fallback::CallAgent
-            || run.continuation > 0
-    }
-
-    pub(crate) async fn ask_model(
-        &self,
-        run: &Run,
-        turn_context: Vec<String>,
-        tools: &[Arc<dyn Tool>],
-    ) -> Result<Message, CallFailure> {
-        let messages = self.visible_messages(run, turn_context);
-        let messages = self
-            .through_context_hooks(messages, run.iteration, RequestPurpose::Answer)
-            .await?;
-        let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
-        let call = ModelCall {
-            prompt: &run.prompt,
-            iteration: run.iteration,
-            fuel: run.fuel.clone(),
-            continuation: run.continuation,
-            ..ModelCall::of(self, RequestPurpose::Answer)
-        };
-        let system_prompt = self.with_session_context(&run.system_prompt);
-        let options = &self.agent.settings.options;
-        call.ask(&ModelRequest {
-            system_prompt: &system_prompt,
-            messages: &messages,
-            tools: &faces,
-            options,
+/// The tools of this request, after hooks have taken some away.
+pub(crate) async fn offered_tools(session: &Session, run: &Run) -> Vec<Arc<dyn Tool>> {
+    let tools: Vec<&Arc<dyn Tool>> = session
+        .speaker
+        .agent
+        .tools
+        .iter()
+        .filter(|tool| {
+            is_tool_of_use(&session.speaker, tool.spec(), run) && may_ask_agents(session, &***tool)
         })
-        .await
-    }
+        .filter(|tool| session.speaker.offers(tool.spec()))
+        .collect();
+    let payload = || ToolsOfferedPayload {
+        tools: tools.iter().map(|tool| offer(tool.spec())).collect(),
+        fuel_remaining: run.fuel.remaining(),
+        fuel_total: run.fuel.total,
+        continuation: run.continuation,
+    };
+    let reply = session.hooks.ask::<ToolsOffered>(payload).await;
+    let (include, exclude) = (reply.include.get(), reply.exclude.0);
+    let kept = tools.into_iter().filter(|tool| {
+        let name = &tool.spec().face.name;
+        include.as_ref().is_none_or(|include| include.contains(name)) && !exclude.contains(name)
+    });
+    kept.cloned().collect()
+}
 
-    /// Hooks may rewrite what the model sees, whatever the request is for.
-    pub(crate) async fn through_context_hooks<'m>(
-        &self,
-        messages: Cow<'m, [Message]>,
-        iteration: u32,
-        purpose: RequestPurpose,
-    ) -> Result<Cow<'m, [Message]>, CallFailure> {
-        let payload = || ModelContextPayload {
-            messages: messages.to_vec(),
-            summary: self.standing.clone(),
-            iteration,
-            purpose,
-        };
-        let (reply, handlers) = self.hooks.ask_whom::<ModelContext>(payload).await;
-        let consent = self
-            .gate
-            .consent(&self.hooks, "this request", reply.verdict, handlers)
-            .await;
-        if self.hooks.cancel().is_cancelled() {
-            return Err(CallFailure::Cancelled(None));
-        }
-        consent.map_err(CallFailure::Blocked)?;
-        Ok(reply.messages.get().map_or(messages, Cow::Owned))
-    }
+/// Whether the tool is allowed here: one that asks sub-agents is not offered where they would be too deep.
+fn may_ask_agents(session: &Session, tool: &dyn Tool) -> bool {
+    session.lineage.depth < session.speaker.agent.settings.subagents.max_depth || !tool.asks_agents()
+}
 
-    /// The conversation, with the texts that last only for this prompt or this turn at its end.
-    fn visible_messages(&self, run: &Run, turn_context: Vec<String>) -> Cow<'_, [Message]> {
-        let passing: Vec<&str> = run
-            .context
-            .iter()
-            .chain(&turn_context)
-            .map(String::as_str)
-            .collect();
-        let passing = (!passing.is_empty()).then(|| note("hook", &passing.join("\n\n")));
-        // Providers want the person to speak first, and the summary may stand for the person's words.
-        let opens_with_model = self
-            .messages
-            .first()
-            .is_some_and(|message| matches!(message.body(), MessageBody::Assistant { .. }));
-        let opening = opens_with_model.then(|| note("summary", SUMMARISED));
-        let tasks = run.tasks.as_deref().map(|table| note("tasks", table));
-        if passing.is_none() && opening.is_none() && tasks.is_none() {
-            return Cow::Borrowed(&self.messages);
-        }
-        // Before the person's last words, which stay what the model answers.
-        let is_user = |message: &Message| matches!(message.body(), MessageBody::User { .. });
-        let place = self.messages.iter().rposition(is_user).unwrap_or(0);
-        let (before, after) = self.messages.split_at(place);
-        let before = opening.into_iter().chain(before.iter().cloned());
-        Cow::Owned(
-            before
-                .chain(tasks)
-                .chain(after.iter().cloned())
-                .chain(passing)
-                .collect(),
-        )
-    }
+/// Whether the tool is of use: one that ends the turn is not, if the model's answer ends it anyhow.
+fn is_tool_of_use(speaker: &Speaker, spec: &ToolSpec, run: &Run) -> bool {
+    let ends_turn = spec.handoff == Some(Handoff::Person) && spec.source == BUILTIN;
+    !ends_turn
+        || speaker.agent.settings.ending_tool == EndingTool::Always
+        || run.fallback == Fallback::CallAgent
+        || run.continuation > 0
+}
 
-    pub(crate) fn with_session_context<'a>(&self, system_prompt: &'a str) -> Cow<'a, str> {
-        if self.context.is_empty() {
-            return Cow::Borrowed(system_prompt);
-        }
-        Cow::Owned(format!("{system_prompt}\n\n{}", self.context.join("\n\n")))
+/// Asks the model for its next answer.
+pub(crate) async fn ask_model(
+    session: &Session,
+    run: &Run,
+    turn_context: Vec<String>,
+    tools: &[Arc<dyn Tool>],
+) -> Result<Message, CallFailure> {
+    let call = ModelCall {
+        prompt: &run.prompt,
+        iteration: run.iteration,
+        fuel: run.fuel.clone(),
+        continuation: run.continuation,
+        ..ModelCall::of(session, RequestPurpose::Answer)
+    };
+    let messages = visible_messages(&session.transcript, run, turn_context);
+    let messages = through_context_hooks(session, messages, run.iteration, RequestPurpose::Answer).await?;
+    let messages = match messages {
+        Prepared::Send(messages) => messages,
+        Prepared::Answered(text) => return call.answered(&text).await,
+    };
+    let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
+    let system_prompt = with_session_context(&session.context, &run.system_prompt);
+    let options = &session.speaker.agent.settings.options;
+    call.ask(&ModelRequest {
+        system_prompt: &system_prompt,
+        messages: &messages,
+        tools: &faces,
+        options,
+    })
+    .await
+}
+
+/// Lets hooks rewrite the messages that the model sees, whatever the request is for.
+pub(crate) async fn through_context_hooks<'m>(
+    session: &Session,
+    messages: Cow<'m, [Message]>,
+    iteration: u32,
+    purpose: RequestPurpose,
+) -> Result<Prepared<Cow<'m, [Message]>>, CallFailure> {
+    let payload = || ModelContextPayload {
+        messages: messages.to_vec(),
+        summary: session.transcript.standing.clone(),
+        iteration,
+        purpose,
+    };
+    let (reply, handlers) = session.hooks.ask_whom::<ModelContext>(payload).await;
+    let consent = session
+        .gate
+        .consent(&session.hooks, "this request", reply.verdict, handlers)
+        .await;
+    if session.hooks.cancel().is_cancelled() {
+        return Err(CallFailure::Cancelled(None));
     }
+    consent.map_err(CallFailure::Blocked)?;
+    Ok(match reply.response.get() {
+        Some(text) => Prepared::Answered(text),
+        None => Prepared::Send(reply.messages.get().map_or(messages, Cow::Owned)),
+    })
+}
+
+/// The conversation, with the texts that last only for this prompt or this turn at its end.
+fn visible_messages<'s>(
+    transcript: &'s Transcript,
+    run: &Run,
+    turn_context: Vec<String>,
+) -> Cow<'s, [Message]> {
+    let passing: Vec<&str> = run
+        .context
+        .iter()
+        .chain(&turn_context)
+        .map(String::as_str)
+        .collect();
+    let passing = (!passing.is_empty()).then(|| note("hook", &passing.join("\n\n")));
+    // Providers want the user to speak first, and the summary may stand for the user's message.
+    let opens_with_model = transcript
+        .messages
+        .first()
+        .is_some_and(|message| matches!(message.body(), MessageBody::Assistant { .. }));
+    let opening = opens_with_model.then(|| note("summary", SUMMARISED));
+    let tasks = run.tasks.as_deref().map(|table| note("tasks", table));
+    if passing.is_none() && opening.is_none() && tasks.is_none() {
+        return Cow::Borrowed(&transcript.messages);
+    }
+    // Put before the user's last message, which stays what the model answers.
+    let is_user = |message: &Message| matches!(message.body(), MessageBody::User { .. });
+    let place = transcript.messages.iter().rposition(is_user).unwrap_or(0);
+    let (before, after) = transcript.messages.split_at(place);
+    let before = opening.into_iter().chain(before.iter().cloned());
+    Cow::Owned(
+        before
+            .chain(tasks)
+            .chain(after.iter().cloned())
+            .chain(passing)
+            .collect(),
+    )
+}
+
+/// A system prompt with the texts that `session_start` hooks have added.
+pub(crate) fn with_session_context<'a>(context: &[String], system_prompt: &'a str) -> Cow<'a, str> {
+    if context.is_empty() {
+        return Cow::Borrowed(system_prompt);
+    }
+    Cow::Owned(format!("{system_prompt}\n\n{}", context.join("\n\n")))
 }
 
 const SUMMARISED: &str = "The conversation up to here is summarised in the system prompt. Go on from there.";

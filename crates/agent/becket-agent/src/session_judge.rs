@@ -1,14 +1,17 @@
-//! Asks hooks in a session's name. That can be done at any time, also while something runs there.
+//! Asks hooks in a session's name, at any time, even during a run.
+//!
+//! Nobody leaves a conversation without a `Consent`, and only this type makes one of what hooks say. Hooks are asked
+//! beside what runs: a request that they refuse ends nothing, and one that they agree to ends what runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_events::ErrorKind;
+use becket_gate::Hooks;
+use becket_gate::gate::Gate;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Gate;
-use crate::hooks::Hooks;
-use crate::session::{Session, raise};
+use crate::notices::raise;
 
 /// Asks hooks in a session's name.
 #[derive(Clone)]
@@ -19,26 +22,15 @@ pub struct SessionJudge {
     pub(crate) contexts: PathBuf,
 }
 
-impl Session {
-    /// Who asks hooks in its name.
-    pub fn judge(&self) -> SessionJudge {
-        SessionJudge {
-            hooks: self.hooks.clone(),
-            gate: Arc::clone(&self.gate),
-            contexts: self.agent.settings.contexts.clone(),
-        }
-    }
-}
-
 impl SessionJudge {
-    /// The hooks, which a cancel ends.
+    /// The session's hooks, with another token that cancels them.
     pub(crate) fn hooks_until(&self, cancel: &CancellationToken) -> Hooks {
         let mut hooks = self.hooks.clone();
         hooks.set_cancel(cancel.clone());
         hooks
     }
 
-    /// The consent of others counts only as long as the person has not thought better of it. A refusal is told.
+    /// Turns a consent into a refusal if the user has cancelled meanwhile. A refusal is shown.
     pub(crate) async fn unless_cancelled(hooks: &Hooks, consent: Result<(), String>) -> Result<(), String> {
         let consent = match hooks.cancel().is_cancelled() {
             true => Err("cancelled".into()),

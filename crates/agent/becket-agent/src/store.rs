@@ -1,25 +1,25 @@
-//! What the agent needs of a place that remembers.
+//! The interface of the store, which keeps conversations, letters and records.
 //!
-//! Everything that a method has returned for is on disk. A transcript is a tree (`tree.rs`): every entry names its
-//! parent, and a context points at the entry where the conversation stands.
+//! When a method has returned, its data is on disk. A transcript is a tree (`tree.rs`): every entry names its parent,
+//! and a context points at its current entry.
 
-use becket_events::{
-    BRANCH_NOTE, Message, MessageBody, MessageRecord, Part, SHELL_NOTE, ShellResult, StandingSummary,
-};
+use std::sync::Arc;
+
+use becket_gate::audit::{AuditLog, AuditRecord};
+use becket_gate::clock::now_us;
 use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::audit::AuditRecord;
-use crate::message::{new_id, now_ms, now_us};
-use crate::provider::ThinkingLevel;
+use crate::message::new_id;
+
+pub use crate::entries::{EntryContent, NewEntry, ShellRun, StoredEntry, seen_message};
 pub use crate::tree::Tree;
 
-/// A place that remembers.
+/// Keeps conversations, letters and records.
 pub trait Store: Send + Sync {
-    /// Opens a context, making it if it is new, and begins a session in it. One below another session begins with
-    /// nothing, and what it adds is no part of the context's conversation.
+    /// Opens a context, making it if it is new, and begins a session in it. The session of a sub-agent begins empty,
+    /// and what it adds is no part of the context's conversation.
     fn begin_session<'a>(&'a self, session: NewSession) -> BoxFuture<'a, Result<OpenedSession, StoreError>>;
 
     /// Begins a session in a context that must be new, with a conversation that comes from elsewhere.
@@ -29,12 +29,12 @@ pub trait Store: Send + Sync {
         seed: Seed,
     ) -> BoxFuture<'a, Result<OpenedSession, StoreError>>;
 
-    /// The conversation of the session's context with all its branches, and where the session stands in it. What was
-    /// archived and what sub-agents wrote is no part of it.
+    /// The conversation of the session's context with all its branches, and the session's current entry. Archived
+    /// entries and those of sub-agents are no part of it.
     fn tree<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<Tree, StoreError>>;
 
-    /// Lets the session and its context stand at another entry, or before the first, and adds entries there: all of it
-    /// or nothing.
+    /// Moves the session and its context to another entry, or before the first, and adds entries there: all of it or
+    /// nothing.
     fn move_to<'a>(
         &'a self,
         session_id: &'a str,
@@ -42,7 +42,7 @@ pub trait Store: Send + Sync {
         entries: Vec<NewEntry>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Adds entries after the one at which the session stands, all or none.
+    /// Adds entries after the session's current one, all or none.
     fn append<'a>(
         &'a self,
         session_id: &'a str,
@@ -50,7 +50,7 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Puts letters into the inboxes of contexts, which need not exist yet: all or none. A letter whose origin is
-    /// known already was delivered before, and is left out.
+    /// already known was delivered before, and is skipped.
     fn deliver<'a>(&'a self, letters: Vec<Letter>) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// The letters that wait for a context, in the order in which they came.
@@ -68,7 +68,7 @@ pub trait Store: Send + Sync {
     /// The names of all contexts.
     fn context_names<'a>(&'a self) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
-    /// Notes how a session ended.
+    /// Records how a session ended.
     fn end_session<'a>(
         &'a self,
         session_id: &'a str,
@@ -79,7 +79,7 @@ pub trait Store: Send + Sync {
     /// first of a new conversation.
     fn clear<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Chooses the context in which runs go on that choose none themselves.
+    /// Chooses the context for runs that choose none themselves.
     fn make_current<'a>(&'a self, context_name: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Keeps bytes under their content hash, which it returns.
@@ -88,45 +88,45 @@ pub trait Store: Send + Sync {
     /// The bytes with that hash.
     fn blob<'a>(&'a self, hash: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>>;
 
-    /// Records a dispatch. May be written a little later, together with others; `append` writes what is pending.
+    /// Records a dispatch. It may be written a little later, together with others; `append` writes what is pending.
     fn trace(&self, session_id: &str, trace: DispatchTrace);
 
-    /// Adds a record to the audit log, in the same way, but soon: what was permitted is on its way to the disk when it
-    /// begins to run. Whoever keeps no log need not keep it.
+    /// Adds a record to the audit log. It may be written a little later, but soon: what was permitted is on its way to
+    /// the disk when it begins to run. A store without a log may ignore it.
     fn audit(&self, _record: AuditRecord) {}
 
-    /// Records a stretch of time, in the same way. Whoever keeps no trace need not keep it.
+    /// Records a span of time; it may be written a little later. A store without traces may ignore it.
     fn span(&self, _session_id: &str, _span: Span) {}
 }
 
-/// A stretch of a session's time, recorded when it is over.
+/// A span of a session's time, recorded when it is over.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Span {
-    /// What was done.
+    /// What the time was spent on.
     pub kind: SpanKind,
     /// The tool or the model; empty for a turn.
     pub name: String,
-    /// The turn in which it was done.
+    /// The turn in which the span began.
     pub turn: u32,
-    /// When it began, in microseconds since 1970.
+    /// When the span began, in microseconds since 1970.
     pub time_us: u64,
-    /// How long it took.
+    /// How long the span lasted.
     pub duration_us: u64,
-    /// The call, where it is one.
+    /// The tool call, if the span is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// The call from within which it was made.
+    /// The call from within which this call was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_tool_call_id: Option<String>,
-    /// What else there is to know: how it ended, who decided, what it cost.
+    /// Further facts: how it ended, who decided, what it cost.
     pub facts: serde_json::Value,
 }
 
-/// What a stretch of time was spent on.
+/// What a span of time was spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
-    /// One request and the tools it asks for.
+    /// One request and the tools that it calls.
     Turn,
     /// One request to the model, with what hooks do to it.
     Request,
@@ -135,10 +135,10 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: &[Self] = &[Self::Turn, Self::Request, Self::ToolCall];
 
-    /// Its name in the record.
+    /// The kind's name in the record.
     pub fn name(self) -> &'static str {
         match self {
             Self::Turn => "turn",
@@ -149,7 +149,7 @@ impl SpanKind {
 }
 
 impl Span {
-    /// One that is over now.
+    /// A span that began at `began` and is over now.
     pub(crate) fn over(kind: SpanKind, name: &str, turn: u32, began: std::time::Instant) -> Self {
         let duration_us = began.elapsed().as_micros() as u64;
         Self {
@@ -164,7 +164,7 @@ impl Span {
         }
     }
 
-    /// The same with what else there is to know.
+    /// The span with further facts.
     pub(crate) fn with(self, facts: serde_json::Value) -> Self {
         Self { facts, ..self }
     }
@@ -177,7 +177,7 @@ pub struct NewSession {
     pub session_id: String,
     /// The session that started this one as a sub-agent.
     pub parent_session_id: Option<String>,
-    /// The context it runs in.
+    /// The context that the session runs in.
     pub context_name: String,
     /// The model in use, as `provider/name`.
     pub model: String,
@@ -185,7 +185,7 @@ pub struct NewSession {
     pub cwd: String,
 }
 
-/// An id that no session has.
+/// A new id for a session.
 pub fn fresh_id() -> String {
     new_id()
 }
@@ -193,59 +193,59 @@ pub fn fresh_id() -> String {
 /// A session that has begun.
 #[derive(Debug, Clone)]
 pub struct OpenedSession {
-    /// Whether the context existed before.
+    /// Whether the context existed before the session.
     pub resumed: bool,
-    /// The entries from the root to where the conversation stands.
+    /// The entries from the root to the current one.
     pub entries: Vec<StoredEntry>,
-    /// Where the conversation comes from, if it did not begin here.
+    /// Where the conversation comes from, if it did not begin in this context.
     pub origin: Option<Origin>,
-    /// Whether the session that wrote last was killed before it had stored an answer, some of which may have been seen.
+    /// Whether the last session was killed before it had stored an answer, some of which may have been seen.
     pub lost_answer: bool,
 }
 
-/// A conversation for a new context.
+/// A conversation that a new context begins with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seed {
-    /// Its entries with all branches. A parent stands before its children.
+    /// The entries with all branches. A parent comes before its children.
     pub entries: Vec<SeedEntry>,
-    /// Where it stands.
+    /// The current entry.
     pub leaf_id: Option<String>,
-    /// Where it comes from.
+    /// Where the conversation comes from.
     pub origin: Origin,
 }
 
 /// An entry of a conversation that comes from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeedEntry {
-    /// The entry before it.
+    /// The parent of the entry.
     pub parent_id: Option<String>,
-    /// The entry, with the id that it had.
+    /// The entry, with its original id.
     pub entry: NewEntry,
-    /// What stood in the file from which it was read, where that is more than becket has words for.
+    /// The entry in the imported file, if it holds more than becket can represent.
     pub source: Option<serde_json::Value>,
 }
 
-/// Where a conversation comes from that did not begin in its context.
+/// Where a conversation comes from, if it did not begin in its context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Origin {
     /// From another context.
     Fork {
-        /// That context.
+        /// The context that was forked.
         context_name: String,
-        /// The session in which it was forked.
+        /// The session in which the context was forked.
         session_id: String,
-        /// The entry at which it was.
+        /// The entry at which the context was forked.
         entry_id: String,
     },
-    /// From a file of another program's.
+    /// From another program's file.
     Import {
-        /// What the file says of itself.
+        /// The file's header.
         header: serde_json::Value,
     },
-    /// From whoever has set it up.
+    /// From code that has set up the conversation.
     SetUp {
-        /// The file of the conversation that it follows, if it does.
+        /// The file of the conversation that this one follows, if it follows one.
         parent_file: Option<String>,
     },
 }
@@ -253,13 +253,13 @@ pub enum Origin {
 /// A message from one context to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
-    /// The context it is for.
+    /// The context that receives the letter.
     pub to: String,
-    /// Who wrote it.
+    /// The writer's name.
     pub from: String,
-    /// What it says.
+    /// The text of the letter.
     pub content: String,
-    /// Tells letters apart that are brought in from elsewhere and may be brought twice.
+    /// Identifies letters that are brought in from elsewhere and may be brought twice.
     pub origin: Option<String>,
 }
 
@@ -268,11 +268,11 @@ pub struct Letter {
 pub struct WaitingLetter {
     /// Identifies the letter; later ones have larger ids.
     pub id: i64,
-    /// Who wrote it.
+    /// The writer's name.
     pub from: String,
-    /// What it says.
+    /// The text of the letter.
     pub content: String,
-    /// When it was delivered, in milliseconds since 1970.
+    /// When the letter was delivered, in milliseconds since 1970.
     pub time_ms: u64,
 }
 
@@ -286,261 +286,7 @@ pub enum Consumed {
     TakenByAnother,
 }
 
-/// Something to remember.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewEntry {
-    /// Identifies the entry; a message's own id.
-    pub id: String,
-    /// When it came to be, in milliseconds since 1970.
-    pub time_ms: u64,
-    /// What it is.
-    pub content: EntryContent,
-}
-
-impl NewEntry {
-    /// An entry of this moment.
-    pub fn new(content: EntryContent) -> Self {
-        Self {
-            id: new_id(),
-            time_ms: now_ms(),
-            content,
-        }
-    }
-}
-
-impl From<&Message> for NewEntry {
-    fn from(message: &Message) -> Self {
-        Self {
-            id: message.id().into(),
-            time_ms: now_ms(),
-            content: EntryContent::Message {
-                message: message.clone(),
-            },
-        }
-    }
-}
-
-/// An entry as it was stored.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredEntry {
-    /// Identifies the entry.
-    pub id: String,
-    /// The entry before it.
-    pub parent_id: Option<String>,
-    /// The session that wrote it.
-    pub session_id: String,
-    /// When it came to be, in milliseconds since 1970.
-    pub time_ms: u64,
-    /// What it is.
-    pub content: EntryContent,
-    /// What stood in the file from which it was read, where that is more than becket has words for.
-    pub source: Option<serde_json::Value>,
-}
-
-/// A command that the person ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ShellRun {
-    /// The command line.
-    pub command: String,
-    /// What came of it.
-    #[serde(flatten)]
-    pub result: ShellResult,
-    /// Whether the model never sees it.
-    #[serde(default)]
-    pub hidden: bool,
-}
-
-impl ShellRun {
-    /// What the model reads of it.
-    pub fn words(&self) -> String {
-        let (command, result) = (&self.command, &self.result);
-        let mut words = match result.output.as_str() {
-            "" => format!("Ran `{command}`\n(no output)"),
-            output => format!("Ran `{command}`\n```\n{output}\n```"),
-        };
-        match result.exit_code {
-            _ if result.cancelled => words.push_str("\n\n(command cancelled)"),
-            None | Some(0) => {}
-            Some(code) => words.push_str(&format!("\n\nCommand exited with code {code}")),
-        }
-        if let Some(file) = result.full_output_path.as_ref().filter(|_| result.truncated) {
-            words.push_str(&format!("\n\n[Output truncated. Full output: {file}]"));
-        }
-        words
-    }
-}
-
-/// What an entry can be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum EntryContent {
-    /// A message of the conversation.
-    Message {
-        /// The message.
-        message: Message,
-    },
-    /// From here on the summary stands for everything before `first_kept_id`.
-    Compaction {
-        /// The summary.
-        summary: String,
-        /// The first message that is kept; `None` when none is.
-        first_kept_id: Option<String>,
-        /// How many tokens the conversation had before.
-        #[serde(default)]
-        tokens_before: u64,
-        /// Whether a hook wrote the summary.
-        #[serde(default)]
-        by_hook: bool,
-        /// Data of the hook that wrote it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        details: Option<serde_json::Value>,
-    },
-    /// The conversation came here from another branch, which the summary tells of.
-    BranchSummary {
-        /// The entry behind which the conversation goes on instead; none before the first.
-        from_id: Option<String>,
-        /// The summary.
-        summary: String,
-        /// Whether a hook wrote the summary.
-        #[serde(default)]
-        by_hook: bool,
-        /// Data of the hook that wrote it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        details: Option<serde_json::Value>,
-    },
-    /// A command that the person ran.
-    Shell(ShellRun),
-    /// From here on another model answers.
-    Model {
-        /// The model, as `provider/name`.
-        model: String,
-    },
-    /// From here on the model thinks so much before it answers.
-    Thinking {
-        /// How much.
-        level: ThinkingLevel,
-    },
-    /// From here on this member of a team has the word.
-    Speaker {
-        /// The member.
-        agent_name: String,
-    },
-    /// From here on the conversation has this name.
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// From here on an entry has this label.
-    Label {
-        /// The entry.
-        target_id: String,
-        /// The label; `None` takes it away.
-        label: Option<String>,
-    },
-    /// Data of a hook, never seen by the model.
-    Custom {
-        /// A name of the hook's own choice.
-        kind: String,
-        /// The data.
-        data: serde_json::Value,
-    },
-}
-
-/// A conversation as the entries on the way to where it stands tell it.
-#[derive(Default)]
-pub(crate) struct Conversation {
-    /// The messages since the last compaction, and those that it kept.
-    pub(crate) messages: Vec<Message>,
-    /// How many messages the last compaction kept.
-    pub(crate) unmeasured: usize,
-    /// The member of a team that had the word last, if one was given it.
-    pub(crate) speaker: Option<String>,
-    /// What stands for everything before the messages.
-    pub(crate) standing: Option<StandingSummary>,
-    /// The model, and how much it thinks, as the entries last said it.
-    pub(crate) noted: Noted,
-}
-
-/// What entries say about the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Noted {
-    pub(crate) model: Option<String>,
-    pub(crate) thinking: Option<ThinkingLevel>,
-}
-
-impl Conversation {
-    /// Reads the entries from the root on.
-    pub(crate) fn of<'a>(path: impl IntoIterator<Item = &'a StoredEntry>) -> Self {
-        let path: Vec<&StoredEntry> = path.into_iter().collect();
-        let kept = path.iter().enumerate().rev().find_map(|(at, entry)| {
-            let EntryContent::Compaction { first_kept_id, .. } = &entry.content else {
-                return None;
-            };
-            let is_first = |entry: &&StoredEntry| Some(entry.id.as_str()) == first_kept_id.as_deref();
-            Some((path[..at].iter().position(is_first).unwrap_or(at), at))
-        });
-        let (first, compacted) = kept.unwrap_or((0, 0));
-        let mut read = Self {
-            standing: standing_summary(&path),
-            ..Self::default()
-        };
-        for (at, entry) in path.iter().enumerate() {
-            match &entry.content {
-                EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name.clone()),
-                EntryContent::Model { model } => read.noted.model = Some(model.clone()),
-                EntryContent::Thinking { level } => read.noted.thinking = Some(*level),
-                _ => {}
-            }
-            let seen = (at >= first).then(|| seen_message(entry)).flatten();
-            read.unmeasured += usize::from(at < compacted && seen.is_some());
-            read.messages.extend(seen);
-        }
-        read
-    }
-}
-
-/// What the model sees of an entry; most are messages, and some are told as notes.
-pub fn seen_message(entry: &StoredEntry) -> Option<Message> {
-    let (kind, words, details) = match &entry.content {
-        EntryContent::Message { message } => return Some(message.clone()),
-        EntryContent::BranchSummary { from_id, summary, .. } if !summary.is_empty() => (
-            BRANCH_NOTE,
-            format!("The conversation came back here from another branch, of which this tells:\n\n{summary}"),
-            json!({"from_id": from_id, "summary": summary}),
-        ),
-        EntryContent::Shell(run) if !run.hidden => (SHELL_NOTE, run.words(), json!(run)),
-        _ => return None,
-    };
-    let body = MessageBody::Note {
-        kind: kind.into(),
-        content: vec![Part::text(words)],
-        display: true,
-        details: Some(details),
-    };
-    Some(Message::new(MessageRecord {
-        id: entry.id.clone(),
-        time_ms: entry.time_ms,
-        body,
-    }))
-}
-
-/// The summary that stands for the beginning of a conversation: that of its last compaction.
-fn standing_summary(entries: &[&StoredEntry]) -> Option<StandingSummary> {
-    entries.iter().rev().find_map(|entry| match &entry.content {
-        EntryContent::Compaction {
-            summary,
-            tokens_before,
-            ..
-        } => Some(StandingSummary {
-            text: summary.clone(),
-            input_tokens: *tokens_before,
-            time_ms: entry.time_ms,
-        }),
-        _ => None,
-    })
-}
-
-/// Why something could not be remembered.
+/// Why something could not be stored.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
@@ -554,5 +300,18 @@ impl StoreError {
         Self {
             message: message.into(),
         }
+    }
+}
+
+/// The audit log that a store keeps.
+pub fn log_of(store: Arc<dyn Store>) -> Arc<dyn AuditLog> {
+    Arc::new(LogOf(store))
+}
+
+struct LogOf(Arc<dyn Store>);
+
+impl AuditLog for LogOf {
+    fn audit(&self, record: AuditRecord) {
+        self.0.audit(record);
     }
 }

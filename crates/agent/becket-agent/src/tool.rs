@@ -1,70 +1,74 @@
-//! What the agent needs of a tool.
+//! The interface of a tool.
 //!
 //! A tool gets its arguments from a `Permit` and from nowhere else, so what runs is what was judged. Only the gate
-//! (`gate.rs`) makes permits, and running a tool uses one up.
+//! (`becket-gate`) makes permits, and running a tool uses one up.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use becket_events::{OperationKind, Part, PartialResult};
+use becket_events::{Part, PartialResult, Scope};
+use becket_gate::called_tool::CalledTool;
+use becket_gate::gate::Permit;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Permit;
-use crate::provider::ToolFace;
-use crate::subagent::Parent;
+use crate::direct_call::DirectCall;
+use crate::subagent::{SubAgent, SubAgentEnd};
 
-/// Something that the model can ask for.
+pub use becket_gate::called_tool::{BUILTIN, Handoff, NetworkUse, SERVER, ToolSpec};
+
+/// Something that the model can call.
 pub trait Tool: Send + Sync {
-    /// How the tool presents itself.
+    /// The tool's description.
     fn spec(&self) -> &ToolSpec;
 
-    /// Arguments in becket's own words, from what the model wrote. Aliases end here, before anybody judges the call.
+    /// Arguments under becket's own names, from what the model wrote. Aliases end here, before the call is judged.
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String>;
 
-    /// A call in a few words, for the person. Without any, its first argument stands for it.
+    /// A call in a few words, for the user. Without a summary, the first argument is shown.
     fn summary(&self, arguments: &Map<String, Value>) -> Option<String> {
         let _ = arguments;
         None
     }
 
-    /// Names besides that of its face by which the model knows what it does. What is forbidden or asked about by one of
-    /// them is so here.
+    /// Further names by which the model may know the tool. What is forbidden or asked about by one of them is so here.
     fn other_names(&self) -> &[String] {
         &[]
     }
 
-    /// What a call does on the network, for a tool that is no operation. The gate judges it.
+    /// How a call uses the network, for a tool that is no operation. The gate judges it.
     fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
         let _ = arguments;
         NetworkUse::None
     }
 
-    /// Whether it asks sub-agents. Where they would be too deep, it is not offered.
+    /// Whether the tool asks sub-agents. Where they would be too deep, it is not offered.
     fn asks_agents(&self) -> bool {
         false
     }
 
-    /// Whether it makes further calls. Each of those waits for its turn by itself.
+    /// Whether the tool makes further calls. Each of these waits for its own turn.
     fn makes_calls(&self) -> bool {
         self.asks_agents()
     }
 
-    /// The tool that makes a call in its place, where the arguments, as the model wrote them, want more than this one
-    /// does.
+    /// Another tool that makes the call instead, if the arguments, as the model wrote them, need more than this one can
+    /// do.
     fn in_its_place(&self, arguments: &str) -> Option<Arc<dyn Tool>> {
         let _ = arguments;
         None
     }
 
-    /// Ends what it has left running for a session that is over.
+    /// Ends what the tool has left running for a session that is over.
     fn end_session<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, ()> {
         let _ = session_id;
         Box::pin(std::future::ready(()))
     }
 
-    /// Whether the person has put it there, so that it needs no yes; the gate knows of others by their source.
+    /// Whether the user has installed the tool, so that it needs no yes; the gate knows others by their source.
     fn is_installed(&self) -> bool {
         false
     }
@@ -73,91 +77,45 @@ pub trait Tool: Send + Sync {
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput>;
 }
 
-/// What a call does on the network.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NetworkUse {
-    /// Nothing, as far as becket knows.
-    None,
-    /// It talks to somebody whom its arguments do not name.
-    Unnamed,
-    /// It fetches this address.
-    Address(String),
-    /// It cannot be told what it would fetch, for this reason, and so it does not run.
-    Unclear(String),
-}
-
-/// The source of becket's own tools.
-pub const BUILTIN: &str = "builtin";
-
-/// How the source of a tool begins that belongs to an MCP server; its name follows.
-pub const SERVER: &str = "mcp:";
-
-/// How a tool presents itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
-    /// The tool as the model knows it.
-    pub face: ToolFace,
-    /// Its name in becket's own words; what hooks and rules see.
-    pub own_name: String,
-    /// What it does, where it is one of becket's operations.
-    pub operation: Option<OperationKind>,
-    /// Where it comes from: `builtin`, the name of the plugin, or `mcp:` and the name of the server.
-    pub source: String,
-    /// Whether it changes nothing, or nothing but notes and messages of the person's own contexts, so that
-    /// nobody needs to be asked.
-    pub read_only: bool,
-    /// Whether it may run beside other calls of the same answer.
-    pub parallel: bool,
-    /// Who has the word after it, for a tool that says so.
-    pub handoff: Option<Handoff>,
-    /// Arguments that it has besides those of its operation. Hooks and rules see them; what is judged is the operation.
-    pub extra_arguments: Vec<String>,
-}
-
-impl ToolSpec {
-    /// Whether it belongs to an MCP server: where its calls lead, nobody here can see.
-    pub fn is_of_a_server(&self) -> bool {
-        self.source.starts_with(SERVER)
+impl CalledTool for &dyn Tool {
+    fn spec(&self) -> &ToolSpec {
+        (**self).spec()
     }
 
-    /// Arguments of the operation, and those besides.
-    pub fn apart(&self, arguments: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
-        arguments
-            .into_iter()
-            .partition(|(name, _)| !self.extra_arguments.contains(name))
+    fn summary(&self, arguments: &Map<String, Value>) -> Option<String> {
+        (**self).summary(arguments)
     }
-}
 
-/// Who has the word after a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Handoff {
-    /// The person: the turn ends, with the argument `message` as the last words.
-    Person,
-    /// The model: it goes on with the argument `prompt`.
-    Model,
-    /// The model, but only when it has answered: then it goes on with the argument `note`.
-    ModelLater,
-    /// The member of the team that the argument `agent` names: it goes on with the conversation.
-    Member,
+    fn other_names(&self) -> &[String] {
+        (**self).other_names()
+    }
+
+    fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
+        (**self).network(arguments)
+    }
+
+    fn is_installed(&self) -> bool {
+        (**self).is_installed()
+    }
 }
 
 /// What a running tool can use besides its permit.
 #[derive(Debug, Clone)]
 pub struct ToolRun {
-    /// Takes what the tool has to tell while it runs.
+    /// Takes the tool's progress while it runs.
     pub progress: mpsc::UnboundedSender<Progress>,
-    /// Tells when the call is cancelled; the tool then ends soon.
+    /// Cancels the call; the tool then ends soon.
     pub cancel: CancellationToken,
     /// The session that makes the call, for a tool that asks sub-agents or makes further calls.
     pub parent: Option<Parent>,
 }
 
-/// What a running tool tells.
+/// The progress of a running tool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     /// More output.
     Output(String),
-    /// What its result would be by now.
+    /// The result as it would be by now.
     Partial(PartialResult),
 }
 
@@ -173,12 +131,12 @@ impl From<&str> for Progress {
     }
 }
 
-/// What a tool produced. A failure is an output too: the model reads it.
+/// A tool's output. A failure is an output too: the model reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What the model sees.
+    /// The content that the model sees.
     pub content: Vec<Part>,
-    /// Whether it failed.
+    /// Whether the tool failed.
     pub is_error: bool,
     /// Data for hooks and front ends that the model does not see.
     pub details: Option<Value>,
@@ -187,7 +145,7 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// Words of success.
+    /// A text of success.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             content: vec![Part::text(text)],
@@ -197,7 +155,7 @@ impl ToolOutput {
         }
     }
 
-    /// Words of failure.
+    /// A text of failure.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: vec![Part::text(text)],
@@ -205,5 +163,106 @@ impl ToolOutput {
             details: None,
             ends_run: false,
         }
+    }
+}
+
+/// Environment variables that hooks have set for the commands of a session, by name.
+pub type SessionVariables = BTreeMap<String, String>;
+
+/// The session that runs a tool, for tools that work in its name.
+pub(crate) trait Caller: Send + Sync {
+    /// The session, context and agent in whose name calls are made.
+    fn scope(&self) -> &Scope;
+
+    /// The tools that were offered in this turn.
+    fn tools(&self) -> &[Arc<dyn Tool>];
+
+    /// Variables that hooks have set for the session's commands.
+    fn environment(&self) -> &SessionVariables;
+
+    /// Makes a call from within another one.
+    fn call<'a>(
+        self: Arc<Self>,
+        tool: Arc<dyn Tool>,
+        arguments: &'a Map<String, Value>,
+        within: &'a str,
+    ) -> BoxFuture<'a, DirectCall>;
+
+    /// Asks a sub-agent, and waits for its answer.
+    fn ask(&self, agent: SubAgent) -> BoxFuture<'_, SubAgentEnd>;
+
+    /// Gives a task to a member of the team, and waits for its answer.
+    fn transfer<'a>(&'a self, name: &'a str, input: String) -> BoxFuture<'a, SubAgentEnd>;
+
+    /// Checks that the conversation may be handed over to that member; the error says why not.
+    fn may_hand_over_to(&self, name: &str) -> Result<(), String>;
+}
+
+/// A session in the middle of a turn, for the tools that it runs: they can ask sub-agents in its name and make further
+/// calls.
+#[derive(Clone)]
+pub struct Parent(Arc<dyn Caller>);
+
+impl fmt::Debug for Parent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Parent")
+            .field("session_id", &self.session_id())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Parent {
+    /// The session that runs a tool, as the tool knows it.
+    pub(crate) fn new(caller: Arc<dyn Caller>) -> Self {
+        Self(caller)
+    }
+
+    /// Identifies the session.
+    pub fn session_id(&self) -> &str {
+        &self.0.scope().session_id
+    }
+
+    /// The context in which the session runs.
+    pub fn context_name(&self) -> &str {
+        &self.0.scope().context_name
+    }
+
+    /// The tools that were offered in this turn.
+    pub fn tools(&self) -> &[Arc<dyn Tool>] {
+        self.0.tools()
+    }
+
+    /// Variables that hooks have set for the session's commands.
+    pub fn environment(&self) -> &SessionVariables {
+        self.0.environment()
+    }
+
+    /// Makes a call from within another one, through the same hooks and the same gate. The arguments have becket's own
+    /// names. If a hook wants everything to stop after it, the call fails.
+    pub async fn call(
+        &self,
+        tool: Arc<dyn Tool>,
+        arguments: &Map<String, Value>,
+        within: &str,
+    ) -> DirectCall {
+        Arc::clone(&self.0).call(tool, arguments, within).await
+    }
+
+    /// Gives a task to a member of the team, in the name of the current one.
+    pub async fn transfer(&self, name: &str, input: String) -> SubAgentEnd {
+        self.0.transfer(name, input).await
+    }
+
+    /// Checks that the current member may hand the conversation over to that one; the error says why not.
+    pub fn may_hand_over_to(&self, name: &str) -> Result<(), String> {
+        self.0.may_hand_over_to(name)
+    }
+}
+
+impl SubAgent {
+    /// Asks the sub-agent in the name of its parent, and waits for the answer. A cancel of the parent cancels it too.
+    pub async fn run(self, parent: &Parent) -> SubAgentEnd {
+        parent.0.ask(self).await
     }
 }

@@ -1,25 +1,129 @@
-//! A conversation as text for whoever summarises it: how much it is, where it can be cut, and how it reads.
+//! A conversation as text for the summary's writer: how long it is, where it can be cut, and how it reads.
 
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use becket_events::{Message, MessageBody, Part};
+use becket_events::{Message, MessageBody, Part, StandingSummary};
 
-/// Bytes that make a token, roughly.
+use crate::entries::{Conversation, Noted};
+
+/// How many bytes make a token, roughly.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// What a picture costs, roughly.
+/// How many tokens an image costs, roughly.
 const PICTURE_TOKENS: u64 = 1_500;
 
-/// How many characters of one message the summariser sees; the next one where all together are still too much.
+/// How many characters of each message the summariser sees; each next length is tried if the text is still too long.
 const LENGTHS: [usize; 4] = [16_000, 4_000, 1_000, 250];
 
-/// How many tokens so many bytes of text are, roughly.
+/// The conversation of a session, as the model sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    /// The conversation from the last compaction on.
+    pub(crate) messages: Vec<Message>,
+    /// The summary that replaces everything before `messages`.
+    pub(crate) standing: Option<StandingSummary>,
+    /// How many messages were kept at the last compaction. Their token counts say nothing about the next request.
+    pub(crate) unmeasured: usize,
+    /// The length of the conversation, as far as its messages have been counted.
+    pub(crate) measured: Measured,
+    /// The model and the thinking level that entries of the conversation last named.
+    pub(crate) noted: Noted,
+}
+
+/// The length of a conversation: how many of its messages were counted, and how many tokens they have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Measured {
+    pub(crate) messages: usize,
+    pub(crate) tokens: u64,
+}
+
+impl Transcript {
+    /// Loads a conversation from its entries. Returns the member of a team that spoke last in it, if one did.
+    pub(crate) fn take_up(&mut self, conversation: Conversation) -> Option<String> {
+        let Conversation {
+            messages,
+            unmeasured,
+            speaker,
+            standing,
+            noted,
+        } = conversation;
+        *self = Self {
+            messages,
+            standing,
+            unmeasured,
+            measured: Measured::default(),
+            noted,
+        };
+        speaker
+    }
+
+    /// The summary that replaces the older part of the conversation.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.standing.as_ref().map(|standing| standing.text.as_str())
+    }
+
+    /// Removes all messages and the summary.
+    pub(crate) fn clear(&mut self) {
+        self.messages.clear();
+        self.unmeasured = 0;
+        self.measured = Measured::default();
+        self.standing = None;
+    }
+
+    /// Replaces the messages before a place by a summary, and returns them.
+    pub(crate) fn replace_before(&mut self, cut: usize, summary: StandingSummary) -> Vec<Message> {
+        let gone = self.messages.drain(..cut).collect();
+        self.standing = Some(summary);
+        self.unmeasured = self.messages.len();
+        self.measured = Measured::default();
+        gone
+    }
+
+    /// Whether there are tool results after the model's last answer.
+    pub(crate) fn ends_with_results(&self) -> bool {
+        let is_answer = |message: &&Message| matches!(message.body(), MessageBody::Assistant { .. });
+        let newest = self
+            .messages
+            .iter()
+            .rev()
+            .take_while(|message| !is_answer(message));
+        let mut results = newest.filter(|message| matches!(message.body(), MessageBody::Tool { .. }));
+        results.next().is_some()
+    }
+
+    /// How many tokens the conversation has by now: what the provider counted with its last answer, and an estimate of
+    /// what came after it; `fixed_bytes` is the size of everything before the conversation. What was counted before a
+    /// compaction says nothing any more. Each message is looked at once, so that a turn costs the same however long the
+    /// conversation is.
+    pub(crate) fn tokens(&mut self, fixed_bytes: impl FnOnce() -> usize) -> u64 {
+        if self.measured.messages == 0 {
+            self.measured.tokens = tokens_in(fixed_bytes() + self.summary().map_or(0, str::len));
+        }
+        let new = self.messages.iter().enumerate().skip(self.measured.messages);
+        for (place, message) in new {
+            let counted = match message.body() {
+                MessageBody::Assistant { usage, .. }
+                    if usage.input_tokens > 0 && place >= self.unmeasured =>
+                {
+                    Some(usage.input_tokens + usage.output_tokens)
+                }
+                _ => None,
+            };
+            let estimated = self.measured.tokens + tokens_of(message);
+            self.measured.tokens = counted.unwrap_or(estimated);
+        }
+        self.measured.messages = self.messages.len();
+        self.measured.tokens
+    }
+}
+
+/// How many tokens a text of this size has, roughly.
 pub(crate) fn tokens_in(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }
 
-/// How many tokens a message is, roughly.
+/// How many tokens a message has, roughly.
 pub(crate) fn tokens_of(message: &Message) -> u64 {
     let calls = message.tool_calls().iter();
     let bytes: usize = calls.map(|call| call.name.len() + call.arguments.len()).sum();
@@ -50,14 +154,14 @@ pub(crate) fn may_cut(messages: &[Message], place: usize) -> bool {
     place > 0 && place <= messages.len() && !answered.into_iter().any(|id| open.contains(id))
 }
 
-/// Where to cut so that `wanted` messages are before it, or as few more as it takes to keep calls and results together,
-/// else fewer. The prompt at `prompt` and what came after it stay, as long as there is something before it; at least
-/// one message stays in any case.
+/// The index at which to cut so that `wanted` messages are before it, or as few more as it takes to keep calls and
+/// results together, else fewer. The prompt at `prompt` and what came after it stay, as long as there is something
+/// before it; at least one message stays in any case.
 pub(crate) fn place_to_cut(messages: &[Message], wanted: usize, prompt: usize) -> Option<usize> {
     let last = messages.len().checked_sub(1).filter(|last| *last > 0)?;
     let last = if prompt > 0 { last.min(prompt) } else { last };
     let wanted = wanted.clamp(1, last);
-    // What the person says begins something; a few messages more are a small price for that.
+    // A message of the user begins something; a few messages more are a small price for that.
     let near = wanted..=last.min(wanted + messages.len() / 10 + 1);
     let mut beginnings = near.filter(|place| matches!(messages[*place].body(), MessageBody::User { .. }));
     let mut places = (wanted..=last).chain((1..wanted).rev());
@@ -65,8 +169,13 @@ pub(crate) fn place_to_cut(messages: &[Message], wanted: usize, prompt: usize) -
     beginnings.find(may_cut).or_else(|| places.find(may_cut))
 }
 
-/// What the summariser is given: the summary so far, the messages, and what to pay attention to.
-pub(crate) fn task(summary: Option<&str>, messages: &[Message], wishes: &[&str], window: u64) -> String {
+/// The summariser's prompt: the summary so far, the messages, and what to pay attention to.
+pub(crate) fn task(
+    summary: Option<&str>,
+    messages: &[Message],
+    instructions: &[&str],
+    window: u64,
+) -> String {
     let mut task = String::new();
     if let Some(summary) = summary {
         let _ = write!(task, "The summary so far, which yours replaces:\n\n{summary}\n\n");
@@ -77,18 +186,22 @@ pub(crate) fn task(summary: Option<&str>, messages: &[Message], wishes: &[&str],
     let fitting = readings.find(|text| text.len() <= room);
     let text = fitting.unwrap_or_else(|| shortened(&reading(messages, LENGTHS[3]), room / BYTES_PER_TOKEN));
     let _ = write!(task, "The conversation:\n\n{text}");
-    if !wishes.is_empty() {
-        let _ = write!(task, "\n\nPay attention to this:\n\n{}", wishes.join("\n\n"));
+    if !instructions.is_empty() {
+        let _ = write!(
+            task,
+            "\n\nPay attention to this:\n\n{}",
+            instructions.join("\n\n")
+        );
     }
     task
 }
 
-/// The messages as text, none of them longer than that many characters.
+/// The messages as text, each cut to `length` characters.
 fn reading(messages: &[Message], length: usize) -> String {
     let mut text = String::new();
     for message in messages {
         let speaker = match message.body() {
-            MessageBody::User { .. } => "Person".to_string(),
+            MessageBody::User { .. } => "User".to_string(),
             MessageBody::Assistant { .. } => "Assistant".to_string(),
             MessageBody::Tool {
                 tool_name, is_error, ..
@@ -116,7 +229,7 @@ fn reading(messages: &[Message], length: usize) -> String {
     text
 }
 
-/// The beginning and the end of a text that is longer than that many characters.
+/// The beginning and the end of a text that is longer than `length` characters.
 fn shortened(text: &str, length: usize) -> String {
     let characters = text.chars().count();
     if characters <= length {
@@ -209,7 +322,7 @@ mod tests {
             Some(1),
             "before the prompt, even if that is little"
         );
-        assert_eq!(place_to_cut(&messages, 6, 0), Some(7), "where the person speaks");
+        assert_eq!(place_to_cut(&messages, 6, 0), Some(7), "where the user speaks");
         assert_eq!(place_to_cut(&messages, 100, 0), Some(8), "something stays");
         assert_eq!(place_to_cut(&messages[..1], 1, 0), None);
         assert_eq!(place_to_cut(&[], 1, 0), None);
@@ -221,8 +334,8 @@ mod tests {
             user(&"word ".repeat(10_000), Vec::new()),
             assistant("a", &["1".into()]),
         ];
-        let whole = task(Some("OLD"), &messages, &["WISH"], 100_000);
-        for words in ["OLD", "characters left out", "[calls shell {}]", "WISH"] {
+        let whole = task(Some("OLD"), &messages, &["FOCUS"], 100_000);
+        for words in ["OLD", "characters left out", "[calls shell {}]", "FOCUS"] {
             assert!(whole.contains(words), "{words}");
         }
         assert!((16_000..20_000).contains(&whole.len()), "{}", whole.len());

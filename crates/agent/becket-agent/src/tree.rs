@@ -1,29 +1,29 @@
-//! A conversation with all its branches: the entries, what labels they have, and where it stands.
+//! A conversation with all its branches: the entries, their labels, and the current entry.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::store::{EntryContent, StoredEntry};
+use crate::entries::{EntryContent, StoredEntry};
 
-/// A conversation as a tree. An entry's parent always stands before it.
+/// A conversation as a tree. An entry's parent always comes before it.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     entries: Vec<Arc<StoredEntry>>,
-    /// Where an entry is among them.
+    /// The index of each entry, by its id.
     places: HashMap<String, usize>,
-    /// Where the entries are that come after one, the oldest first; those that begin a conversation come after nothing.
+    /// The indices of the entries that follow each one, oldest first; those that begin a conversation follow `None`.
     children: HashMap<Option<String>, Vec<usize>>,
     leaf_id: Option<String>,
     labels: HashMap<String, Label>,
     name: Option<String>,
 }
 
-/// What an entry was labelled with.
+/// A label of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The label.
+    /// The text of the label.
     pub text: String,
-    /// When it was given, in milliseconds since 1970.
+    /// When the label was given, in milliseconds since 1970.
     pub time_ms: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct Label {
 pub type Branch = Vec<Arc<StoredEntry>>;
 
 impl Tree {
-    /// A tree of entries, the oldest first, that stands at one of them or before the first.
+    /// A tree of entries, oldest first, with its current entry; `None` before the first.
     pub fn new(entries: impl IntoIterator<Item = StoredEntry>, leaf_id: Option<String>) -> Self {
         let mut tree = Self::default();
         entries.into_iter().for_each(|entry| tree.push(entry));
@@ -39,7 +39,7 @@ impl Tree {
         tree
     }
 
-    /// All entries, the oldest first.
+    /// All entries, oldest first.
     pub fn entries(&self) -> &[Arc<StoredEntry>] {
         &self.entries
     }
@@ -49,17 +49,17 @@ impl Tree {
         self.places.get(id).map(|place| &self.entries[*place])
     }
 
-    /// Where the conversation stands; `None` before its first entry.
+    /// The current entry; `None` before the first.
     pub fn leaf_id(&self) -> Option<&str> {
         self.leaf_id.as_deref()
     }
 
-    /// The entries from the root to where the conversation stands.
+    /// The entries from the root to the current one.
     pub fn path(&self) -> Branch {
         self.path_to(self.leaf_id())
     }
 
-    /// The entries from the root to this one; none for one that is not there.
+    /// The entries from the root to this one; none if there is no such entry.
     pub fn path_to(&self, id: Option<&str>) -> Branch {
         let mut path = Branch::new();
         let mut next = id.and_then(|id| self.entry(id));
@@ -71,14 +71,14 @@ impl Tree {
         path
     }
 
-    /// The entries that come after this one, or without one those that begin a conversation; the oldest first.
+    /// The entries that directly follow this one, or for `None` those that begin a conversation; oldest first.
     pub fn children(&self, id: Option<&str>) -> Branch {
         let children = self.children.get(&id.map(ToOwned::to_owned));
         let places = children.into_iter().flatten();
         places.map(|place| Arc::clone(&self.entries[*place])).collect()
     }
 
-    /// What an entry was labelled with last.
+    /// The current label of an entry.
     pub fn label(&self, id: &str) -> Option<&Label> {
         self.labels.get(id)
     }
@@ -88,8 +88,8 @@ impl Tree {
         self.name.as_deref()
     }
 
-    /// What is left when the conversation goes to another entry: the last entry that is on the way to both, and those
-    /// behind it on the way to where it stands.
+    /// What a move to another entry leaves: the last entry on the paths to both, and those after it up to the current
+    /// one.
     pub fn left_for(&self, target_id: &str) -> (Option<Arc<StoredEntry>>, Branch) {
         let target = self.path_to(Some(target_id));
         let on_the_way: HashSet<&str> = target.iter().map(|entry| entry.id.as_str()).collect();
@@ -101,7 +101,7 @@ impl Tree {
         (left.pop(), left_behind)
     }
 
-    /// Adds an entry, which its tree stands at from now on. One whose parent is not there begins a conversation.
+    /// Adds an entry, which becomes the current one. An entry whose parent is missing begins a conversation.
     pub(crate) fn push(&mut self, mut entry: StoredEntry) {
         if let Some(parent) = &entry.parent_id
             && !self.places.contains_key(parent)
@@ -119,7 +119,7 @@ impl Tree {
         self.entries.push(Arc::new(entry));
     }
 
-    /// Takes entries away; what stood behind them stands behind what is left before them.
+    /// Removes entries; what followed them then follows what is left before them.
     pub(crate) fn remove(&mut self, ids: &[String]) {
         let ids: HashSet<&String> = ids.iter().collect();
         let before = std::mem::take(self);
@@ -138,7 +138,7 @@ impl Tree {
         self.leaf_id = left(before.leaf_id.clone());
     }
 
-    /// Keeps what an entry says about others.
+    /// Records the label or name that an entry gives.
     fn note(&mut self, entry: &StoredEntry) {
         match &entry.content {
             EntryContent::Name { name } => {

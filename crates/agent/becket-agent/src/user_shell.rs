@@ -1,4 +1,4 @@
-//! What hooks say about a shell command of the person's own.
+//! Asks hooks about the user's own shell commands.
 
 use becket_events::{ShellResult, UserShell, UserShellPayload};
 use serde_json::Value;
@@ -6,21 +6,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::session_judge::SessionJudge;
 
-/// What hooks say about a command.
+/// The decision of hooks about a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judged {
-    /// It does not run.
+    /// The command does not run, for this reason.
     Refused(String),
-    /// This is what it gives; it does not run.
+    /// The command does not run; this is its result instead.
     Answered(ShellResult),
-    /// Something of a handler's lane runs it.
+    /// Code of a handler's lane runs the command.
     RunBy(Value),
-    /// It runs.
+    /// The command runs.
     Runs,
 }
 
 impl SessionJudge {
-    /// Asks about a command line that is to run in a directory; a hidden one the model never sees. A cancel refuses.
+    /// Asks hooks about a command line that is to run in a directory; the model never sees a hidden one. A cancel
+    /// refuses.
     pub async fn judge_command(
         &self,
         command: &str,

@@ -1,4 +1,7 @@
 //! The file of the index. Everything in it can be made again, so a file of another version is simply emptied.
+//!
+//! It is named after a hash of the project's root and lies in a folder that the caller names, so a project keeps no
+//! trace of it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -8,14 +11,14 @@ use std::time::Duration;
 use becket_lock::lock_within;
 use rusqlite::{Connection, OpenFlags};
 
-/// Counts up with every change of the tables.
+/// The version of the tables, incremented with every change.
 const VERSION: i64 = 2;
 
 /// How long a reader waits for a writer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long an update waits for another one.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
     DROP TABLE IF EXISTS refs;
@@ -58,7 +61,7 @@ const TABLES: &str = "
     );
 ";
 
-/// Made after the first files are in: to sort everything once is much faster than to keep it sorted.
+/// The SQL indices, made after the first files are in: sorting everything once is much faster than keeping it sorted.
 const INDICES: &str = "
     CREATE INDEX names_in_any_case ON names (name COLLATE NOCASE);
     CREATE INDEX symbols_of_file ON symbols (file_id);
@@ -71,31 +74,31 @@ const INDICES: &str = "
 /// Why the index could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexProblem {
-    /// There is none yet.
+    /// There is no index yet.
     #[error("there is no index of {0} yet. Make it with index_update, or with `becket index update`")]
     Missing(PathBuf),
-    /// Another process writes it.
+    /// Another process writes the index.
     #[error("another update of the index of {0} is running. Wait for it to end, then try again")]
     Busy(PathBuf),
     /// The file cannot be used.
     #[error("the index {file} cannot be used: {error}. It can be deleted and made again")]
     Database {
-        /// The file.
+        /// The index file.
         file: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         error: rusqlite::Error,
     },
     /// A folder or a file cannot be made or read.
     #[error("{what} {path}: {error}")]
     Files {
-        /// What was tried.
+        /// The failed action.
         what: &'static str,
-        /// Where.
+        /// The folder or file.
         path: PathBuf,
-        /// What went wrong.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// Somebody wants it to end.
+    /// The operation was cancelled.
     #[error("cancelled; what was indexed until then is kept")]
     Cancelled,
 }
@@ -105,22 +108,22 @@ pub enum IndexProblem {
 pub struct IndexFile {
     /// The root of the project, absolute and without links.
     pub root: PathBuf,
-    /// The file.
+    /// The index file.
     pub file: PathBuf,
 }
 
-/// A connection that writes. Everything since the last `keep` goes when it is dropped or its process is killed.
+/// A connection that writes. Everything since the last `keep` is lost when it is dropped or its process is killed.
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
-    /// Whether nothing is in it yet but what this writer has written, and it has no indices.
+    /// Whether the index holds nothing but what this writer has written, and has no SQL indices yet.
     pub(crate) is_new: bool,
-    /// Whether it takes the place of an index that is still good.
+    /// Whether the index replaces one that is still valid.
     pub(crate) replaces: bool,
-    /// Kept until the end.
+    /// Held until the writer is dropped.
     _lock: WriteLock,
 }
 
-/// Kept while an update runs; the operating system takes it back when the process ends.
+/// Held while an update runs; the operating system releases it when the process ends.
 pub(crate) struct WriteLock {
     _file: File,
 }
@@ -141,15 +144,15 @@ impl IndexFile {
         }
     }
 
-    /// Opens it to look things up.
+    /// Opens the index to look things up.
     pub(crate) fn open_to_read(&self) -> Result<Connection, IndexProblem> {
         if !self.file.exists() {
             return Err(IndexProblem::Missing(self.root.clone()));
         }
         let open = || -> rusqlite::Result<Option<Connection>> {
-            // Not read-only: a log that a killed writer left must be taken in before anything can be read.
+            // Not read-only: a log that a killed writer left must be applied before anything can be read.
             let connection = Connection::open_with_flags(&self.file, flags())?;
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(READ_TIMEOUT)?;
             Ok((version(&connection)? == VERSION).then_some(connection))
         };
         open()
@@ -157,7 +160,7 @@ impl IndexFile {
             .ok_or_else(|| IndexProblem::Missing(self.root.clone()))
     }
 
-    /// Opens it to write; it is made if it is not there, and made again if it is of another version or `anew`.
+    /// Opens the index to write; it is made if it is missing, and emptied if it is of another version or `anew`.
     pub(crate) fn open_to_write(&self, anew: bool) -> Result<Writer, IndexProblem> {
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         let files = |what, path: &Path| {
@@ -191,16 +194,16 @@ impl IndexFile {
         })
     }
 
-    /// A connection in which a transaction has begun, and the version of what was there.
+    /// A connection in which a transaction has begun, and the version of the existing file.
     fn connect(&self, anew: bool) -> rusqlite::Result<(Connection, i64)> {
         let connection = Connection::open_with_flags(&self.file, flags())?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(READ_TIMEOUT)?;
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "cache_size", -65_536)?;
         let had = version(&connection)?;
         let is_new = anew || had != VERSION;
-        // In a new index nothing is replaced, so nothing needs to go with a file.
+        // In a new index nothing is replaced, so nothing needs to be deleted together with a file.
         connection.pragma_update(None, "foreign_keys", !is_new)?;
         connection.execute_batch("BEGIN IMMEDIATE")?;
         if is_new {
@@ -209,7 +212,7 @@ impl IndexFile {
         Ok((connection, had))
     }
 
-    /// Waits until nobody else writes.
+    /// Waits until no other process writes.
     fn lock(&self) -> Result<WriteLock, IndexProblem> {
         let path = self.file.with_extension("lock");
         let opened = OpenOptions::new()
@@ -223,7 +226,7 @@ impl IndexFile {
             error,
         };
         let file = opened.map_err(told)?;
-        match lock_within(&file, LOCK_PATIENCE) {
+        match lock_within(&file, LOCK_TIMEOUT) {
             Ok(true) => Ok(WriteLock { _file: file }),
             Ok(false) => Err(IndexProblem::Busy(self.root.clone())),
             Err(error) => Err(told(error)),
@@ -232,7 +235,7 @@ impl IndexFile {
 }
 
 impl Writer {
-    /// Makes what was written until now durable, and goes on.
+    /// Commits what was written so far, and begins a new transaction.
     pub(crate) fn keep(&mut self) -> rusqlite::Result<()> {
         self.replaces = false;
         if std::mem::take(&mut self.is_new) {

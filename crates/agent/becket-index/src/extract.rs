@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser};
 
-use crate::grammar::{Around, Grammar, Inside, OWNER, Rule, text};
+use crate::grammar::{Around, Grammar, GrammarRule, Inside, OWNER, text};
 use crate::symbol::{Extract, Reference, Symbol};
 
 /// How long one file may take to be parsed.
 const PARSE_LIMIT: Duration = Duration::from_secs(5);
 
-/// The longest signature.
+/// The longest signature, in characters.
 const LONGEST_SIGNATURE: usize = 200;
 
-/// Reads files, one after the other.
+/// Extracts definitions and references from files, one after the other.
 #[derive(Default)]
 pub(crate) struct Extractor {
     parser: Parser,
 }
 
 impl Extractor {
-    /// Reads a file. The error says why that was not possible.
+    /// Extracts from a file. The error says why that was not possible.
     pub(crate) fn extract(
         &mut self,
         grammar: &'static Grammar,
@@ -44,7 +44,7 @@ impl Extractor {
         let options = ParseOptions::new().progress_callback(&mut go_on);
         let mut rest = |place: usize, _| source.get(place..).unwrap_or_default();
         let Some(tree) = self.parser.parse_with_options(&mut rest, None, Some(options)) else {
-            // Otherwise it would go on with this file.
+            // Without a reset, the parser would continue with this file.
             self.parser.reset();
             return Err(format!(
                 "parsing took longer than {} seconds",
@@ -64,10 +64,10 @@ impl Extractor {
     }
 }
 
-/// A definition that is being walked through.
+/// An enclosing definition of the visited node.
 struct Scope {
     node: usize,
-    /// Nothing for what only makes its contents local.
+    /// The definition's name; `None` for a scope that only makes its contents local.
     name: Option<String>,
     kind: &'static str,
 }
@@ -79,15 +79,15 @@ struct Walk<'a, 'tree> {
     grammar: &'static Grammar,
     source: &'a [u8],
     scopes: Vec<Scope>,
-    /// The nodes around the one that is visited.
+    /// The ancestors of the visited node.
     above: Vec<Node<'tree>>,
-    /// Where names stand that are defined: they are no references.
+    /// The positions of names that are defined: these are no references.
     names: HashSet<usize>,
     found: Extract,
 }
 
 impl<'tree> Walk<'_, 'tree> {
-    /// Visits every node. It does not call itself: a file may be nested deeper than a stack is.
+    /// Visits every node. The walk is not recursive: a file may be nested deeper than the stack allows.
     fn through(&mut self, root: Node<'tree>) {
         let mut cursor = root.walk();
         loop {
@@ -177,7 +177,7 @@ impl<'tree> Walk<'_, 'tree> {
     }
 
     fn add_symbol(&mut self, node: Node<'tree>, name: Node<'tree>, kind: &'static str) {
-        // Several names in one body: each stands for itself.
+        // Several names in one body: each is a definition of its own.
         let span = if node.kind() == "enum_body" { name } else { node };
         let name = text(name, self.source);
         if name.is_empty() || name == "_" {
@@ -198,7 +198,7 @@ impl<'tree> Walk<'_, 'tree> {
         self.found.symbols.push(symbol);
     }
 
-    /// What a definition is a part of: the type of its receiver, or the nearest definition around it.
+    /// The parent of a definition: the type of its receiver, or the nearest definition around it.
     fn parent_of(&self, node: Node<'tree>, kind: &str) -> Option<String> {
         let receiver = node
             .child_by_field_name("receiver")
@@ -217,7 +217,7 @@ impl<'tree> Walk<'_, 'tree> {
         around.find_map(|scope| scope.name.clone())
     }
 
-    /// The declaration without its body, in one line.
+    /// The declaration without its body, on one line.
     fn signature(&self, node: Node<'tree>) -> String {
         let row = node.start_position().row;
         let wrappers = self.grammar.table().wrappers;
@@ -237,7 +237,7 @@ impl<'tree> Walk<'_, 'tree> {
         let end = body.map_or(node.end_byte(), |body| body.start_byte());
         let bytes = self.source.get(start.start_byte()..end).unwrap_or_default();
         let told = String::from_utf8_lossy(bytes);
-        // What has no body of its own is told by its first line.
+        // A definition without a body is described by its first line.
         let told = match body {
             Some(_) => &*told,
             None => told.lines().next().unwrap_or_default(),
@@ -259,7 +259,7 @@ impl<'tree> Walk<'_, 'tree> {
         }
     }
 
-    fn refer(&mut self, node: Node<'tree>, rule: Rule) {
+    fn refer(&mut self, node: Node<'tree>, rule: GrammarRule) {
         let mut used = Vec::new();
         if let Some(kind) = rule.leaf {
             self.used_names(node, &mut used);
@@ -349,7 +349,7 @@ impl<'tree> Walk<'_, 'tree> {
     }
 }
 
-/// Whether functions in it are methods, and declarations fields.
+/// Whether functions in such a definition are methods, and declarations fields.
 fn is_type(kind: &str) -> bool {
     matches!(
         kind,
@@ -357,12 +357,12 @@ fn is_type(kind: &str) -> bool {
     )
 }
 
-/// Whether what is declared in it is nobody else's business.
+/// Whether what is declared in such a scope is local to it.
 fn is_body(kind: &str) -> bool {
     matches!(kind, "function" | "method" | LOCAL)
 }
 
-/// What a declarator is around.
+/// The inner part of a declarator.
 fn within_declarator(node: Node<'_>) -> Option<Node<'_>> {
     match node.kind() {
         "parenthesized_declarator" => node.named_child(0),

@@ -1,57 +1,57 @@
 //! The languages: which nodes of their syntax trees define something, and which use a name.
 //!
-//! One table for each language, read by one walk (`extract.rs`). The grammars bring queries for tags of their own, but
-//! those call a struct, an enum and a union all a class, know neither fields nor constants, and differ in how much they
-//! find; and a query costs more than the walk.
+//! There is one table for each language, read by one walk (`extract.rs`). The grammars bring queries for tags of their
+//! own, but those call a struct, an enum and a union all a class, know neither fields nor constants, and differ in how
+//! much they find; and a query costs more than the walk.
 
 use std::num::NonZeroU16;
 use std::sync::OnceLock;
 
 use tree_sitter::{Language, Node};
 
-/// What the walk knows about a language.
+/// A language, as the walk uses it.
 pub(crate) struct Grammar {
     table: &'static Table,
     pub(crate) language: Language,
-    /// What each kind of node means, by its number.
-    rules: Vec<Rule>,
+    /// The meaning of each kind of node, by its number.
+    rules: Vec<GrammarRule>,
     /// Fields that hold the names that a definition gives; the first one counts.
     pub(crate) naming: Vec<NonZeroU16>,
     /// Fields that lead from an expression or a type to the name that it ends in; the first one counts.
     pub(crate) towards_name: Vec<NonZeroU16>,
 }
 
-/// The kind of what belongs to a type without being written in its definition.
+/// The kind of a scope that belongs to a type without being its definition.
 pub(crate) const OWNER: &str = "impl";
 
-/// What a kind of node means.
+/// The meaning of a kind of node.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rule {
-    /// It defines something of this kind.
+pub(crate) struct GrammarRule {
+    /// The kind of definition that the node is, if it is one.
     pub(crate) definition: Option<&'static str>,
-    /// It defines nothing, but what is in it belongs to the type that this field names.
+    /// The field that names the type to which the node's parts belong, if the node itself defines nothing.
     pub(crate) owner: Option<NonZeroU16>,
-    /// What is in it is local.
+    /// Whether everything in the node is local.
     pub(crate) local: bool,
-    /// The name in this field is used, in this way.
+    /// The field with a name that the node uses, and how it uses it.
     pub(crate) field: Option<(NonZeroU16, &'static str)>,
-    /// It is itself the name of something that is used, in this way.
+    /// How the node is used, if it is itself the name of something.
     pub(crate) leaf: Option<&'static str>,
-    /// Where in it the name is that is used.
+    /// The part of the node that holds the name that is used.
     pub(crate) inside: Inside,
 }
 
-/// Where in a node the name is that is used.
+/// The part of a node that holds the name that is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Inside {
-    /// In one of the fields that lead to names, or in its first part.
+    /// One of the fields that lead to names, or the first part.
     #[default]
     Further,
-    /// Nowhere: the name is used for something else, or there is none.
+    /// None: the name is used for something else, or there is none.
     Nowhere,
-    /// In each of its parts.
+    /// Each of the parts.
     Each,
-    /// In its last part.
+    /// The last part.
     Last,
 }
 
@@ -85,7 +85,7 @@ const TOWARDS_NAME: &[&str] = &[
 pub(crate) struct Table {
     name: &'static str,
     language: fn() -> Language,
-    /// Nodes, and what they define.
+    /// Nodes, and the kind of what they define.
     definitions: &'static [(&'static str, &'static str)],
     /// Nodes whose parts belong to the type that a field names.
     owners: &'static [(&'static str, &'static str)],
@@ -97,25 +97,25 @@ pub(crate) struct Table {
     leaves: &'static [(&'static str, &'static str)],
     /// Nodes around a definition that belong to its signature.
     pub(crate) wrappers: &'static [&'static str],
-    /// What a node really defines, given what the table says; `None` for nothing.
+    /// The kind that a node really defines, given the one in the table; `None` for nothing.
     pub(crate) refine: fn(Node<'_>, &'static str, Around<'_, '_>) -> Option<&'static str>,
-    /// Who may use a definition: from its node, its name and what stands around it.
+    /// Who may use a definition, by its node, its name and its surroundings.
     pub(crate) visibility: fn(Node<'_>, &str, Around<'_, '_>) -> Option<&'static str>,
 }
 
-/// What stands around a definition.
+/// The surroundings of a definition.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'a, 'tree> {
-    /// The file.
+    /// The text of the file.
     pub(crate) source: &'a [u8],
-    /// The kind of the definition that it is a part of.
+    /// The kind of the definition that this one is a part of.
     pub(crate) parent: Option<&'static str>,
-    /// The nodes around it, the root first. To ask a node for its parent would search from the root each time.
+    /// The ancestors of the node, the root first. Asking a node for its parent would search from the root each time.
     pub(crate) above: &'a [Node<'tree>],
 }
 
 impl<'tree> Around<'_, 'tree> {
-    /// A node around it: the nearest is number 1.
+    /// An ancestor of the node: the nearest has the number 1.
     fn above(&self, number: usize) -> Option<Node<'tree>> {
         let place = self.above.len().checked_sub(number)?;
         self.above.get(place).copied()
@@ -125,13 +125,13 @@ impl<'tree> Around<'_, 'tree> {
 impl Grammar {
     fn new(table: &'static Table) -> Self {
         let language = (table.language)();
-        let mut rules = vec![Rule::default(); language.node_kind_count()];
+        let mut rules = vec![GrammarRule::default(); language.node_kind_count()];
         for (node, inside) in INSIDE {
-            // Number 0 is the end of the file: not every language has them all.
+            // Number 0 is the end of the file: not every language has all of these nodes.
             let number = usize::from(language.id_for_node_kind(node, true));
             rules[number].inside = if number == 0 { Inside::default() } else { *inside };
         }
-        let mut rule = |node: &str, set: &dyn Fn(&mut Rule)| {
+        let mut rule = |node: &str, set: &dyn Fn(&mut GrammarRule)| {
             let number = language.id_for_node_kind(node, true);
             assert!(number != 0, "{} has no node {node}", table.name);
             set(&mut rules[usize::from(number)]);
@@ -168,7 +168,7 @@ impl Grammar {
         }
     }
 
-    /// Its name: that of the language, except where one language has two grammars.
+    /// The grammar's name: that of the language, except where one language has two grammars.
     pub(crate) fn name(&self) -> &'static str {
         self.table.name
     }
@@ -177,7 +177,7 @@ impl Grammar {
         self.table
     }
 
-    pub(crate) fn rule(&self, node: Node<'_>) -> Rule {
+    pub(crate) fn rule(&self, node: Node<'_>) -> GrammarRule {
         self.rules
             .get(usize::from(node.kind_id()))
             .copied()
@@ -185,7 +185,7 @@ impl Grammar {
     }
 }
 
-/// All grammars. Making them takes a millisecond, so it happens once and only where somebody indexes.
+/// All grammars. Making them takes a millisecond, so it happens once and only when something is indexed.
 pub(crate) fn all() -> &'static [Grammar] {
     static GRAMMARS: OnceLock<Vec<Grammar>> = OnceLock::new();
     let tables = [&RUST, &PYTHON, &JAVASCRIPT, &TYPESCRIPT, &TSX, &GO, &C, &JAVA];
@@ -227,9 +227,9 @@ const RUST: Table = Table {
         let implemented = || around.above(2)?.child_by_field_name("trait");
         Some(match said {
             None if matches!(around.parent, Some("trait" | "enum" | "enumerator")) => "public",
-            // An attribute in front of it says so.
+            // An attribute before the macro decides who may use it.
             None if node.kind() == "macro_definition" => return None,
-            // As visible as the trait, and that is somewhere else.
+            // The method is as visible as its trait, which is somewhere else.
             None if around.parent == Some(OWNER) && implemented().is_some() => return None,
             None => "private",
             Some("pub") => "public",
@@ -446,7 +446,7 @@ const C: Table = Table {
     },
 };
 
-/// Whether what is declared is a function, and not a pointer to one.
+/// Whether a declaration is that of a function, and not of a pointer to one.
 fn declares_function(declaration: Node<'_>) -> bool {
     let mut declared = declaration.child_by_field_name("declarator");
     while let Some(node) = declared.filter(|node| node.kind() == "pointer_declarator") {
@@ -501,7 +501,7 @@ fn child_of_kind<'tree>(node: Node<'tree>, kind: &str) -> Option<Node<'tree>> {
     node.children(&mut cursor).find(|child| child.kind() == kind)
 }
 
-/// What a node covers; nothing if that is no text.
+/// The text of a node; empty if it is not UTF-8.
 pub(crate) fn text<'a>(node: Node<'_>, source: &'a [u8]) -> &'a str {
     let bytes = source.get(node.byte_range()).unwrap_or_default();
     std::str::from_utf8(bytes).unwrap_or_default()

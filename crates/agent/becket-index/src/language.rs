@@ -1,10 +1,10 @@
-//! Which language a file is in, by the end of its name.
+//! The language of a file, by the extension of its name.
 
 use std::path::Path;
 
 use crate::grammar::{self, Grammar};
 
-/// The ends of names. Languages without a grammar here are for plugins.
+/// The extensions of each language. Languages without a grammar here are for plugins.
 // tidy: a table
 const LANGUAGES: &[(&str, &[&str])] = &[
     ("rust", &["rs"]),

@@ -10,10 +10,10 @@ use std::fmt::Write;
 use crate::database::IndexProblem;
 use crate::query::{FoundSymbol, IndexReader};
 
-/// How large a map is where nothing is said.
+/// The default size of a map.
 const USUAL_TOKENS: usize = 2000;
 
-/// Names that more files define say nothing about which one is meant.
+/// The most files that may define a name; with more of them, a use does not tell which one is meant.
 const MOST_DEFINITIONS: usize = 10;
 
 /// How many definitions are considered at all.
@@ -22,28 +22,28 @@ const MOST_CANDIDATES: usize = 5000;
 const ROUNDS: usize = 30;
 const DAMPING: f64 = 0.85;
 
-/// What a file's use of its own names counts.
+/// The weight of a file's use of its own names.
 const OWN_USE: f64 = 0.1;
 
-/// What the use of a method counts: other types may have one of that name, and those of libraries are not in the index.
+/// The weight of a use of a method: other types may have one of that name, and those of libraries are not in the index.
 const METHOD: f64 = 0.3;
 
-/// What a definition that nobody uses has of its file's rank.
+/// The share of its file's rank that an unused definition gets.
 const UNUSED: f64 = 0.01;
 
 /// How many bytes a token has, roughly.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Which map is wanted.
+/// The parameters of a map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MapWish {
-    /// About how many tokens it may have.
+pub struct MapOptions {
+    /// About how many tokens the map may have.
     pub tokens: Option<usize>,
-    /// A part of the paths of files from whose view the project is seen.
+    /// A part of the paths of the files that the map centres on.
     pub focus: Option<String>,
 }
 
-impl MapWish {
+impl MapOptions {
     /// An empty map of the wanted size.
     pub fn draft(&self) -> MapDraft {
         MapDraft {
@@ -57,7 +57,7 @@ impl MapWish {
     }
 }
 
-/// A map that is being drawn.
+/// A map under construction.
 #[derive(Debug)]
 pub struct MapDraft {
     room: usize,
@@ -66,7 +66,7 @@ pub struct MapDraft {
 }
 
 impl MapDraft {
-    /// Adds a definition; says whether there was room for it.
+    /// Adds a definition, unless it does not fit any more. Says whether it was added.
     pub fn add(&mut self, symbol: FoundSymbol) -> bool {
         let heading = if self.files.contains_key(&symbol.file) {
             0
@@ -85,7 +85,7 @@ impl MapDraft {
         true
     }
 
-    /// The map: files by rank, definitions by line.
+    /// The text of the map: files by rank, definitions by line.
     pub fn draw(mut self) -> String {
         let mut text = String::new();
         for file in &self.order {
@@ -109,30 +109,30 @@ fn entry(symbol: &FoundSymbol) -> String {
 /// A definition that can be on the map.
 struct Definition {
     id: i64,
-    /// The place of its file.
+    /// The index of the definition's file.
     file: usize,
     name: i64,
     callable: bool,
-    /// Whether only its own file can use it.
+    /// Whether only its own file can use the definition.
     private: bool,
-    /// How sure it is that its name means it.
+    /// How likely its name means this definition.
     weight: f64,
 }
 
 /// The definitions and uses of a project.
 #[derive(Default)]
 struct Graph {
-    /// Numbers of files, and whether each is in focus.
+    /// The numbers of files, and whether each is in focus.
     files: Vec<(i64, bool)>,
     definitions: Vec<Definition>,
-    /// For each use of names that are defined somewhere: from where to which definition, and how much it counts.
+    /// The uses of defined names: from which file, to which definition, and with which weight.
     uses: Vec<(usize, usize, f64)>,
 }
 
 impl IndexReader {
-    /// The definitions that matter most, in their order.
-    pub fn ranked(&self, wish: &MapWish) -> Result<Vec<FoundSymbol>, IndexProblem> {
-        let graph = self.graph(wish)?;
+    /// The most important definitions, by rank.
+    pub fn ranked(&self, options: &MapOptions) -> Result<Vec<FoundSymbol>, IndexProblem> {
+        let graph = self.graph(options)?;
         let ranks = graph.file_ranks();
         let scores = graph.definition_scores(&ranks);
         let mut order: Vec<usize> = (0..scores.len()).collect();
@@ -148,12 +148,12 @@ impl IndexReader {
         Ok(ranked)
     }
 
-    fn graph(&self, wish: &MapWish) -> Result<Graph, IndexProblem> {
+    fn graph(&self, options: &MapOptions) -> Result<Graph, IndexProblem> {
         let sql = "SELECT id, ?1 IS NOT NULL AND instr(lower(path), lower(?1)) > 0 FROM files ORDER BY path";
-        let files = self.collect(sql, &[&wish.focus], |row| row.get::<_, bool>(1))?;
+        let files = self.collect(sql, &[&options.focus], |row| row.get::<_, bool>(1))?;
         let places: HashMap<i64, usize> = (0..).zip(&files).map(|(place, (id, _))| (*id, place)).collect();
-        // What is a part of something else shows with it, and so does what is declared elsewhere: a method without a
-        // word about who may use it implements something.
+        // A part of another definition shows with that one, and what is declared elsewhere shows there: a method
+        // without a visibility implements something.
         let sql = "SELECT id, file_id, name_id, kind, visibility IS 'private' FROM symbols
                    WHERE kind NOT IN ('field', 'enumerator', 'variable', 'prototype')
                    AND NOT (kind = 'method' AND visibility IS NULL) AND NOT (kind = 'type' AND parent IS NOT NULL)
@@ -185,7 +185,7 @@ impl IndexReader {
         })
     }
 
-    /// Which file uses which definition, and how much that counts.
+    /// The uses of definitions by files, with their weights.
     fn uses(
         &self,
         places: &HashMap<i64, usize>,
@@ -197,8 +197,8 @@ impl IndexReader {
         }
         let sql = "SELECT r.file_id, r.name_id, r.kind IS 'call', count(*), n.name
                    FROM refs r JOIN names n ON n.id = r.name_id GROUP BY r.file_id, r.name_id, r.kind IS 'call'";
-        type Row = (i64, (i64, bool, i64, String));
-        let rows: Vec<Row> = self.collect(sql, &[], |row| {
+        type Ranked = (i64, (i64, bool, i64, String));
+        let rows: Vec<Ranked> = self.collect(sql, &[], |row| {
             Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
         })?;
         let mut users: HashMap<i64, usize> = HashMap::new();
@@ -233,7 +233,7 @@ impl IndexReader {
     }
 }
 
-/// Whether it can stand where something is called: a function, or what makes a value.
+/// Whether such a definition can be called: a function, or something that makes a value.
 fn is_callable(kind: &str) -> bool {
     matches!(
         kind,
@@ -241,7 +241,7 @@ fn is_callable(kind: &str) -> bool {
     )
 }
 
-/// A long name of several words is hardly something else's name as well.
+/// How distinct a name is: a long one of several words is unlikely to mean something else as well.
 fn distinctness(name: &str) -> f64 {
     let inner = name.get(1..).unwrap_or_default();
     let has_words = inner.contains('_') || inner.contains(char::is_uppercase);
@@ -249,7 +249,7 @@ fn distinctness(name: &str) -> f64 {
 }
 
 impl Graph {
-    /// How much each file passes on altogether.
+    /// The sum of the weights that each file passes on.
     fn passed_on(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.files.len()];
         for (from, _, weight) in &self.uses {
@@ -258,7 +258,7 @@ impl Graph {
         sums
     }
 
-    /// The rank of each file. All ranks together are 1.
+    /// The rank of each file. The sum of all ranks is 1.
     fn file_ranks(&self) -> Vec<f64> {
         let count = self.files.len();
         let in_focus = self.files.iter().filter(|(_, focus)| *focus).count();
@@ -289,7 +289,7 @@ impl Graph {
         ranks
     }
 
-    /// What each definition gets from the files that use it.
+    /// The score of each definition, from the files that use it.
     fn definition_scores(&self, ranks: &[f64]) -> Vec<f64> {
         let sums = self.passed_on();
         let mut sizes = vec![0_usize; self.files.len()];

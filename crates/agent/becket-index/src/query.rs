@@ -1,4 +1,8 @@
 //! Looks things up in the index.
+//!
+//! Each name is kept once, with an index of its pieces, so that any part of a name is found at once among a million
+//! symbols. The most recent names, up to 30,000, are looked through instead: that is as fast, and most projects have no
+//! more.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,24 +12,24 @@ use serde::Serialize;
 
 use crate::database::{IndexFile, IndexProblem};
 
-/// How many results there are at most where nothing is said.
+/// The default limit of results.
 pub(crate) const USUAL_LIMIT: usize = 50;
 
-/// A name shorter than this is not looked up by its pieces.
+/// The shortest name that is looked up by its parts.
 const PIECE: usize = 3;
 
-/// Which symbols are wanted. What is left out does not matter.
+/// Selects symbols. Fields that are `None` do not restrict the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SymbolQuery {
-    /// A part of the name, in any case.
+    /// A part of the name, ignoring case.
     pub name: Option<String>,
-    /// The kind.
+    /// The kind of symbol.
     pub kind: Option<String>,
-    /// A part of the file's path, in any case.
+    /// A part of the file's path, ignoring case.
     pub file: Option<String>,
-    /// The language.
+    /// The language of the file.
     pub language: Option<String>,
-    /// How many at most.
+    /// The most results.
     pub limit: Option<usize>,
 }
 
@@ -34,19 +38,19 @@ pub struct SymbolQuery {
 pub struct FoundSymbol {
     /// The file, relative to the root.
     pub file: String,
-    /// Its name.
+    /// The symbol's name.
     pub name: String,
-    /// What it is.
+    /// The kind of symbol.
     pub kind: String,
-    /// What it is a part of.
+    /// The definition that the symbol is a part of.
     pub parent: Option<String>,
-    /// Its first line.
+    /// The symbol's first line.
     pub line_start: u32,
-    /// Its last line.
+    /// The symbol's last line.
     pub line_end: u32,
-    /// How it is declared.
+    /// The symbol's declaration.
     pub signature: Option<String>,
-    /// Who may use it.
+    /// Who may use the symbol.
     pub visibility: Option<String>,
 }
 
@@ -77,11 +81,11 @@ impl fmt::Display for FoundSymbol {
 pub struct FoundReference {
     /// The file, relative to the root.
     pub file: String,
-    /// The line.
+    /// The line of the reference.
     pub from_line: u32,
     /// The name that is used there.
     pub to_name: String,
-    /// How it is used.
+    /// How the name is used.
     pub kind: Option<String>,
 }
 
@@ -98,18 +102,18 @@ impl fmt::Display for FoundReference {
     }
 }
 
-/// How large the index is.
+/// The size of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// The root of the project.
     pub root: String,
-    /// How many files are in it.
+    /// How many files are in the index.
     pub files: u64,
-    /// How many definitions.
+    /// How many definitions are in the index.
     pub symbols: u64,
-    /// How many references.
+    /// How many references are in the index.
     pub references: u64,
-    /// How many files of each language, most first.
+    /// How many files of each language are in the index, most first.
     pub languages: Vec<(String, u64)>,
 }
 
@@ -137,13 +141,13 @@ impl fmt::Display for Status {
     }
 }
 
-/// An index that is open.
+/// An open index.
 pub struct IndexReader {
     pub(crate) index: IndexFile,
     pub(crate) connection: Connection,
 }
 
-/// How a name is looked for, the best way first. Each way also finds what those before it found.
+/// The ways to match a name, the best first. Each also matches what those before it match.
 #[derive(Clone, Copy)]
 enum Way {
     Exactly,
@@ -154,7 +158,7 @@ enum Way {
 impl Way {
     const ALL: [Self; 3] = [Self::Exactly, Self::FromItsBeginning, Self::FromAnywhere];
 
-    /// The names, as a query with the one parameter `?1`.
+    /// The matching names, as a query with one parameter `?1`.
     fn names(self, wanted: &str) -> &'static str {
         match self {
             Self::Exactly => "SELECT id, name FROM names WHERE name = ?1 COLLATE NOCASE",
@@ -186,8 +190,8 @@ impl IndexFile {
 }
 
 impl IndexReader {
-    /// The symbols that are wanted: exact names first, then names that begin so, then those with the part anywhere.
-    /// Within each of these, by file and line.
+    /// The selected symbols: exact names first, then names with that prefix, then names that contain the text. Within
+    /// each group, by file and line.
     pub fn symbols(&self, query: &SymbolQuery) -> Result<Vec<FoundSymbol>, IndexProblem> {
         let limit = query.limit.unwrap_or(USUAL_LIMIT);
         let columns =
@@ -195,7 +199,7 @@ impl IndexReader {
         let filter = "(?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR instr(lower(f.path), lower(?3)) > 0)
                       AND (?5 IS NULL OR f.language = ?5)";
         let Some(name) = query.name.as_deref().filter(|name| !name.is_empty()) else {
-            // In the order of the files: whoever wants few of them is given the first, and no more is looked at.
+            // In the order of the files, so that a query with a small limit does not look at the rest.
             let sql = format!(
                 "SELECT {columns} FROM files f CROSS JOIN symbols s ON s.file_id = f.id
                  CROSS JOIN names n ON n.id = s.name_id
@@ -235,7 +239,7 @@ impl IndexReader {
         })
     }
 
-    /// The places that use a name, in the same order.
+    /// The places that use a name, exact names first, then by file and line.
     pub fn references(&self, name: &str, limit: Option<usize>) -> Result<Vec<FoundReference>, IndexProblem> {
         let sql = |way: Way| {
             format!(
@@ -252,7 +256,7 @@ impl IndexReader {
         })
     }
 
-    /// How large the index is.
+    /// The size of the index.
     pub fn status(&self) -> Result<Status, IndexProblem> {
         let count = |table: &str| -> Result<u64, IndexProblem> {
             let counted = self
@@ -278,7 +282,7 @@ impl IndexReader {
         })
     }
 
-    /// Looks in one way after the other, until there is enough.
+    /// Tries one way to match after the other, until there are enough results.
     fn in_every_way<T>(
         &self,
         limit: usize,
@@ -290,7 +294,7 @@ impl IndexReader {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
         for way in Way::ALL {
-            // A better way's results come again, so there must be room for them.
+            // The results of the better ways are found again, so the limit must leave room for them.
             let parameters = parameters(limit + all.len());
             let parameters: Vec<&dyn ToSql> = parameters.iter().map(AsRef::as_ref).collect();
             let mut found = self.collect(&sql(way), &parameters, read)?;
@@ -304,7 +308,7 @@ impl IndexReader {
         Ok(all)
     }
 
-    /// Rows with their numbers, which stand in the first column.
+    /// Rows with their numbers, which are in the first column.
     pub(crate) fn collect<T>(
         &self,
         sql: &str,

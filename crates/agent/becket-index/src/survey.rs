@@ -1,4 +1,4 @@
-//! Which files of a project have changed since they were indexed.
+//! Finds the files of a project that have changed since they were indexed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use rusqlite::Connection;
 use crate::database::IndexProblem;
 use crate::language::{grammar_of, language_of};
 
-/// A file that was changed so recently could be changed again without its time telling.
+/// A file that was changed more recently than this could change again without a new time stamp.
 const UNSETTLED: Duration = Duration::from_secs(2);
 
-/// What reads a file of a language with a grammar. The number counts up when the same file would be read differently.
+/// The reader of files with a grammar. The number is incremented when the same file would be read differently.
 const OWN_READER: &str = "becket 1";
 
-/// What is left out.
+/// The limits beyond which files are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The largest file that is read.
     pub file_bytes: u64,
-    /// How many files are looked at.
+    /// The most files that are looked at.
     pub files: usize,
 }
 
@@ -40,7 +40,7 @@ impl Default for Limits {
 pub struct Skipped {
     /// The file, relative to the root.
     pub path: String,
-    /// Why.
+    /// Why the file was left out.
     pub reason: String,
 }
 
@@ -49,11 +49,11 @@ pub struct Skipped {
 pub(crate) struct Changed {
     pub(crate) path: String,
     pub(crate) language: &'static str,
-    /// What reads it: a grammar, or the plugin with this name.
+    /// The reader of the file: a grammar, or the plugin with this name.
     pub(crate) reader: String,
     pub(crate) modified_ns: i64,
     pub(crate) size: u64,
-    /// The hash of what was read, of a file that is in the index.
+    /// The hash of the indexed content, if the file is in the index.
     pub(crate) known_hash: Option<[u8; 32]>,
 }
 
@@ -65,10 +65,10 @@ struct Known {
     hash: Option<[u8; 32]>,
 }
 
-/// How the project differs from the index.
+/// The differences between the project and its index.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// Files of languages that can be read.
+    /// How many files have a language that can be read.
     pub(crate) scanned: usize,
     pub(crate) unchanged: usize,
     pub(crate) changed: Vec<Changed>,
@@ -141,8 +141,8 @@ pub(crate) fn survey(
     Ok(survey)
 }
 
-/// Everything in the project. Links are not followed, so nothing outside of the root is reached. What begins with a dot
-/// is left out, and what the project's own ignore files name.
+/// Everything in the project. Links are not followed, so nothing outside of the root is reached. Names that begin with
+/// a dot are left out, and whatever the project's own ignore files name.
 fn entries(root: &Path) -> ignore::Walk {
     let ignored = IgnoreFiles::of_project(root);
     WalkBuilder::new(root)
@@ -169,7 +169,7 @@ impl From<rusqlite::Error> for SurveyProblem {
     }
 }
 
-/// A file's language and what reads it; `None` for one that nobody can read.
+/// A file's language and its reader; `None` if there is no reader.
 fn reader_of(file: &Path, plugin_for: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
     let language = language_of(file)?;
     let reader = match plugin_for(language) {
@@ -179,7 +179,7 @@ fn reader_of(file: &Path, plugin_for: &dyn Fn(&str) -> Option<String>) -> Option
     Some((language, reader))
 }
 
-/// A file's path below the root, its size and its time; or why it is not read.
+/// A file's path below the root and its metadata; or why it is not read.
 fn examined(root: &Path, entry: &DirEntry, limits: Limits) -> Result<(String, std::fs::Metadata), Skipped> {
     let below = below(root, entry);
     let examine = || -> Result<std::fs::Metadata, String> {
@@ -222,7 +222,7 @@ fn known_files(connection: &Connection) -> rusqlite::Result<HashMap<String, Know
     rows.collect()
 }
 
-/// A file's time; 0 for one that was changed just now, so that the next survey looks at its content.
+/// A file's time stamp; 0 if it was changed just now, so that the next survey looks at its content.
 fn settled_time(modified: Option<SystemTime>, now: SystemTime) -> i64 {
     let Some(modified) = modified.filter(|modified| *modified + UNSETTLED < now) else {
         return 0;

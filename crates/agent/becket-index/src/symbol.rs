@@ -1,28 +1,28 @@
-//! What is known about a source file: its definitions and its references.
+//! The definitions and references of a source file.
 
 use serde::{Deserialize, Serialize};
 
-/// A definition.
+/// A definition in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// Its name.
+    /// The symbol's name.
     pub name: String,
-    /// What it is: `function`, `struct`, `class` and so on.
+    /// The kind of symbol: `function`, `struct`, `class` and so on.
     #[serde(default)]
     pub kind: String,
-    /// The definition that it is a part of.
+    /// The definition that the symbol is a part of.
     #[serde(default)]
     pub parent: Option<String>,
-    /// Its first line, counted from 1.
+    /// The symbol's first line, counted from 1.
     #[serde(default)]
     pub line_start: u32,
-    /// Its last line, included.
+    /// The symbol's last line, inclusive.
     #[serde(default)]
     pub line_end: u32,
-    /// How it is declared, in one line.
+    /// The symbol's declaration, on one line.
     #[serde(default)]
     pub signature: Option<String>,
-    /// Who may use it, where its language says so.
+    /// Who may use the symbol, if its language says so.
     #[serde(default)]
     pub visibility: Option<String>,
 }
@@ -30,12 +30,12 @@ pub struct Symbol {
 /// A place that uses a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// The line, counted from 1.
+    /// The line of the reference, counted from 1.
     #[serde(default)]
     pub from_line: u32,
     /// The name that is used.
     pub to_name: String,
-    /// How: `call`, `type`, `import`, or `path` for what stands before a name.
+    /// How the name is used: `call`, `type`, `import`, or `path` for a qualifier before a name.
     #[serde(default)]
     pub kind: Option<String>,
 }

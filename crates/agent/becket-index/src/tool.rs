@@ -1,8 +1,11 @@
 //! The index as tools: `index_update`, `index_query`, `index_status`, `index_map`.
 //!
-//! They change nothing of the person's, so nobody is asked before they run; hooks and deny rules judge the calls. What
-//! a file holds is judged once more: deny rules and the guards of reading are asked before a changed file is read, and
-//! again before something of a file is shown, as a search asks them.
+//! These tools change nothing of the user's, so they need no yes; hooks and deny rules judge the calls. What a file
+//! holds is judged once more: deny rules and the guards of reading are asked before a changed file is read, and again
+//! before something of a file is shown, as a search asks them.
+//!
+//! That holds for an update also where the project's root lies above the working directory: what the files of a project
+//! declare belongs together. The guards are asked twice because the index may be older than a rule.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,34 +21,34 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::database::{IndexFile, IndexProblem};
-use crate::map::MapWish;
+use crate::map::MapOptions;
 use crate::query::{IndexReader, SymbolQuery, USUAL_LIMIT};
 use crate::survey::Limits;
 use crate::symbol::Extract;
-use crate::update::{Indexed, Pending, Summary, Update, UpdateWish};
+use crate::update::{Indexed, Pending, Summary, Update, UpdateOptions};
 
-/// How many files plugins read beside each other.
+/// How many files plugins read at the same time.
 const PLUGINS_AT_ONCE: usize = 4;
 
-/// A plugin that fails so often in a row is not asked about further files.
-const PATIENCE_WITH_PLUGIN: usize = 3;
+/// A plugin that fails this often in a row is not asked about further files.
+const MOST_FAILURES_OF_PLUGIN: usize = 3;
 
-/// How often progress is told.
+/// The pause between two reports of progress.
 const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 
-/// How many files that were left out are named.
+/// How many of the files that were left out are named.
 const NAMED: usize = 20;
 
 /// The most results and tokens that a call can ask for.
 const MOST_RESULTS: u64 = 1000;
 const MOST_TOKENS: u64 = 100_000;
 
-/// How many results are looked at to find some that may be shown.
+/// How many results are examined to find some that may be shown.
 const MOST_LOOKED_AT: usize = 10_000;
 
 /// Reads files of a language for which there is no grammar, or in place of it.
 pub trait LanguagePlugin: Send + Sync {
-    /// The language.
+    /// The language that the plugin reads.
     fn language(&self) -> &str;
 
     /// The plugin's name. Files that another reader has read are read again.
@@ -60,18 +63,18 @@ pub trait LanguagePlugin: Send + Sync {
     ) -> BoxFuture<'a, Result<Extract, String>>;
 }
 
-/// What the tools are told.
+/// The settings of the index tools.
 #[derive(Clone)]
 pub struct IndexSettings {
     /// The index of the project.
     pub index: IndexFile,
-    /// What is left out.
+    /// The limits beyond which files are left out.
     pub limits: Limits,
-    /// Plugins for languages; of two for one language the first counts.
+    /// Plugins for languages; of two for one language the first is used.
     pub plugins: Vec<Arc<dyn LanguagePlugin>>,
 }
 
-/// One of the tools.
+/// The declaration of an index tool.
 struct Own {
     name: &'static str,
     description: &'static str,
@@ -83,7 +86,7 @@ struct Argument {
     name: &'static str,
     kind: &'static str,
     description: &'static str,
-    /// The largest number, for a number.
+    /// The largest value, for a number.
     most: u64,
 }
 
@@ -165,7 +168,7 @@ const OWN: &[Own] = &[
     },
 ];
 
-/// The names of all these tools.
+/// The names of all index tools.
 pub fn index_tool_names() -> impl Iterator<Item = &'static str> {
     OWN.iter().map(|own| own.name)
 }
@@ -248,11 +251,11 @@ impl IndexTool {
                 })
             }),
             Job::Map => {
-                let wish = MapWish {
+                let options = MapOptions {
                     tokens: number("tokens"),
                     focus: text("focus"),
                 };
-                self.map(permit, wish).await
+                self.map(permit, options).await
             }
         };
         done.map_err(|problem| problem.to_string())
@@ -286,7 +289,7 @@ impl IndexTool {
         Ok(list(&shown, &format!("nothing uses a name like {name}")))
     }
 
-    /// What was found and may be shown. If something may not, others that come after it take its place.
+    /// The results that may be shown. If some may not, later ones take their place.
     async fn shown<T: Send + 'static>(
         &self,
         permit: &Permit,
@@ -314,11 +317,11 @@ impl IndexTool {
         }
     }
 
-    async fn map(&self, permit: &Permit, wish: MapWish) -> Result<ToolOutput, IndexProblem> {
-        let (index, wanted) = (self.settings.index.clone(), wish.clone());
+    async fn map(&self, permit: &Permit, options: MapOptions) -> Result<ToolOutput, IndexProblem> {
+        let (index, wanted) = (self.settings.index.clone(), options.clone());
         let ranked = in_background(move || index.reader()?.ranked(&wanted)).await?;
         let mut judge = Judge::new(self, permit);
-        let mut draft = wish.draft();
+        let mut draft = options.draft();
         for symbol in ranked {
             if judge.may_show(&symbol.file).await && !draft.add(symbol) {
                 break;
@@ -348,7 +351,7 @@ impl IndexTool {
         let (sender, mut read) = mpsc::unbounded_channel();
         let cancel = run.cancel.clone();
         let reading = spawn_blocking(move || {
-            // Whoever no longer listens has gone, and wants no more of it.
+            // A receiver that is gone wants no more progress.
             let mut progress = || {
                 sender.send(()).ok();
             };
@@ -359,7 +362,7 @@ impl IndexTool {
             report.count_one();
         }
         let (mut update, result) = reading.await.map_err(|_| IndexProblem::Cancelled)?;
-        // Also after a cancel: it has happened.
+        // Also after a cancel: the files were indexed all the same.
         report.tell(update.take_indexed()).await;
         result?;
         let update = self.read_foreign(update, permit, run, &mut report).await?;
@@ -370,7 +373,7 @@ impl IndexTool {
         let (settings, cancel) = (Arc::clone(&self.settings), run.cancel.clone());
         in_background(move || {
             let is_cancelled = || cancel.is_cancelled();
-            let wish = UpdateWish {
+            let options = UpdateOptions {
                 force,
                 limits: settings.limits,
                 plugin_for: &|language| {
@@ -380,12 +383,12 @@ impl IndexTool {
                 },
                 is_cancelled: &is_cancelled,
             };
-            Update::begin(&settings.index, &wish)
+            Update::begin(&settings.index, &options)
         })
         .await
     }
 
-    /// Lets plugins read what is theirs, a few files at a time.
+    /// Lets plugins read the files of their languages, a few at a time.
     async fn read_foreign(
         &self,
         mut update: Update,
@@ -401,7 +404,7 @@ impl IndexTool {
             {
                 let has_failed = failures
                     .get(pending.language)
-                    .is_some_and(|count| *count >= PATIENCE_WITH_PLUGIN);
+                    .is_some_and(|count| *count >= MOST_FAILURES_OF_PLUGIN);
                 if has_failed {
                     let reason = "its plugin failed too often before".to_owned();
                     update.write_foreign(&pending, Err(reason))?;
@@ -417,7 +420,7 @@ impl IndexTool {
             let reading = join_all(batch.iter().map(|pending| self.ask_plugin(pending, context_name)));
             let answers = tokio::select! {
                 biased;
-                // Dropping the calls ends the programs.
+                // Dropping the calls ends the plugins' programs.
                 () = run.cancel.cancelled() => return Err(IndexProblem::Cancelled),
                 answers = reading => answers,
             };
@@ -465,7 +468,7 @@ impl Tool for IndexTool {
     }
 }
 
-/// Tells hooks about each file, and whoever watches how far it is.
+/// Tells hooks about each file, and reports progress.
 struct Report<'a> {
     permit: &'a Permit,
     run: &'a ToolRun,
@@ -504,13 +507,13 @@ impl<'a> Report<'a> {
         if self.last.elapsed() >= PROGRESS_PAUSE || self.done == self.total {
             self.last = Instant::now();
             let words = format!("{} of {} files\n", self.done, self.total);
-            // Nobody needs to watch.
+            // There need not be a watcher.
             drop(self.run.progress.send(words.into()));
         }
     }
 }
 
-/// Asks about each file once whether something of it may be shown.
+/// Asks once for each file whether its contents may be shown.
 struct Judge<'a> {
     tool: &'a IndexTool,
     permit: &'a Permit,
@@ -537,7 +540,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Does something that takes a while without holding up everybody else.
+/// Runs blocking work on a thread of its own.
 async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IndexProblem> + Send + 'static,
 ) -> Result<T, IndexProblem> {
@@ -556,7 +559,7 @@ fn list<T: ToString + serde::Serialize>(found: &[T], nothing: &str) -> ToolOutpu
     }
 }
 
-/// A summary in words.
+/// A summary as text.
 fn told(summary: &Summary) -> ToolOutput {
     let Summary {
         scanned,
@@ -581,7 +584,7 @@ fn told(summary: &Summary) -> ToolOutput {
     ToolOutput::text(words)
 }
 
-/// Arguments as they are expected; numbers and truth values may be written as text.
+/// Arguments with the expected types; numbers and booleans may be written as text.
 fn settled(own: &Own, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let takes = || {
         let names: Vec<String> = own

@@ -1,4 +1,7 @@
 //! Brings the index up to date: files are read on all cores, and one thread writes.
+//!
+//! What grammars read is one transaction, and a new index gets its database indices at the end of it. Hooks hear of a
+//! file after that, when it can be found.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,24 +17,25 @@ use crate::language::grammar_of;
 use crate::survey::{Changed, Limits, Skipped, Survey, SurveyProblem, is_own, survey};
 use crate::symbol::Extract;
 
-/// So many names are looked through as fast as their pieces are looked up, and to index the pieces takes a while.
+/// Up to this many names, searching all of them is as fast as looking up their parts, and indexing the parts takes a
+/// while.
 const NAMES_WITHOUT_PIECES: i64 = 30_000;
 
-/// A file is binary if one of so many bytes is zero.
+/// A file is binary if one of this many first bytes is zero.
 const BINARY_PROBE: usize = 8 * 1024;
 
-/// More cores than this do not make the one writer faster.
+/// More threads than this do not make the single writer faster.
 const MOST_THREADS: usize = 8;
 
-/// How to update.
-pub struct UpdateWish<'a> {
-    /// Whether everything is read again.
+/// The parameters of an update.
+pub struct UpdateOptions<'a> {
+    /// Whether all files are read again.
     pub force: bool,
-    /// What is left out.
+    /// The limits beyond which files are left out.
     pub limits: Limits,
     /// Names the plugin that reads a language.
     pub plugin_for: &'a dyn Fn(&str) -> Option<String>,
-    /// Tells whether somebody wants it to end.
+    /// Whether the update was cancelled.
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -40,11 +44,11 @@ pub struct UpdateWish<'a> {
 pub struct Indexed {
     /// The file, relative to the root.
     pub path: String,
-    /// Its language.
+    /// The file's language.
     pub language: &'static str,
-    /// How many definitions it has.
+    /// How many definitions the file has.
     pub symbols: usize,
-    /// How many references it has.
+    /// How many references the file has.
     pub references: usize,
 }
 
@@ -53,24 +57,24 @@ pub struct Indexed {
 pub struct Pending {
     /// The file, relative to the root.
     pub path: String,
-    /// Its language.
+    /// The file's language.
     pub language: &'static str,
-    /// Its text.
+    /// The file's text.
     pub content: String,
     changed: Changed,
     hash: [u8; 32],
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Files of languages that can be read.
+    /// How many files have a language that can be read.
     pub scanned: usize,
-    /// Files that were read.
+    /// How many files were read.
     pub indexed: usize,
-    /// Files that are as they were.
+    /// How many files were unchanged.
     pub unchanged: usize,
-    /// Files that are no longer in the index.
+    /// How many files were removed from the index.
     pub removed: usize,
     /// Definitions in the files that were read.
     pub symbols: usize,
@@ -80,29 +84,29 @@ pub struct Summary {
     pub skipped: Vec<Skipped>,
 }
 
-/// An update that is going on. Nobody else can write the index until it is dropped.
+/// An update in progress. No one else can write the index until it is dropped.
 pub struct Update {
     index: IndexFile,
     writer: Writer,
     limits: Limits,
     survey: Survey,
     summary: Summary,
-    /// The numbers of names that came up so far.
+    /// The numbers of the names that came up so far.
     names: HashMap<String, i64>,
-    /// What was written and not told yet.
+    /// The files that were written and not reported yet.
     indexed: Vec<Indexed>,
 }
 
 impl Update {
-    /// Finds out what has changed. Nothing is read yet.
-    pub fn begin(index: &IndexFile, wish: &UpdateWish<'_>) -> Result<Self, IndexProblem> {
-        let writer = index.open_to_write(wish.force)?;
+    /// Finds the files that have changed. Nothing is read yet.
+    pub fn begin(index: &IndexFile, options: &UpdateOptions<'_>) -> Result<Self, IndexProblem> {
+        let writer = index.open_to_write(options.force)?;
         let surveyed = survey(
             &writer.connection,
             &index.root,
-            wish.limits,
-            wish.plugin_for,
-            wish.is_cancelled,
+            options.limits,
+            options.plugin_for,
+            options.is_cancelled,
         );
         let survey = surveyed.map_err(|problem| match problem {
             SurveyProblem::Index(problem) => problem,
@@ -117,7 +121,7 @@ impl Update {
         Ok(Self {
             index: index.clone(),
             writer,
-            limits: wish.limits,
+            limits: options.limits,
             survey,
             summary,
             names: HashMap::new(),
@@ -125,13 +129,13 @@ impl Update {
         })
     }
 
-    /// The files that are about to be read, absolute.
+    /// The absolute paths of the files that are about to be read.
     pub fn changed(&self) -> Vec<PathBuf> {
         let changed = self.survey.changed.iter();
         changed.map(|file| self.index.root.join(&file.path)).collect()
     }
 
-    /// Leaves files out that must not be read, as `changed` named them. What was known about them goes, too.
+    /// Leaves out files that must not be read, as `changed` named them. What the index knew about them is removed, too.
     pub fn leave_out(&mut self, files: &[PathBuf]) {
         let files: HashSet<&Path> = files.iter().map(PathBuf::as_path).collect();
         let root = &self.index.root;
@@ -146,8 +150,8 @@ impl Update {
         self.survey.gone.extend(out.into_iter().map(|file| file.path));
     }
 
-    /// Reads all files for which there is a grammar. `progress` is called after each; what was found counts all at
-    /// once, at the end.
+    /// Reads all files for which there is a grammar. `progress` is called after each; the results take effect together,
+    /// at the end.
     pub fn read_own(
         &mut self,
         is_cancelled: &(dyn Fn() -> bool + Sync),
@@ -156,7 +160,7 @@ impl Update {
         let (files, foreign): (Vec<Changed>, Vec<Changed>) = std::mem::take(&mut self.survey.changed)
             .into_iter()
             .partition(is_own);
-        // They are taken from the end.
+        // The files are taken from the end.
         self.survey.changed = foreign.into_iter().rev().collect();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = cores.min(MOST_THREADS).min(files.len());
@@ -177,7 +181,7 @@ impl Update {
                     progress();
                 }
                 if written.is_err() {
-                    // No more files are begun; what is under way is thrown away.
+                    // No more files are begun; those in progress are discarded.
                     next.store(files.len(), Ordering::Relaxed);
                 }
             }
@@ -190,7 +194,7 @@ impl Update {
         self.keep()
     }
 
-    /// Ends early. What was read is kept, but it does not take the place of an index that is whole.
+    /// Ends early. What was read is kept, but it does not replace a complete index.
     fn cancelled(&mut self) -> Result<IndexProblem, IndexProblem> {
         if self.writer.replaces {
             self.indexed.clear();
@@ -200,13 +204,13 @@ impl Update {
         Ok(IndexProblem::Cancelled)
     }
 
-    /// Makes durable what was written until now. If the process is killed, what came after the last time is gone.
+    /// Commits what was written so far. If the process is killed, only what came after that is lost.
     pub fn keep(&mut self) -> Result<(), IndexProblem> {
         self.writer.keep().map_err(|error| self.index.problem(error))
     }
 
-    /// The files that were written since the last time somebody asked, by their paths: which core was the first says
-    /// nothing to anybody.
+    /// Takes the files that were written since the last call, sorted by path, since the order in which threads finish
+    /// is random.
     pub fn take_indexed(&mut self) -> Vec<Indexed> {
         let mut indexed = std::mem::take(&mut self.indexed);
         indexed.sort_by(|one, other| one.path.cmp(&other.path));
@@ -246,7 +250,7 @@ impl Update {
         Ok(None)
     }
 
-    /// Writes what a plugin said about a file, or remembers why it said nothing.
+    /// Writes a plugin's result for a file, or remembers why there is none.
     pub fn write_foreign(
         &mut self,
         pending: &Pending,
@@ -262,7 +266,7 @@ impl Update {
         }
     }
 
-    /// Removes what is gone.
+    /// Removes the files that are gone, and returns the summary.
     pub fn finish(mut self) -> Result<Summary, IndexProblem> {
         for path in std::mem::take(&mut self.survey.gone) {
             self.summary.removed += self.delete(&path)?;
@@ -280,7 +284,7 @@ impl Update {
         touched.map(drop).map_err(|error| self.index.problem(error))
     }
 
-    /// A file that could not be read; what an earlier update found in it is no longer true.
+    /// Drops a file that could not be read; what an earlier update found in it is no longer true.
     fn forget(&mut self, file: &Changed, reason: String) -> Result<(), IndexProblem> {
         self.summary.skipped.push(Skipped {
             path: file.path.clone(),
@@ -316,9 +320,9 @@ impl Update {
     }
 }
 
-/// What came of reading a file.
+/// The result of reading a file.
 enum Read {
-    /// Its content is what it was.
+    /// The content is unchanged.
     Same,
     Found([u8; 32], Extract),
     Unread(String),
@@ -350,7 +354,7 @@ fn read_some(
                     None => Read::Unread("there is no grammar for it".into()),
                     Some(grammar) => match extractor.extract(grammar, &bytes, &|| is_cancelled()) {
                         Ok(found) => Read::Found(hash, found),
-                        // It was not the file's fault.
+                        // The read was cancelled, so the file is not to blame.
                         Err(_) if is_cancelled() => return,
                         Err(reason) => Read::Unread(reason),
                     },
@@ -363,7 +367,7 @@ fn read_some(
     }
 }
 
-/// The bytes of a text file; links are not followed, in no part of the path.
+/// The bytes of a text file; links are not followed, in any part of the path.
 fn read_text(path: &Path, limits: Limits) -> Result<Vec<u8>, String> {
     let bytes = read_whole(path, limits.file_bytes).map_err(|error| error.to_string())?;
     let beginning = &bytes[..bytes.len().min(BINARY_PROBE)];
@@ -373,11 +377,11 @@ fn read_text(path: &Path, limits: Limits) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Gives names their numbers.
+/// Assigns numbers to names.
 struct Names<'a> {
     connection: &'a Connection,
     known: &'a mut HashMap<String, i64>,
-    /// Whether a name that is not known is new.
+    /// Whether all names of the index are loaded, so that an unknown one is new.
     are_all_known: bool,
 }
 
@@ -454,7 +458,7 @@ fn delete_file(connection: &Connection, path: &str) -> rusqlite::Result<usize> {
     delete.execute([path])
 }
 
-/// Indexes the pieces of names, once there are many that are not.
+/// Indexes the parts of names, once there are many that are not.
 fn add_pieces(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT up_to, (SELECT coalesce(max(id), 0) FROM names) FROM pieces";
     let (up_to, last): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;

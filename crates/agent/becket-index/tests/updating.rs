@@ -1,11 +1,13 @@
-//! An index of a small project through its life: made, brought up to date, cancelled, broken, asked.
+//! An index of a small project through its life: made, updated, cancelled, broken, queried.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use becket_index::{IndexFile, IndexProblem, Limits, MapWish, Summary, SymbolQuery, Update, UpdateWish};
+use becket_index::{
+    IndexFile, IndexProblem, Limits, MapOptions, Summary, SymbolQuery, Update, UpdateOptions,
+};
 
 struct Project {
     folder: tempfile::TempDir,
@@ -24,8 +26,8 @@ fn project(files: &[(&str, &str)]) -> Project {
     project
 }
 
-fn wish() -> UpdateWish<'static> {
-    UpdateWish {
+fn options() -> UpdateOptions<'static> {
+    UpdateOptions {
         force: false,
         limits: Limits {
             file_bytes: 10_000,
@@ -63,12 +65,12 @@ impl Project {
         force: bool,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Summary, IndexProblem> {
-        let wish = UpdateWish {
+        let options = UpdateOptions {
             force,
             is_cancelled,
-            ..wish()
+            ..options()
         };
-        let mut update = Update::begin(&self.index, &wish)?;
+        let mut update = Update::begin(&self.index, &options)?;
         update.read_own(is_cancelled, &mut || ())?;
         update.finish()
     }
@@ -86,7 +88,7 @@ impl Project {
     }
 }
 
-/// What an update did: indexed, unchanged, removed.
+/// The counts of an update: indexed, unchanged, removed.
 fn counts(summary: &Summary) -> (usize, usize, usize) {
     (summary.indexed, summary.unchanged, summary.removed)
 }
@@ -179,7 +181,7 @@ fn a_file_that_may_not_be_read_leaves_the_index() {
     let project = project(&[("a.rs", "fn first() {}"), ("b.rs", "fn second() {}")]);
     project.update();
     project.write("a.rs", "fn third() {}");
-    let mut update = Update::begin(&project.index, &wish()).unwrap();
+    let mut update = Update::begin(&project.index, &options()).unwrap();
     let changed = update.changed();
     assert_eq!(changed, [project.index.root.join("a.rs")]);
     update.leave_out(&changed);
@@ -212,10 +214,10 @@ fn a_cancel_keeps_what_was_indexed_and_the_next_update_goes_on() {
 fn there_is_one_writer_and_readers_do_not_wait_for_it() {
     let project = project(&[("a.rs", "fn one() {}")]);
     project.update();
-    let first = Update::begin(&project.index, &wish()).unwrap();
+    let first = Update::begin(&project.index, &options()).unwrap();
     assert_eq!(project.named("one"), ["one"]);
     let second = std::thread::scope(|scope| {
-        let second = scope.spawn(|| Update::begin(&project.index, &wish()).map(drop));
+        let second = scope.spawn(|| Update::begin(&project.index, &options()).map(drop));
         std::thread::sleep(Duration::from_millis(200));
         assert!(!second.is_finished(), "it waits for the first");
         drop(first);
@@ -305,12 +307,12 @@ fn the_map_shows_what_is_used_most_within_its_budget() {
     ]);
     project.update();
     let map = |tokens, focus: Option<&str>| {
-        let wish = MapWish {
+        let options = MapOptions {
             tokens: Some(tokens),
             focus: focus.map(Into::into),
         };
-        let mut draft = wish.draft();
-        for symbol in project.index.reader().unwrap().ranked(&wish).unwrap() {
+        let mut draft = options.draft();
+        for symbol in project.index.reader().unwrap().ranked(&options).unwrap() {
             if !draft.add(symbol) {
                 break;
             }

@@ -1,7 +1,7 @@
-//! Remembers what servers offer, so that a warm start runs none of them.
+//! Remembers the tools of servers, so that a warm start runs none of them.
 //!
-//! A list counts as long as the server is the same (`ServerSettings::print`), and is made anew whenever the server
-//! really runs. That a server gave none counts for a while, or one that hangs would cost every start its deadline. The
+//! A list is valid as long as the server is the same (`ServerSettings::print`), and is replaced whenever the server
+//! really runs. A failure is remembered for a while, or a server that hangs would cost every start its deadline. The
 //! file holds nothing that cannot be made again: one that cannot be read is ignored, and of two writers the last wins.
 
 use std::collections::BTreeMap;
@@ -14,24 +14,24 @@ use serde::{Deserialize, Serialize};
 use crate::offer::Offer;
 use crate::settings::ServerSettings;
 
-/// The form of the file. Another number is another form, and is ignored.
+/// The version of the file's format. A file of another version is ignored.
 const VERSION: u32 = 2;
 
-/// How long a failure counts.
+/// How long a failure is remembered.
 const FAILURE_AGE: Duration = Duration::from_secs(10 * 60);
 
 /// What is known of a server without running it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Known {
-    /// What it offered when it ran last.
+    /// The tools that the server offered when it ran last.
     Offers(Vec<Offer>),
-    /// It failed a short while ago, and is not asked again so soon.
+    /// The server failed a short while ago, and is not asked again so soon.
     Failed(String),
-    /// Nothing: it has to be asked.
+    /// Nothing is known: the server has to be asked.
     Nothing,
 }
 
-/// The file in which it is remembered.
+/// The file that remembers the tools of servers.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalogue {
     file: PathBuf,
@@ -56,7 +56,7 @@ impl Catalogue {
         Self { file }
     }
 
-    /// What is known of a server in the state that it has now.
+    /// What is known of a server with its current settings.
     pub(crate) fn known(&self, settings: &ServerSettings) -> Known {
         let mut servers = self.read().servers;
         let Some(entry) = servers.remove(&settings.name) else {
@@ -73,8 +73,7 @@ impl Catalogue {
         }
     }
 
-    /// Remembers what a server said when it was asked. Nothing depends on it, so a folder that cannot be written to
-    /// costs time and no more.
+    /// Remembers a server's answer. A folder that cannot be written to only costs time, so failures are ignored.
     pub(crate) fn remember(&self, settings: &ServerSettings, answer: Result<&[Offer], &str>) {
         let entry = Entry {
             print: settings.print(),

@@ -1,9 +1,6 @@
 //! A connection to a running server: made, used and ended within deadlines.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use becket_agent::tool::Progress;
@@ -18,35 +15,33 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{RoleClient, serve_client};
 use serde_json::{Map, Value};
-use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::cause::{innermost, was_not_sent};
 use crate::flood::{Counted, Questions};
 use crate::guest::Guest;
+use crate::message_size::{LARGEST_MESSAGE, Lines};
 use crate::offer::{MOST_TOOLS, Offer};
 use crate::settings::{Reach, ServerSettings, WebAccess};
 use crate::web::Web;
 
-/// The largest message of a server, in bytes.
-pub(crate) const LARGEST_MESSAGE: usize = 16 * 1024 * 1024;
-
-/// The most pages in which a server may tell its tools.
+/// The most pages in which a server may list its tools.
 const MOST_PAGES: usize = 64;
 
-/// The most tools of which is said that they are not offered, and how much of a name and a reason is shown.
+/// The most tools that are reported as left out, and how much of a name and a reason is shown.
 const MOST_REMARKS: usize = 20;
 const LONGEST_REMARK: usize = 100;
 
-/// How long a server is waited for that is told something and need not answer.
+/// How long to wait for a server to read a message that needs no answer.
 const COURTESY: Duration = Duration::from_secs(1);
 
-/// How much of a server's standard error is shown.
+/// How many bytes of a server's standard error are shown.
 const SHOWN_WORDS: usize = 600;
 
-/// A running server and the way to it.
+/// A running server and the connection to it.
 pub(crate) struct Connection {
     service: Mutex<Option<RunningService<RoleClient, Arc<Guest>>>>,
     peer: rmcp::Peer<RoleClient>,
@@ -55,7 +50,7 @@ pub(crate) struct Connection {
     companion: Mutex<Option<Companion>>,
 }
 
-/// What a server offers, and what of it cannot be offered.
+/// The tools that a server offers, and remarks about those that are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
     pub(crate) tools: Vec<Offer>,
@@ -63,7 +58,7 @@ pub(crate) struct Offers {
 }
 
 impl Offers {
-    /// Notes that a tool is not offered, in few words and not for ever.
+    /// Notes that a tool is left out, up to a limited number and length.
     fn leave_out(&mut self, name: &str, why: &str) {
         let cut = |text: &str| text.chars().take(LONGEST_REMARK).collect::<String>();
         match self.left_out.len() {
@@ -81,24 +76,24 @@ impl Offers {
 /// Why a call gave no result.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// It was cancelled, and the server was told.
+    /// The call was cancelled, and the server was told.
     Cancelled,
     /// The server took too long, and was told.
     TimedOut,
-    /// The server refused it, in its own words.
+    /// The server refused the call, with this message.
     Refused(String),
-    /// The server answered with something else.
+    /// The answer cannot be understood.
     Rubbish,
     /// The message did not reach the server.
     Unsent(String),
-    /// Something went wrong on the way there or back.
+    /// The transport failed on the way there or back.
     Failed(String),
     /// The connection ended after the message was sent.
     Lost,
 }
 
 impl Connection {
-    /// Starts or reaches a server, and greets it.
+    /// Starts or contacts a server, and initialises the connection.
     pub(crate) async fn open(
         settings: &ServerSettings,
         guest: Guest,
@@ -160,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// Whether the server is still there, as far as that is known.
+    /// Whether the server is still running, as far as that is known.
     pub(crate) async fn lives(&self) -> bool {
         let ended = match &mut *self.companion.lock().await {
             Some(companion) => companion.ended().is_some(),
@@ -169,12 +164,12 @@ impl Connection {
         !ended && !self.peer.is_transport_closed()
     }
 
-    /// Whether the server has said that its tools are others now.
+    /// Whether the server has reported that its tools have changed.
     pub(crate) fn has_changed(&self) -> bool {
         self.guest.has_changed()
     }
 
-    /// What the server offers.
+    /// The tools that the server offers.
     pub(crate) async fn offers(&self, limit: Duration) -> Result<Offers, String> {
         match timeout(limit, self.all_pages()).await {
             Ok(Ok(offers)) => Ok(offers),
@@ -236,6 +231,8 @@ impl Connection {
         };
         let _heard = self.guest.listen(handle.progress_token.clone(), progress);
         tokio::select! {
+            // Biased towards the answer: a result that arrived together with a cancel has happened, and is not thrown
+            // away.
             biased;
             answer = &mut handle.rx => read(answer.unwrap_or(Err(ServiceError::TransportClosed))),
             () = cancel.cancelled() => {
@@ -249,7 +246,7 @@ impl Connection {
         }
     }
 
-    /// How it came that the server is gone, with its last words.
+    /// How the server ended, with its last lines of standard error.
     pub(crate) async fn how_it_ended(&self) -> String {
         if self.questions.were_too_many() {
             return self
@@ -265,7 +262,7 @@ impl Connection {
         }
     }
 
-    /// A complaint with the server's last words.
+    /// A complaint with the server's last lines of standard error.
     pub(crate) async fn told(&self, complaint: String) -> String {
         match &*self.companion.lock().await {
             Some(companion) => with_words(complaint, companion),
@@ -284,7 +281,7 @@ impl Connection {
     }
 }
 
-/// Tells the server that nobody waits any more.
+/// Tells the server that the answer is no longer waited for.
 async fn take_back(handle: RequestHandle<RoleClient>, why: &str) {
     let _ = timeout(COURTESY, handle.cancel(Some(why.to_owned()))).await;
 }
@@ -300,18 +297,6 @@ fn read(answer: Result<ServerResult, ServiceError>) -> Result<CallToolResult, Tr
         Err(ServiceError::TransportSend(error)) => Err(Trouble::Failed(innermost(&*error.error))),
         Err(_) => Err(Trouble::Lost),
     }
-}
-
-/// Whether an error means that nothing has reached the server.
-fn was_not_sent(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut errors = std::iter::successors(Some(error), |error| error.source());
-    errors.any(|error| {
-        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        matches!(
-            kind,
-            Some(io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotConnected)
-        )
-    })
 }
 
 /// How a program ended, if it has; one that just closed its output may be about to.
@@ -334,47 +319,6 @@ fn with_words(complaint: String, companion: &Companion) -> String {
     match &words[beginning..] {
         "" => complaint,
         words => format!("{complaint}; its last words: {words}"),
-    }
-}
-
-/// The cause at the bottom of an error: what is above it says only by which layers it came.
-pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
-}
-
-/// A stream of lines that breaks when a line is longer than a message may be, instead of waiting for its end.
-struct Lines<R> {
-    inner: R,
-    length: usize,
-}
-
-impl<R> Lines<R> {
-    fn new(inner: R) -> Self {
-        Self { inner, length: 0 }
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        std::task::ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        let read = &buffer.filled()[before..];
-        self.length = match read.iter().rposition(|byte| *byte == b'\n') {
-            Some(end) => read.len() - end - 1,
-            None => self.length + read.len(),
-        };
-        Poll::Ready(match self.length > LARGEST_MESSAGE {
-            true => Err(io::Error::other("a message is too large")),
-            false => Ok(()),
-        })
     }
 }
 

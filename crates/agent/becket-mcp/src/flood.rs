@@ -1,5 +1,5 @@
-//! A server may ask something itself, but must read the answers: one that asks on and on would fill the memory with
-//! them.
+//! Limits the questions of a server. It may ask something itself, but must read the answers: one that keeps asking
+//! would fill the memory with them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 
-/// More questions than this do not wait for their answers to be read.
+/// The most questions whose answers may wait to be read.
 const MOST_QUESTIONS: usize = 64;
 
 /// The questions of a server that wait for an answer to be read.
@@ -24,7 +24,7 @@ impl Questions {
         self.too_many.load(Ordering::Relaxed)
     }
 
-    /// Counts one more, and says whether that is too much.
+    /// Counts one more question, and says whether that is too many.
     fn asked(&self) -> bool {
         let too_many = self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_QUESTIONS;
         self.too_many.fetch_or(too_many, Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl Questions {
     }
 }
 
-/// A way to a server that ends when too many of its questions wait.
+/// A transport that ends when too many questions of the server wait.
 pub(crate) struct Counted<T> {
     inner: T,
     questions: Arc<Questions>,

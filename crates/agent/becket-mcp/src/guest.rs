@@ -1,4 +1,4 @@
-//! What a server is told when it asks something itself: where the work is done, and nothing else.
+//! Answers the questions of a server: it is told where the work is done, and nothing else.
 
 // The protocol is about to drop models and roots; servers of today still ask for them.
 #![allow(deprecated)]
@@ -21,12 +21,12 @@ use url::Url;
 
 use crate::settings::ServerSettings;
 
-/// The side of becket that a server may speak to.
+/// The client's side of a connection, which answers the server's own requests.
 #[derive(Debug)]
 pub(crate) struct Guest {
     directory: PathBuf,
     settings: ServerSettings,
-    /// Who wants to hear of progress, by the token of the call.
+    /// The receivers of progress, by the token of the call.
     listeners: Mutex<HashMap<ProgressToken, UnboundedSender<Progress>>>,
     changed: AtomicBool,
 }
@@ -41,13 +41,13 @@ impl Guest {
         }
     }
 
-    /// Passes on what a server says of the progress of a call, until the listener is dropped.
+    /// Passes on a server's progress notifications for a call, until the listener is dropped.
     pub(crate) fn listen(&self, token: ProgressToken, progress: UnboundedSender<Progress>) -> Listening<'_> {
         self.listeners().insert(token.clone(), progress);
         Listening { guest: self, token }
     }
 
-    /// Whether the server has said that its tools are others now.
+    /// Whether the server has reported that its tools have changed.
     pub(crate) fn has_changed(&self) -> bool {
         self.changed.load(Ordering::Relaxed)
     }
@@ -57,7 +57,7 @@ impl Guest {
     }
 }
 
-/// A call whose progress is heard.
+/// A call whose progress is passed on.
 pub(crate) struct Listening<'a> {
     guest: &'a Guest,
     token: ProgressToken,
@@ -69,7 +69,7 @@ impl Drop for Listening<'_> {
     }
 }
 
-/// What a server asks for and does not get.
+/// The error for a request that is always refused.
 fn refused(what: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what.to_owned(), None)
 }
@@ -79,7 +79,7 @@ impl ClientHandler for Guest {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = Some(RootsCapabilities::default());
         let becket = Implementation::new("becket", env!("CARGO_PKG_VERSION"));
-        // The last version that begins with a greeting; servers that know only older ones answer with theirs.
+        // The last version that begins with a handshake; servers that know only older ones answer with theirs.
         ClientConfig::new(capabilities, becket).with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
@@ -103,7 +103,7 @@ impl ClientHandler for Guest {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         Err(refused(
-            "becket passes no server's questions on to the person; ask for what is needed as an argument",
+            "becket passes no server's questions on to the user; ask for what is needed as an argument",
         ))
     }
 

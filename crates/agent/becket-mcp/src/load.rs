@@ -1,4 +1,4 @@
-//! Turns servers into tools: from what is remembered of them, or by asking those of which nothing is.
+//! Turns servers into tools: remembered ones, or by asking servers of which none are remembered.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,36 +12,36 @@ use crate::server::Server;
 use crate::settings::{ServerSettings, WebAccess};
 use crate::tool::McpTool;
 
-/// When servers are asked what they offer.
+/// When servers are asked for their tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
-    /// Where nothing is known of them.
+    /// When nothing is known of them.
     WhenUnknown,
-    /// In any case.
+    /// Always, even if their tools are remembered.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// What is needed besides the servers themselves.
+/// Settings for loading servers.
 #[derive(Clone)]
 pub struct LoadSettings {
-    /// The file in which their offers are remembered.
+    /// The file in which the servers' tools are remembered.
     pub cache: PathBuf,
     /// The working directory, which servers are told.
     pub directory: PathBuf,
-    /// The way to the web.
+    /// Makes clients for web addresses.
     pub access: WebAccess,
-    /// When they are asked.
+    /// When servers are asked for their tools.
     pub asking: Asking,
 }
 
-/// Something about a server that the person should know.
+/// Something about a server that the user should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// The server.
+    /// The server's name.
     pub server: String,
-    /// What is wrong.
+    /// The message for the user.
     pub message: String,
 }
 
@@ -64,7 +64,7 @@ struct Loaded {
 }
 
 impl Servers {
-    /// Finds out what servers offer. Those that have to be asked are asked beside each other.
+    /// Loads the tools of servers. Those that have to be asked are asked at the same time.
     pub async fn load(servers: Vec<ServerSettings>, settings: &LoadSettings) -> Self {
         let catalogue = Catalogue::new(settings.cache.clone());
         let loading = servers.into_iter().map(|server| {
@@ -92,7 +92,12 @@ impl Servers {
         self.loaded.iter().map(|loaded| &*loaded.server)
     }
 
-    /// What a server offers, in its own words.
+    /// The server with that name.
+    pub fn named(&self, name: &str) -> Option<&Server> {
+        self.all().find(|server| server.settings().name == name)
+    }
+
+    /// The tools that a server offers, as the server describes them.
     pub fn offers(&self, server: &str) -> &[Offer] {
         let loaded = self
             .loaded
@@ -101,7 +106,7 @@ impl Servers {
         loaded.map_or(&[], |loaded| &loaded.offers)
     }
 
-    /// What the person should know about them.
+    /// Remarks about the servers for the user.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
@@ -115,7 +120,7 @@ impl Servers {
         tools.collect()
     }
 
-    /// Ends those that run.
+    /// Ends the servers that run.
     pub async fn close(&self) {
         join_all(self.loaded.iter().map(|loaded| loaded.server.close())).await;
     }

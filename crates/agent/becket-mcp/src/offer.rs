@@ -1,9 +1,9 @@
-//! What a server says of its tools, checked and cut to a size that a model can be told.
+//! A server's description of its tools, checked and cut to a size that a model can be told.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// More tools than this of one server are not offered.
+/// The most tools of one server that are offered.
 pub(crate) const MOST_TOOLS: usize = 256;
 
 /// The longest description, in bytes.
@@ -12,29 +12,29 @@ const LONGEST_DESCRIPTION: usize = 4 * 1024;
 /// The largest schema, in bytes of JSON.
 const LARGEST_SCHEMA: usize = 64 * 1024;
 
-/// The deepest schema. Providers read it by recursion.
+/// The deepest schema. Providers parse it recursively.
 const DEEPEST_SCHEMA: usize = 40;
 
-/// The longest name of a tool that providers take.
+/// The longest name of a tool that providers accept.
 const LONGEST_NAME: usize = 64;
 
 /// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Its name there.
+    /// The tool's name at the server.
     pub name: String,
-    /// What it does.
+    /// What the tool does.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     pub parameters: Value,
-    /// Whether the server says that it changes nothing. A hint, by which nothing is decided.
+    /// Whether the server says that the tool changes nothing. This is a hint, and decides nothing.
     pub read_only: Option<bool>,
-    /// Whether the server says that it may destroy something. A hint as well.
+    /// Whether the server says that the tool may destroy something. This is a hint, and decides nothing.
     pub destructive: Option<bool>,
 }
 
 impl Offer {
-    /// Checks what a server said; the error says why the tool is not offered.
+    /// Checks a server's description; the error says why the tool is not offered.
     pub(crate) fn check(tool: rmcp::model::Tool) -> Result<Self, String> {
         let name = tool.name.into_owned();
         if name.is_empty() || name.len() > 4 * LONGEST_NAME || name.chars().any(char::is_control) {
@@ -58,7 +58,8 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     plain_name(&format!("{server}_{tool}"))
 }
 
-/// A name of plain characters. What is too long ends with a piece of its hash, so that two long names stay two.
+/// A name of plain characters. One that is too long ends with a part of its hash, so that two long names stay
+/// different.
 pub(crate) fn plain_name(whole: &str) -> String {
     let plain = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
@@ -72,7 +73,7 @@ pub(crate) fn plain_name(whole: &str) -> String {
     format!("{}_{}", &name[..LONGEST_NAME - 9], &hash[..8])
 }
 
-/// A schema that providers take: an object's, not too large and not too deep.
+/// A schema that providers accept: that of an object, not too large and not too deep.
 fn parameters(mut schema: Map<String, Value>) -> Result<Value, String> {
     match schema.get("type") {
         None => {

@@ -1,4 +1,4 @@
-//! What a server gave back, as the model is told it.
+//! Converts a server's result for the model.
 
 use becket_agent::tool::ToolOutput;
 use becket_events::Part;
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::offer::Offer;
 
-/// Pictures that providers take, up to this many bytes.
+/// The media types of pictures that providers accept, up to this many bytes.
 const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 const MOST_PICTURE_BYTES: usize = 4 * 1024 * 1024;
 
-/// A result as becket tells it. What is no text is described, but for pictures that a model can look at.
+/// A result as a tool's output. What is no text is described, except for pictures that a model can see.
 pub(crate) fn output(result: CallToolResult) -> ToolOutput {
     let structured = result.structured_content;
     let said = structured
@@ -32,7 +32,24 @@ pub(crate) fn output(result: CallToolResult) -> ToolOutput {
     }
 }
 
-/// Whether a line of a server is a message of the protocol, of which tools and results are read as far as they can be.
+/// The text of a result for a reader that is no model: its texts, or its data if it has none. The error is the text of
+/// a result that reports an error.
+pub(crate) fn plain_text(result: CallToolResult) -> Result<String, String> {
+    let blocks = result.content.iter();
+    let texts: Vec<&str> = blocks
+        .filter_map(|block| Some(block.as_text()?.text.as_str()))
+        .collect();
+    let text = match (texts.as_slice(), &result.structured_content) {
+        ([], Some(data)) => data.to_string(),
+        (texts, _) => texts.join("\n"),
+    };
+    match result.is_error {
+        Some(true) => Err(text),
+        _ => Ok(text),
+    }
+}
+
+/// Whether a line of a server is a message of the protocol; tools and results in it are read as far as they can be.
 pub fn is_answer(line: &str) -> bool {
     let message = serde_json::from_str::<Value>(line).unwrap_or_default();
     let result = message.get("result").cloned().unwrap_or_default();
@@ -45,7 +62,7 @@ pub fn is_answer(line: &str) -> bool {
     serde_json::from_str::<ServerJsonRpcMessage>(line).is_ok()
 }
 
-/// Whether a block is the same data as text, which servers write for those who do not read data.
+/// Whether a block is the structured data as text, which servers add for clients that do not read data.
 fn says(block: &ContentBlock, data: &Value) -> bool {
     let text = block.as_text().map(|text| text.text.as_str());
     text.and_then(|text| serde_json::from_str::<Value>(text).ok())
@@ -98,7 +115,7 @@ fn described(what: &str, kind: &str, data: &str) -> Part {
     Part::text(format!("[{what}: {kind}, {} bytes]", bytes(data)))
 }
 
-/// How many bytes base64 stands for.
+/// How many bytes a base64 text stands for.
 fn bytes(data: &str) -> usize {
     data.trim_end_matches('=').len() * 3 / 4
 }
@@ -108,7 +125,7 @@ fn is_base64(data: &str) -> bool {
     base64::engine::general_purpose::STANDARD.decode(data).is_ok()
 }
 
-/// Texts that follow each other are one text, each on a line of its own.
+/// Joins texts that follow each other into one, each on a line of its own.
 fn joined(parts: Vec<Part>) -> Vec<Part> {
     let mut joined: Vec<Part> = Vec::new();
     for part in parts {

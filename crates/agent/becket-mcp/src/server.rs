@@ -6,35 +6,41 @@ use std::time::Duration;
 
 use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_events::Part;
+use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::catalogue::{Catalogue, Known};
 use crate::connection::{Connection, Offers, Trouble};
 use crate::guest::Guest;
 use crate::offer::Offer;
-use crate::result::output;
+use crate::result::{output, plain_text};
 use crate::settings::{ServerSettings, WebAccess};
 
-/// How long the end of a run waits for a server to say which tools it has now.
+/// How long the end of a run waits for a server to list its current tools.
 const LAST_QUESTION: Duration = Duration::from_secs(2);
 
-/// What is to be known of a call that may have been at work when it broke.
+/// The remark about a call that failed while it may have been at work.
 const UNCERTAIN: &str = "What it was asked for may or may not have happened";
+
+/// The words for a call that was cancelled.
+const CANCELLED: &str = "[ended: the call was cancelled]";
 
 /// A server, whether it runs or not.
 pub struct Server {
     settings: ServerSettings,
     access: WebAccess,
     catalogue: Catalogue,
-    /// Where the work is done.
+    /// The working directory.
     directory: PathBuf,
-    seat: Mutex<Seat>,
+    link: Mutex<Link>,
 }
 
 #[derive(Default)]
-struct Seat {
+struct Link {
     connection: Option<Arc<Connection>>,
     /// Whether the list of tools is from this run.
     listed: bool,
@@ -52,36 +58,36 @@ impl Server {
             access,
             catalogue,
             directory,
-            seat: Mutex::default(),
+            link: Mutex::default(),
         }
     }
 
-    /// As it was configured.
+    /// The server's configuration.
     pub fn settings(&self) -> &ServerSettings {
         &self.settings
     }
 
-    /// What is known of it without running it.
+    /// What is known of the server without running it.
     pub fn known(&self) -> Known {
         self.catalogue.known(&self.settings)
     }
 
-    /// Asks the server what it offers, and remembers the answer. It goes on running: its tools may be needed soon.
+    /// Asks the server for its tools, and remembers the answer. It goes on running: its tools may be needed soon.
     pub(crate) async fn ask(&self) -> Result<Offers, String> {
-        let mut seat = self.seat.lock().await;
-        let answer = match self.connect(&mut seat).await {
+        let mut link = self.link.lock().await;
+        let answer = match self.connect(&mut link).await {
             Ok(connection) => self.offers(&connection, self.settings.start_timeout).await,
             Err(failure) => Err(failure),
         };
         let answer = answer.map_err(|failure| self.settings.discreet(&failure));
         match &answer {
             Ok(offers) => {
-                seat.listed = true;
+                link.listed = true;
                 self.catalogue.remember(&self.settings, Ok(&offers.tools));
             }
             Err(failure) => {
                 self.catalogue.remember(&self.settings, Err(failure));
-                if let Some(connection) = seat.connection.take() {
+                if let Some(connection) = link.connection.take() {
                     connection.end().await;
                 }
             }
@@ -89,38 +95,104 @@ impl Server {
         answer
     }
 
-    /// Calls a tool. Whatever the server does, this ends soon after the time that a call may take.
+    /// Calls a tool for the model.
+    pub(crate) async fn call(&self, tool: &str, arguments: Map<String, Value>, run: &ToolRun) -> ToolOutput {
+        match self.result(tool, arguments, run).await {
+            Ok(result) => self.discreet(output(result)),
+            Err(complaint) => ToolOutput::error(complaint),
+        }
+    }
+
+    /// Calls a tool for the author of a hook, within a time: the text of its result. The error says why there is none.
+    /// No permit is needed, because no model has asked; no hook is told of it, so that none causes itself.
+    pub async fn text(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<String, String> {
+        let run = ToolRun {
+            progress: unbounded_channel().0,
+            cancel: CancellationToken::new(),
+            parent: None,
+        };
+        let calling = async {
+            self.check_offers(tool, &run.cancel).await?;
+            self.result(tool, arguments, &run).await
+        };
+        let mut calling = std::pin::pin!(calling);
+        let result = tokio::select! {
+            biased;
+            result = &mut calling => result?,
+            () = sleep(limit) => {
+                // The server is told that nobody waits any more. That takes a moment, and may still bring the result.
+                run.cancel.cancel();
+                let late = || format!("the MCP server {} gave no answer within {limit:?}", self.settings.name);
+                calling.await.map_err(|_| late())?
+            }
+        };
+        let text = plain_text(result).map(|text| self.settings.discreet(&text));
+        text.map_err(|words| self.complaint(&format!("its tool {tool} reports an error: {words}")))
+    }
+
+    /// Checks that the server has a tool. A list that is remembered may be old, so the server is asked before a no.
+    async fn check_offers(&self, tool: &str, cancel: &CancellationToken) -> Result<(), String> {
+        let has = |offers: &[Offer]| offers.iter().any(|offer| offer.name == tool);
+        if let Known::Offers(offers) = self.known()
+            && has(&offers)
+        {
+            return Ok(());
+        }
+        let offers = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(CANCELLED.into()),
+            offers = self.ask() => offers.map_err(|why| self.complaint(&why))?,
+        };
+        match has(&offers.tools) {
+            true => Ok(()),
+            false => Err(format!(
+                "the MCP server {} has no tool {tool}",
+                self.settings.name
+            )),
+        }
+    }
+
+    /// The result of a call; the error is for the model and the user. Whatever the server does, this ends soon after
+    /// the time that a call may take.
     ///
     /// A server that has ended between two calls is started again; one that ends in the middle of a call is not asked a
     /// second time, since what it was asked for may have happened.
-    pub(crate) async fn call(&self, tool: &str, arguments: Map<String, Value>, run: &ToolRun) -> ToolOutput {
+    async fn result(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        run: &ToolRun,
+    ) -> Result<CallToolResult, String> {
         let mut may_start_again = true;
         loop {
-            let connected = async { self.connect(&mut *self.seat.lock().await).await };
+            let connected = async { self.connect(&mut *self.link.lock().await).await };
             let connected = tokio::select! {
                 biased;
                 // Dropping the start ends what was started.
-                () = run.cancel.cancelled() => return cancelled(),
+                () = run.cancel.cancelled() => return Err(CANCELLED.into()),
                 connected = connected => connected,
             };
-            let connection = match connected {
-                Ok(connection) => connection,
-                Err(failure) => return self.complaint(&format!("it could not be started: {failure}")),
-            };
+            let connection = connected
+                .map_err(|failure| self.complaint(&format!("it could not be started: {failure}")))?;
             let deadline = Instant::now() + self.settings.call_timeout;
             let listening = (&run.cancel, run.progress.clone());
             let trouble = match connection
                 .call(tool, arguments.clone(), deadline, listening)
                 .await
             {
-                Ok(result) => return self.discreet(output(result)),
+                Ok(result) => return Ok(result),
                 Err(trouble) => trouble,
             };
             let what = match trouble {
-                Trouble::Cancelled => return cancelled(),
-                // The server is well; it does not want this call.
+                Trouble::Cancelled => return Err(CANCELLED.into()),
+                // The server is fine; it refused this call.
                 trouble @ Trouble::Refused(_) => {
-                    return self.complaint(&self.describe(trouble, &connection).await);
+                    return Err(self.complaint(&self.describe(trouble, &connection).await));
                 }
                 Trouble::Unsent(_) if may_start_again => {
                     may_start_again = false;
@@ -130,11 +202,11 @@ impl Server {
                 trouble => self.describe(trouble, &connection).await,
             };
             self.give_up(&connection).await;
-            return self.complaint(&what);
+            return Err(self.complaint(&what));
         }
     }
 
-    /// What became of a call, for the model and the person.
+    /// A description of a failed call, for the model and the user.
     async fn describe(&self, trouble: Trouble, connection: &Connection) -> String {
         match trouble {
             Trouble::Cancelled => "the call was cancelled".into(),
@@ -155,7 +227,7 @@ impl Server {
         }
     }
 
-    /// What the server offers, without its secrets.
+    /// The tools that the server offers, with its secrets hidden.
     async fn offers(&self, connection: &Connection, limit: Duration) -> Result<Offers, String> {
         let mut offers = connection.offers(limit).await?;
         for offer in &mut offers.tools {
@@ -168,7 +240,7 @@ impl Server {
         Ok(offers)
     }
 
-    /// A result without the server's secrets.
+    /// A result with the server's secrets hidden.
     fn discreet(&self, mut output: ToolOutput) -> ToolOutput {
         for part in &mut output.content {
             if let Part::Text { text } = part {
@@ -181,51 +253,49 @@ impl Server {
         output
     }
 
-    fn complaint(&self, what: &str) -> ToolOutput {
+    fn complaint(&self, what: &str) -> String {
         let (name, what) = (&self.settings.name, self.settings.discreet(what));
-        ToolOutput::error(format!(
-            "[the MCP server {name} failed: {what}. `becket mcp check {name}` tries it]"
-        ))
+        format!("[the MCP server {name} failed: {what}. `becket mcp check {name}` tries it]")
     }
 
     /// The connection of this run, or a new one.
-    async fn connect(&self, seat: &mut Seat) -> Result<Arc<Connection>, String> {
-        if let Some(connection) = &seat.connection {
+    async fn connect(&self, link: &mut Link) -> Result<Arc<Connection>, String> {
+        if let Some(connection) = &link.connection {
             if connection.lives().await {
                 return Ok(Arc::clone(connection));
             }
             connection.end().await;
-            seat.connection = None;
+            link.connection = None;
         }
         let guest = Guest::new(self.directory.clone(), self.settings.clone());
         let opened = Connection::open(&self.settings, guest, &self.access).await?;
         let connection = Arc::new(opened);
-        seat.connection = Some(Arc::clone(&connection));
-        seat.listed = false;
+        link.connection = Some(Arc::clone(&connection));
+        link.listed = false;
         Ok(connection)
     }
 
     /// Ends a connection that is no longer of use; the next call makes a new one.
     async fn give_up(&self, connection: &Arc<Connection>) {
-        let mut seat = self.seat.lock().await;
-        if seat
+        let mut link = self.link.lock().await;
+        if link
             .connection
             .as_ref()
             .is_some_and(|current| Arc::ptr_eq(current, connection))
         {
-            seat.connection = None;
+            link.connection = None;
         }
-        drop(seat);
+        drop(link);
         connection.end().await;
     }
 
-    /// Ends the server politely. If it ran, what it offers now is remembered for the next run.
+    /// Ends the server gracefully. If it ran, its current tools are remembered for the next run.
     pub(crate) async fn close(&self) {
-        let mut seat = self.seat.lock().await;
-        let Some(connection) = seat.connection.take() else {
+        let mut link = self.link.lock().await;
+        let Some(connection) = link.connection.take() else {
             return;
         };
-        if (!seat.listed || connection.has_changed()) && connection.lives().await {
+        if (!link.listed || connection.has_changed()) && connection.lives().await {
             let asked = timeout(LAST_QUESTION, self.offers(&connection, LAST_QUESTION)).await;
             if let Ok(Ok(Offers { tools, .. })) = asked {
                 self.catalogue
@@ -234,8 +304,4 @@ impl Server {
         }
         connection.end().await;
     }
-}
-
-fn cancelled() -> ToolOutput {
-    ToolOutput::error("[ended: the call was cancelled]")
 }

@@ -1,4 +1,4 @@
-//! What is known of a server before it runs.
+//! The configuration of a server.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,42 +13,42 @@ use url::Url;
 
 use crate::offer::{plain_name, tool_name};
 
-/// Makes a client that reaches an address and nothing else, after the address was judged; the error says why it may not
-/// be reached. Redirects are for the caller to refuse.
+/// Makes a client that reaches only one address, after the address was judged; the error says why it may not be
+/// reached. The caller has to refuse redirects.
 pub type WebAccess = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<reqwest::Client, String>> + Send + Sync>;
 
-/// A server as it was configured.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// Its name, which its tools bear where nothing else is said.
+    /// The server's name, which by default begins the names of its tools.
     pub name: String,
-    /// Whether the names of its tools begin with its own.
+    /// Whether the names of the server's tools begin with its own name.
     pub prefix: Prefix,
-    /// The file that speaks of it, for the person.
+    /// The file that configures the server, for messages.
     pub origin: String,
-    /// How it is reached.
+    /// How the server is reached.
     pub reach: Reach,
-    /// How long it may take to start and to say what it offers.
+    /// How long the server may take to start and to list its tools.
     pub start_timeout: Duration,
     /// How long one call may take.
     pub call_timeout: Duration,
-    /// Which of its tools are offered.
+    /// Which of the server's tools are offered.
     pub filter: ToolFilter,
-    /// What must not be repeated, whoever says it.
+    /// Texts that must not be repeated, whoever says them.
     pub secrets: Secrets,
 }
 
-/// What the names of a server's tools begin with.
+/// The prefix of the names of a server's tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Prefix {
     /// The server's name.
     #[default]
     Server,
-    /// Nothing: they are the server's own.
+    /// No prefix: the names are the server's own.
     Nothing,
 }
 
-/// Texts that are shown nowhere.
+/// Texts that must not be shown anywhere.
 #[derive(Clone, Default)]
 pub struct Secrets(pub Vec<String>);
 
@@ -65,18 +65,18 @@ pub enum Reach {
     Program {
         /// The program, with its environment.
         program: Program,
-        /// The program and its arguments as they were configured, for the person.
+        /// The program and its arguments as they were configured, for messages.
         words: Vec<String>,
-        /// The variables that were set for it. Their values are nobody's business.
+        /// The names of the variables that were set for the program. Their values must not be shown.
         variables: Vec<String>,
-        /// Where it runs.
+        /// The directory in which the program runs.
         directory: PathBuf,
     },
     /// A service on the web.
     Web {
-        /// Its address.
+        /// The address of the service.
         url: Url,
-        /// What goes with every request.
+        /// The headers of every request.
         headers: Headers,
     },
 }
@@ -86,7 +86,7 @@ pub enum Reach {
 pub struct Headers(pub Vec<(HeaderName, HeaderValue)>);
 
 impl Headers {
-    /// Reads names and values; the error names the header and never its value.
+    /// Parses names and values; the error names the header and never its value.
     pub fn read<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
         let read = |(name, value): (&str, &str)| {
             let name = HeaderName::from_bytes(name.as_bytes())
@@ -110,7 +110,7 @@ impl Headers {
     }
 }
 
-/// The shortest text that is taken for a secret.
+/// The shortest text that is treated as a secret.
 const SHORTEST_SECRET: usize = 5;
 
 /// Headers that the protocol itself sets.
@@ -143,7 +143,7 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// A filter of globs. Without any to allow, all are; what is denied is not offered in any case.
+    /// A filter of globs. Without any to allow, all tools are allowed; what is denied is not offered in any case.
     pub fn read(allow: &[String], deny: &[String]) -> Result<Self, String> {
         let read = |globs: &[String]| -> Result<Vec<Pattern>, String> {
             let read = |glob: &String| Pattern::glob(glob).map_err(|error| format!("`{glob}`: {error}"));
@@ -162,7 +162,7 @@ impl ToolFilter {
 }
 
 impl ServerSettings {
-    /// The name by which the model knows one of its tools.
+    /// The name by which the model knows one of the server's tools.
     pub fn tool_name(&self, tool: &str) -> String {
         match self.prefix {
             Prefix::Server => tool_name(&self.name, tool),
@@ -170,7 +170,7 @@ impl ServerSettings {
         }
     }
 
-    /// How it is reached, in a line for the person, without anything that may be a secret.
+    /// How the server is reached, on one line for the user, without anything that may be a secret.
     pub fn place(&self) -> String {
         self.discreet(&match &self.reach {
             Reach::Program { words, .. } => words.join(" "),
@@ -178,7 +178,7 @@ impl ServerSettings {
         })
     }
 
-    /// The text without its secrets: a server may repeat them.
+    /// The text with secrets hidden: a server may repeat them.
     pub(crate) fn discreet(&self, text: &str) -> String {
         let hide = |text: String, secret: &String| match text.contains(secret) {
             true => text.replace(secret, "[hidden]"),
@@ -187,7 +187,7 @@ impl ServerSettings {
         self.hidden().iter().fold(text.to_owned(), hide)
     }
 
-    /// Data without its secrets. The names of fields stay.
+    /// Data with secrets hidden. The names of fields stay.
     pub(crate) fn discreet_data(&self, data: &mut Value) {
         match data {
             Value::String(text) => *text = self.discreet(text),
@@ -197,8 +197,8 @@ impl ServerSettings {
         }
     }
 
-    /// What is hidden: the secrets as they are, and as they stand in addresses and in JSON. The longest come first,
-    /// since one may be a part of another.
+    /// The texts to hide: the secrets as they are, and as they are written in addresses and in JSON. The longest come
+    /// first, since one may be a part of another.
     fn hidden(&self) -> Vec<String> {
         let headers = match &self.reach {
             Reach::Web { headers, .. } => headers.0.as_slice(),
@@ -220,7 +220,7 @@ impl ServerSettings {
         hidden
     }
 
-    /// What tells this server from what it may be later. A program is told by its file, and by the files that its
+    /// A hash that changes when the server does. A program is identified by its file, and by the files that its
     /// arguments name: `python3 server.py` is another server when `server.py` has changed.
     pub(crate) fn print(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -267,7 +267,7 @@ pub(crate) fn bare(url: &Url) -> String {
     url.to_string()
 }
 
-/// A text as it stands in the path of an address.
+/// A text as it is encoded in the path of an address.
 fn in_address(text: &str) -> Option<String> {
     let mut url = Url::parse("http://host/").ok()?;
     url.path_segments_mut().ok()?.push(text);
@@ -275,7 +275,7 @@ fn in_address(text: &str) -> Option<String> {
     (written.len() >= SHORTEST_SECRET).then(|| written.to_owned())
 }
 
-/// A file's path, size and time of change; nothing for what is no file.
+/// A file's path, size and time of change; empty for anything else.
 fn state(path: &Path) -> String {
     let Some(metadata) = path.metadata().ok().filter(|metadata| metadata.is_file()) else {
         return String::new();

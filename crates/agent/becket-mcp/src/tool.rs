@@ -1,4 +1,8 @@
 //! A tool of a server as the agent sees it.
+//!
+//! Calls of the model need a yes, also those of servers that a guest's files name: servers are written elsewhere and
+//! change by themselves. What a server says of its tools (read-only, destructive) is shown and decides nothing, and its
+//! calls never run beside others.
 
 use std::sync::Arc;
 
@@ -11,10 +15,10 @@ use serde_json::{Map, Value};
 use crate::offer::Offer;
 use crate::server::Server;
 
-/// A tool of a server. Whatever the server says of it, it is neither free to run nor run beside others.
+/// A tool of a server. Whatever the server says of it, it needs a yes and does not run beside other calls.
 pub struct McpTool {
     spec: ToolSpec,
-    /// Its name at the server.
+    /// The tool's name at the server.
     name: String,
     server: Arc<Server>,
 }
@@ -46,12 +50,12 @@ impl McpTool {
 }
 
 impl McpTool {
-    /// Its name at the server.
+    /// The tool's name at the server.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The server that it belongs to.
+    /// The server that the tool belongs to.
     pub fn server(&self) -> &str {
         &self.server.settings().name
     }
@@ -66,7 +70,7 @@ impl Tool for McpTool {
         Ok(arguments)
     }
 
-    /// Nobody can see where a server connects to.
+    /// A server may connect anywhere, and becket cannot see where.
     fn network(&self, _: &Map<String, Value>) -> NetworkUse {
         NetworkUse::Unnamed
     }

@@ -1,6 +1,6 @@
 //! The protocol over HTTP: each message is a request of its own, whose answer is JSON or a stream of events.
 //!
-//! Only what belongs to a request is read; the standing stream that a server may offer besides is not opened. Redirects
+//! Only the answer to a request is read; the standing stream that a server may offer besides is not opened. Redirects
 //! are refused, since the address was judged and the new one was not, and nothing larger than a message may be is read.
 
 use std::collections::HashMap;
@@ -18,14 +18,15 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
-use crate::connection::{LARGEST_MESSAGE, innermost};
+use crate::cause::innermost;
+use crate::message_size::LARGEST_MESSAGE;
 use crate::settings::bare;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// As much of an explanation as is shown.
+/// The longest explanation of an error that is shown.
 const LONGEST_EXPLANATION: usize = 500;
 
 /// A client for one server.
@@ -70,11 +71,12 @@ impl StreamableHttpClient for Web {
         let body = whole(response).await?;
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(answer) if status.is_success() => Ok(StreamableHttpPostResponse::Json(answer, session)),
-            // An error of the protocol may come with an error of HTTP; who may not come in is told by HTTP alone.
+            // An error of the protocol may come with an error status of HTTP; a missing permission comes as a status
+            // only.
             Ok(answer @ JsonRpcMessage::Error(_)) if !is_locked(status) => {
                 Ok(StreamableHttpPostResponse::Json(answer, session))
             }
-            // Nobody waits for an answer to these.
+            // Notifications and responses get no answer.
             _ if status.is_success() && !matches!(message, JsonRpcMessage::Request(_)) => {
                 Ok(StreamableHttpPostResponse::Accepted)
             }
@@ -125,7 +127,7 @@ fn header(response: &Response, name: &HeaderName) -> Option<String> {
     value.to_str().ok().map(str::to_owned)
 }
 
-/// The address may hold a key, so an error must not show it.
+/// A transport error without the address, which may hold a key.
 fn failed(error: reqwest::Error) -> Problem {
     let kind = match error.is_connect() {
         true => ErrorKind::ConnectionRefused,
@@ -170,7 +172,7 @@ fn explain(status: StatusCode, kind: &str, body: &[u8]) -> String {
     }
 }
 
-/// The whole body, which is no larger than a message may be.
+/// The whole body, if it is not larger than a message may be.
 async fn whole(response: Response) -> Result<Vec<u8>, Problem> {
     let mut stream = std::pin::pin!(bounded(response.bytes_stream()));
     let mut body = Vec::new();
@@ -180,7 +182,7 @@ async fn whole(response: Response) -> Result<Vec<u8>, Problem> {
     Ok(body)
 }
 
-/// The same bytes, up to the size of the largest message.
+/// The bytes, up to the size of the largest message.
 fn bounded<B: AsRef<[u8]>>(
     bytes: impl Stream<Item = Result<B, reqwest::Error>>,
 ) -> impl Stream<Item = std::io::Result<B>> {

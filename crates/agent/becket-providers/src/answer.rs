@@ -1,7 +1,7 @@
 //! From the bytes of an answer to its parts, whatever the wire format.
 //!
-//! The formats differ in what an event says (`AnswerReader`); what holds for all of them stands here: no wait without
-//! a deadline, no answer without a limit, and nothing counts as complete before the provider said so.
+//! The formats differ in what an event says (`AnswerReader`); this file holds what is common to all of them: no wait
+//! without a deadline, no answer without a limit, and nothing counts as complete before the provider said so.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -20,19 +20,19 @@ use crate::secret::Secret;
 /// The largest answer that is read.
 pub(crate) const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
-/// How long to wait for figures about a message that is complete already.
+/// How long to wait for usage figures about a message that is already complete.
 const SETTLING_TIME: Duration = Duration::from_secs(5);
 
-/// A provider that only sends signs of life may do so for this many idle times.
+/// For how many idle times a provider may send nothing but signs of life.
 const SIGNS_OF_LIFE: u32 = 10;
 
 pub(crate) type PartStream = Pin<Box<dyn Stream<Item = Result<AnswerPart, ProviderError>> + Send>>;
 pub(crate) type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadFailure>> + Send>>;
 type EventStream = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
 
-/// What one wire format makes of an answer's events.
+/// Reads the events of an answer in one wire format.
 pub(crate) trait AnswerReader: Send {
-    /// Reads one event and adds what it brings.
+    /// Reads one event and adds the parts that it brings.
     fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable>;
 
     /// The end of the message, if the provider has said that it is complete.
@@ -55,7 +55,7 @@ pub(crate) enum Progress {
 pub(crate) enum Unreadable {
     /// The provider reports a failure.
     Reported(Value),
-    /// The event makes no sense.
+    /// The event cannot be understood.
     Nonsense(String),
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum Framing {
     Document,
 }
 
-/// Where an answer comes from, for messages.
+/// The provider that an answer comes from, for messages.
 pub(crate) struct Origin {
     /// The address, without credentials.
     pub place: String,
@@ -97,7 +97,7 @@ pub(crate) fn parts<R: AnswerReader + 'static>(
 ) -> PartStream {
     let bytes = with_deadlines(bytes, idle);
     let events: EventStream = match framing {
-        // The blank line lets an event count that a clean end of the answer left without one.
+        // The blank line ends an event that the server left without one at a clean end of the answer.
         Framing::Events => Box::pin(SseByteStream::new(
             bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))])),
         )),
@@ -127,7 +127,7 @@ struct Reading<R> {
     idle: Duration,
     ready: VecDeque<AnswerPart>,
     progress: Progress,
-    /// Whether content has been passed on; from then on a failure cannot be repaired by asking again.
+    /// Whether content has been passed on; from then on a retry could repeat it.
     arrived: bool,
     ended: bool,
 }
@@ -159,7 +159,7 @@ impl<R: AnswerReader> Reading<R> {
         }
     }
 
-    /// Reads one event, or learns why there is none.
+    /// Reads one event; the error says why there is none.
     async fn advance(&mut self, deadline: Instant) -> Result<(), ProviderError> {
         let problem = match timeout_at(deadline, self.events.next()).await {
             Ok(Some(Ok(event))) => match event.data {
@@ -180,7 +180,7 @@ impl<R: AnswerReader> Reading<R> {
     fn event(&mut self, data: &str) -> Result<(), ProviderError> {
         match self.reader.event(data, &mut self.ready) {
             Ok(progress) => self.progress = progress,
-            // What follows a complete message cannot make it incomplete.
+            // A failure after a complete message cannot make it incomplete.
             Err(_) if self.finish() => return Ok(()),
             Err(Unreadable::Reported(value)) => return Err(self.reported(&value)),
             Err(Unreadable::Nonsense(what)) => {
@@ -243,7 +243,7 @@ impl<R: AnswerReader> Reading<R> {
     }
 }
 
-/// The bytes, with a failure where they stop coming or do not end.
+/// The bytes, with a failure if they stop coming or do not end.
 fn with_deadlines(
     bytes: impl Stream<Item = Result<Bytes, ReadFailure>> + Send + 'static,
     idle: Duration,
@@ -290,10 +290,10 @@ mod tests {
 
     const IDLE: Duration = Duration::from_secs(30);
 
-    type Outcome = Result<Vec<AnswerPart>, ProviderError>;
+    type Answered = Result<Vec<AnswerPart>, ProviderError>;
 
-    /// Everything that is read from bytes which come in these chunks.
-    fn read<R: AnswerReader + 'static>(reader: R, chunks: Vec<Vec<u8>>) -> Outcome {
+    /// Everything that is read from bytes in these chunks.
+    fn read<R: AnswerReader + 'static>(reader: R, chunks: Vec<Vec<u8>>) -> Answered {
         let bytes = stream::iter(chunks.into_iter().map(|chunk| Ok(Bytes::from(chunk))));
         let origin = Origin {
             place: "here".into(),
@@ -311,11 +311,11 @@ mod tests {
         })
     }
 
-    fn read_openai(chunks: Vec<Vec<u8>>) -> Outcome {
+    fn read_openai(chunks: Vec<Vec<u8>>) -> Answered {
         read(crate::openai::Reader::new("m"), chunks)
     }
 
-    fn read_anthropic(chunks: Vec<Vec<u8>>) -> Outcome {
+    fn read_anthropic(chunks: Vec<Vec<u8>>) -> Answered {
         read(crate::anthropic::Reader::new("m"), chunks)
     }
 
@@ -360,7 +360,7 @@ mod tests {
             tight in any::<bool>(),
         ) {
             for (text, read) in [
-                (openai_answer(), read_openai as fn(Vec<Vec<u8>>) -> Outcome),
+                (openai_answer(), read_openai as fn(Vec<Vec<u8>>) -> Answered),
                 (anthropic_answer(), read_anthropic),
             ] {
                 let expected = read(vec![text.clone().into_bytes()]).unwrap();

@@ -1,4 +1,4 @@
-//! How a model without a network answers: everything is known at once and still arrives in pieces.
+//! The answers of models without a network: everything is known at once and still arrives in pieces.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use becket_agent::provider::{AnswerPart, Answering, Begun, ProviderError};
 use becket_events::Delta;
 use futures_util::{StreamExt, stream};
 
-/// An answer of that many pieces.
+/// An answer of these parts, with a pause before each.
 pub(crate) fn answering(parts: Vec<Result<AnswerPart, ProviderError>>, pause: Duration) -> Answering {
     let parts = stream::iter(parts).then(move |part| async move {
         if !pause.is_zero() {
@@ -29,7 +29,7 @@ pub(crate) fn pieces(text: &str, size: usize) -> Vec<String> {
         .collect()
 }
 
-/// The text as it arrives.
+/// Adds a text in pieces.
 pub(crate) fn push_text(parts: &mut Vec<Result<AnswerPart, ProviderError>>, text: &str, size: usize) {
     let deltas = pieces(text, size)
         .into_iter()
@@ -37,7 +37,7 @@ pub(crate) fn push_text(parts: &mut Vec<Result<AnswerPart, ProviderError>>, text
     parts.extend(deltas);
 }
 
-/// A tool call as it arrives.
+/// Adds a tool call in pieces.
 pub(crate) fn push_call(
     parts: &mut Vec<Result<AnswerPart, ProviderError>>,
     index: usize,

@@ -1,20 +1,20 @@
-//! What a provider's failure means: whether trying again helps, and what to tell the person.
+//! The meaning of a provider's failure: whether a retry helps, and what to tell the user.
 //!
 //! Both interfaces answer with a status, some headers and a JSON error, and neither has a code for everything: that a
-//! conversation is too long is partly said in words only. All such knowledge stands in this file.
+//! conversation is too long is partly only said in the message. All such knowledge is in this file.
 
 use std::time::{Duration, SystemTime};
 
 use becket_agent::provider::{ProviderError, ProviderErrorKind};
 use serde_json::Value;
 
-/// Longest part of a provider's own words that a message quotes.
+/// The longest part of a provider's message that is quoted.
 const QUOTE_LIMIT: usize = 600;
 
-/// Longest wait that a provider can ask for; whatever is longer counts as this.
+/// The longest wait that a provider can ask for; longer ones count as this.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Codes and types of error objects that say that the conversation is too long.
+/// Codes and types of error objects which mean that the conversation is too long.
 const TOO_LONG_CODES: &[&str] = &[
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -22,7 +22,7 @@ const TOO_LONG_CODES: &[&str] = &[
     "string_above_max_length",
 ];
 
-/// Words that say the same where a provider has no code for it.
+/// Texts which mean that the conversation is too long, where a provider has no code for it.
 const TOO_LONG_WORDS: &[&str] = &[
     "prompt is too long",
     "maximum context length",
@@ -34,7 +34,7 @@ const TOO_LONG_WORDS: &[&str] = &[
     "input is too long",
 ];
 
-/// Codes and types of error objects after which trying again may help.
+/// Codes and types of error objects after which a retry may help.
 const TRANSIENT_CODES: &[&str] = &[
     "overloaded_error",
     "api_error",
@@ -45,7 +45,7 @@ const TRANSIENT_CODES: &[&str] = &[
     "overloaded",
 ];
 
-/// Codes and types of error objects that speak of the key.
+/// Codes and types of error objects about the key.
 const KEY_CODES: &[&str] = &["authentication_error", "permission_error", "invalid_api_key"];
 
 /// Codes of a refusal that looks like a rate limit but does not pass with time.
@@ -58,9 +58,9 @@ const SPENT_CODES: &[&str] = &[
 /// An error object as providers write it, inside an answer or as its body.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ErrorObject {
-    /// The provider's own words.
+    /// The provider's own message.
     pub message: String,
-    /// Its codes and types, in lower case.
+    /// The error's codes and types, in lower case.
     pub codes: Vec<String>,
     /// A status inside the object, as gateways write it.
     pub status: Option<u16>,
@@ -134,7 +134,7 @@ impl ErrorObject {
     }
 }
 
-/// The failure that an answer with an error status means.
+/// The failure of an answer with an error status.
 pub(crate) fn from_status(
     status: u16,
     header: impl Fn(&str) -> Option<String>,
@@ -159,7 +159,7 @@ pub(crate) fn from_status(
     }
 }
 
-/// The failure that an error object inside a stream means.
+/// The failure of an error object inside a stream.
 pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
     let object = ErrorObject::of(value);
     let kind = object.kind(None);
@@ -170,7 +170,7 @@ pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
     )
 }
 
-/// What to try after a failure of that kind.
+/// A hint at what to try after a failure of that kind.
 fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
     match (kind, status) {
         (_, Some(300..400)) => "Redirects are not followed; set the base URL to the final address",
@@ -188,7 +188,7 @@ fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
     }
 }
 
-/// When the provider wants to be asked again: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// The wait that the provider asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
 fn retry_after(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
     let number = |name: &str, unit: f64| {
         let value: f64 = header(name)?.trim().parse().ok()?;
@@ -207,7 +207,7 @@ fn retry_after(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Opti
     })
 }
 
-/// A provider's words in one line, cut to a readable length, without a full stop of their own.
+/// A provider's message on one line, cut to a readable length, without a full stop at its end.
 fn quote(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut line: String = match line.char_indices().nth(QUOTE_LIMIT) {

@@ -1,4 +1,4 @@
-//! Carries a request to a provider over HTTP and brings back its answer.
+//! Sends a request to a provider over HTTP and reads its answer.
 //!
 //! The client is made at the first request, and certificates are loaded only for `https`, so that a run that never
 //! talks to a provider pays nothing. Redirects, proxies, cookies and retries do not happen here.
@@ -24,15 +24,15 @@ use crate::secret::Secret;
 /// The longest explanation of an error that is read.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
 
-/// How long to wait for the explanation of an error whose status is known already.
+/// How long to wait for the explanation of an error whose status is already known.
 const EXPLANATION_TIME: Duration = Duration::from_secs(10);
 
 /// How long to wait for a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the connection.
+    /// How long the connection may take.
     pub connect: Duration,
-    /// For the begin of the answer, and between its parts.
+    /// How long the answer may take to begin, and the longest pause between its parts.
     pub idle: Duration,
 }
 
@@ -46,10 +46,10 @@ impl Default for Timeouts {
     }
 }
 
-/// An address as anybody may see it: without a name, a password, or what stands behind a question mark.
+/// An address that may be shown: without a name, a password, or a query.
 pub(crate) fn without_secrets(address: &Url) -> String {
     let mut address = address.clone();
-    // Addresses that can have neither have none to take away.
+    // Addresses that can have neither have none to remove.
     let _ = address.set_username("");
     let _ = address.set_password(None);
     address.set_query(None);
@@ -57,7 +57,7 @@ pub(crate) fn without_secrets(address: &Url) -> String {
     address.into()
 }
 
-/// Where a provider is found, and how one gets in. Its `Debug` output holds no credentials.
+/// The address of a provider, and the credentials for it. The `Debug` output holds no credentials.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The provider's name, such as `openai`.
@@ -68,9 +68,9 @@ pub struct Endpoint {
     pub base_url: Url,
     /// The key; local servers need none.
     pub key: Option<Secret>,
-    /// Further headers of every request. One with the name of another takes its place.
+    /// Further headers of every request. One with the name of another replaces it.
     pub headers: BTreeMap<String, Secret>,
-    /// How long to wait.
+    /// How long to wait for the provider.
     pub timeouts: Timeouts,
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum KeyHeader {
     ApiKey,
 }
 
-/// One address of a provider and the client that talks to it.
+/// The address of a provider and the client that talks to it.
 pub(crate) struct Channel {
     url: Url,
     place: String,
@@ -287,7 +287,7 @@ fn chunks(response: Response) -> impl Stream<Item = Result<Bytes, ReadFailure>> 
         .map(|chunk| chunk.map_err(|error| ReadFailure::Connection(describe(error))))
 }
 
-/// What a refusal says, as far as it arrives in time and is of a readable size.
+/// The explanation of a refusal, as far as it arrives in time and is of a readable size.
 async fn explanation(response: Response) -> String {
     let mut bytes = Vec::new();
     let mut stream = response.bytes_stream();

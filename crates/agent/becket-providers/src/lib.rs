@@ -1,8 +1,8 @@
 //! Models behind becket-agent's `Provider` trait.
 //!
 //! Read `select.rs` first: it decides which provider serves a model's name. `openai/` and `anthropic/` write and read
-//! the two wire formats, `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs` says
-//! what kind of failure a provider's words mean. `rehearsal/` and `scripted/` are models without a network.
+//! the two wire formats, `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs`
+//! determines the kind of a provider's failure. `rehearsal/` and `scripted/` are models without a network.
 //!
 //! This crate reads no environment and no configuration file, never retries, and knows no hook: whoever calls it
 //! does that. A key enters a request as a header at the moment of sending and is nowhere else.
@@ -24,8 +24,8 @@ pub use select::{
     Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, has_key, key_variables, select,
 };
 
-/// Reads an answer in pieces, as it would come from a provider, and says of how many parts it is made: a reader that
-/// only its fuzz target calls from outside.
+/// Reads an answer in pieces, as it would come from a provider, and returns the number of its parts. Public only for
+/// its fuzz target.
 #[doc(hidden)]
 pub async fn read_answer(api: Api, pieces: Vec<Vec<u8>>) -> (usize, bool) {
     use futures_util::StreamExt;

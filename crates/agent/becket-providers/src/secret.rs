@@ -10,12 +10,12 @@ use serde::Deserialize;
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key. White space around it, as left by a key file's last line, is dropped.
+    /// Takes a key, and trims white space around it, such as the line end of a key file.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
     }
 
-    /// Whether there is no key in it.
+    /// Whether the key is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

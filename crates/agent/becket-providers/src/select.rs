@@ -1,4 +1,4 @@
-//! Decides which provider serves a model's name.
+//! Decides which provider serves a model, by the model's name.
 //!
 //! The environment comes in as a function and the configuration as a value, so that the decision can be tested as a
 //! table and only the binary reads either.
@@ -20,28 +20,27 @@ use crate::rehearsal::{self, Rehearsal};
 use crate::scripted::{self, Scripted};
 use crate::secret::Secret;
 
-/// The environment variables that hold keys. Whoever starts hooks and tools leaves them out of their environment.
+/// The environment variables that hold keys. They must be left out of the environment of hooks and tools.
 pub const KEY_VARIABLES: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"];
 
-/// What the configuration says about providers.
+/// The configuration of providers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderSettings {
-    /// The model to use where the command line names none, as `provider/name`.
+    /// The default model, as `provider/name`, if the command line names none.
     pub model: Option<String>,
     /// Providers by name: changes to known ones, and further ones.
     pub providers: BTreeMap<String, ProviderEntry>,
-    /// Names of providers that somebody else serves; they are only told.
+    /// Names of providers that others serve; used only in messages.
     pub served_elsewhere: Vec<String>,
     /// How long to wait for a provider.
     pub timeouts: Timeouts,
 }
 
-/// What the configuration says about one provider. It goes before the environment. Its `Debug` output holds no
-/// credentials.
+/// The configuration of one provider, which overrides the environment. The `Debug` output holds no credentials.
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderEntry {
-    /// The interface it speaks; `openai` where nothing else is known.
+    /// The interface that the provider speaks; default: `openai`.
     pub api: Option<Api>,
     /// The address below which the interface is found.
     pub base_url: Option<String>,
@@ -50,7 +49,7 @@ pub struct ProviderEntry {
     pub key: Option<Secret>,
     /// The environment variable that holds the key.
     pub key_variable: Option<String>,
-    /// The model to use where none is named.
+    /// The default model of the provider.
     pub model: Option<String>,
     /// Further headers of every request, after those of the interface.
     #[schemars(with = "BTreeMap<String, String>")]
@@ -96,7 +95,7 @@ pub enum SelectError {
     /// The provider needs a key.
     #[error("{0}")]
     NoKey(String),
-    /// The address makes no sense.
+    /// The address is not valid.
     #[error("{0}")]
     BadAddress(String),
     /// The script of a scripted model cannot be used.
@@ -114,7 +113,7 @@ struct Known {
     default_model: Option<&'static str>,
 }
 
-/// In the order in which they are tried when nobody names a model.
+/// The known providers, in the order in which they are tried when no model is named.
 const KNOWN: &[Known] = &[
     Known {
         name: "openai",
@@ -152,7 +151,7 @@ const KNOWN: &[Known] = &[
 
 const OLLAMA: &str = "ollama";
 
-/// Beginnings of model names that say whose model it is.
+/// Prefixes of model names, and the provider whose models have them.
 const FAMILIES: &[(&str, &str)] = &[
     ("claude-", "anthropic"),
     ("gpt-", "openai"),
@@ -162,7 +161,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("o4-", "openai"),
 ];
 
-/// All environment variables that may hold a key, those that the configuration names included.
+/// All environment variables that may hold a key, including those that the configuration names.
 pub fn key_variables(settings: &ProviderSettings) -> Vec<String> {
     let configured = settings
         .providers
@@ -199,7 +198,7 @@ pub fn select(
     }
 }
 
-/// Where a provider is found by all that the person has said about it; `None` for one that nobody knows.
+/// The address of a provider, by configuration and environment; `None` for an unknown one.
 pub fn address(
     provider: &str,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -212,7 +211,7 @@ pub fn address(
     choice.base_url(provider).ok()
 }
 
-/// Whether the person has given a key for a provider.
+/// Whether there is a key for a provider, by configuration or environment.
 pub fn has_key(
     provider: &str,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -325,7 +324,7 @@ impl Choice<'_> {
         })
     }
 
-    /// An empty variable counts as none.
+    /// An environment variable; an empty one counts as missing.
     fn variable(&self, name: &str) -> Option<String> {
         (self.environment)(name).filter(|value| !value.trim().is_empty())
     }
@@ -357,7 +356,7 @@ impl Choice<'_> {
         }
     }
 
-    /// The usual addresses need a key; a server of one's own may not.
+    /// Checks that there is a key for the usual address; the user's own server may need none.
     fn demand_key(&self, provider: &str, base_url: &Url) -> Result<(), SelectError> {
         let Some(known) = known(provider) else {
             return Ok(());
@@ -427,8 +426,8 @@ fn known(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
-/// Ollama's own way to write its address: scheme and port may be missing, and the address at which a server listens
-/// everywhere means this machine.
+/// The URL for Ollama's own notation of an address: scheme and port may be missing, and the address at which a server
+/// listens everywhere means this machine.
 fn ollama_url(host: &str) -> String {
     let (scheme, rest, default_port) = match host.split_once("://") {
         Some((scheme, rest)) => (scheme, rest, None),

@@ -230,7 +230,7 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
     }
 }
 
-// What goes out.
+// Requests.
 
 #[tokio::test]
 async fn the_bytes_on_the_wire_are_the_bodys_and_the_key_is_only_in_a_header() {
@@ -316,7 +316,7 @@ async fn a_key_is_not_sent_where_there_is_none() {
     assert_eq!(request.json()["model"], "llama3.2");
 }
 
-// What comes back.
+// Answers.
 
 // tidy: a table
 #[tokio::test]
@@ -568,7 +568,7 @@ async fn headers_are_passed_on_without_cookies_and_keys() {
     }
 }
 
-// What fails.
+// Failures.
 
 #[tokio::test]
 async fn refusals_are_classified_and_never_show_the_key() {
@@ -824,7 +824,7 @@ async fn an_address_with_https_is_tried_with_encryption() {
     assert_eq!(server.requests(), []);
 }
 
-// Which provider serves a name.
+// The choice of a provider by name.
 
 type Variables<'a> = &'a [(&'a str, &'a str)];
 
@@ -987,7 +987,7 @@ fn face(name: &str, operation: Option<OperationKind>, parameters: Value) -> Tool
     }
 }
 
-/// becket's own tools.
+/// The faces of becket's own tools.
 fn own_tools() -> Vec<ToolFace> {
     let kinds = [
         OperationKind::Shell,
@@ -1001,7 +1001,7 @@ fn own_tools() -> Vec<ToolFace> {
         .collect()
 }
 
-/// Runs the rehearsal as the agent would: every call gets a result from `run`, until it has said its last words.
+/// Runs the rehearsal as the agent would: every call gets a result from `run`, until it has given its final answer.
 async fn rehearse(
     conversation: &mut Vec<Message>,
     tools: &[ToolFace],

@@ -1,4 +1,4 @@
-//! Forgets: checkpoints that are too old or too many, and then the objects that only they needed.
+//! Removes checkpoints that are too old or too many, and then the objects that only they needed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,36 +8,19 @@ use std::time::Duration;
 
 use crate::journal::{Checkpoint, History, Journal, Record};
 use crate::problem::{Problem, system};
+use crate::settings::Keep;
 use crate::work::Work;
 
-/// Packing everything takes longer than one checkpoint does.
+/// The deadline for packing everything, which takes longer than one checkpoint does.
 const DEADLINE: Duration = Duration::from_secs(10 * 60);
 
-/// From this many objects in a file of their own, they are packed. git's own limit for its housekeeping is about this.
+/// The number of loose objects from which they are packed. git's own limit for its housekeeping is about this.
 const MOST_LOOSE: usize = 6_700;
 
-/// The ref under which everything hangs that is alive while objects are deleted.
+/// The ref that keeps the objects of live checkpoints while others are deleted.
 const ALIVE: &str = "refs/becket/alive";
 
-/// How long checkpoints are kept. The newest one always is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
-    /// Older ones expire.
-    pub age: Duration,
-    /// Of more than these, the oldest expire.
-    pub most: usize,
-}
-
-impl Default for Keep {
-    fn default() -> Self {
-        Self {
-            age: Duration::from_secs(14 * 24 * 60 * 60),
-            most: 2_000,
-        }
-    }
-}
-
-/// What cleaning did.
+/// The result of cleaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleaned {
     /// How many checkpoints expired.
@@ -58,7 +41,7 @@ pub(crate) fn clean(work: &Work<'_>, now: u64) -> Result<Cleaned, Problem> {
     if expired > 0 {
         let records = journal.records.iter().filter(|record| match record {
             Record::Checkpoint(checkpoint) => alive.contains(&checkpoint.id),
-            // What ended without a change is not in the history, and so is not needed any more.
+            // A checkpoint whose turn or call changed nothing is not in the history, and so is not needed any more.
             Record::Unchanged { .. } => false,
         });
         let records: Vec<Record> = records.cloned().collect();
@@ -79,7 +62,7 @@ pub(crate) fn clean(work: &Work<'_>, now: u64) -> Result<Cleaned, Problem> {
     })
 }
 
-/// How many bytes something takes on disk.
+/// How many bytes a file or folder takes on disk.
 pub(crate) fn size(path: &Path) -> u64 {
     let Ok(about) = path.symlink_metadata() else {
         return 0;
@@ -112,7 +95,7 @@ fn alive(history: &History, keep: Keep, now: u64) -> BTreeSet<u64> {
     needed.flatten().filter(exists).collect()
 }
 
-/// Deletes the objects that neither a checkpoint nor the index needs. The lock is held, so nobody adds any.
+/// Deletes the objects that neither a checkpoint nor the index needs. The lock is held, so no process adds any.
 fn delete_all_but<'a>(work: &Work<'_>, alive: impl Iterator<Item = &'a Checkpoint>) -> Result<(), Problem> {
     // Another top's index would be left with objects missing; it is only a memory.
     let index = work.place.index(work.top());
@@ -137,7 +120,7 @@ fn delete_all_but<'a>(work: &Work<'_>, alive: impl Iterator<Item = &'a Checkpoin
     Ok(())
 }
 
-/// About how many objects have a file of their own: they spread evenly over 256 folders.
+/// Roughly how many objects have a file of their own: they spread evenly over 256 folders.
 fn loose(repository: &Path) -> usize {
     let one = repository.join("objects/17").read_dir();
     one.map_or(0, |entries| entries.count() * 256)

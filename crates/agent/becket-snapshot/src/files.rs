@@ -1,6 +1,8 @@
 //! Changes files of the folder without ever following a link: every step of a path is opened from the one before.
 //!
 //! A file is replaced by a rename, so it is always the old or the new one.
+//!
+//! git's checkout does not write the files, so that no link is followed and permissions stay that git does not know.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,7 +14,7 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 
-/// The name of a file that is not yet in its place begins so; the process and a number follow.
+/// The prefix of the names of temporary files; the process and a number follow.
 const LEFTOVER: &str = ".becket-restore-";
 
 /// Whether a path is that of a file which a killed restore left behind.
@@ -30,16 +32,16 @@ pub(crate) struct Files {
     written: u64,
 }
 
-/// What a file shall be.
+/// The kind of file to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Link,
-    /// Its owner may execute it, and who may read it.
+    /// An executable file; those who may read it may execute it.
     Program,
     Plain,
 }
 
-/// What is at a path.
+/// What is found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum There {
     Nothing,
@@ -75,7 +77,7 @@ impl Files {
         })
     }
 
-    /// Whether a file or link is there and holds just this.
+    /// Whether a file or link is there with exactly this content.
     pub(crate) fn holds(&self, path: &Path, shape: Shape, content: &[u8]) -> io::Result<bool> {
         let there = self.look(path)?;
         let (folder, name) = match (there, shape) {
@@ -96,10 +98,10 @@ impl Files {
         Ok(bytes == content)
     }
 
-    /// Puts a file or link into its place, and makes the folders to it.
+    /// Writes a file or link, and makes the folders to it.
     ///
-    /// The permissions of what it replaces stay, but for executing. A new file gets what the system gives new files,
-    /// or only what its owner needs if it is private.
+    /// The permissions of a replaced file stay, except for executing. A new file gets the system's default permissions,
+    /// or only those that its owner needs if it is private.
     pub(crate) fn write(
         &mut self,
         path: &Path,
@@ -187,21 +189,21 @@ impl Files {
     }
 }
 
-/// Who may open a file that is made anew.
+/// Who may open a newly made file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Privacy {
     OwnerOnly,
     AsUsual,
 }
 
-/// What happens to a folder on the way that is not there.
+/// What happens if a folder on the path is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Fails,
     IsMade,
 }
 
-/// The permissions of a file that takes the place of another.
+/// The permissions of a file that replaces another.
 fn kept_mode(old: RawMode, shape: Shape) -> RawMode {
     let readable = old & 0o444;
     let others = old & 0o666;

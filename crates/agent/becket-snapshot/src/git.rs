@@ -1,7 +1,7 @@
-//! Runs the program `git` so that nothing but this crate's own words decide what it does.
+//! Runs the program `git` so that nothing but this crate decides what it does.
 //!
-//! The environment is empty but for what stands here: no configuration of user or system, no hooks, no attributes that
-//! change contents, no file system monitor, no lazy fetching, no prompts. Every call has a deadline, at which its
+//! The environment is empty except for what is set here: no configuration of user or system, no hooks, no attributes
+//! that change contents, no file system monitor, no lazy fetching, no prompts. Every call has a deadline, at which its
 //! process group is killed.
 
 use std::ffi::OsStr;
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::lock::Lock;
 use crate::problem::{Problem, system};
-use crate::work::Lock;
 
-/// How often a process is looked at that has closed its outputs and not yet ended.
+/// How often to check a process that has closed its outputs and not yet ended.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// The configuration of the shadow repository, whole. What is not said here is git's default.
+/// The complete configuration of the shadow repository. Anything else is git's default.
 pub(crate) const CONFIGURATION: &str = "[core]
 \trepositoryFormatVersion = 0
 \tbare = false
@@ -49,7 +49,7 @@ pub(crate) const CONFIGURATION: &str = "[core]
 \tskipHash = true
 ";
 
-/// Attributes of the repository win over those in the folder: contents are kept as they are, whatever these say.
+/// The attributes of the repository, which override those in the folder: contents are kept as they are.
 pub(crate) const ATTRIBUTES: &str = "* -text !eol !ident !filter !working-tree-encoding !diff !merge\n";
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -63,13 +63,13 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("LC_ALL", "C"),
-    // For each file git takes memory and gives it back. The C library need not give it back to the system every time:
-    // that was half of the first checkpoint.
+    // For each file git allocates memory and frees it. The C library need not return it to the system every time: that
+    // was half of the first checkpoint's time.
     ("MALLOC_TRIM_THRESHOLD_", "268435456"),
     ("MALLOC_TOP_PAD_", "16777216"),
 ];
 
-/// Said again in every call, because the person's repository has a configuration of its own when it is looked into.
+/// Options of every call, because the user's repository has its own configuration when it is looked into.
 const SEAL: &[&str] = &[
     "-c",
     "core.fsmonitor=false",
@@ -81,7 +81,7 @@ const SEAL: &[&str] = &[
     "core.attributesFile=/dev/null",
 ];
 
-/// The program, found once.
+/// The path of the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     path: PathBuf,
@@ -89,7 +89,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The first `git` of the search path that does not lie in the folder itself, whose files anybody may have written.
+    /// The first `git` of the search path that is not in the folder itself, whose files may be anyone's.
     pub(crate) fn find(search_path: &OsStr, folder: &Path) -> Result<Self, Problem> {
         let folders = std::env::split_paths(search_path).filter(|place| place.is_absolute());
         let path = folders
@@ -103,16 +103,16 @@ impl Program {
     }
 }
 
-/// What a call of git looks at.
+/// The repository and the files that a call of git works on.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
-    /// Where objects and configuration are.
+    /// The repository, with objects and configuration.
     pub repository: PathBuf,
-    /// The files, from which ignore rules count.
+    /// The top of the files, from which ignore rules count.
     pub top: PathBuf,
-    /// Where git stands, and from where it tells and reads paths.
+    /// The folder in which git runs, and to which its paths are relative.
     pub folder: PathBuf,
-    /// The index, unless it is the repository's own.
+    /// The index file, unless it is the repository's own.
     pub index: Option<PathBuf>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Git<'a> {
     pub deadline: Duration,
 }
 
-/// How a call ended.
+/// The result of a call.
 pub(crate) struct Answer {
     pub status: ExitStatus,
     pub output: Vec<u8>,
@@ -132,7 +132,7 @@ pub(crate) struct Answer {
 }
 
 impl Git<'_> {
-    /// Runs git and returns its output. `doing` completes "cannot …" when it fails.
+    /// Runs git and returns its output. `doing` completes "cannot …" if it fails.
     pub(crate) fn run(
         &self,
         doing: &'static str,
@@ -151,7 +151,7 @@ impl Git<'_> {
         Err(Problem::Git { doing, message })
     }
 
-    /// The same for calls whose exit code is an answer.
+    /// Runs git and returns its output and exit code, for calls whose exit code is an answer.
     pub(crate) fn ask(
         &self,
         doing: &'static str,
@@ -172,7 +172,7 @@ impl Git<'_> {
         })
     }
 
-    /// The same git with another view.
+    /// This git with another view.
     pub(crate) fn looking_at(&self, view: View) -> Git<'_> {
         Git {
             program: self.program,
@@ -204,17 +204,17 @@ impl Git<'_> {
     }
 }
 
-/// The parts of an output that git ended with NUL.
+/// The parts of an output that are separated by NUL.
 pub(crate) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }
 
-/// A path of an output.
+/// A path in an output.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-/// Paths as git reads them.
+/// Paths in the format that git reads.
 pub(crate) fn lines<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<u8> {
     let mut lines = Vec::new();
     for path in paths {
@@ -224,7 +224,7 @@ pub(crate) fn lines<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<u8>
     lines
 }
 
-/// Waits for the end; `None` when there was none before the deadline.
+/// Waits for the end; `None` if the deadline came first.
 fn wait(mut child: Child, deadline: Instant) -> io::Result<Option<Answer>> {
     let (open, closed) = channel::<()>();
     let output = reader(child.stdout.take(), open.clone());
@@ -254,7 +254,7 @@ fn wait(mut child: Child, deadline: Instant) -> io::Result<Option<Answer>> {
 
 type Reader = std::thread::JoinHandle<io::Result<Vec<u8>>>;
 
-/// Reads to the end beside the others; the sender is dropped with it, which tells that the pipe is closed.
+/// Reads a pipe to its end in a thread; the sender is dropped with it, which tells that the pipe is closed.
 fn reader(pipe: Option<impl Read + Send + 'static>, open: std::sync::mpsc::Sender<()>) -> Reader {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();

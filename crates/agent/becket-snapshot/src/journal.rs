@@ -1,6 +1,6 @@
-//! The memory of checkpoints: one line of JSON for each, in a file that only grows.
+//! The journal of checkpoints: one line of JSON for each, in a file that only grows.
 //!
-//! A line counts when its end is written. What a kill leaves of one is cut off before the next is added.
+//! A line counts once its end is written. An incomplete line after a kill is cut off before the next is added.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,28 +15,28 @@ use crate::problem::{Problem, system};
 /// A state of the folder. One with `since` is a step: what happened from that checkpoint to this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Counts up, for each folder.
+    /// The checkpoint's number, counted for each folder.
     pub id: u64,
-    /// Milliseconds since 1970.
+    /// When the checkpoint was taken, in milliseconds since 1970.
     pub at: u64,
-    /// What it was taken for.
+    /// What the checkpoint was taken for.
     pub kind: Kind,
-    /// In the words of whoever asked for it.
+    /// A label from whoever asked for the checkpoint.
     pub label: String,
-    /// Whose it is.
+    /// The session that the checkpoint belongs to.
     pub session: String,
-    /// git's name for the state.
+    /// The git tree of the state.
     pub tree: String,
-    /// Where the step began.
+    /// The checkpoint at which the step began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Which step was undone or redone, or which checkpoint was restored.
+    /// The step that was undone or redone, or the checkpoint that was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// How many files the step changed.
     #[serde(default)]
     pub changed: usize,
-    /// What is not in it, although nothing ignores it.
+    /// Files that the checkpoint does not hold, although nothing ignores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
@@ -49,23 +49,23 @@ pub enum Kind {
     Turn,
     /// A call of a tool.
     Call,
-    /// What was there before an undo, a redo or a restore.
+    /// The state before an undo, a redo or a restore.
     Before,
-    /// After an undo.
+    /// The state after an undo.
     Undo,
-    /// After a redo.
+    /// The state after a redo.
     Redo,
-    /// After a restore.
+    /// The state after a restore.
     Restore,
 }
 
 /// A file that a checkpoint does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// From the folder.
+    /// The file's path, relative to the folder.
     #[serde(serialize_with = "write_path", deserialize_with = "read_path")]
     pub path: PathBuf,
-    /// Why.
+    /// Why the checkpoint does not hold the file.
     pub reason: Reason,
 }
 
@@ -73,9 +73,9 @@ pub struct LeftOut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// It is larger than the setting allows, and no repository of the person's tracks it.
+    /// The file is larger than the setting allows, and no repository of the user tracks it.
     TooLarge,
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable,
     /// It is neither a file nor a link, in the place of one that was kept.
     Special,
@@ -85,23 +85,23 @@ pub enum Reason {
     Repository,
 }
 
-/// A line.
+/// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Record {
     Checkpoint(Checkpoint),
-    /// What began at a checkpoint ended without a change.
+    /// The turn or call that began at a checkpoint ended without a change.
     Unchanged {
         unchanged: u64,
     },
 }
 
-/// The file, read.
+/// The journal's file, parsed.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
     pub records: Vec<Record>,
-    /// How long the file is up to the end of its last whole line.
+    /// The length of the file up to the end of its last complete line.
     whole: u64,
 }
 
@@ -134,7 +134,7 @@ impl Journal {
         })
     }
 
-    /// Adds a line; it is on disk afterwards.
+    /// Appends a line; it is on disk when this returns.
     pub(crate) fn append(&mut self, record: Record) -> Result<(), Problem> {
         let line = line(&record);
         let write = || -> io::Result<()> {
@@ -152,7 +152,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The bytes of a journal with these records, and where it lies.
+    /// The path of the journal, and its bytes with these records.
     pub(crate) fn rewritten(&self, records: &[Record]) -> (&Path, Vec<u8>) {
         (&self.path, records.iter().flat_map(line).collect())
     }
@@ -167,16 +167,16 @@ impl Journal {
     }
 }
 
-/// What the records mean together.
+/// The combined meaning of the records.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// All that are alive, oldest first.
+    /// All live checkpoints, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     /// Steps that can be undone, oldest first.
     pub done: Vec<u64>,
-    /// Undos that can be redone, each with the steps that it took away.
+    /// Undos that can be redone, each with the steps that it took back.
     pub undone: Vec<(u64, Vec<u64>)>,
-    /// What began and has not ended.
+    /// The checkpoints of turns and calls that have begun and not ended.
     pub open: Vec<u64>,
 }
 
@@ -218,7 +218,7 @@ impl History {
                     .position(|(undo, _)| Some(*undo) == checkpoint.of);
                 if let Some(place) = place {
                     self.done.extend(self.undone.remove(place).1);
-                    // A call that comes back stands before the end of its turn, as it did.
+                    // A call that comes back is put before the end of its turn, as it was.
                     self.done.sort_unstable();
                 }
             }
@@ -231,7 +231,7 @@ impl History {
         self.checkpoints.push(checkpoint.clone());
     }
 
-    /// The steps that an undo takes away: with a turn go the calls that were made in it.
+    /// The steps that an undo takes back: with a turn, the calls that were made in it.
     fn taken_by(&self, of: Option<u64>) -> Vec<u64> {
         let Some(step) = of.and_then(|of| self.get(of)) else {
             return Vec::new();
@@ -250,13 +250,13 @@ impl History {
 }
 
 fn line(record: &Record) -> Vec<u8> {
-    // A record is plain data with text keys, which JSON can always say.
+    // A record is plain data with text keys, which JSON can always represent.
     let mut line = serde_json::to_vec(record).unwrap_or_default();
     line.push(b'\n');
     line
 }
 
-/// A path as text, or as its bytes where it is none.
+/// A path as text, or as bytes if it is not UTF-8.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Name {

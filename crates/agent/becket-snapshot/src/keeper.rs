@@ -1,7 +1,10 @@
 //! Keeps checkpoints of the working directory while the agent works: one step for each turn, and one for each call that
 //! may change something.
 //!
-//! A checkpoint is a help, never a hindrance: it has a deadline, what goes wrong is told once, and the run goes on.
+//! A checkpoint must never hinder: it has a deadline, problems are reported once, and the run goes on.
+//!
+//! The checkpoint of a call is taken when the call was approved (`approval_decided`) and may change something, so that
+//! refused calls and reading ones cost nothing. The handler is an observer: no failure of it can refuse a call.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,12 +19,13 @@ use becket_hooks::{Action, Cause, Engine, Failure, Handler, HandlerInfo, Matcher
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::snapshots::{Mark, Settings, Snapshots, Span};
+use crate::settings::Settings;
+use crate::snapshots::{Mark, Snapshots, Span};
 
 /// The longest label of a call.
 const LONGEST_LABEL: usize = 80;
 
-/// Keeps checkpoints. Copies share what has begun.
+/// Takes checkpoints. Copies share the open ones.
 #[derive(Clone)]
 pub struct Keeper(Arc<Kept>);
 
@@ -31,9 +35,9 @@ struct Kept {
     settings: Settings,
     /// Opened when it is first needed, so that a run without checkpoints leaves nothing behind.
     snapshots: OnceLock<Result<Snapshots, String>>,
-    /// What has begun, with its checkpoint.
+    /// The open turns and calls, with their checkpoints.
     open: Mutex<HashMap<String, u64>>,
-    /// What the user was told last.
+    /// The last problem that was reported to the user.
     told: Mutex<Option<String>>,
 }
 
@@ -52,7 +56,7 @@ impl Kept {
 }
 
 impl Keeper {
-    /// Keeps checkpoints of a folder in the data folder.
+    /// A keeper of a folder's checkpoints, which are stored in the data folder.
     pub fn new(data: PathBuf, folder: PathBuf, settings: Settings) -> Self {
         Self(Arc::new(Kept {
             data,
@@ -64,30 +68,30 @@ impl Keeper {
         }))
     }
 
-    /// A turn begins.
+    /// Takes the checkpoint at the beginning of a turn.
     pub async fn turn_begins(&self, scope: &Scope) -> Result<(), String> {
         let label = format!("turn {} in {}", scope.turn, scope.context_name);
         self.begin(Span::Turn, turn_key(scope), label, scope).await
     }
 
-    /// It is over.
+    /// Completes the step of a turn that is over.
     pub async fn turn_ends(&self, scope: &Scope) -> Result<(), String> {
         self.finish(turn_key(scope)).await
     }
 
-    /// A call is about to run.
+    /// Takes the checkpoint before a call runs.
     pub async fn call_begins(&self, scope: &Scope, id: &str, label: &str) -> Result<(), String> {
         let label = label.replace(char::is_control, " ");
         let label = label.chars().take(LONGEST_LABEL).collect();
         self.begin(Span::Call, call_key(scope, id), label, scope).await
     }
 
-    /// It is over.
+    /// Completes the step of a call that is over.
     pub async fn call_ends(&self, scope: &Scope, id: &str) -> Result<(), String> {
         self.finish(call_key(scope, id)).await
     }
 
-    /// A session is over: old checkpoints go, if this run has made some.
+    /// Removes old checkpoints at the end of a session, if this run has made some.
     pub async fn session_ends(&self) -> Result<(), String> {
         if self.0.snapshots.get().is_none() {
             return Ok(());
@@ -101,7 +105,7 @@ impl Keeper {
         .await
     }
 
-    /// Lets the setting `snapshots.enabled` take effect.
+    /// Registers the handlers, for the setting `snapshots.enabled`.
     pub fn register(&self, engine: &Engine) {
         self.listen::<TurnStart>(engine);
         self.listen::<TurnEnded>(engine);
@@ -157,7 +161,7 @@ impl Keeper {
         .await
     }
 
-    /// Works in a thread of its own, within the deadline. The same problem is told once.
+    /// Works in a thread of its own, within the deadline. The same problem is reported only once.
     async fn work(
         &self,
         work: impl FnOnce(&Kept) -> Result<(), String> + Send + 'static,
@@ -191,18 +195,18 @@ fn call_key(scope: &Scope, id: &str) -> String {
     format!("call {} {id}", scope.session_id)
 }
 
-/// A sub-agent's turns are part of its parent's.
+/// Whether a turn counts by itself: a sub-agent's turns are part of its parent's.
 fn is_outer(scope: &Scope) -> bool {
     scope.parent_session_id.is_none()
 }
 
-/// Whether a call may change files. Of tools that are no operations of becket's nobody knows.
+/// Whether a call may change files. A tool that is no operation of becket may always.
 fn may_change(tool: &str) -> bool {
     let operation = OperationKind::ALL.iter().find(|kind| kind.name() == tool);
     operation.is_none_or(|kind| matches!(kind.effect(), Effect::Write | Effect::Execute))
 }
 
-/// What a call does, in a few words.
+/// A description of a call in a few words.
 fn label(tool: &str, arguments: &Map<String, Value>) -> String {
     let what = ["command", "path"]
         .iter()

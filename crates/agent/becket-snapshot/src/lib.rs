@@ -1,18 +1,19 @@
-//! Checkpoints of a folder, kept in a git repository beside it that nobody else sees: list, diff, restore, undo, redo.
+//! Checkpoints of a folder, kept in a separate git repository: list, diff, restore, undo, redo.
 //!
-//! Read `snapshots.rs` first: it is what users of the crate call. `scan.rs` brings the folder into the index and makes
-//! a tree of it, `restore.rs` brings the folder from one tree to another, through `files.rs`, which never follows a
-//! link. `journal.rs` is the memory: which tree was when, what was undone. `clean.rs` forgets. `work.rs` is one
-//! operation with its lock, `place.rs` says where things lie, `git.rs` runs the program `git` in a sealed environment.
+//! Read `snapshots.rs` first: it is the interface of the crate. `scan.rs` brings the folder into the index and makes a
+//! tree of it, `restore.rs` brings the folder from one tree to another, through `files.rs`, which never follows a link.
+//! `journal.rs` records which tree was when, and what was undone. `clean.rs` removes old checkpoints. `work.rs` is one
+//! operation with its lock (`lock.rs`), `place.rs` knows the paths, `git.rs` runs the program `git` in a sealed
+//! environment, `settings.rs` has the limits.
 //!
-//! `keeper.rs` takes checkpoints while an agent works, by hooks of its own; nothing else here knows agents or hooks.
-//! The crate reads no environment: the search path for `git` is told. It blocks; who is asynchronous calls it from a
-//! thread of its own.
+//! `keeper.rs` takes checkpoints while an agent works, by its own hooks; nothing else here knows agents or hooks. The
+//! crate reads no environment: it is given the search path for `git`. It blocks, so asynchronous code calls it from a
+//! separate thread.
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - The person's `.git` is read at most (which files it tracks, its `info/exclude`), and never written.
-//! - Before files are changed, what is there is a checkpoint. A restore that was killed can be repeated.
+//! - The user's `.git` is read at most (which files it tracks, its `info/exclude`), and never written.
+//! - Before files are changed, the current state becomes a checkpoint. A restore that was killed can be repeated.
 //! - A file that no checkpoint holds (ignored, too large, unreadable) is neither overwritten nor deleted.
 //! - The journal alone says which trees are alive; objects are deleted only in `clean`, under the lock.
 
@@ -21,18 +22,21 @@ mod files;
 mod git;
 mod journal;
 mod keeper;
+mod lock;
 mod place;
 mod problem;
 mod restore;
 mod scan;
+mod settings;
 mod snapshots;
 mod trees;
 mod work;
 
-pub use clean::{Cleaned, Keep};
+pub use clean::Cleaned;
 pub use journal::{Checkpoint, Kind, LeftOut, Reason};
 pub use keeper::Keeper;
 pub use problem::{InTheWay, Problem};
 pub use restore::Restored;
-pub use snapshots::{Conflicts, Mark, Point, Settings, Snapshots, Span, Which};
+pub use settings::{Keep, Settings};
+pub use snapshots::{Conflicts, Mark, Point, Snapshots, Span, Which};
 pub use trees::{Change, Version};

@@ -1,4 +1,4 @@
-//! Where things lie: the folder, what is kept about it, and the person's repository around or inside of it.
+//! The paths of a folder, of what is kept about it, and of the user's repository around or inside of it.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::problem::{Problem, system};
 
-/// More than any file of a repository's that is read here.
+/// The largest file of a repository that is read here.
 const SMALL: u64 = 1024 * 1024;
 
 /// A folder and the place in the data folder where its snapshots are.
@@ -19,9 +19,9 @@ const SMALL: u64 = 1024 * 1024;
 pub(crate) struct Place {
     /// The folder, without links in its path.
     pub folder: PathBuf,
-    /// All that is kept about it, for its owner only.
+    /// The folder with everything that is kept about it, for its owner only.
     pub shadow: PathBuf,
-    /// What must never be part of a checkpoint, although it may lie in the folder.
+    /// The data folder, which must never be part of a checkpoint, although it may be in the folder.
     pub data: PathBuf,
 }
 
@@ -58,7 +58,7 @@ impl Place {
         self.shadow.join("repository")
     }
 
-    /// The index belongs to paths from the top, so another top has another one.
+    /// The index file for a top. The index has paths from the top, so each top has its own.
     pub(crate) fn index(&self, top: &Path) -> PathBuf {
         let prefix = self.folder.strip_prefix(top).unwrap_or(Path::new(""));
         if prefix.as_os_str().is_empty() {
@@ -69,20 +69,20 @@ impl Place {
     }
 }
 
-/// Makes a folder that only its owner can look into, where there is none.
+/// Makes a folder that only its owner can look into, unless it exists.
 fn private_folder(path: &Path) -> Result<(), Problem> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(system("make the folder", path))
 }
 
-/// A repository of the person's. It is only read.
+/// A repository of the user. It is only read.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
-    /// The folder whose `.git` it is.
+    /// The folder that holds the repository's `.git`.
     pub top: PathBuf,
-    /// Where its index is.
+    /// The folder with the repository's index.
     pub git: PathBuf,
-    /// Where what its worktrees share is.
+    /// The folder with what the repository's worktrees share.
     common: PathBuf,
 }
 
@@ -92,7 +92,7 @@ impl Repository {
         folder.ancestors().find_map(Self::at)
     }
 
-    /// The repository whose folder this is: a `.git` folder, or a file that points to one.
+    /// The repository in this folder: a `.git` folder, or a file that points to one.
     pub(crate) fn at(folder: &Path) -> Option<Self> {
         let own = folder.join(".git");
         let about = own.symlink_metadata().ok()?;
@@ -112,12 +112,12 @@ impl Repository {
         })
     }
 
-    /// The ignore rules that are not part of its files.
+    /// The ignore rules in `info/exclude`, which are not part of the repository's files.
     pub(crate) fn exclude(&self) -> Vec<u8> {
         small_file(&self.common.join("info/exclude")).unwrap_or_default()
     }
 
-    /// Changes when what it tracks may have changed.
+    /// A text that changes when what the repository tracks may have changed.
     pub(crate) fn stamp(&self) -> String {
         match self.git.join("index").metadata() {
             Ok(about) => format!(
@@ -133,7 +133,7 @@ impl Repository {
     }
 }
 
-/// A file of the person's repository, if it is one: nobody waits for what only looks like a file.
+/// The content of a small regular file of the user's repository. Anything else is skipped and never blocks.
 fn small_file(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);

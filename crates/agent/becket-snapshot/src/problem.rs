@@ -1,4 +1,4 @@
-//! What can go wrong, told to a person: what happened, where, and what to try.
+//! Failures as messages for the user: what happened, where, and what to try.
 
 use std::fmt::Write;
 use std::io;
@@ -11,35 +11,35 @@ const NAMED: usize = 10;
 /// Why something could not be done. Whatever it is, no file was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The machine has no git.
+    /// git is not installed.
     #[error(
         "snapshots need the program `git`, and there is none on the PATH. Install git, or do without snapshots"
     )]
     NoGit,
-    /// A folder that no snapshots are taken of.
+    /// The folder cannot have snapshots.
     #[error("cannot take snapshots of {}: {why}", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the folder.
         why: String,
     },
-    /// The system refused something.
+    /// The operating system refused something.
     #[error("cannot {doing} {}: {error}. Check who owns it and how much room is left", path.display())]
     System {
-        /// Completes "cannot …".
+        /// The failed action; completes "cannot …".
         doing: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// In the system's words.
+        /// The system's error.
         error: io::Error,
     },
     /// git refused something.
     #[error("cannot {doing}: git says: {message}")]
     Git {
-        /// Completes "cannot …".
+        /// The failed action; completes "cannot …".
         doing: &'static str,
-        /// In git's words.
+        /// git's message.
         message: String,
     },
     /// git took too long and was ended.
@@ -49,29 +49,29 @@ pub enum Problem {
         after.as_secs_f32()
     )]
     Deadline {
-        /// Completes "cannot …".
+        /// The failed action; completes "cannot …".
         doing: &'static str,
-        /// How long it had.
+        /// How long git had.
         after: Duration,
     },
-    /// Another process is at work.
+    /// Another process works on the snapshots.
     #[error("another process has been working on the snapshots of {} for {} s. Try again when it has finished",
         folder.display(), after.as_secs_f32())]
     Busy {
         /// The folder.
         folder: PathBuf,
-        /// How long it was waited for.
+        /// How long the other process was waited for.
         after: Duration,
     },
-    /// The journal has a line that makes no sense.
+    /// The journal has an invalid line.
     #[error("line {line} of the journal {} is damaged ({error}). Remove the line, or the file to start anew",
         path.display())]
     Journal {
-        /// The file.
+        /// The journal's file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The number of the line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         error: String,
     },
     /// There is no such checkpoint.
@@ -86,10 +86,10 @@ pub enum Problem {
     #[error("{} changed since, and nothing was touched: {}. Force it to bring them back all the same; what is there \
         now stays in a checkpoint", count(paths.len()), named(paths))]
     Changed {
-        /// The files.
+        /// The files that have changed.
         paths: Vec<PathBuf>,
     },
-    /// Files that no checkpoint holds are where others must go.
+    /// Files that no checkpoint holds are in the way of files to restore.
     #[error("what no checkpoint holds is in the way, and nothing was touched: {}. Move it away and try again",
         told(.0))]
     InTheWay(Vec<InTheWay>),
@@ -98,21 +98,21 @@ pub enum Problem {
         "the folder changed while it was restored. What was there before is checkpoint {before}; try again"
     )]
     Disturbed {
-        /// The checkpoint from before.
+        /// The checkpoint of the state before.
         before: u64,
     },
 }
 
-/// A file or folder that stands where another must go, and may not be touched.
+/// A file or folder that is in the way of another and must not be touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InTheWay {
-    /// Where.
+    /// The path that is in the way.
     pub path: PathBuf,
-    /// What it is.
+    /// A description of what is in the way.
     pub what: &'static str,
 }
 
-/// Makes a problem of a refusal of the system.
+/// Converts an error of the operating system.
 pub(crate) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Problem {
     let path = path.to_owned();
     move |error| Problem::System { doing, path, error }

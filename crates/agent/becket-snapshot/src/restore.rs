@@ -1,7 +1,7 @@
-//! Brings files of the folder from one version to another. Nothing that no checkpoint holds is touched.
+//! Brings files of the folder from one version to another. A file that no checkpoint holds is never touched.
 //!
-//! The order: look whether everything can be done; ignore rules, since they say what may be deleted; deletions; what
-//! is written; the index; and a look whether the folder is now as it should be.
+//! The order: check whether everything can be done; write ignore rules, since they decide what may be deleted; delete;
+//! write; update the index; and check whether the folder is now as it should be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,38 +13,38 @@ use crate::scan;
 use crate::trees::{Change, Version, differences, with_contents};
 use crate::work::{Work, ignored};
 
-/// What an undo, a redo or a restore did.
+/// The result of an undo, a redo or a restore.
 #[derive(Debug, Clone)]
 pub struct Restored {
-    /// The state after it. It is a step itself, and can be undone.
+    /// The state afterwards. It is a step itself, and can be undone.
     pub step: Checkpoint,
     /// The step that was undone or redone, or the checkpoint that was restored.
     pub of: Checkpoint,
-    /// What it changed.
+    /// The files that were changed.
     pub changes: Vec<Change>,
-    /// Files that were not there then and stay, because the ignore rules of then leave them alone.
+    /// Files that were not there then and stay, because the ignore rules of that time leave them alone.
     pub kept: Vec<PathBuf>,
 }
 
-/// Where the folder stands, and what shall change.
+/// The current state of the folder, and the changes to make.
 pub(crate) struct Plan<'a> {
-    /// The checkpoint of now.
+    /// The checkpoint of the current state.
     pub now: &'a Checkpoint,
-    /// What was left out of the state to which it goes.
+    /// The files that were left out of the target state.
     pub left_out: &'a [LeftOut],
-    /// From what is there now to what shall be.
+    /// The changes from the current state to the target.
     pub changes: Vec<Change>,
 }
 
-/// What came of a plan.
+/// The result of a plan.
 pub(crate) struct Done {
     pub tree: String,
     pub changes: Vec<Change>,
     pub kept: Vec<PathBuf>,
 }
 
-/// Carries out a plan. It is refused before anything is touched, or `accepted` is called, after which the checkpoint of
-/// now must be kept.
+/// Carries out a plan. Either it is refused before anything is touched, or `accepted` is called, after which the
+/// checkpoint of the current state must be kept.
 pub(crate) fn carry_out(
     work: &Work<'_>,
     plan: Plan<'_>,
@@ -96,7 +96,7 @@ struct Restore<'a> {
     files: Files,
     writes: Vec<Write>,
     removals: BTreeSet<PathBuf>,
-    /// Files that go out of the index but stay in the folder, because the other checkpoint left them out.
+    /// Files that leave the index but stay in the folder, because the other checkpoint left them out.
     spared: Vec<PathBuf>,
     private: BTreeSet<PathBuf>,
 }
@@ -149,7 +149,7 @@ impl<'a> Restore<'a> {
                 There::Link | There::File(_) => {}
             }
         }
-        // A file that is there and not in the checkpoint of now is ignored. It may already be what it shall be.
+        // A file that is not in the checkpoint of the current state is ignored. It may already have the target content.
         let object = |write: &&Write| write.version.object.clone();
         let objects: Vec<(&Write, String)> = unknown.iter().map(|write| (*write, object(write))).collect();
         with_contents(
@@ -173,7 +173,7 @@ impl<'a> Restore<'a> {
         Err(Problem::InTheWay(ways))
     }
 
-    /// What is on the way to a file and no folder, unless it will be removed or replaced.
+    /// A parent of a file that is no folder, unless it will be removed or replaced.
     fn blocker(&self, path: &Path) -> Result<Option<InTheWay>, Problem> {
         let mut parents: Vec<&Path> = path.ancestors().skip(1).collect();
         parents.reverse();
@@ -192,7 +192,7 @@ impl<'a> Restore<'a> {
         Ok(None)
     }
 
-    /// Something in a folder that must go and will not.
+    /// Something that stays in a folder which must be removed.
     fn keeper(&self, folder: &Path) -> Result<Option<InTheWay>, Problem> {
         let place = self.work.place.folder.join(folder);
         for entry in place.read_dir().map_err(system("read", &place))? {
@@ -217,7 +217,7 @@ impl<'a> Restore<'a> {
         Ok(None)
     }
 
-    /// The ignore rules of then, before it is asked what they leave alone.
+    /// Writes the ignore rules of the target state, before they are applied.
     fn bring_rules(&mut self) -> Result<(), Problem> {
         for path in self.removals.iter().filter(|path| is_rule(path)) {
             self.files.remove(path).map_err(system("remove", path))?;
@@ -225,13 +225,14 @@ impl<'a> Restore<'a> {
         self.write(Part::IgnoreRules)
     }
 
-    /// Takes out of the removals what the ignore rules, as they are now, leave alone.
+    /// Spares the removals that the current ignore rules leave alone, and returns them.
     fn keep_ignored(&mut self) -> Result<Vec<PathBuf>, Problem> {
         if self.removals.is_empty() {
             return Ok(Vec::new());
         }
         let mut kept = ignored(&self.work.git(), &self.removals)?;
-        // What is in the way of a file that comes back goes all the same: the checkpoint of now holds it.
+        // A file in the way of one that comes back is removed all the same: the checkpoint of the current state holds
+        // it.
         kept.retain(|kept| {
             let collides = |write: &Write| write.path.starts_with(kept) || kept.starts_with(&write.path);
             !is_rule(kept) && !self.writes.iter().any(collides)
@@ -312,7 +313,7 @@ fn shape(version: &Version) -> Shape {
     }
 }
 
-/// Removes a folder in which there are only empty folders.
+/// Removes a folder that holds only empty folders.
 fn clear(files: &Files, root: &Path, folder: &Path) -> Result<(), Problem> {
     let place = root.join(folder);
     for entry in place.read_dir().map_err(system("read", &place))?.flatten() {

@@ -1,7 +1,11 @@
 //! Brings the folder into the index and makes a tree of it.
 //!
-//! git finds what changed and what is new; this file decides what of it may be kept, and tells git to take exactly
-//! that. The index lasts, so a scan costs about what `git status` does.
+//! git finds what is changed and new; this file decides which of it may be kept, and tells git to take exactly that.
+//! The index lasts, so a scan costs about what `git status` does.
+//!
+//! Repositories inside of the folder are kept as plain files, because a link to a commit would lose what is not
+//! committed. Objects are plain files until the end of a run packs them: with the C library told to keep its memory,
+//! that is as fast as `git add`, and a pack made file by file is not.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -17,7 +21,7 @@ use crate::place::Repository;
 use crate::problem::{Problem, system};
 use crate::work::Work;
 
-/// What is in the folder.
+/// The result of a scan of the folder.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub tree: String,
@@ -27,7 +31,7 @@ pub(crate) struct Scan {
 /// Makes a tree of the folder as it is.
 pub(crate) fn scan(work: &Work<'_>) -> Result<Scan, Problem> {
     match Scanner::new(work).scan() {
-        // The index is only a memory. If something is wrong with it, a new one is as good.
+        // The index is only a cache. If something is wrong with it, a new one is as good.
         Err(Problem::Git { .. }) => {
             let index = work.place.index(work.top());
             if index.exists() {
@@ -94,7 +98,8 @@ enum State {
 struct Scanner<'a> {
     work: &'a Work<'a>,
     git: Git<'a>,
-    /// What the person's repositories track, by their tops, as far as it was needed; paths from the folder.
+    /// The files that the user's repositories track, by their tops, as far as they were needed; paths are relative to
+    /// the folder.
     tracked: HashMap<PathBuf, HashSet<PathBuf>>,
     removed: Vec<PathBuf>,
     written: BTreeSet<PathBuf>,
@@ -121,14 +126,14 @@ impl<'a> Scanner<'a> {
         let around = self.work.around.clone();
         let stamp = around.as_ref().map(Repository::stamp);
         for path in self.changed()? {
-            // Git does not take paths behind a link or inside of what is now a file.
+            // git does not accept paths behind a link or inside of what is now a file.
             if self.lies_in_folders(&path) {
                 self.admit(path, State::Kept)?;
             } else {
                 self.removed.push(path);
             }
         }
-        // First, because git finds no folder where the index has a file.
+        // This comes first, because git finds no folder where the index has a file.
         remove(&self.git, &self.removed)?;
         let (files, nested) = others(&self.git)?;
         for path in files {
@@ -156,15 +161,15 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Files that are kept and whose outside changed, also those that are gone.
+    /// Kept files whose metadata changed, including those that are gone.
     fn changed(&self) -> Result<Vec<PathBuf>, Problem> {
         let arguments = ["diff-files", "-z", "--name-only", "--no-renames", "--relative"];
         let output = self.git.run("find what has changed", &arguments, b"")?;
         Ok(parts(&output).map(path).collect())
     }
 
-    /// Files of a repository inside of the folder. They are kept as plain files, by that repository's own rules; its
-    /// `.git` is left alone. Once one of them is in the index, git goes into the folder by itself.
+    /// Adds the files of a repository inside of the folder. They are kept as plain files, by that repository's own
+    /// rules; its `.git` is left alone. Once one of them is in the index, git enters the folder by itself.
     fn enter(&mut self, folder: PathBuf) -> Result<(), Problem> {
         let mut folders = vec![folder];
         while let Some(folder) = folders.pop() {
@@ -188,7 +193,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Files that the person's repository tracks are kept, also those that are ignored.
+    /// Adds the files that the user's repository tracks, including ignored ones.
     fn take_tracked(&mut self, around: Repository) -> Result<(), Problem> {
         let output = self.git.run("read the index", &["ls-files", "-z"], b"")?;
         let known: HashSet<PathBuf> = parts(&output).map(path).collect();
@@ -205,7 +210,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// What another repository has in its index. One that cannot be read is no reason not to keep everything else.
+    /// The files in another repository's index. One that cannot be read is no reason not to keep everything else.
     fn tracked_by(&mut self, repository: Repository) -> Result<&HashSet<PathBuf>, Problem> {
         if !self.tracked.contains_key(&repository.top) {
             let own = &self.work.place.folder;
@@ -266,7 +271,7 @@ impl<'a> Scanner<'a> {
             return Ok(false);
         }
         if files::is_leftover(path) {
-            // Whoever has the lock is alone, so nobody is writing it.
+            // This process has the lock, so no other one is writing the file.
             let _ = std::fs::remove_file(place);
             return Ok(false);
         }
@@ -312,7 +317,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// The rules that are in the person's `.git` count as well.
+    /// Copies the ignore rules of the user's `.git`, which count as well.
     fn copy_exclude(&self) -> Result<(), Problem> {
         let rules = self
             .work
@@ -339,12 +344,12 @@ fn others(git: &Git<'_>) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Problem> {
     ))
 }
 
-/// Where it is noted which state of the person's index was taken into account.
+/// The file that notes which state of the user's index was taken into account.
 fn seen(work: &Work<'_>) -> PathBuf {
     work.place.shadow.join("seen")
 }
 
-/// Whether only its owner may open a file that others could reach.
+/// Whether a file is private: only its owner may open it, although others could reach it.
 fn is_private(place: &Path, about: &Metadata) -> bool {
     let is_reachable = || {
         let folder = place.parent().and_then(|folder| folder.metadata().ok());
@@ -353,7 +358,7 @@ fn is_private(place: &Path, about: &Metadata) -> bool {
     about.is_file() && about.mode() & 0o077 == 0 && is_reachable()
 }
 
-/// Files that were once seen as private. git does not keep that, and a restore must not open them to others.
+/// Files that were once private. git does not record that, and a restore must not open them to others.
 pub(crate) fn private(work: &Work<'_>) -> BTreeSet<PathBuf> {
     let bytes = std::fs::read(work.place.shadow.join("private")).unwrap_or_default();
     parts(&bytes)

@@ -1,91 +1,68 @@
-//! What can be done with the snapshots of a folder.
+//! The interface to the snapshots of a folder.
+//!
+//! An undo, a redo and a restore are steps like any other: to redo is to revert the undo. So there is one way to go
+//! back, and it is exact also after a forced undo. An undo touches only files that its step changed, and refuses where
+//! somebody has changed them since; a restore goes to a whole state.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use crate::clean::{self, Cleaned, Keep};
+use crate::clean::{self, Cleaned};
 use crate::git::Program;
 use crate::journal::{Checkpoint, History, Journal, Kind, LeftOut, Record};
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::restore::{Plan, Restored, carry_out};
 use crate::scan::{Scan, scan};
+use crate::settings::Settings;
 use crate::trees::{Change, Version, differences};
 use crate::work::Work;
 
-/// How snapshots are taken.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Where `git` is looked for, as in `PATH`.
-    pub search_path: OsString,
-    /// Files larger than this are left out, unless the person's repository tracks them. In bytes.
-    pub largest_untracked: u64,
-    /// How long one call of git may take.
-    pub deadline: Duration,
-    /// How long another process at work is waited for.
-    pub patience: Duration,
-    /// How long checkpoints are kept.
-    pub keep: Keep,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            search_path: "/usr/local/bin:/usr/bin:/bin".into(),
-            largest_untracked: 10 * 1024 * 1024,
-            deadline: Duration::from_secs(120),
-            patience: Duration::from_secs(60),
-            keep: Keep::default(),
-        }
-    }
-}
-
-/// What the agent does between two checkpoints.
+/// The kinds of work between two checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// A turn.
+    /// A turn of the agent.
     Turn,
     /// A call of a tool.
     Call,
 }
 
-/// What a checkpoint is for.
+/// The purpose of a checkpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark<'a> {
-    /// What begins.
+    /// The work that begins.
     pub span: Span,
-    /// In words for a person.
+    /// A label for the user.
     pub label: &'a str,
-    /// Whose it is.
+    /// The session that the checkpoint belongs to.
     pub session: &'a str,
 }
 
 /// A state to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
-    /// That of a checkpoint.
+    /// The state of a checkpoint.
     Checkpoint(u64),
-    /// The folder as it is.
+    /// The current state of the folder.
     Now,
 }
 
-/// Which step to undo: the last one that fits.
+/// Selects a step to undo: the last one that matches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Which<'a> {
     /// Only turns, or only calls.
     pub span: Option<Span>,
-    /// Only those of a session.
+    /// Only steps of this session.
     pub session: Option<&'a str>,
 }
 
-/// What happens if files are no longer as the step left them.
+/// What to do if files are no longer as the step left them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conflicts {
     /// Nothing is touched, and the files are named.
     Refuse,
-    /// They are brought back all the same; what they hold now stays in a checkpoint.
+    /// The files are reverted all the same; their current contents stay in a checkpoint.
     Overwrite,
 }
 
@@ -114,7 +91,7 @@ impl Snapshots {
         &self.place.folder
     }
 
-    /// Keeps the state before a turn or a call. When it has ended, [`finish`](Self::finish) makes a step of it.
+    /// Keeps the state before a turn or a call. At its end, [`finish`](Self::finish) makes a step of it.
     pub fn checkpoint(&self, mark: &Mark<'_>) -> Result<Checkpoint, Problem> {
         let (work, mut journal) = self.begin()?;
         let scan = scan(&work)?;
@@ -128,8 +105,8 @@ impl Snapshots {
         Ok(checkpoint)
     }
 
-    /// Keeps the state after what began at a checkpoint: a step, which can be undone. `None` if nothing has changed;
-    /// then that checkpoint is forgotten too.
+    /// Keeps the state after the turn or call that began at a checkpoint: a step, which can be undone. `None` if
+    /// nothing has changed; then that checkpoint is dropped too.
     pub fn finish(&self, since: u64) -> Result<Option<Checkpoint>, Problem> {
         let (work, mut journal) = self.begin()?;
         let history = History::of(&journal.records);
@@ -155,14 +132,14 @@ impl Snapshots {
         Ok(History::of(&journal.records).checkpoints)
     }
 
-    /// Which files differ between a checkpoint and another state.
+    /// The files that differ between a checkpoint and another state.
     pub fn changes(&self, from: u64, to: Point) -> Result<Vec<Change>, Problem> {
         let (work, journal) = self.begin()?;
         let (from, to) = trees(&work, &journal, from, to)?;
         Ok(differences(&work.git(), &from, &to)?.into_values().collect())
     }
 
-    /// The same as a patch.
+    /// The differences between a checkpoint and another state, as a patch.
     pub fn patch(&self, from: u64, to: Point) -> Result<Vec<u8>, Problem> {
         let (work, journal) = self.begin()?;
         let (from, to) = trees(&work, &journal, from, to)?;
@@ -180,7 +157,7 @@ impl Snapshots {
         work.git().run("compare two checkpoints", &arguments, b"")
     }
 
-    /// Brings the folder back to a checkpoint, whole.
+    /// Restores the whole folder to a checkpoint.
     pub fn restore(&self, id: u64) -> Result<Restored, Problem> {
         let (work, mut journal) = self.begin()?;
         let target = History::of(&journal.records).get(id).cloned();
@@ -200,7 +177,7 @@ impl Snapshots {
         act.carry_out(&work, &mut journal)
     }
 
-    /// Takes back the last step that fits: files that it changed become what they were before it, all others stay.
+    /// Undoes the last step that matches: the files that it changed become what they were before it, all others stay.
     pub fn undo(&self, which: Which<'_>, conflicts: Conflicts) -> Result<Restored, Problem> {
         let (work, mut journal) = self.begin()?;
         close_interrupted(&work, &mut journal, which)?;
@@ -229,7 +206,7 @@ impl Snapshots {
         clean::size(&self.place.shadow)
     }
 
-    /// Lets old checkpoints expire, and deletes what only they held.
+    /// Removes old checkpoints, and deletes what only they held.
     pub fn clean(&self) -> Result<Cleaned, Problem> {
         let (work, _) = self.begin()?;
         clean::clean(&work, now())
@@ -315,8 +292,8 @@ fn revert(
     act.carry_out(work, journal)
 }
 
-/// The way back of a step from what is there now: files that are as the step left them, and those that are not. What
-/// is as before the step is in neither.
+/// The reverse of a step from the current state: files that are as the step left them, and those that are not. Files
+/// that are as before the step are in neither.
 fn reversed(
     step: BTreeMap<PathBuf, Change>,
     later: &BTreeMap<PathBuf, Change>,
@@ -338,7 +315,7 @@ fn reversed(
     (plain, others)
 }
 
-/// A turn that was killed has no end. If it is the last one, it ends now, so that it can be undone like any other.
+/// Ends a turn that was killed, if it is the last one, so that it can be undone like any other.
 fn close_interrupted(work: &Work<'_>, journal: &mut Journal, which: Which<'_>) -> Result<(), Problem> {
     let history = History::of(&journal.records);
     let fits = |checkpoint: &&Checkpoint| {
@@ -357,7 +334,7 @@ fn close_interrupted(work: &Work<'_>, journal: &mut Journal, which: Which<'_>) -
     }
     let scan = scan(work)?;
     let changed = differences(&work.git(), &began.tree, &scan.tree)?.len();
-    // Without a change it may as well be at work in another process; there is nothing to undo in it anyway.
+    // Without a change it may still be at work in another process; there is nothing to undo in it anyway.
     if changed == 0 {
         return Ok(());
     }
@@ -369,7 +346,7 @@ fn close_interrupted(work: &Work<'_>, journal: &mut Journal, which: Which<'_>) -
     journal.append(Record::Checkpoint(step))
 }
 
-/// The checkpoint of what is there before something is brought back. It is kept once that is sure to happen.
+/// The checkpoint of the current state before a restore. It is kept once the restore is sure to happen.
 fn before(work: &Work<'_>, journal: &Journal, of: &Checkpoint) -> Result<Checkpoint, Problem> {
     let scan = scan(work)?;
     let about = About {
@@ -397,7 +374,7 @@ fn fresh(journal: &Journal, about: &About<'_>, scan: Scan) -> Checkpoint {
     }
 }
 
-/// What a new checkpoint says about itself.
+/// The properties of a new checkpoint.
 struct About<'a> {
     kind: Kind,
     label: &'a str,

@@ -1,4 +1,4 @@
-//! What differs between two trees, and what the files in them hold.
+//! The differences between two trees, and the contents of the files in them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::git::{Git, parts, path};
 use crate::problem::Problem;
 
-/// The mode of a folder that is another repository's. This crate makes none; git might, in a race.
+/// The mode of a folder that is another repository. This crate makes none; git might, in a race.
 const FOREIGN_REPOSITORY: u32 = 0o160_000;
 
 /// How many contents are read at once.
@@ -15,32 +15,32 @@ const BATCH: usize = 64;
 /// A file in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// `100644`, `100755` for programs, `120000` for links; octal, as git writes them.
+    /// The mode: `100644`, `100755` for programs, `120000` for links; octal, as git writes them.
     pub mode: u32,
-    /// The name of its contents.
+    /// The git object with the file's contents.
     pub object: String,
 }
 
 impl Version {
-    /// Whether it is a symbolic link.
+    /// Whether the file is a symbolic link.
     pub fn is_link(&self) -> bool {
         self.mode == 0o120_000
     }
 
-    /// Whether it can be executed.
+    /// Whether the file can be executed.
     pub fn is_program(&self) -> bool {
         self.mode == 0o100_755
     }
 }
 
-/// A file that is not the same in two trees.
+/// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// From the folder.
+    /// The file's path, relative to the folder.
     pub path: PathBuf,
-    /// In the first tree; none if it is new.
+    /// The file in the first tree; `None` if it is new.
     pub before: Option<Version>,
-    /// In the second tree; none if it is gone.
+    /// The file in the second tree; `None` if it is gone.
     pub after: Option<Version>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn differences(git: &Git<'_>, from: &str, to: &str) -> Result<BTreeMa
     Ok(changes)
 }
 
-/// One difference, such as `:100644 000000 1234… 0000… D`.
+/// Parses a difference, such as `:100644 000000 1234… 0000… D`.
 fn read(about: &[u8], path: PathBuf) -> Option<Change> {
     let text = std::str::from_utf8(about).ok()?.strip_prefix(':')?;
     let mut words = text.split(' ');
@@ -94,7 +94,7 @@ fn read(about: &[u8], path: PathBuf) -> Option<Change> {
     })
 }
 
-/// Calls with the contents of each item, in order.
+/// Calls `act` with each item and its contents, in order.
 pub(crate) fn with_contents<T>(
     git: &Git<'_>,
     items: &[T],

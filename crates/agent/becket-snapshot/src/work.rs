@@ -1,67 +1,21 @@
-//! One operation at work: it has the lock, so nobody else touches what is kept, and git is ready.
+//! An operation on the snapshots: it holds the lock, so that no other process touches them, and git is ready.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
-
-use becket_lock::lock_within;
 
 use crate::git::{ATTRIBUTES, CONFIGURATION, Git, Program, View, lines, parts, path};
+use crate::lock::Lock;
 use crate::place::{Place, Repository};
 use crate::problem::{Problem, system};
-use crate::snapshots::Settings;
+use crate::settings::Settings;
 
-/// The lock between processes.
-///
-/// Its file is also what git reads as standard input. So a git that outlives a killed becket holds the lock as well,
-/// and the next one waits until nobody writes any more.
-pub(crate) struct Lock {
-    file: File,
-    path: PathBuf,
-}
-
-impl Lock {
-    fn take(place: &Place, patience: Duration) -> Result<Self, Problem> {
-        let path = place.shadow.join("lock");
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600);
-        let file = options.open(&path).map_err(system("open", &path))?;
-        match lock_within(&file, patience).map_err(system("lock", &path))? {
-            true => Ok(Self { file, path }),
-            false => Err(Problem::Busy {
-                folder: place.folder.clone(),
-                after: patience,
-            }),
-        }
-    }
-
-    /// An input for git, which carries the lock.
-    pub(crate) fn as_input(&self, bytes: &[u8]) -> Result<Stdio, Problem> {
-        let prepare = || -> io::Result<Stdio> {
-            let mut file = &self.file;
-            file.set_len(0)?;
-            file.rewind()?;
-            file.write_all(bytes)?;
-            file.rewind()?;
-            Ok(self.file.try_clone()?.into())
-        };
-        prepare().map_err(system("write", &self.path))
-    }
-}
-
-/// An operation that has the lock.
+/// An operation that holds the lock.
 pub(crate) struct Work<'a> {
     pub place: &'a Place,
     pub settings: &'a Settings,
-    /// The person's repository, if the folder belongs to one.
+    /// The user's repository, if the folder belongs to one.
     pub around: Option<Repository>,
     program: &'a Program,
     lock: Lock,
@@ -78,7 +32,7 @@ impl<'a> Work<'a> {
             settings,
             around: None,
             program,
-            lock: Lock::take(place, settings.patience)?,
+            lock: Lock::take(place, settings.lock_timeout)?,
         };
         work.remove_stale_locks()?;
         work.prepare()?;
@@ -105,13 +59,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// From where ignore rules count.
+    /// The folder from which ignore rules count.
     pub(crate) fn top(&self) -> &Path {
         let around = self.around.as_ref();
         around.map_or(&self.place.folder, |repository| &repository.top)
     }
 
-    /// The folder as the top sees it: empty, or with a slash at its end.
+    /// The folder as seen from the top: empty, or with a slash at its end.
     pub(crate) fn prefix(&self) -> String {
         let inside = self
             .place
@@ -124,7 +78,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A file of this crate's own beside the repository, replaced as a whole.
+    /// Replaces a file of this crate beside the repository atomically.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
         let fresh = path.with_extension("new");
         let write = || -> io::Result<()> {
@@ -138,7 +92,7 @@ impl<'a> Work<'a> {
         write().map_err(system("write", path))
     }
 
-    /// A git that was killed leaves its lock files behind. Whoever has our lock is alone.
+    /// Removes lock files that a killed git left behind. Whoever holds our lock is alone.
     fn remove_stale_locks(&self) -> Result<(), Problem> {
         let shadow = &self.place.shadow;
         let repository = self.place.repository();
@@ -152,7 +106,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Makes the shadow repository, or what of it is missing.
+    /// Makes the shadow repository, or the missing parts of it.
     fn prepare(&self) -> Result<(), Problem> {
         let repository = self.place.repository();
         let configuration = repository.join("config");
@@ -169,12 +123,12 @@ impl<'a> Work<'a> {
         self.replace(&information.join("attributes"), ATTRIBUTES.as_bytes())?;
         let named = self.place.folder.as_os_str().as_encoded_bytes();
         self.replace(&self.place.shadow.join("folder"), named)?;
-        // The last thing: with it the repository counts as made.
+        // Written last: with this file the repository counts as complete.
         self.replace(&configuration, CONFIGURATION.as_bytes())
     }
 
-    /// Whether the repository around ignores the folder, such as one of dotfiles in the home does. Then it is none for
-    /// this folder.
+    /// Whether the repository around ignores the folder, such as one of dotfiles in the home does. Then it does not
+    /// count for this folder.
     fn is_ignored_around(&self) -> Result<bool, Problem> {
         let Some(around) = self
             .around
@@ -194,7 +148,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Those of some paths that ignore rules leave out, whether they are in the index or not.
+/// The paths that ignore rules leave out, whether they are in the index or not.
 pub(crate) fn ignored<'a>(
     git: &Git<'_>,
     paths: impl IntoIterator<Item = &'a PathBuf>,
@@ -216,7 +170,7 @@ pub(crate) fn ignored<'a>(
     Ok(names.map(path).collect())
 }
 
-/// Whether the folder's name inside of a repository can be said in an argument of git.
+/// Whether the folder's path inside of a repository can be passed as an argument of git.
 fn is_text(place: &Place, around: &Repository) -> bool {
     let inside = place.folder.strip_prefix(&around.top);
     inside.is_ok_and(|inside| inside.to_str().is_some())

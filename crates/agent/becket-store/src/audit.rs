@@ -1,135 +1,67 @@
 //! The audit log: what was decided and done, each record chained to the one before by its hash.
 //!
 //! A record's hash is taken over the hash of the record before, its number, time, session, kind and text, so none of
-//! them can be changed, left out or moved without a trace. Where the chain ends stands in a row of its own, and SQLite
-//! counts by itself how many records there have been: so it is noticed as well when the last ones are gone. Whoever can
-//! write the file can write a whole new chain; only a hash that was noted elsewhere tells that
-//! ([`SqliteStore::verify_audit`]).
+//! them can be changed, left out or moved without a trace. The end of the chain is kept in a row of its own, and SQLite
+//! counts by itself how many records there have been: so missing last records are noticed as well. Whoever can write
+//! the file can write a whole new chain; only a hash that was noted elsewhere reveals that
+//! ([`AuditLog::verify`](crate::AuditLog::verify)).
 
 use becket_agent::audit::AuditRecord;
-use becket_agent::store::StoreError;
 use becket_hooks::{DispatchTrace, Effect};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
 use crate::reading::unsigned;
-use crate::sqlite::SqliteStore;
-use crate::writing::milliseconds;
+use crate::time::milliseconds;
 
-/// What the first record has in the place of a hash before it.
+/// The previous hash of the first record.
 const BEFORE_ALL: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Longer texts stand in the log as their length and hash; the conversation and the trace have them in full.
+/// The longest text in the log. Longer ones are replaced by length and hash; the conversation and the trace have them
+/// in full.
 const LONGEST_TEXT: usize = 4096;
 
 /// A record as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Its number; the first one has 1, and none is left out or used twice.
+    /// The record's number; the first one has 1, and none is left out or used twice.
     pub seq: u64,
-    /// When it was written down, in milliseconds since 1970.
+    /// When the record was written, in milliseconds since 1970.
     pub time_ms: u64,
-    /// The session in which it happened.
+    /// The session that the record is about.
     pub session_id: String,
-    /// What it is about.
+    /// The kind of the record.
     pub kind: String,
-    /// The hash of the record before it.
+    /// The hash of the record before this one.
     pub previous: String,
-    /// Its own hash.
+    /// The hash of this record.
     pub hash: String,
-    /// Everything about it, as JSON.
+    /// The whole record as JSON.
     pub record: String,
 }
 
-/// Where the log ends.
+/// The end of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditHead {
     /// How many records there are.
     pub count: u64,
-    /// The hash of the last one.
+    /// The hash of the last record.
     pub hash: String,
 }
 
-/// What is wrong with the log.
+/// A flaw in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// The first record that is not as it was written, or would be the first that is missing.
+    /// The first record that was changed, or the first one that is missing.
     pub seq: u64,
-    /// What is wrong with it.
+    /// A description of the flaw.
     pub words: String,
 }
 
-/// Which records are wanted.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AuditQuery<'a> {
-    /// Those of this session, and of the sub-agents below it.
-    pub session_id: Option<&'a str>,
-    /// Those since this moment, in milliseconds since 1970.
-    pub since_ms: u64,
-}
-
-impl SqliteStore {
-    /// The end of the log, as the store itself says.
-    pub fn audit_head(&self) -> Result<AuditHead, StoreError> {
-        self.look("read the audit log", |connection| Ok(head(connection)?.head))
-    }
-
-    /// Goes through the whole log and says where it ends, or what is wrong with it. A hash that was noted earlier must
-    /// still be among the records. `seen` is told after each record how many there are so far, and in all.
-    pub fn verify_audit(
-        &self,
-        noted: Option<&str>,
-        mut seen: impl FnMut(u64, u64),
-    ) -> Result<Result<AuditHead, Flaw>, StoreError> {
-        self.look("verify the audit log", |connection| {
-            // One moment for everything: others may write meanwhile.
-            let _moment = connection.unchecked_transaction()?;
-            let end = head(connection)?;
-            let mut check = Check::default();
-            let mut rows = connection.prepare(&format!("{SELECT} ORDER BY seq"))?;
-            let mut rows = rows.query([])?;
-            while let Some(row) = rows.next()? {
-                let entry = AuditEntry::read(row)?;
-                if let Err(flaw) = check.next(&entry, noted) {
-                    return Ok(Err(flaw));
-                }
-                seen(entry.seq, end.head.count);
-            }
-            Ok(check.end(&end, noted))
-        })
-    }
-
-    /// Hands the records that are wanted to somebody, in their order, until that one has had enough.
-    pub fn each_audited(
-        &self,
-        query: AuditQuery<'_>,
-        mut take: impl FnMut(AuditEntry) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        self.look("read the audit log", |connection| {
-            let since = i64::try_from(query.since_ms).unwrap_or(i64::MAX);
-            // Sessions of destroyed contexts are known to the log alone.
-            let mut rows = connection.prepare(&format!(
-                "WITH RECURSIVE family(id) AS (
-                     SELECT ?1 UNION SELECT sessions.id FROM family JOIN sessions ON sessions.parent_id = family.id
-                 )
-                 {SELECT} WHERE time_ms >= ?2 AND (?1 IS NULL OR session_id IN (SELECT id FROM family)) ORDER BY seq"
-            ))?;
-            let mut rows = rows.query(params![query.session_id, since])?;
-            while let Some(row) = rows.next()? {
-                if take(AuditEntry::read(row)?).is_break() {
-                    break;
-                }
-            }
-            Ok(())
-        })
-    }
-}
-
-const SELECT: &str = "SELECT seq, time_ms, session_id, kind, previous, hash, record FROM audit";
-
 impl AuditEntry {
-    fn read(row: &Row<'_>) -> Result<Self, Problem> {
+    /// Reads a row with the columns of a record, in the order of its fields.
+    pub(crate) fn read(row: &Row<'_>) -> Result<Self, Problem> {
         Ok(Self {
             seq: unsigned(row.get(0)?),
             time_ms: unsigned(row.get(1)?),
@@ -141,7 +73,7 @@ impl AuditEntry {
         })
     }
 
-    /// The hash that it must have.
+    /// The hash that the record must have.
     fn expected_hash(&self) -> String {
         let (seq, time) = (self.seq.to_string(), self.time_ms.to_string());
         let parts = [
@@ -155,14 +87,14 @@ impl AuditEntry {
         ];
         let mut hasher = blake3::Hasher::new();
         for part in parts {
-            // With its length, so that nothing can move from one part to the next.
+            // The length is hashed as well, so that nothing can move from one part to the next.
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
         hasher.finalize().to_hex().to_string()
     }
 
-    /// As one line of JSON.
+    /// The record as one line of JSON.
     pub fn line(&self) -> String {
         let record: Value = serde_json::from_str(&self.record).unwrap_or(Value::Null);
         let line = json!({
@@ -173,15 +105,16 @@ impl AuditEntry {
     }
 }
 
-/// Where the log ends, as three places say.
+/// The end of the log, according to three sources.
 #[derive(Debug, Clone)]
-struct End {
-    head: AuditHead,
+pub(crate) struct End {
+    pub(crate) head: AuditHead,
     /// The largest number that SQLite has ever given.
     highest: u64,
 }
 
-fn head(connection: &Connection) -> Result<End, Problem> {
+/// Where the log ends now.
+pub(crate) fn head(connection: &Connection) -> Result<End, Problem> {
     let head = connection
         .prepare_cached("SELECT count, hash FROM audit_head")?
         .query_row([], |row| {
@@ -196,7 +129,7 @@ fn head(connection: &Connection) -> Result<End, Problem> {
         .query_row([], |row| row.get(0))
         .optional()?;
     let highest = highest.map_or(0, unsigned);
-    // Without the row somebody has taken it away; it had the number that SQLite still knows.
+    // If the row is missing, it was removed; its number was the one that SQLite still knows.
     let head = head.unwrap_or(AuditHead {
         count: highest,
         hash: String::new(),
@@ -204,9 +137,9 @@ fn head(connection: &Connection) -> Result<End, Problem> {
     Ok(End { head, highest })
 }
 
-/// Goes along the chain.
+/// Checks the chain, record by record.
 #[derive(Default)]
-struct Check {
+pub(crate) struct Check {
     last: Option<AuditHead>,
     has_noted: bool,
 }
@@ -219,7 +152,8 @@ impl Check {
         })
     }
 
-    fn next(&mut self, entry: &AuditEntry, noted: Option<&str>) -> Result<(), Flaw> {
+    /// Checks the next record.
+    pub(crate) fn next(&mut self, entry: &AuditEntry, noted: Option<&str>) -> Result<(), Flaw> {
         let AuditHead { count, hash } = self.so_far();
         let flaw = |seq: u64, words: &str| {
             Err(Flaw {
@@ -247,7 +181,8 @@ impl Check {
         Ok(())
     }
 
-    fn end(self, end: &End, noted: Option<&str>) -> Result<AuditHead, Flaw> {
+    /// Checks that the records went up to the end of the log, and that the noted hash was among them.
+    pub(crate) fn end(self, end: &End, noted: Option<&str>) -> Result<AuditHead, Flaw> {
         let last = self.so_far();
         let flaw = |seq: u64, words: &str| {
             Err(Flaw {
@@ -275,7 +210,7 @@ impl Check {
     }
 }
 
-/// A record that is about to be written.
+/// A record that is to be written.
 pub(crate) struct NewRecord {
     time_ms: i64,
     session_id: String,
@@ -295,7 +230,7 @@ impl NewRecord {
         })
     }
 
-    /// What hooks have said, if they have decided or changed something.
+    /// The record of a dispatch, if hooks have decided or changed something.
     pub(crate) fn of_dispatch(session_id: &str, trace: &DispatchTrace) -> Result<Option<Self>, Problem> {
         if !decides(trace) {
             return Ok(None);
@@ -319,7 +254,7 @@ pub(crate) fn decides(trace: &DispatchTrace) -> bool {
     trace.verdict.is_some() || trace.runs.iter().any(|run| spoke(&run.effect))
 }
 
-/// Puts the length and the hash in the place of long texts.
+/// Replaces long texts by their length and hash.
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.len() > LONGEST_TEXT => {
@@ -332,10 +267,10 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// The log inside of a transaction: nobody else writes until it is over.
+/// The log inside of a transaction: no one else writes until it is over.
 pub(crate) struct Log<'a> {
     connection: &'a Connection,
-    /// Where it ends, once something was added.
+    /// The end of the log, once something was added.
     end: Option<AuditHead>,
 }
 
@@ -388,7 +323,7 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    /// Writes down where it ends.
+    /// Writes the new end of the log.
     pub(crate) fn close(self) -> Result<(), Problem> {
         if let Some(AuditHead { count, hash }) = self.end {
             self.connection

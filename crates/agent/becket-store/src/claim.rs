@@ -13,22 +13,33 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::name::ContextName;
-use crate::sqlite::SqliteStore;
 
-/// How often the file may be taken away under a claim before it is made.
+/// How often to try again if the file is removed while it is being claimed.
 const MOST_TRIES: u32 = 1000;
 
-/// A context that is this process's alone until the value is dropped.
+/// The exclusive use of a context by this process, until the value is dropped.
 #[derive(Debug)]
 pub struct Claim {
     path: PathBuf,
     _file: File,
 }
 
-impl SqliteStore {
-    /// Claims a context, which need not exist yet, for this process. `None` when another one has it; never waits.
-    pub fn claim(&self, context: &ContextName) -> Result<Option<Claim>, StoreError> {
-        let path = self.claim_file(context);
+/// The claims on the contexts of a store: a folder with a file for each.
+pub(crate) struct Claims {
+    folder: PathBuf,
+}
+
+impl Claims {
+    pub(crate) fn beside(store: &Path) -> Self {
+        let folder = store.parent().unwrap_or(Path::new("/"));
+        Self {
+            folder: folder.join("claims"),
+        }
+    }
+
+    /// Claims a context for this process. `None` if another one has it; never waits.
+    pub(crate) fn take(&self, context: &ContextName) -> Result<Option<Claim>, StoreError> {
+        let path = self.file(context);
         Claim::take(&path).map_err(|error| {
             StoreError::new(format!(
                 "cannot claim the context {context} with the file {}: {error}. Check who owns its folder, or use \
@@ -38,26 +49,25 @@ impl SqliteStore {
         })
     }
 
-    /// The process that has claimed a context, if one has and can be named.
-    pub fn claimed_by(&self, context: &ContextName) -> Option<u32> {
+    /// The process that has claimed a context, if one has and can be identified.
+    pub(crate) fn holder(&self, context: &ContextName) -> Option<u32> {
         let mut text = String::new();
-        let file = File::open(self.claim_file(context)).ok()?;
+        let file = File::open(self.file(context)).ok()?;
         file.take(32).read_to_string(&mut text).ok()?;
         text.trim().parse().ok()
     }
 
-    /// Whether a process that runs has claimed a context. Looking never gets into the way of a claim.
-    pub(crate) fn is_claimed(&self, context: &str) -> bool {
+    /// Whether a running process has claimed a context. Checking never interferes with a claim.
+    pub(crate) fn is_taken(&self, context: &str) -> bool {
         let name = ContextName::parse(context).ok();
-        let process = name.and_then(|name| self.claimed_by(&name));
+        let process = name.and_then(|name| self.holder(&name));
         let process = process.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         // A process of another user is there, although it may not be sent a signal.
         process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
     }
 
-    fn claim_file(&self, context: &ContextName) -> PathBuf {
-        let folder = self.path().parent().unwrap_or(Path::new("/"));
-        folder.join("claims").join(context.as_str())
+    fn file(&self, context: &ContextName) -> PathBuf {
+        self.folder.join(context.as_str())
     }
 }
 
@@ -79,7 +89,7 @@ impl Claim {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            // The one who had it may have removed the file in the meantime: then this lock is on nothing.
+            // The previous owner may have removed the file in the meantime: then this lock is on a deleted file.
             if !is_at(&file, path)? {
                 continue;
             }
@@ -95,7 +105,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Before the lock ends: afterwards the file may be another process's.
+        // Removed before the lock ends: afterwards the file may be another process's.
         let _ = std::fs::remove_file(&self.path);
     }
 }

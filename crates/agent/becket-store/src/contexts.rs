@@ -1,105 +1,47 @@
-//! The life of contexts: which one is chosen, and how they are made, renamed, cleared and destroyed.
-
-use std::path::Path;
+//! The life of contexts: how they are made, renamed, archived and destroyed.
+//!
+//! The moments at which a context is destroyed (`destroy_at`, `destroy_after_inactive`) are in the store as well,
+//! because every start looks for contexts that are due. All other settings of a context are a file that the user can
+//! edit.
 
 use becket_agent::store::{Origin, StoreError, StoredEntry, Tree};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::choice::{ChosenContexts, chosen};
 use crate::name::ContextName;
 use crate::problem::Problem;
-use crate::reading::{self, ContextSummary, RawEntry, context_column, count};
-use crate::sqlite::{SqliteStore, parse_all};
-use crate::writing::{delete_context, now_ms, place_of};
+use crate::reading::{self, ContextSummary, Lifetime, RawEntry, context_column, count, parse_all};
+use crate::sqlite::SqliteStore;
+use crate::time::now_ms;
+use crate::writing::{create_context, delete_context};
 
-/// Whose current context is meant. Names of contexts, and everything in them, belong to all projects together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
-    /// The path of its root; empty for all projects together.
-    root: String,
-    first: ContextName,
-}
-
-impl Project {
-    /// The project at that root, which is a path without links and `..`.
-    pub fn at(root: &Path) -> Self {
-        Self {
-            root: root.to_string_lossy().into_owned(),
-            first: ContextName::of_folder(root),
-        }
-    }
-
-    /// The context that is current before another one was chosen. It need not exist yet.
-    pub fn first(&self) -> &ContextName {
-        &self.first
-    }
-
-    /// Remembers that its first context is the current one, where that is in use and nothing else was chosen: so it
-    /// stays current when somebody gives it another name.
-    pub(crate) fn settle(&self, connection: &Connection, used: &ContextName) -> Result<(), Problem> {
-        if *used == self.first {
-            connection
-                .prepare_cached("INSERT INTO chosen (project, current) VALUES (?, ?) ON CONFLICT DO NOTHING")?
-                .execute([&self.root, used.as_str()])?;
-        }
-        Ok(())
-    }
-}
-
-/// All projects together, with one current context among them.
-impl Default for Project {
-    fn default() -> Self {
-        Self {
-            root: String::new(),
-            first: ContextName::usual(),
-        }
-    }
-}
-
-/// The context in which runs go on that choose none themselves, and the one before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChosenContexts {
-    /// The current one. It need not exist yet.
-    pub current: String,
-    /// The one that was current before.
-    pub previous: Option<String>,
-}
-
-/// When a context is to be destroyed. Both may be set; the first that comes counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lifetime {
-    /// At this moment, in milliseconds since 1970.
-    pub destroy_at_ms: Option<u64>,
-    /// When nothing has happened in it for so many milliseconds.
-    pub destroy_after_ms: Option<u64>,
-}
-
-/// A conversation that was put away when its context was cleared.
+/// A conversation that was archived when its context was cleared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archive {
     /// When the context was cleared, in milliseconds since 1970.
     pub time_ms: u64,
-    /// How many messages the context held, those on branches that were left included.
+    /// How many messages the context held, including those on abandoned branches.
     pub message_count: u64,
-    /// The entries from the root to where the conversation stood.
+    /// The entries from the root to the last current one.
     pub entries: Vec<StoredEntry>,
 }
 
 /// Why a context is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// Its moment has come.
+    /// The time to destroy it has come.
     Time,
-    /// Nothing has happened in it for too long.
+    /// The context was not used for too long.
     Inactive,
 }
 
-/// Holds for a context that is due at the moment `?1`.
+/// The SQL condition for a context that is due at the time `?1`.
 const IS_DUE: &str = "(destroy_at_ms <= ?1 OR used_ms + destroy_after_ms <= ?1)";
 
 impl SqliteStore {
     /// The current context and the one before it.
     pub fn chosen(&self) -> Result<ChosenContexts, StoreError> {
-        self.look("tell the current context", |connection| {
+        self.database.look("tell the current context", |connection| {
             chosen(connection, self.project())
         })
     }
@@ -113,7 +55,7 @@ impl SqliteStore {
     /// How many messages a context has and when it was used last, in milliseconds since 1970; `None` if there is none
     /// with that name.
     pub fn usage_of(&self, context: &ContextName) -> Result<Option<(u64, u64)>, StoreError> {
-        self.look("look at a context", |connection| {
+        self.database.look("look at a context", |connection| {
             let mut usage =
                 connection.prepare("SELECT message_count, used_ms FROM contexts WHERE name = ?")?;
             let usage = usage.query_row([context.as_str()], |row| Ok((count(row, 0)?, count(row, 1)?)));
@@ -121,10 +63,10 @@ impl SqliteStore {
         })
     }
 
-    /// The conversation of a context with all its branches, and where it comes from if it did not begin there. What was
-    /// archived and what sub-agents wrote is no part of it.
+    /// The conversation of a context with all its branches, and where it comes from if it did not begin there. Archived
+    /// entries and those of sub-agents are no part of it.
     pub fn conversation(&self, context: &str) -> Result<(Tree, Option<Origin>), StoreError> {
-        self.look("read the conversation", |connection| {
+        self.database.look("read the conversation", |connection| {
             let leaf = context_column::<Option<i64>>(connection, "leaf", context)?;
             let entries = parse_all(reading::conversation(connection, context, leaf)?)?;
             let leaf_id = reading::id_of(connection, leaf)?;
@@ -132,9 +74,9 @@ impl SqliteStore {
         })
     }
 
-    /// The conversations of a context that were archived, the oldest first.
+    /// The archived conversations of a context, oldest first.
     pub fn archived(&self, context: &str) -> Result<Vec<Archive>, StoreError> {
-        self.look("read the archive of a context", |connection| {
+        self.database.look("read the archive of a context", |connection| {
             let archives = archives(connection, context)?.into_iter();
             archives
                 .map(|(time_ms, message_count, entries)| {
@@ -151,88 +93,49 @@ impl SqliteStore {
     /// Makes a context. Says whether it is new.
     pub async fn create_context(&self, context: &ContextName) -> Result<bool, StoreError> {
         let context = context.clone();
-        self.write("make a context", move |connection| create(connection, &context))
+        self.database
+            .write("make a context", move |connection| {
+                create_context(connection, &context)
+            })
             .await
     }
 
-    /// Gives a context, with everything in it, another name.
+    /// Renames a context, with everything in it.
     pub async fn rename_context(&self, from: &ContextName, to: &ContextName) -> Result<(), StoreError> {
         let (from, to, project) = (from.clone(), to.clone(), self.project().clone());
-        self.write("rename a context", move |connection| {
-            project.settle(connection, &from)?;
-            rename(connection, from.as_str(), to.as_str())
-        })
-        .await
+        self.database
+            .write("rename a context", move |connection| {
+                project.settle(connection, &from)?;
+                rename(connection, from.as_str(), to.as_str())
+            })
+            .await
     }
 
-    /// Says when a context is to be destroyed.
+    /// Sets when a context is to be destroyed.
     pub async fn set_lifetime(&self, context: &ContextName, lifetime: Lifetime) -> Result<(), StoreError> {
         let context = context.clone();
-        self.write("keep the lifetime of a context", move |connection| {
-            set_lifetime(connection, context.as_str(), lifetime)
-        })
-        .await
+        self.database
+            .write("keep the lifetime of a context", move |connection| {
+                set_lifetime(connection, context.as_str(), lifetime)
+            })
+            .await
     }
 
     /// The contexts that are due to be destroyed.
     pub fn due(&self) -> Result<Vec<(String, Due)>, StoreError> {
-        self.look("look for contexts that are due", due)
+        self.database.look("look for contexts that are due", due)
     }
 
-    /// Deletes a context if it is due at this very moment. Says whether it was.
+    /// Deletes a context if it is due right now. Says whether it was.
     pub async fn delete_if_due(&self, context: &ContextName) -> Result<bool, StoreError> {
         let context = context.clone();
-        self.write("delete a context that is due", move |connection| {
-            let is_due = due(connection)?.iter().any(|(name, _)| name == context.as_str());
-            Ok(is_due && delete_context(connection, &context)?)
-        })
-        .await
+        self.database
+            .write("delete a context that is due", move |connection| {
+                let is_due = due(connection)?.iter().any(|(name, _)| name == context.as_str());
+                Ok(is_due && delete_context(connection, &context)?)
+            })
+            .await
     }
-}
-
-fn chosen(connection: &Connection, project: &Project) -> Result<ChosenContexts, Problem> {
-    let chosen = connection
-        .query_row(
-            "SELECT current, previous FROM chosen WHERE project = ?",
-            [&project.root],
-            |row| {
-                Ok(ChosenContexts {
-                    current: row.get(0)?,
-                    previous: row.get(1)?,
-                })
-            },
-        )
-        .optional()?;
-    Ok(chosen.unwrap_or_else(|| ChosenContexts {
-        current: project.first.to_string(),
-        previous: None,
-    }))
-}
-
-pub(crate) fn make_current(
-    connection: &Connection,
-    project: &Project,
-    context: &ContextName,
-) -> Result<(), Problem> {
-    connection.execute(
-        "INSERT INTO chosen (project, current, previous) VALUES (?1, ?2, nullif(?3, ?2))
-         ON CONFLICT DO UPDATE SET previous = current, current = ?2 WHERE current <> ?2",
-        [&project.root, context.as_str(), project.first.as_str()],
-    )?;
-    Ok(())
-}
-
-/// A context that is gone is not chosen any more: the one before it is, or else the project's first one.
-pub(crate) fn forget_choice(connection: &Connection, context: &str) -> Result<(), Problem> {
-    let steps = [
-        "UPDATE chosen SET previous = NULL WHERE previous = ?1",
-        "UPDATE chosen SET current = previous, previous = NULL WHERE current = ?1 AND previous IS NOT NULL",
-        "DELETE FROM chosen WHERE current = ?1",
-    ];
-    for step in steps {
-        connection.execute(step, [context])?;
-    }
-    Ok(())
 }
 
 fn due(connection: &Connection) -> Result<Vec<(String, Due)>, Problem> {
@@ -250,36 +153,6 @@ fn due(connection: &Connection) -> Result<Vec<(String, Due)>, Problem> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(crate) fn create(connection: &Connection, context: &ContextName) -> Result<bool, Problem> {
-    let made = connection.execute(
-        "INSERT INTO contexts (name, created_ms, used_ms) VALUES (?1, ?2, ?2) ON CONFLICT DO NOTHING",
-        params![context.as_str(), now_ms()],
-    )?;
-    Ok(made > 0)
-}
-
-/// Puts the conversation away. The entries stay where they are; the context and the session begin at the root.
-pub(crate) fn clear(connection: &Connection, session_id: &str) -> Result<(), Problem> {
-    let (context, _) = place_of(connection, session_id)?;
-    let now = now_ms();
-    connection.execute(
-        "INSERT INTO archives (context, leaf, time_ms, message_count)
-         SELECT name, leaf, ?2, message_count FROM contexts WHERE name = ?1 AND leaf IS NOT NULL",
-        params![context, now],
-    )?;
-    connection.execute(
-        "UPDATE contexts SET leaf = NULL, message_count = 0, used_ms = ?2, title = NULL, origin = NULL,
-                cleared = coalesce((SELECT max(seq) FROM entries), 0)
-         WHERE name = ?1",
-        params![context, now],
-    )?;
-    connection.execute(
-        "UPDATE sessions SET leaf = NULL, name = NULL WHERE id = ?1",
-        [session_id],
-    )?;
-    Ok(())
-}
-
 fn rename(connection: &Connection, from: &str, to: &str) -> Result<(), Problem> {
     context_column::<i64>(connection, "used_ms", from)?;
     let taken = connection
@@ -290,7 +163,8 @@ fn rename(connection: &Connection, from: &str, to: &str) -> Result<(), Problem> 
             "there is already a context {to:?}; choose another name, or destroy it first"
         )));
     }
-    // Entries and sessions refer to their context, so the new row comes before they move and the old one goes last.
+    // Entries and sessions refer to their context, so the new row is added before they move and the old one is deleted
+    // last.
     let steps = [
         "INSERT INTO contexts (name, created_ms, used_ms, message_count, leaf, settings, cleared,
                                destroy_at_ms, destroy_after_ms, title, origin)

@@ -1,4 +1,4 @@
-//! A store that lives as long as the value. It keeps the same promises as the one on disk, except the disk.
+//! A store that lives as long as its value. It keeps the same promises as the one on disk, except for persistence.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,21 +12,21 @@ use becket_hooks::DispatchTrace;
 use futures_util::future::BoxFuture;
 
 use crate::name::ContextName;
-use crate::writing::now_ms;
+use crate::time::now_ms;
 
-/// A store in memory: for tests, and for agents that shall leave nothing behind.
+/// A store in memory: for tests, and for agents that must leave nothing behind.
 #[derive(Default)]
 pub struct MemoryStore(Mutex<Memory>);
 
 #[derive(Default)]
 struct Memory {
-    contexts: HashMap<String, Context>,
+    contexts: HashMap<String, StoredContext>,
     sessions: HashMap<String, Session>,
     blobs: HashMap<String, Vec<u8>>,
     traces: Vec<(String, DispatchTrace)>,
     audit: Vec<AuditRecord>,
     current: Option<String>,
-    /// All letters ever delivered; a letter's id is its place here.
+    /// All letters ever delivered; a letter's id is its index here.
     inbox: Vec<Delivered>,
 }
 
@@ -37,22 +37,22 @@ struct Delivered {
 }
 
 #[derive(Default)]
-struct Context {
-    /// All entries with all branches, the oldest first.
+struct StoredContext {
+    /// All entries with all branches, oldest first.
     entries: Vec<StoredEntry>,
-    /// Where an entry is in `entries`.
+    /// The index of each entry in `entries`, by its id.
     places: HashMap<String, usize>,
     leaf: Option<String>,
-    /// Where the conversation stood each time it was cleared.
+    /// The current entry each time the context was cleared.
     archives: Vec<String>,
-    /// How many entries there were when it was cleared last.
+    /// How many entries there were when the context was last cleared.
     cleared: usize,
     origin: Option<Origin>,
 }
 
 struct Session {
     context: String,
-    /// Whether what it says is part of the context's conversation: not if it is a sub-agent's.
+    /// Whether the session's entries are part of the context's conversation: those of a sub-agent are not.
     is_own: bool,
     leaf: Option<String>,
     ended: Option<String>,
@@ -64,16 +64,16 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The entries of a context from the root to where its conversation stands; none for an unknown context.
+    /// The entries of a context from the root to the current one; none for an unknown context.
     pub fn entries(&self, context: &str) -> Vec<StoredEntry> {
         self.memory()
             .contexts
             .get(context)
-            .map(Context::path)
+            .map(StoredContext::path)
             .unwrap_or_default()
     }
 
-    /// The entries of each conversation that was archived, the oldest first.
+    /// The entries of each archived conversation, oldest first.
     pub fn archived(&self, context: &str) -> Vec<Vec<StoredEntry>> {
         let memory = self.memory();
         let context = memory.contexts.get(context);
@@ -101,7 +101,7 @@ impl MemoryStore {
         of_session.map(|(_, trace)| trace.clone()).collect()
     }
 
-    /// Everything that was decided and done, in its order.
+    /// The audit records, in their order.
     pub fn audited(&self) -> Vec<AuditRecord> {
         self.memory().audit.clone()
     }
@@ -112,7 +112,7 @@ impl MemoryStore {
     }
 }
 
-impl Context {
+impl StoredContext {
     fn push(&mut self, entry: StoredEntry) {
         self.places.insert(entry.id.clone(), self.entries.len());
         self.entries.push(entry);
@@ -160,7 +160,7 @@ impl Memory {
             resumed,
             entries,
             origin,
-            // What is only in memory ends with its process.
+            // A session in memory ends with its process, so no answer can be lost.
             lost_answer: false,
         })
     }
@@ -172,7 +172,7 @@ impl Memory {
                 "there is already a context {name}; choose another name, or destroy it first"
             )));
         }
-        let mut planted = Context::default();
+        let mut planted = StoredContext::default();
         for SeedEntry {
             parent_id,
             entry,

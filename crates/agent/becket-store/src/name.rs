@@ -9,18 +9,18 @@ use becket_agent::store::StoreError;
 /// The longest name of a context, in characters.
 const LONGEST: usize = 100;
 
-/// What a context is called where nothing else is said.
+/// The default name of a context.
 const USUAL: &str = "default";
 
-/// How much of a folder's name goes into the name of a context, in characters.
+/// The most characters of a folder's name that go into the name of a context.
 const LONGEST_OF_FOLDER: usize = 60;
 
-/// How much of a path's hash does, in hexadecimal digits.
+/// The hexadecimal digits of a path's hash that go into the name of a context.
 const DIGITS: usize = 8;
 
 /// The name of a context: letters, digits, `_`, `.` and `-`, not starting with `.` or `-`, at most 100 characters.
 ///
-/// Such a name can stand in a command line, in a path and in a URL without any quoting.
+/// Such a name can be used in a command line, in a path and in a URL without any quoting.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextName(String);
 
@@ -31,16 +31,16 @@ pub struct ContextName(String);
      Letters, digits, `_`, `.` and `-` are allowed; try `{suggestion}`"
 )]
 pub struct ContextNameError {
-    /// The beginning of what was given.
+    /// The beginning of the text that was given.
     given: String,
-    /// What is wrong with it.
+    /// What is wrong with the text.
     problem: String,
-    /// A name that is allowed and close to what was given.
+    /// A valid name that is similar to the text that was given.
     suggestion: String,
 }
 
 impl ContextName {
-    /// Takes a text that must be an allowed name.
+    /// Parses a text that must be a valid name.
     pub fn parse(text: &str) -> Result<Self, ContextNameError> {
         match problem_of(text) {
             None => Ok(Self(text.to_owned())),
@@ -52,13 +52,13 @@ impl ContextName {
         }
     }
 
-    /// The name of the first context of all.
+    /// The default name.
     pub(crate) fn usual() -> Self {
         Self(USUAL.to_owned())
     }
 
-    /// The name of the first context of a folder: what the folder is called, and a short hash of its path, since
-    /// folders in different places are often called the same.
+    /// The name of the first context of a folder: the folder's name, and a short hash of its path, since folders in
+    /// different places often have the same name.
     pub fn of_folder(folder: &Path) -> Self {
         let name = folder
             .file_name()
@@ -76,7 +76,7 @@ impl ContextName {
 }
 
 impl ContextNameError {
-    /// A name that is allowed and close to what was given.
+    /// A valid name that is similar to the text that was given.
     pub fn suggestion(&self) -> &str {
         &self.suggestion
     }
@@ -120,7 +120,7 @@ fn problem_of(text: &str) -> Option<String> {
         .then(|| format!("it is {} characters long, and {LONGEST} is the limit", text.len()))
 }
 
-/// Every run of forbidden characters becomes one `-`, and what may not stand at the beginning is left out.
+/// A valid name: every run of forbidden characters becomes one `-`, and what must not be at the beginning is left out.
 fn suggestion_for(text: &str) -> String {
     let mut suggestion = String::new();
     for character in text.chars() {

@@ -13,13 +13,13 @@ use rusqlite::{Connection, OpenFlags};
 use crate::problem::Problem;
 use crate::schema;
 
-/// How long SQLite itself waits for a lock. Longer waits are `until`'s, which knows the whole deadline.
+/// How long SQLite itself waits for a lock. Longer waits are up to `until`, which knows the whole deadline.
 const SHORT_WAIT: Duration = Duration::from_millis(100);
 
 /// Opens the file at an absolute path, making it and its folder if they are missing.
-pub(crate) fn open(file: &Path, patience: Duration) -> Result<Connection, StoreError> {
+pub(crate) fn open(file: &Path, lock_timeout: Duration) -> Result<Connection, StoreError> {
     create_for_owner(file)?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + lock_timeout;
     until(deadline, || connect(file)).map_err(|problem| problem.told(file, "open it"))
 }
 
@@ -43,7 +43,7 @@ fn connect(file: &Path) -> Result<Connection, Problem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(SHORT_WAIT)?;
-    // Before anything that writes: a file that is not becket's stays as it is.
+    // This comes before anything that writes: a file that is not becket's stays as it is.
     schema::checked_version(&connection, schema::MIGRATIONS)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -94,8 +94,8 @@ fn create_for_owner(file: &Path) -> Result<(), StoreError> {
 fn finish_creation(folder: &Path, created: std::io::Result<File>) -> std::io::Result<()> {
     match created {
         Ok(_) => {
-            // The name of a new file is on disk once its folder is. Not every file system can do that, and none
-            // that cannot gets better by an error.
+            // The name of a new file is on disk once its folder is synced. Not every file system can do that, and an
+            // error would not help.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
             Ok(())
         }

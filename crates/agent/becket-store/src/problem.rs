@@ -1,22 +1,22 @@
-//! What can go wrong with the file, told to a person: what happened, where, and what to try.
+//! Failures of the store as messages for the user: what happened, where, and what to try.
 
 use std::path::Path;
 
 use becket_agent::store::StoreError;
 use rusqlite::ErrorCode;
 
-/// A failure inside the store, before it is known in which file and during what it happened.
+/// A failure inside the store, before the file and the action are known.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Problem {
-    /// The request makes no sense for what is stored, or the file is not one to work with.
+    /// The request does not fit what is stored, or the file cannot be used.
     #[error("{0}")]
     Refused(String),
     /// SQLite failed.
     #[error("{message}")]
     Sqlite {
-        /// The kind of failure, where SQLite names one.
+        /// The kind of failure, if SQLite names one.
         code: Option<ErrorCode>,
-        /// In SQLite's words.
+        /// SQLite's message.
         message: String,
     },
 }
@@ -48,7 +48,7 @@ impl Problem {
         )
     }
 
-    /// The whole story for a person. `doing` completes the sentence "cannot …".
+    /// The complete message for the user. `doing` completes the sentence "cannot …".
     pub(crate) fn told(self, file: &Path, doing: &str) -> StoreError {
         let file = file.display();
         let Self::Sqlite { code, message } = self else {

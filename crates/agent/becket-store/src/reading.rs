@@ -1,30 +1,38 @@
-//! What is read, as SQL, and the shapes in which it is handed out.
+//! The queries as SQL, and the types that they return.
 
-use becket_agent::store::{Origin, SpanKind, StoredEntry, WaitingLetter};
+use becket_agent::store::{Origin, StoredEntry};
 use becket_events::{Json, LOST_ANSWER_NOTE};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::contexts::Lifetime;
 use crate::problem::Problem;
 
 /// A context in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextSummary {
-    /// Its name.
+    /// The context's name.
     pub name: String,
-    /// When it was made, in milliseconds since 1970.
+    /// When the context was made, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When a session last began, wrote or ended in it, in milliseconds since 1970.
+    /// When a session last began, wrote or ended in the context, in milliseconds since 1970.
     pub last_used_ms: u64,
-    /// How many messages it holds since it was last cleared, those on branches that were left included.
+    /// How many messages the context holds since it was last cleared, including those on abandoned branches.
     pub message_count: u64,
-    /// How many sessions ran in it.
+    /// How many sessions ran in the context.
     pub session_count: u64,
-    /// How many conversations were archived when it was cleared.
+    /// How many conversations were archived when the context was cleared.
     pub archive_count: u64,
-    /// When it is to be destroyed.
+    /// When the context is to be destroyed.
     pub lifetime: Lifetime,
+}
+
+/// When a context is to be destroyed. Both may be set; the first that comes counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lifetime {
+    /// At this moment, in milliseconds since 1970.
+    pub destroy_at_ms: Option<u64>,
+    /// When the context was not used for this many milliseconds.
+    pub destroy_after_ms: Option<u64>,
 }
 
 /// A session in a listing.
@@ -34,82 +42,27 @@ pub struct SessionSummary {
     pub id: String,
     /// The session that started this one as a sub-agent.
     pub parent_id: Option<String>,
-    /// The context it ran in.
+    /// The context that the session ran in.
     pub context: String,
     /// The model, as `provider/name`.
     pub model: String,
     /// The directory in which the agent worked.
     pub cwd: String,
-    /// When it began, in milliseconds since 1970.
+    /// When the session began, in milliseconds since 1970.
     pub started_ms: u64,
-    /// When it ended; `None` while it runs, and for one that was killed.
+    /// When the session ended; `None` while it runs, or if it was killed.
     pub ended_ms: Option<u64>,
-    /// Why it ended.
+    /// Why the session ended.
     pub reason: Option<String>,
-    /// How many entries it wrote.
+    /// How many entries the session wrote.
     pub entry_count: u64,
-    /// The name that its conversation was given.
+    /// The name of the session's conversation.
     pub name: Option<String>,
-    /// Whether also those events were recorded that nobody listened to.
+    /// Whether events without any handler were recorded as well.
     pub is_whole: bool,
 }
 
-/// A message that waits in a context's inbox.
-#[derive(Debug, Clone, PartialEq)]
-pub struct InboxMessage {
-    /// Identifies the message; later ones have larger ids.
-    pub id: i64,
-    /// The context it is for.
-    pub context: String,
-    /// Who sent it.
-    pub sender: String,
-    /// What was sent.
-    pub content: Json,
-    /// When it was sent, in milliseconds since 1970.
-    pub time_ms: u64,
-}
-
-impl InboxMessage {
-    /// The message as the agent knows it. Content that is no text is shown as the JSON that it is.
-    pub fn into_letter(self) -> WaitingLetter {
-        let json = self.content.text();
-        let content = serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned());
-        WaitingLetter {
-            id: self.id,
-            from: self.sender,
-            content,
-            time_ms: self.time_ms,
-        }
-    }
-}
-
-/// A dispatch as it was traced.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredTrace {
-    /// The event's name.
-    pub event: String,
-    /// When the dispatch began, in milliseconds since 1970.
-    pub time_ms: u64,
-    /// Everything about it: a `DispatchTrace` as JSON.
-    pub dispatch: Json,
-}
-
-/// A dispatch or a span, as it was recorded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
-    /// Its place in the record.
-    pub seq: i64,
-    /// The session: the one that was asked for, or a sub-agent's below it.
-    pub session_id: String,
-    /// Whether it is a stretch of time; else it is a dispatch.
-    pub is_span: bool,
-    /// The event, or the kind of the span.
-    pub name: String,
-    /// Everything about it: a `DispatchTrace` or a `Span` as JSON.
-    pub json: Json,
-}
-
-/// An entry whose content is still text, so that it can be taken apart after the lock is given back.
+/// An entry whose content is still text, so that it can be parsed after the lock is released.
 pub(crate) struct RawEntry {
     id: String,
     parent_id: Option<String>,
@@ -153,8 +106,13 @@ impl RawEntry {
     }
 }
 
-/// The entries from the root to this one. A parent is always older than its child, so the order of age is the order
-/// of the path.
+/// The entries, parsed.
+pub(crate) fn parse_all(entries: Vec<RawEntry>) -> Result<Vec<StoredEntry>, Problem> {
+    entries.into_iter().map(RawEntry::parse).collect()
+}
+
+/// The entries from the root to this one. A parent is always older than its child, so the order of age is the order of
+/// the path.
 pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry>, Problem> {
     let mut path = connection.prepare_cached(
         "WITH RECURSIVE path(seq, parent) AS (
@@ -188,8 +146,8 @@ pub(crate) fn writer_of(connection: &Connection, entry: i64) -> Result<String, P
     Ok(writer.query_row([entry], |row| row.get(0))?)
 }
 
-/// Whether a session is at work on an answer, or was when it was killed: it has not ended, the last message that it
-/// stored is one to which the model answers, and the run has not ended without an answer after it.
+/// Whether a session is at work on an answer, or was when it was killed: it has not ended, its last stored message is
+/// one that the model answers, and the run has not ended without an answer after it.
 pub(crate) fn lost_answer(connection: &Connection, session_id: &str) -> Result<bool, Problem> {
     let mut last_message = connection.prepare_cached(
         "SELECT time_ms, json_extract(content, '$.message.role'), json_extract(content, '$.message.kind')
@@ -223,7 +181,7 @@ pub(crate) fn lost_answer(connection: &Connection, session_id: &str) -> Result<b
     Ok(is_older || goes_on)
 }
 
-/// The entries from the root to where the context stands.
+/// The entries from the root to the context's current one.
 pub(crate) fn entries(connection: &Connection, context: &str) -> Result<Vec<RawEntry>, Problem> {
     match context_column::<Option<i64>>(connection, "leaf", context)? {
         Some(leaf) => path_to(connection, leaf),
@@ -231,7 +189,7 @@ pub(crate) fn entries(connection: &Connection, context: &str) -> Result<Vec<RawE
     }
 }
 
-/// All entries of the context with all branches, the oldest first.
+/// All entries of the context with all branches, oldest first.
 pub(crate) fn tree(connection: &Connection, context: &str) -> Result<Vec<RawEntry>, Problem> {
     context_column::<Option<i64>>(connection, "leaf", context)?;
     let mut tree = connection.prepare(&format!(
@@ -241,8 +199,8 @@ pub(crate) fn tree(connection: &Connection, context: &str) -> Result<Vec<RawEntr
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The entries of the context's conversation with all branches, the oldest first: those on the way to the leaf, and
-/// those that were written since the context was last cleared, unless a sub-agent wrote them.
+/// The entries of the context's conversation with all branches, oldest first: those on the path to the leaf, and those
+/// that were written since the context was last cleared, unless a sub-agent wrote them.
 pub(crate) fn conversation(
     connection: &Connection,
     context: &str,
@@ -339,209 +297,9 @@ pub(crate) fn sessions(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The messages that wait for a context, in the order in which they were sent.
-pub(crate) fn waiting_messages(connection: &Connection, context: &str) -> Result<Vec<InboxMessage>, Problem> {
-    let mut waiting = connection.prepare_cached(
-        "SELECT id, sender, time_ms, content FROM inbox WHERE context = ? AND consumed_by IS NULL ORDER BY id",
-    )?;
-    let mut rows = waiting.query([context])?;
-    let mut messages = Vec::new();
-    while let Some(row) = rows.next()? {
-        messages.push(InboxMessage {
-            id: row.get(0)?,
-            context: context.to_owned(),
-            sender: row.get(1)?,
-            time_ms: count(row, 2)?,
-            content: Json::parse(row.get(3)?)?,
-        });
-    }
-    Ok(messages)
-}
-
-/// The contexts for which messages wait.
-pub(crate) fn contexts_with_mail(connection: &Connection) -> Result<Vec<String>, Problem> {
-    let mut waiting = connection
-        .prepare_cached("SELECT DISTINCT context FROM inbox WHERE consumed_by IS NULL ORDER BY context")?;
-    let names = waiting.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
-}
-
-/// The messages that wait for the context of a session.
-pub(crate) fn messages_for(connection: &Connection, session_id: &str) -> Result<Vec<InboxMessage>, Problem> {
-    let context: Option<String> = connection
-        .prepare_cached("SELECT context FROM sessions WHERE id = ?")?
-        .query_row([session_id], |row| row.get(0))
-        .optional()?;
-    waiting_messages(connection, &context.ok_or_else(|| no_session(session_id))?)
-}
-
 pub(crate) fn blob(connection: &Connection, hash: &str) -> Result<Option<Vec<u8>>, Problem> {
     let mut blob = connection.prepare_cached("SELECT bytes FROM blobs WHERE hash = ?")?;
     Ok(blob.query_row([hash], |row| row.get(0)).optional()?)
-}
-
-pub(crate) fn trace_of(connection: &Connection, session_id: &str) -> Result<Vec<StoredTrace>, Problem> {
-    let mut trace = connection.prepare(&format!(
-        "SELECT event, time_ms, dispatch FROM trace
-         WHERE session_id = ? AND heard AND event NOT IN ({}) ORDER BY seq",
-        span_names()
-    ))?;
-    let mut rows = trace.query([session_id])?;
-    let mut dispatches = Vec::new();
-    while let Some(row) = rows.next()? {
-        dispatches.push(StoredTrace::read(row)?);
-    }
-    Ok(dispatches)
-}
-
-/// The newest dispatches of all sessions.
-pub(crate) fn newest_dispatches(connection: &Connection, most: u32) -> Result<Vec<StoredTrace>, Problem> {
-    let mut trace = connection.prepare(&format!(
-        "SELECT event, time_ms, dispatch FROM trace WHERE heard AND event NOT IN ({}) ORDER BY seq DESC LIMIT ?",
-        span_names()
-    ))?;
-    let mut rows = trace.query([most])?;
-    let mut dispatches = Vec::new();
-    while let Some(row) = rows.next()? {
-        dispatches.push(StoredTrace::read(row)?);
-    }
-    Ok(dispatches)
-}
-
-/// The newest spans of one kind, of all sessions.
-pub(crate) fn newest_spans(
-    connection: &Connection,
-    kind: SpanKind,
-    most: u32,
-) -> Result<Vec<StoredTrace>, Problem> {
-    let mut trace = connection
-        .prepare("SELECT event, time_ms, dispatch FROM trace WHERE event = ? ORDER BY seq DESC LIMIT ?")?;
-    let mut rows = trace.query(params![kind.name(), most])?;
-    let mut spans = Vec::new();
-    while let Some(row) = rows.next()? {
-        spans.push(StoredTrace::read(row)?);
-    }
-    Ok(spans)
-}
-
-/// What is wanted of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// Stretches of time, and events that somebody listened to.
-    Heard,
-    /// All of it.
-    All,
-}
-
-/// Dispatches and spans of a session and of those below it, in the order in which they were recorded.
-pub(crate) fn record_of(
-    connection: &Connection,
-    session_id: &str,
-    after: i64,
-    wanted: Wanted,
-) -> Result<Vec<Recorded>, Problem> {
-    let mut record = connection.prepare(
-        "WITH RECURSIVE family(id) AS (
-             SELECT ?1 UNION SELECT sessions.id FROM family JOIN sessions ON sessions.parent_id = family.id
-         )
-         SELECT event, time_ms, dispatch, seq, session_id FROM trace
-         WHERE session_id IN (SELECT id FROM family) AND heard >= ?3 AND seq > ?2 ORDER BY seq",
-    )?;
-    let least = i64::from(wanted == Wanted::Heard);
-    recorded(record.query(params![session_id, after, least])?)
-}
-
-/// Some turns of a session that follow one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnPage {
-    /// The first of them; a session's first turn has the number 1.
-    pub first: u64,
-    /// The last of them; one less than the first if there are none.
-    pub last: u64,
-    /// How many turns the session has.
-    pub total: u64,
-    /// The place in the record after which they begin.
-    after: i64,
-    /// The place at which they end.
-    until: i64,
-}
-
-/// The last turns of a session, or the last before one of them, at most so many.
-pub(crate) fn turn_page(
-    connection: &Connection,
-    session_id: &str,
-    most: u64,
-    before: Option<u64>,
-) -> Result<TurnPage, Problem> {
-    // A turn is recorded when it is over, so everything of the next one stands behind it.
-    let mut turns =
-        connection.prepare("SELECT seq FROM trace WHERE session_id = ? AND event = 'turn' ORDER BY seq")?;
-    let rows = turns.query_map([session_id], |row| row.get(0))?;
-    let ends: Vec<i64> = rows.collect::<Result<_, _>>()?;
-    let total = ends.len() as u64;
-    let last = before.map_or(total, |before| before.saturating_sub(1).min(total));
-    let first = last.saturating_sub(most) + 1;
-    let end_of = |turn: u64| ends.get(usize::try_from(turn).ok()?.checked_sub(1)?).copied();
-    Ok(TurnPage {
-        first,
-        last,
-        total,
-        after: end_of(first - 1).unwrap_or(0),
-        until: end_of(last).filter(|_| last < total).unwrap_or(i64::MAX),
-    })
-}
-
-/// What was recorded of a session in these turns, and of the sub-agents that began in them.
-pub(crate) fn record_of_turns(
-    connection: &Connection,
-    session_id: &str,
-    page: &TurnPage,
-) -> Result<Vec<Recorded>, Problem> {
-    let mut record = connection.prepare(
-        "WITH RECURSIVE family(id) AS (
-             SELECT id FROM sessions WHERE parent_id = ?1
-                 AND (SELECT min(seq) FROM trace WHERE session_id = sessions.id) BETWEEN ?2 + 1 AND ?3
-             UNION SELECT sessions.id FROM family JOIN sessions ON sessions.parent_id = family.id
-         )
-         SELECT event, time_ms, dispatch, seq AS place, session_id FROM trace
-         WHERE session_id = ?1 AND heard AND seq > ?2 AND seq <= ?3
-         UNION ALL
-         SELECT event, time_ms, dispatch, seq AS place, session_id FROM trace
-         WHERE session_id IN (SELECT id FROM family) AND heard
-         ORDER BY place",
-    )?;
-    recorded(record.query(params![session_id, page.after, page.until])?)
-}
-
-fn recorded(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Recorded>, Problem> {
-    let mut recorded = Vec::new();
-    while let Some(row) = rows.next()? {
-        let stored = StoredTrace::read(row)?;
-        recorded.push(Recorded {
-            seq: row.get(3)?,
-            session_id: row.get(4)?,
-            is_span: SpanKind::ALL.iter().any(|kind| kind.name() == stored.event),
-            name: stored.event,
-            json: stored.dispatch,
-        });
-    }
-    Ok(recorded)
-}
-
-/// The names under which spans are recorded, for SQL.
-pub(crate) fn span_names() -> String {
-    let names = SpanKind::ALL.iter().map(|kind| format!("'{}'", kind.name()));
-    names.collect::<Vec<_>>().join(",")
-}
-
-impl StoredTrace {
-    fn read(row: &Row<'_>) -> Result<Self, Problem> {
-        Ok(Self {
-            event: row.get(0)?,
-            time_ms: count(row, 1)?,
-            dispatch: Json::parse(row.get(2)?)?,
-        })
-    }
 }
 
 /// Everything that is wrong with the file, each in a sentence.
@@ -567,7 +325,7 @@ pub(crate) fn integrity_check(connection: &Connection) -> Result<Vec<String>, Pr
     Ok(findings)
 }
 
-/// What must never be, and the query that finds it.
+/// Inconsistencies that must never occur, and the query that finds each.
 const BROKEN_PROMISES: &[(&str, &str)] = &[
     (
         "a row that refers to nothing, in the table",
@@ -613,7 +371,7 @@ pub(crate) fn no_session(session_id: &str) -> Problem {
     ))
 }
 
-/// One column of a context's row.
+/// A column of a context's row.
 pub(crate) fn context_column<T: FromSql>(
     connection: &Connection,
     column: &str,
@@ -640,7 +398,7 @@ pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get(column).map(unsigned)
 }
 
-/// Times and counts are never below zero, but SQLite has signed numbers only.
+/// A time or count, which is never negative, although SQLite only has signed numbers.
 pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

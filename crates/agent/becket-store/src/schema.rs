@@ -1,23 +1,23 @@
-//! The tables, and how a file of an older version becomes one of today's.
+//! The tables, and the migrations from older versions of the file.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::problem::Problem;
 
-/// One step for every version; the first makes the tables of version 1. A step that was released never changes.
+/// The migrations, one for every version; the first makes the tables of version 1. A released step never changes.
 pub(crate) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
 ];
 
-/// Marks a file as becket's (`beck` in ASCII), so that another program's database is never taken for an empty one.
+/// Marks a file as becket's (`beck` in ASCII), so that another program's database is never used by mistake.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"beck");
 
-/// Texts that name things come first in a row and large ones last: what a query skips is then never read.
+/// The first tables. Short columns come first in a row and large ones last: a query never reads what it skips.
 ///
-/// `entries.seq` grows with every entry, so a parent always has a smaller one than its children. The places where
-/// contexts and sessions stand are no foreign keys, because each delete of an entry would search for them.
-/// `inbox` and `trace` do not refer to contexts and sessions: a message may wait for a context that does not exist
-/// yet, and a hook may be traced before its session is on disk.
+/// `entries.seq` grows with every entry, so a parent always has a smaller one than its children. The current entries of
+/// contexts and sessions are no foreign keys, because each delete of an entry would search for them. `inbox` and
+/// `trace` do not refer to contexts and sessions: a message may wait for a context that does not exist yet, and a hook
+/// may be traced before its session is on disk.
 const VERSION_1: &str = "
 CREATE TABLE contexts (
     name TEXT PRIMARY KEY,
@@ -82,8 +82,8 @@ CREATE INDEX trace_by_session ON trace(session_id);
 
 /// Contexts that are chosen, cleared and destroyed in time.
 ///
-/// `contexts.cleared` is the last entry that there was when the context was cleared; `message_count` counts what came
-/// after it. An archive is the leaf at which the conversation stood: the entries themselves stay where they are.
+/// `contexts.cleared` is the last entry at the time when the context was cleared; `message_count` counts what came
+/// after it. An archive is the last current entry of the conversation: the entries themselves stay where they are.
 /// `chosen` has one row. Its contexts are no foreign keys: the first one is chosen before it exists.
 const VERSION_2: &str = "
 ALTER TABLE contexts ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;
@@ -113,15 +113,15 @@ ALTER TABLE inbox ADD COLUMN origin TEXT;
 CREATE UNIQUE INDEX inbox_by_origin ON inbox(origin) WHERE origin IS NOT NULL;
 ";
 
-/// Names of conversations, as the entries of each session's path tell them: listings need not read the path.
+/// Names of conversations, as the entries on each session's path give them: listings need not read the path.
 const VERSION_4: &str = "
 ALTER TABLE sessions ADD COLUMN name TEXT;
 ";
 
-/// Conversations that stand anywhere in their tree, or come from elsewhere.
+/// Conversations that continue anywhere in their tree, or come from elsewhere.
 ///
 /// `contexts.title` is the name of the conversation, on whichever branch it was given; `contexts.origin` says where the
-/// conversation comes from. `entries.source` is what stood in the file from which an entry was read.
+/// conversation comes from. `entries.source` is the original of an imported entry.
 const VERSION_5: &str = "
 ALTER TABLE contexts ADD COLUMN title TEXT;
 ALTER TABLE contexts ADD COLUMN origin TEXT;
@@ -134,9 +134,9 @@ UPDATE contexts SET title = (SELECT sessions.name FROM sessions
 /// The audit log, and a trace that can be replayed.
 ///
 /// The log (`audit.rs`) is chained: each record has the hash of the one before, and `audit_head` says where the chain
-/// ends. Nobody of becket's changes or deletes a record, which triggers make sure of; contexts that are destroyed leave
-/// theirs behind. `trace.seq` is never used again, also when the last ones were deleted. `trace.heard` is 0 for an
-/// event that nobody listened to; `sessions.record` says how much was recorded of a session: 0 before such events were.
+/// ends. becket never changes or deletes a record, and triggers make sure of it; destroyed contexts leave theirs
+/// behind. `trace.seq` is never reused, even when the last rows were deleted. `trace.heard` is 0 for an event without
+/// any handler; `sessions.record` says how much was recorded of a session: 0 before such events were.
 const VERSION_6: &str = "
 ALTER TABLE sessions ADD COLUMN record INTEGER NOT NULL DEFAULT 0;
 
@@ -177,13 +177,13 @@ CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit
     BEGIN SELECT raise(ABORT, 'records of the audit log are never deleted'); END;
 ";
 
-/// Ways to the sub-agents of a session, and to its turns, that do not lead through everything else.
+/// Indexes to the sub-agents of a session, and to its turns.
 const VERSION_7: &str = "
 CREATE INDEX sessions_by_parent ON sessions(parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX trace_turns ON trace(session_id) WHERE event = 'turn';
 ";
 
-/// Each project has a current context of its own. The row without a project is the one that all projects had together.
+/// A current context for each project. The row without a project is the one that all projects had together.
 const VERSION_8: &str = "
 ALTER TABLE chosen RENAME TO chosen_before;
 CREATE TABLE chosen (
@@ -195,7 +195,7 @@ INSERT INTO chosen SELECT '', current, previous FROM chosen_before;
 DROP TABLE chosen_before;
 ";
 
-/// Brings the file to the newest version among the steps. A file that is there already costs one read.
+/// Migrates the file to the newest version among the steps. For an up-to-date file this costs one read.
 pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
     if checked_version(connection, steps)? == steps.len() {
         return Ok(());
@@ -212,9 +212,9 @@ pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(),
     Ok(())
 }
 
-/// The version of the file, once it is sure that the file is becket's and not newer than the steps. Changes nothing.
+/// The version of the file, after checking that the file is becket's and not newer than the steps. Changes nothing.
 pub(crate) fn checked_version(connection: &Connection, steps: &[&str]) -> Result<usize, Problem> {
-    // All reads see the same moment: between two of them another process could make the tables.
+    // One transaction for all reads: between two of them another process could make the tables.
     let _moment = match connection.is_autocommit() {
         true => Some(connection.unchecked_transaction()?),
         false => None,
@@ -305,7 +305,10 @@ mod tests {
             crate::Lifetime::default()
         );
         assert_eq!(store.integrity_check().unwrap(), Vec::<String>::new());
-        assert_eq!(store.verify_audit(None, |_, _| {}).unwrap().unwrap().count, 0);
+        assert_eq!(
+            store.audit_log().verify(None, |_, _| {}).unwrap().unwrap().count,
+            0
+        );
     }
 
     #[test]

@@ -1,36 +1,31 @@
-//! The one thread that writes.
+//! The only thread that writes.
 //!
 //! Requests come through a channel. Those that wait at the same moment are written in one transaction, because a
 //! transaction costs a flush of the disk and a row does not. Each is told its own result, and only once the
 //! transaction is on disk. A request that fails is undone alone; the others go on.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use becket_agent::audit::AuditRecord;
-use becket_agent::store::{Span, StoreError};
-use becket_hooks::DispatchTrace;
+use becket_agent::store::StoreError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use crate::audit::decides;
 use crate::open::until;
 use crate::problem::Problem;
+use crate::traces::TraceBuffer;
 use crate::writing;
 
 /// The most requests in one transaction, so that the first does not wait for ever.
 const LARGEST_GROUP: usize = 1000;
 
-/// The most dispatches that wait in memory while the disk cannot take them.
-const MOST_TRACES: usize = 10_000;
-
-/// How long traces wait for something to be written with.
+/// How long traces wait for another write to go along with.
 const TRACES_WAIT: Duration = Duration::from_millis(500);
 
-/// What the thread is asked to do.
+/// A request to the writer's thread.
 pub(crate) enum Request {
     /// Changes something; joins a transaction.
     Write(Box<dyn Work>),
@@ -42,21 +37,21 @@ pub(crate) enum Request {
     Finish(Report),
 }
 
-/// Takes the news of how the last work went.
+/// Is called with the result of the last work.
 pub(crate) type Report = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// The thread and the way to reach it.
+/// The thread and the channel to it.
 pub(crate) struct Writer {
     pub(crate) requests: Sender<Request>,
     pub(crate) thread: JoinHandle<()>,
 }
 
-/// Where the thread writes to.
+/// The file that the thread writes to.
 pub(crate) struct Target {
     pub(crate) file: PathBuf,
     pub(crate) connection: Connection,
     /// How long to wait for a lock of another process.
-    pub(crate) patience: Duration,
+    pub(crate) lock_timeout: Duration,
     pub(crate) traces: Arc<TraceBuffer>,
 }
 
@@ -76,78 +71,12 @@ impl Writer {
     }
 }
 
-/// Dispatches that wait to be written. Adding one never waits for the disk.
-#[derive(Default)]
-pub(crate) struct TraceBuffer(Mutex<Vec<WaitingTrace>>);
-
-/// A dispatch that waits to be written.
-pub(crate) struct WaitingTrace {
-    pub(crate) session_id: String,
-    pub(crate) traced: Traced,
-}
-
-/// What a trace is made of.
-pub(crate) enum Traced {
-    Dispatch(Box<DispatchTrace>),
-    Span(Box<Span>),
-    Audit(Box<AuditRecord>),
-}
-
-impl Traced {
-    /// Whether it may be forgotten while the disk cannot take it: what was decided may not.
-    fn is_dispensable(&self) -> bool {
-        match self {
-            Self::Dispatch(trace) => !decides(trace),
-            Self::Span(_) => true,
-            Self::Audit(_) => false,
-        }
-    }
-}
-
-impl TraceBuffer {
-    /// Adds a dispatch and says how many wait now.
-    pub(crate) fn add(&self, trace: WaitingTrace) -> usize {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() < MOST_TRACES || !trace.traced.is_dispensable() {
-            waiting.push(trace);
-        }
-        waiting.len()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    /// Whether a stretch of time is among what waits.
-    fn has_spans(&self) -> bool {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting
-            .iter()
-            .any(|waiting| matches!(waiting.traced, Traced::Span(_)))
-    }
-
-    fn take(&self) -> Vec<WaitingTrace> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn put_back(&self, mut traces: Vec<WaitingTrace>) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        traces.append(&mut waiting);
-        let mut kept = 0;
-        traces.retain(|trace| {
-            kept += 1;
-            kept <= MOST_TRACES || !trace.traced.is_dispensable()
-        });
-        *waiting = traces;
-    }
-}
-
 /// A piece of work for the thread: it runs inside a transaction and is told afterwards whether that is on disk.
 pub(crate) trait Work: Send {
-    /// Does the work and keeps what came of it; an error undoes it.
+    /// Does the work and keeps its result; an error undoes it.
     fn run(&mut self, connection: &Connection) -> Result<(), Problem>;
 
-    /// Answers the one who asked. `Ok` means: what `run` did is on disk.
+    /// Answers the caller. `Ok` means that what `run` did is on disk.
     fn answer(self: Box<Self>, outcome: Result<(), Problem>, file: &std::path::Path);
 }
 
@@ -164,7 +93,7 @@ where
     T: Send,
     F: FnOnce(&Connection) -> Result<T, Problem> + Send,
 {
-    /// Work and the place where its value will arrive. `doing` completes the sentence "cannot …".
+    /// Work, and the receiver of its value. `doing` completes the sentence "cannot …".
     pub(crate) fn new(doing: &'static str, work: F) -> (Box<Self>, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, value) = oneshot::channel();
         let job = Self {
@@ -196,7 +125,7 @@ where
             Ok(()) => Ok(value.expect("work that succeeded left its value")),
             Err(problem) => Err(problem.told(file, doing)),
         };
-        // Whoever asked may have been cancelled; what was written stays written.
+        // The caller may have been cancelled; what was written stays written.
         let _ = reply.send(result);
     }
 }
@@ -222,7 +151,7 @@ fn serve(target: Target, inbox: Receiver<Request>) {
     }
 }
 
-/// Waits for a request. What took its time and is not taken along for a while is a request of its own: somebody may be
+/// Waits for a request. Spans that wait too long without one become a request of their own, since a front end may be
 /// following the session.
 fn next_request(target: &Target, inbox: &Receiver<Request>) -> Option<Request> {
     loop {
@@ -235,12 +164,12 @@ fn next_request(target: &Target, inbox: &Receiver<Request>) -> Option<Request> {
     }
 }
 
-/// What came of a group of requests.
+/// The outcome of a group of requests.
 #[derive(Default)]
 struct Group {
-    /// Why the traces were not written, if so.
+    /// Why the traces were not written, if they were not.
     traces: Option<Problem>,
-    /// The request to finish, if it was among them.
+    /// The request to finish, if it was in the group.
     finish: Option<Report>,
 }
 
@@ -284,7 +213,7 @@ impl Target {
 
     /// Takes the write lock, which other processes may hold.
     fn begin(&self) -> Result<Transaction<'_>, Problem> {
-        until(Instant::now() + self.patience, || {
+        until(Instant::now() + self.lock_timeout, || {
             Ok(Transaction::new_unchecked(
                 &self.connection,
                 TransactionBehavior::Immediate,
@@ -331,7 +260,7 @@ fn run_alone(
     Ok(())
 }
 
-/// SQLite gives up a whole transaction after some failures, such as a full disk.
+/// Checks that the transaction is still open: SQLite gives up a whole one after some failures, such as a full disk.
 fn still_open(transaction: &Transaction<'_>) -> Result<(), Problem> {
     if transaction.is_autocommit() {
         return Err(Problem::Refused(

@@ -1,20 +1,20 @@
-//! What is written, as SQL. Every function here runs inside a transaction of the writer's.
+//! The changes as SQL. Every function here runs inside a transaction of the writer.
 
 use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use becket_agent::store::{Consumed, EntryContent, Letter, NewEntry, NewSession, Origin, Seed, SeedEntry};
+use becket_agent::store::{EntryContent, NewEntry, NewSession, Origin, Seed, SeedEntry};
 use becket_events::Json;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::audit::{self, NewRecord};
-use crate::contexts;
+use crate::choice;
 use crate::name::ContextName;
 use crate::problem::Problem;
 use crate::reading::{self, RawEntry};
-use crate::writer::{Traced, WaitingTrace};
+use crate::time::{milliseconds, now_ms};
+use crate::traces::{Traced, WaitingTrace};
 
-/// What `begin_session` found.
+/// The result of `begin_session`.
 pub(crate) struct Begun {
     pub(crate) resumed: bool,
     pub(crate) entries: Vec<RawEntry>,
@@ -66,7 +66,7 @@ pub(crate) fn plant(
     context: &ContextName,
     seed: &Seed,
 ) -> Result<Begun, Problem> {
-    if !contexts::create(connection, context)? {
+    if !create_context(connection, context)? {
         return Err(Problem::Refused(format!(
             "there is already a context {context}; choose another name, or destroy it first"
         )));
@@ -107,7 +107,7 @@ pub(crate) fn plant(
     })
 }
 
-/// Writes the entries of a seed, and says in which row each stands.
+/// Writes the entries of a seed, and returns the row of each.
 fn plant_entries<'a>(
     connection: &Connection,
     session: &NewSession,
@@ -186,7 +186,7 @@ fn add_session(connection: &Connection, session: &NewSession, leaf: Option<i64>)
     })
 }
 
-/// Lets the session, and its context if what it says is part of that, stand at another entry, and adds entries there.
+/// Moves the session to another entry, and its context too unless the session is a sub-agent's, and adds entries there.
 pub(crate) fn move_to(
     connection: &Connection,
     session_id: &str,
@@ -218,7 +218,7 @@ pub(crate) fn move_to(
     append(connection, session_id, entries)
 }
 
-/// Adds the entries after the one at which the session stands.
+/// Adds the entries after the session's current one.
 pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEntry]) -> Result<(), Problem> {
     let (context, mut leaf) = place_of(connection, session_id)?;
     let now = now_ms();
@@ -288,59 +288,35 @@ pub(crate) fn put_blob(connection: &Connection, hash: &str, bytes: &[u8]) -> Res
     Ok(())
 }
 
-pub(crate) fn push_message(
-    connection: &Connection,
-    context: &ContextName,
-    sender: &str,
-    content: &Json,
-) -> Result<i64, Problem> {
-    connection.execute(
-        "INSERT INTO inbox (context, sender, time_ms, content) VALUES (?, ?, ?, ?)",
-        params![context.as_str(), sender, now_ms(), content.text()],
+/// Makes a context; says whether it is new.
+pub(crate) fn create_context(connection: &Connection, context: &ContextName) -> Result<bool, Problem> {
+    let made = connection.execute(
+        "INSERT INTO contexts (name, created_ms, used_ms) VALUES (?1, ?2, ?2) ON CONFLICT DO NOTHING",
+        params![context.as_str(), now_ms()],
     )?;
-    Ok(connection.last_insert_rowid())
+    Ok(made > 0)
 }
 
-/// Puts letters into inboxes, except those that came from the same origin before.
-pub(crate) fn deliver(connection: &Connection, letters: &[(ContextName, Letter)]) -> Result<(), Problem> {
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO inbox (context, sender, time_ms, content, origin) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT DO NOTHING",
-    )?;
-    for (context, letter) in letters {
-        let content = serde_json::to_string(&letter.content)?;
-        insert.execute(params![
-            context.as_str(),
-            letter.from,
-            now_ms(),
-            content,
-            letter.origin
-        ])?;
-    }
-    Ok(())
-}
-
-/// Marks messages of the session's context as consumed and appends entries, or does nothing at all.
-pub(crate) fn append_consuming(
-    connection: &Connection,
-    session_id: &str,
-    entries: &[NewEntry],
-    messages: &[i64],
-) -> Result<Consumed, Problem> {
+/// Archives the conversation. The entries stay where they are; the context and the session begin at the root.
+pub(crate) fn clear(connection: &Connection, session_id: &str) -> Result<(), Problem> {
     let (context, _) = place_of(connection, session_id)?;
-    let mut waits = connection
-        .prepare_cached("SELECT 1 FROM inbox WHERE id = ? AND context = ? AND consumed_by IS NULL")?;
-    for message in messages {
-        if !waits.exists(params![message, context])? {
-            return Ok(Consumed::TakenByAnother);
-        }
-    }
-    let mut consume = connection.prepare_cached("UPDATE inbox SET consumed_by = ? WHERE id = ?")?;
-    for message in messages {
-        consume.execute(params![session_id, message])?;
-    }
-    append(connection, session_id, entries)?;
-    Ok(Consumed::All)
+    let now = now_ms();
+    connection.execute(
+        "INSERT INTO archives (context, leaf, time_ms, message_count)
+         SELECT name, leaf, ?2, message_count FROM contexts WHERE name = ?1 AND leaf IS NOT NULL",
+        params![context, now],
+    )?;
+    connection.execute(
+        "UPDATE contexts SET leaf = NULL, message_count = 0, used_ms = ?2, title = NULL, origin = NULL,
+                cleared = coalesce((SELECT max(seq) FROM entries), 0)
+         WHERE name = ?1",
+        params![context, now],
+    )?;
+    connection.execute(
+        "UPDATE sessions SET leaf = NULL, name = NULL WHERE id = ?1",
+        [session_id],
+    )?;
+    Ok(())
 }
 
 /// Deletes the context with everything in it; says whether there was anything to delete.
@@ -358,7 +334,7 @@ pub(crate) fn delete_context(connection: &Connection, context: &ContextName) -> 
     for step in steps {
         deleted += connection.execute(step, [name])?;
     }
-    contexts::forget_choice(connection, name)?;
+    choice::forget_choice(connection, name)?;
     Ok(deleted > 0)
 }
 
@@ -405,18 +381,13 @@ pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Re
     log.close()
 }
 
-/// A moment as the tables have it.
-pub(crate) fn milliseconds(time_us: u64) -> i64 {
-    i64::try_from(time_us / 1000).unwrap_or(i64::MAX)
-}
-
-/// Whether what a session says is part of its context's conversation: not if it is a sub-agent's.
+/// Whether a session's entries are part of its context's conversation: those of a sub-agent are not.
 fn own_session(connection: &Connection, session_id: &str) -> Result<bool, Problem> {
     let mut own = connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ? AND parent_id IS NULL")?;
     Ok(own.exists([session_id])?)
 }
 
-/// The context of a session, and the entry at which the session stands.
+/// The context of a session, and the session's current entry.
 pub(crate) fn place_of(connection: &Connection, session_id: &str) -> Result<(String, Option<i64>), Problem> {
     let place = connection
         .prepare_cached("SELECT context, leaf FROM sessions WHERE id = ?")?
@@ -425,7 +396,7 @@ pub(crate) fn place_of(connection: &Connection, session_id: &str) -> Result<(Str
     place.ok_or_else(|| reading::no_session(session_id))
 }
 
-/// Gives a broken promise of uniqueness its own words.
+/// Replaces a violated uniqueness by a message of its own.
 fn refuse_double(stored: rusqlite::Result<usize>, words: impl FnOnce() -> String) -> Result<(), Problem> {
     match stored {
         Ok(_) => Ok(()),
@@ -434,9 +405,4 @@ fn refuse_double(stored: rusqlite::Result<usize>, words: impl FnOnce() -> String
         }
         Err(error) => Err(error.into()),
     }
-}
-
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

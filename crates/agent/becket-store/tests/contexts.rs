@@ -114,7 +114,7 @@ async fn each_project_has_its_own_current_context_and_names_are_shared() {
     assert_eq!(one.chosen().unwrap(), chosen("work", Some(&of_one)));
     assert_eq!(two.chosen().unwrap(), chosen(&of_two, None));
     assert_eq!(everywhere.chosen().unwrap(), chosen("default", None));
-    // What happens to a context concerns every project in which it is current, whoever does it.
+    // A change of a context concerns every project in which it is current, whoever makes it.
     fill(&one, "work", &["x"]).await;
     two.make_current("work").await.unwrap();
     everywhere
@@ -125,7 +125,7 @@ async fn each_project_has_its_own_current_context_and_names_are_shared() {
     everywhere.delete_context(&name("play")).await.unwrap();
     assert_eq!(one.chosen().unwrap(), chosen(&of_one, None));
     assert_eq!(two.chosen().unwrap(), chosen(&of_two, None));
-    // Also to a first one, which was never chosen: neither here nor from elsewhere does a rename lose it.
+    // Also for a project's first one, which was never chosen: a rename does not lose it, here or from elsewhere.
     let (three, four) = (of("three"), of("four"));
     let (of_three, of_four) = (first(&three), first(&four));
     fill(&three, &of_three, &["kept"]).await;
@@ -171,7 +171,7 @@ async fn sessions_bear_the_name_of_their_conversation() {
         .await
         .unwrap();
     store.append("a", vec![note("4")]).await.unwrap();
-    // The next one goes on with it; a sub-agent and another context do not.
+    // The next session continues with it; a sub-agent and another context do not.
     store.begin_session(session("b", "work")).await.unwrap();
     let below = NewSession {
         parent_session_id: Some("b".into()),
@@ -187,7 +187,7 @@ async fn sessions_bear_the_name_of_their_conversation() {
     ];
     assert_eq!(names(), expected(&all));
     store.append("b", vec![named("5", "third")]).await.unwrap();
-    // What was cleared took its name along.
+    // The cleared conversation took its name along.
     store.clear("b").await.unwrap();
     store.begin_session(session("e", "work")).await.unwrap();
     let all = [
@@ -245,7 +245,8 @@ async fn a_renamed_context_keeps_everything_and_stays_chosen() {
     store.append("old", vec![note("kept")]).await.unwrap();
     store.make_current("old").await.unwrap();
     store
-        .push_message(&name("old"), "me", json!("hello").into())
+        .inboxes()
+        .push(&name("old"), "me", json!("hello").into())
         .await
         .unwrap();
     let lifetime = Lifetime {
@@ -256,7 +257,7 @@ async fn a_renamed_context_keeps_everything_and_stays_chosen() {
     store.rename_context(&name("old"), &name("new")).await.unwrap();
     assert_eq!(ids(&store.entries("new").unwrap()), ["kept"]);
     assert_eq!(ids(&store.archived("new").unwrap()[0].entries), ["gone"]);
-    assert_eq!(store.waiting_messages("new").unwrap().len(), 1);
+    assert_eq!(store.inboxes().waiting_for("new").unwrap().len(), 1);
     assert_eq!(store.chosen().unwrap(), chosen("new", Some("default")));
     assert!(store.context("old").unwrap().is_none());
     let found = store.context("new").unwrap().unwrap();
@@ -264,7 +265,7 @@ async fn a_renamed_context_keeps_everything_and_stays_chosen() {
     // A session that runs meanwhile goes on.
     store.append("old", vec![note("after")]).await.unwrap();
     assert_eq!(ids(&store.entries("new").unwrap()), ["kept", "after"]);
-    // Neither a name that is taken nor one that is not there.
+    // Neither a name that is taken nor one that does not exist.
     fill(&store, "other", &[]).await;
     let taken = store
         .rename_context(&name("new"), &name("other"))

@@ -1,4 +1,4 @@
-//! What the stores promise, seen from outside: nothing confirmed is lost, nothing is doubled, nothing is mixed.
+//! The promises of the stores, seen from outside: nothing confirmed is lost, nothing is doubled, nothing is mixed.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
@@ -235,7 +235,7 @@ fn assert_mentions(message: &str, words: &[&str]) {
     }
 }
 
-/// Each entry hangs on the one before it.
+/// Asserts that each entry is the child of the one before it.
 fn assert_is_path(entries: &[StoredEntry]) {
     let mut parent = None;
     for entry in entries {
@@ -328,7 +328,7 @@ async fn branches_where_two_sessions_write(store: &dyn Store) {
     assert_is_path(&fourth.entries);
 }
 
-/// A sub-agent begins with nothing, and the conversation of its context goes on as if it had never been.
+/// A sub-agent begins with nothing, and the conversation of its context goes on as if the sub-agent had never been.
 async fn keeps_sub_agents_apart(store: &dyn Store) {
     let below = |id: &str, parent: &str| NewSession {
         parent_session_id: Some(parent.into()),
@@ -632,7 +632,8 @@ async fn deletes_a_context_with_all_that_belongs_to_it() {
         store.trace(context, dispatch(context, 1));
         store.append(context, every_kind()).await.unwrap();
         store
-            .push_message(&name(context), "me", json!("hello").into())
+            .inboxes()
+            .push(&name(context), "me", json!("hello").into())
             .await
             .unwrap();
     }
@@ -640,9 +641,12 @@ async fn deletes_a_context_with_all_that_belongs_to_it() {
     assert!(!store.delete_context(&name("drop")).await.unwrap());
     assert_eq!(store.contexts().unwrap().len(), 1);
     assert_eq!(store.sessions(None).unwrap().len(), 1);
-    assert!(store.trace_of("drop").unwrap().is_empty() && store.waiting_messages("drop").unwrap().is_empty());
-    assert_eq!(store.trace_of("keep").unwrap().len(), 1);
-    assert_eq!(store.waiting_messages("keep").unwrap().len(), 1);
+    assert!(
+        store.record().dispatches_of("drop").unwrap().is_empty()
+            && store.inboxes().waiting_for("drop").unwrap().is_empty()
+    );
+    assert_eq!(store.record().dispatches_of("keep").unwrap().len(), 1);
+    assert_eq!(store.inboxes().waiting_for("keep").unwrap().len(), 1);
     assert_eq!(store.entries("keep").unwrap().len(), 9);
     assert_mentions(
         &failure(store.append("drop", vec![note("late")]).await),
@@ -708,13 +712,13 @@ async fn traces_are_written_with_the_next_append_at_the_end_and_on_closing() {
     store.trace("s", dispatch("s", 1));
     store.trace("s", dispatch("s", 2));
     // After half a second they are written by themselves; a machine that was busy for so long shows nothing here.
-    let nothing = store.trace_of("s").unwrap().is_empty();
+    let nothing = store.record().dispatches_of("s").unwrap().is_empty();
     assert!(
         nothing || begin.elapsed() > Duration::from_millis(400),
         "a trace alone does not touch the disk"
     );
     store.append("s", vec![note("a")]).await.unwrap();
-    let written = store.trace_of("s").unwrap();
+    let written = store.record().dispatches_of("s").unwrap();
     assert_eq!(written.len(), 2);
     assert_eq!(
         (written[1].event.as_str(), written[1].time_ms),
@@ -726,7 +730,7 @@ async fn traces_are_written_with_the_next_append_at_the_end_and_on_closing() {
     );
     store.trace("s", dispatch("s", 3));
     store.end_session("s", "done").await.unwrap();
-    assert_eq!(store.trace_of("s").unwrap().len(), 3);
+    assert_eq!(store.record().dispatches_of("s").unwrap().len(), 3);
     store.trace("s", dispatch("s", 4));
     store.close().await.unwrap();
     store.close().await.unwrap();
@@ -737,13 +741,13 @@ async fn traces_are_written_with_the_next_append_at_the_end_and_on_closing() {
 
     // Without any other write, neither `close` nor dropping the store forgets them.
     let store = home.open();
-    assert_eq!(store.trace_of("s").unwrap().len(), 4);
+    assert_eq!(store.record().dispatches_of("s").unwrap().len(), 4);
     store.trace("s", dispatch("s", 5));
     store.close().await.unwrap();
     let store = home.open();
     store.trace("s", dispatch("s", 6));
     drop(store);
-    assert_eq!(home.open().trace_of("s").unwrap().len(), 6);
+    assert_eq!(home.open().record().dispatches_of("s").unwrap().len(), 6);
 }
 
 #[tokio::test]
@@ -769,22 +773,29 @@ async fn spans_stand_beside_dispatches_and_are_written_soon_without_any_other_wr
     };
     store.span("child", span.clone());
     let deadline = Instant::now() + Duration::from_secs(20);
-    while store.record_of("s", 0).unwrap().len() < 2 {
+    while store.record().of_session("s", 0).unwrap().len() < 2 {
         assert!(Instant::now() < deadline, "the span never arrived");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let record = store.record_of("s", 0).unwrap();
+    let record = store.record().of_session("s", 0).unwrap();
     let kinds: Vec<_> = record
         .iter()
         .map(|item| (item.session_id.as_str(), item.name.as_str(), item.is_span))
         .collect();
     assert_eq!(kinds, [("s", "pre_tool", false), ("child", "tool_call", true)]);
     assert_eq!(record[1].json.to_value(), serde_json::to_value(&span).unwrap());
-    assert!(store.record_of("s", record[1].seq).unwrap().is_empty());
-    assert_eq!(store.trace_of("child").unwrap().len(), 0, "a span is no dispatch");
-    assert_eq!(store.newest_spans(SpanKind::ToolCall, 9).unwrap().len(), 1);
-    assert_eq!(store.newest_spans(SpanKind::Turn, 9).unwrap().len(), 0);
-    assert_eq!(store.newest_dispatches(9).unwrap().len(), 1);
+    assert!(store.record().of_session("s", record[1].seq).unwrap().is_empty());
+    assert_eq!(
+        store.record().dispatches_of("child").unwrap().len(),
+        0,
+        "a span is no dispatch"
+    );
+    assert_eq!(
+        store.record().newest_spans(SpanKind::ToolCall, 9).unwrap().len(),
+        1
+    );
+    assert_eq!(store.record().newest_spans(SpanKind::Turn, 9).unwrap().len(), 0);
+    assert_eq!(store.record().newest_dispatches(9).unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -795,14 +806,15 @@ async fn many_traces_are_written_without_any_other_write() {
         store.trace("s", dispatch("s", turn));
     }
     let deadline = Instant::now() + Duration::from_secs(20);
-    while store.trace_of("s").unwrap().len() < 256 {
+    while store.record().dispatches_of("s").unwrap().len() < 256 {
         assert!(Instant::now() < deadline, "the traces never arrived");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     drop(store);
     let turns: Vec<u64> = home
         .open()
-        .trace_of("s")
+        .record()
+        .dispatches_of("s")
         .unwrap()
         .iter()
         .map(|trace| trace.time_ms)
@@ -875,7 +887,7 @@ async fn several_handles_open_and_write_one_file_at_once() {
 #[tokio::test]
 async fn a_lock_that_is_never_given_back_ends_in_a_clear_error() {
     let home = Home::new();
-    let store = SqliteStore::open_with_patience(home.file(), Duration::from_millis(300)).unwrap();
+    let store = SqliteStore::open_with_timeout(home.file(), Duration::from_millis(300)).unwrap();
     store.begin_session(session("s", "c")).await.unwrap();
     let other = rusqlite::Connection::open(home.file()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -907,7 +919,8 @@ async fn each_message_is_consumed_once_by_sessions_that_drain_at_the_same_time()
         for number in 0..150 {
             sent.push(
                 sender
-                    .push_message(&inbox, "sender", json!({"number": number}).into())
+                    .inboxes()
+                    .push(&inbox, "sender", json!({"number": number}).into())
                     .await
                     .unwrap(),
             );
@@ -915,7 +928,8 @@ async fn each_message_is_consumed_once_by_sessions_that_drain_at_the_same_time()
         for _ in &drainers {
             sent.push(
                 sender
-                    .push_message(&inbox, "sender", json!("stop").into())
+                    .inboxes()
+                    .push(&inbox, "sender", json!("stop").into())
                     .await
                     .unwrap(),
             );
@@ -928,7 +942,8 @@ async fn each_message_is_consumed_once_by_sessions_that_drain_at_the_same_time()
         assert!(Instant::now() < deadline, "the drainers never saw the end");
         if drainers.iter().any(std::thread::JoinHandle::is_finished) {
             sender
-                .push_message(&inbox, "sender", json!("stop").into())
+                .inboxes()
+                .push(&inbox, "sender", json!("stop").into())
                 .await
                 .unwrap();
         }
@@ -958,6 +973,7 @@ async fn drain_until_stopped(file: &Path, id: &str) -> Vec<i64> {
     let mut drained = Vec::new();
     loop {
         let messages = store
+            .inboxes()
             .drain(id, |messages| {
                 messages
                     .iter()
@@ -983,10 +999,19 @@ async fn consuming_and_appending_happen_together_or_not_at_all() {
     let home = Home::new();
     let store = home.open();
     let context = name("c");
-    let one = store.push_message(&context, "x", json!(1).into()).await.unwrap();
-    let two = store.push_message(&context, "x", json!(2).into()).await.unwrap();
+    let one = store
+        .inboxes()
+        .push(&context, "x", json!(1).into())
+        .await
+        .unwrap();
+    let two = store
+        .inboxes()
+        .push(&context, "x", json!(2).into())
+        .await
+        .unwrap();
     let elsewhere = store
-        .push_message(&name("d"), "x", json!(3).into())
+        .inboxes()
+        .push(&name("d"), "x", json!(3).into())
         .await
         .unwrap();
     assert!(
@@ -1013,7 +1038,7 @@ async fn consuming_and_appending_happen_together_or_not_at_all() {
     assert_eq!(foreign, Consumed::TakenByAnother);
     failure(store.append_consuming("s", vec![note("a")], vec![two]).await);
     assert_eq!(ids(&store.entries("c").unwrap()), ["a"]);
-    let waiting = store.waiting_messages("c").unwrap();
+    let waiting = store.inboxes().waiting_for("c").unwrap();
     assert_eq!(
         waiting.iter().map(|message| message.id).collect::<Vec<_>>(),
         [two]
@@ -1026,9 +1051,9 @@ async fn consuming_and_appending_happen_together_or_not_at_all() {
 
 // ---- other processes ----
 
-/// Set for the processes that the tests below start: which file to work on.
+/// An environment variable of the child processes: the file to work on.
 const CHILD_FILE: &str = "BECKET_STORE_TEST_FILE";
-/// Set for them too: the name of the run.
+/// An environment variable of the child processes: the name of the run.
 const CHILD_RUN: &str = "BECKET_STORE_TEST_RUN";
 
 #[tokio::test]
@@ -1063,7 +1088,7 @@ fn child_appends_many() {
 }
 
 async fn append_many(file: &Path, run: &str, count: usize) {
-    let store = SqliteStore::open_with_patience(file, Duration::from_secs(60)).unwrap();
+    let store = SqliteStore::open_with_timeout(file, Duration::from_secs(60)).unwrap();
     store.begin_session(session(run, "shared")).await.unwrap();
     for number in 0..count {
         store
@@ -1143,9 +1168,9 @@ fn a_store_whose_maker_was_killed_opens_all_the_same() {
     }
 }
 
-/// What a killed process had said.
+/// The output of a killed process.
 struct Report {
-    /// The entry at which it found the context, `-` for none; `None` when it was killed before it could say so.
+    /// The entry at which the process found the context, `-` for none; `None` if it was killed before it could say so.
     resumed_at: Option<String>,
     confirmed: Vec<String>,
 }
@@ -1176,7 +1201,7 @@ fn run_and_kill(file: &Path, run: &str, random: &mut Random) -> Report {
         }
         report
     });
-    // The first thing it says is where it resumes, and then it has something to say after every append.
+    // The process first prints where it resumes, and then a line after every append.
     for _ in 0..random.below(4) {
         let _ = hear.recv_timeout(Duration::from_secs(20));
     }
@@ -1220,7 +1245,7 @@ fn child_appends_until_killed() {
     });
 }
 
-/// The context stands at the last confirmed entry, or at one that was written and not confirmed any more.
+/// Asserts that the context is at the last confirmed entry, or at one that was written and not confirmed any more.
 fn assert_resumes_after(last_confirmed: Option<&String>, resumed_at: &str, seed: u64) {
     let Some(last) = last_confirmed else { return };
     let place = |id: &str| -> (u64, u64) {
@@ -1236,8 +1261,8 @@ fn assert_resumes_after(last_confirmed: Option<&String>, resumed_at: &str, seed:
     );
 }
 
-/// The path to where the context stands holds everything that was confirmed, once and in order; what else it holds
-/// are whole appends; and there are no other branches.
+/// Asserts that the path to the context's current entry holds everything that was confirmed, once and in order, that
+/// whatever else it holds are whole appends, and that there are no other branches.
 fn assert_holds_exactly(store: &SqliteStore, confirmed: &[String], seed: u64) {
     let entries = store.entries("killed").unwrap();
     assert_is_path(&entries);
@@ -1277,7 +1302,7 @@ fn start_child(function: &str, file: &Path, run: &str) -> Child {
         .unwrap()
 }
 
-/// What this process was started for, if it is a child of a test.
+/// The file and the run for this process, if it is a child of a test.
 fn child_task() -> Option<(PathBuf, String)> {
     Some((
         std::env::var_os(CHILD_FILE)?.into(),
@@ -1314,7 +1339,7 @@ fn letter(to: &str, content: &str, origin: Option<&str>) -> Letter {
     }
 }
 
-/// What both stores promise about letters.
+/// The promises of both stores about letters.
 async fn assert_letters_are_shown_once(store: &dyn Store) {
     store.begin_session(session("s", "c")).await.unwrap();
     store.begin_session(session("other", "d")).await.unwrap();
@@ -1382,7 +1407,7 @@ async fn letters_are_shown_once_and_delivered_once() {
     let home = Home::new();
     let store = home.open();
     assert_letters_are_shown_once(&store).await;
-    assert_eq!(store.contexts_with_mail().unwrap(), ["d"]);
+    assert_eq!(store.inboxes().contexts().unwrap(), ["d"]);
     assert_eq!(store.tree("c").unwrap().len(), 2, "what was refused left nothing");
     let memory = MemoryStore::new();
     assert_letters_are_shown_once(&memory).await;

@@ -1,5 +1,5 @@
-//! Conversations as trees: whatever is done to them in whatever order, both stores tell the same, nothing is lost, and
-//! where a conversation stands is where it was put.
+//! Conversations as trees: whatever is done to them in whatever order, both stores agree, nothing is lost, and the
+//! current entry is where it was put.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ fn entry(id: &str) -> NewEntry {
     }
 }
 
-/// Numbers that look like chance and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -43,7 +43,7 @@ impl Chance {
     }
 }
 
-/// What a conversation should be: each entry with its parent, in order, and where it stands.
+/// The expected conversation: each entry with its parent, in order, and the current one.
 #[derive(Default)]
 struct Expected {
     parents: Vec<(String, Option<String>)>,
@@ -102,7 +102,7 @@ fn check(tree: &Tree, expected: &Expected) {
     }
 }
 
-/// A copy of the way to where the conversation stands.
+/// A copy of the path to the current entry.
 fn seed(tree: &Tree) -> Seed {
     let copied = |entry: &StoredEntry| SeedEntry {
         parent_id: entry.parent_id.clone(),
@@ -138,7 +138,7 @@ async fn grow(store: &dyn Store, chance: &mut Chance, name: &str) {
     }
     let tree = store.tree(name).await.unwrap();
     check(&tree, &expected);
-    // Who opens the context next stands there too, and a copy of the way is the same way.
+    // A session that opens the context next has the same current entry, and a copy of the path is the same path.
     let again = format!("{name}-again");
     let opened = store.begin_session(session(&again, name)).await.unwrap();
     assert_eq!(ids(&opened.entries), expected.path());
@@ -204,7 +204,7 @@ async fn what_does_not_fit_changes_nothing() {
         let fresh = store.begin_session(session("t", "d")).await.unwrap();
         assert!(!fresh.resumed, "nothing is left of what was refused");
         store.tree("nobody").await.unwrap_err();
-        // What was cleared is no part of the conversation, and neither is what a sub-agent wrote.
+        // Cleared entries are no part of the conversation, and neither are those of a sub-agent.
         store.clear("s").await.unwrap();
         let below = NewSession {
             parent_session_id: Some("s".into()),

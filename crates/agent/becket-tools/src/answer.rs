@@ -1,4 +1,4 @@
-//! What an operation answers: in becket's own words, and as data for a face that has others.
+//! The answer of an operation: as becket words it, and as data for a face that words it differently.
 
 use std::io;
 use std::path::Path;
@@ -9,14 +9,14 @@ use rustix::io::Errno;
 
 /// The answer of an operation.
 pub(crate) struct Answer {
-    /// In becket's own words.
+    /// The answer as becket words it.
     pub(crate) output: ToolOutput,
-    /// As data; what is only for the model has none.
+    /// The answer as data; `None` if it is only meant for the model.
     pub(crate) finding: Option<Finding>,
 }
 
 impl Answer {
-    /// A failure of which more is known than words.
+    /// A failure with its reason as data.
     pub(crate) fn failed(words: String, why: Why) -> Self {
         Self {
             output: ToolOutput::error(words.clone()),
@@ -24,7 +24,7 @@ impl Answer {
         }
     }
 
-    /// A failure of the system at that file.
+    /// A failure of the operating system at that file.
     pub(crate) fn refused_by_system(words: String, error: &io::Error, path: &Path) -> Self {
         let why = code_of(error).map_or(Why::Other, |code| Why::System {
             code,
@@ -33,7 +33,7 @@ impl Answer {
         Self::failed(words, why)
     }
 
-    /// The answer in the face's words, if it has any.
+    /// The answer as the face words it, if it has its own wording.
     pub(crate) fn told_by(self, face: &Face, operation: &Operation) -> ToolOutput {
         let Some(telling) = face.output else {
             return self.output;
@@ -46,7 +46,7 @@ impl Answer {
                 why: Why::Other,
             },
             None if self.output.content.iter().all(is_text) => Finding::Done(text_of(&self.output.content)),
-            // A picture has no words.
+            // A picture has no text.
             None => return self.output,
         };
         ToolOutput {
@@ -56,7 +56,7 @@ impl Answer {
     }
 }
 
-/// The system's name for an error, for those that people meet.
+/// The system's name for an error, for the common ones.
 fn code_of(error: &io::Error) -> Option<&'static str> {
     Some(match Errno::from_io_error(error)? {
         Errno::NOENT => "ENOENT",

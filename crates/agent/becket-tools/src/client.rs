@@ -1,18 +1,18 @@
-//! A client for the web that goes where it is sent: for what the user's own programs ask for. What a model asks for is
-//! judged first, and has a client for the judged address alone (`client_for`).
+//! A web client without restrictions, for what the user's own programs ask for. What a model asks for is judged first,
+//! and has a client for the judged address only (`client_for`).
 
 use std::time::Duration;
 
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
-/// How long a connection may take to come about.
+/// How long connecting to a server may take.
 const CONNECT: Duration = Duration::from_secs(30);
 
 /// How long a server may be silent.
 const SILENCE: Duration = Duration::from_secs(300);
 
-/// A client that may go everywhere.
+/// A client that may connect to any address.
 pub fn free_client(policy: Policy) -> Result<Client, String> {
     // A redirect may lead from `http` to `https`.
     let mut tls = becket_tls::client_config("https")?;

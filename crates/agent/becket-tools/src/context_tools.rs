@@ -1,7 +1,7 @@
 //! Tools between contexts: messages to others, and the flocks that a context belongs to.
 //!
-//! They have no operation and the same name everywhere. What they touch belongs to the person's own contexts, so nobody
-//! is asked before they run; hooks and deny rules judge them like any other tool.
+//! These tools have no operation and the same name in every profile. What they touch belongs to the user's own
+//! contexts, so they need no yes; hooks and deny rules judge them like any other tool.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use serde_json::{Map, Value, json};
 /// The tool that sends a message.
 pub const SEND_MESSAGE: &str = "send_message";
 
-/// What the tools work on.
+/// What the context tools work on.
 #[derive(Clone)]
 pub struct ContextToolSettings {
-    /// Keeps the inboxes.
+    /// The store, which keeps the inboxes.
     pub store: Arc<dyn Store>,
     /// The folder behind the virtual file system, where the flocks are.
     pub vfs: PathBuf,
 }
 
-/// What a tool does.
+/// What a context tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Send,
@@ -38,14 +38,14 @@ enum Deed {
     List,
 }
 
-/// An argument, which is a text.
+/// An argument of a context tool, which is always a text.
 struct Argument {
     name: &'static str,
     about: &'static str,
     required: bool,
 }
 
-/// One of the tools.
+/// The declaration of a context tool.
 struct ContextTool {
     name: &'static str,
     description: &'static str,
@@ -103,12 +103,12 @@ const TOOLS: &[ContextTool] = &[
     },
 ];
 
-/// The names of all these tools.
+/// The names of all context tools.
 pub fn context_tool_names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().map(|tool| tool.name)
 }
 
-/// The tools that a profile has.
+/// The context tools that a profile has.
 pub fn context_tools(profile: &Profile, settings: &ContextToolSettings) -> Vec<Arc<dyn Tool>> {
     let wanted = TOOLS.iter().filter(|tool| profile.extras.contains(&tool.name));
     wanted

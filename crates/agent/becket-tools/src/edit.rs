@@ -1,7 +1,10 @@
 //! Replacing exact pieces of text, or lines by their numbers, in a file.
 //!
-//! All of them are looked for in the file as it is, so their order does not matter. A file whose lines end in CRLF is
+//! All edits are looked up in the file as it is, so their order does not matter. A file whose lines end in CRLF is
 //! edited as if they ended in LF, because that is how models see and write text, and gets its CRLF back.
+//!
+//! A text that is not there, or a line that is not there or does not hold what was expected, refuses the whole edit:
+//! half of an edit is worse than none.
 
 use std::io;
 use std::ops::Range;
@@ -15,6 +18,7 @@ use similar::TextDiff;
 
 use crate::answer::Answer;
 use crate::judged_path::{LinkedFile, read_whole, reason, replace_file};
+use crate::occurrences::occurrences;
 use crate::typography;
 
 /// The largest file that is edited.
@@ -100,11 +104,11 @@ fn edit(
     })
 }
 
-/// How a file writes its text, besides the text itself.
+/// How a file encodes its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Style {
     bom: bool,
-    /// Whether all lines end in CRLF. In a file with both kinds of ends every end counts as it is.
+    /// Whether all lines end in CRLF. In a file with both kinds of line ends, each is taken as it is.
     crlf: bool,
 }
 
@@ -140,7 +144,7 @@ impl Style {
     }
 }
 
-/// A place, which edit changes it, and what stands there afterwards.
+/// A range of the text, the index of the edit that changes it, and the new text.
 type Change = (Range<usize>, usize, String);
 
 /// The text with all edits made.
@@ -149,7 +153,7 @@ fn changed(text: &str, arguments: &EditArguments, style: Style, manner: Manner) 
     if edits.is_empty() && lines.is_empty() {
         return Err("no edits are given.".into());
     }
-    // Whoever counts lines sees the last one end like the others.
+    // A model that counts lines sees the last one end like the others.
     let open_end = !lines.is_empty() && !text.is_empty() && !text.ends_with('\n');
     let text = if open_end {
         format!("{text}\n")
@@ -161,17 +165,18 @@ fn changed(text: &str, arguments: &EditArguments, style: Style, manner: Manner) 
     let why = |index, fault| Why::Edit { index, of, fault };
     let by_text = edits
         .iter()
-        .map(|edit| replacement(&text, edit, style, manner).map_err(|(words, fault)| (words, Some(fault))));
+        .map(|edit| replacements(&text, edit, style, manner).map_err(|(words, fault)| (words, Some(fault))));
     let by_line = lines
         .iter()
-        .map(|edit| line_change(&text, &starts, edit, style).map_err(|words| (words, None)));
+        .map(|edit| line_change(&text, &starts, edit, style).map_err(|words| (words, None)))
+        .map(|change| change.map(|change| vec![change]));
     let mut changes: Vec<Change> = Vec::new();
     for (index, change) in by_text.chain(by_line).enumerate() {
-        let (place, new) = change.map_err(|(words, fault)| {
+        let made = change.map_err(|(words, fault)| {
             let words = format!("edit {} of {of}: {words} Nothing was changed.", index + 1);
             Problem::Told(words, fault.map_or(Why::Other, |fault| why(index, fault)))
         })?;
-        changes.push((place, index, new));
+        changes.extend(made.into_iter().map(|(place, new)| (place, index, new)));
     }
     changes.sort_by_key(|(place, ..)| (place.start, place.end));
     for pair in changes.windows(2) {
@@ -199,30 +204,38 @@ fn changed(text: &str, arguments: &EditArguments, style: Style, manner: Manner) 
     Ok(result)
 }
 
-/// What is wrong with an edit, in words and as data.
+/// What is wrong with an edit, as text and as data.
 type Wrong = (String, EditFault);
 
-fn replacement(
+/// The places that an edit replaces, each with the new text.
+fn replacements(
     text: &str,
     edit: &Replacement,
     style: Style,
     manner: Manner,
-) -> Result<(Range<usize>, String), Wrong> {
+) -> Result<Vec<(Range<usize>, String)>, Wrong> {
     let (old, new) = (
         style.plain_lines(&edit.old_text),
         style.plain_lines(&edit.new_text),
     );
-    let place = place_of(text, &old, &new, edit.first).or_else(|wrong| {
+    let place = place_of(text, &old, &new, edit.first || edit.all).or_else(|wrong| {
         let forgives = manner.forgives_typography && wrong.1 == EditFault::Absent;
         match typography::places(text, &old).as_slice() {
             [only] if forgives => Ok(only.clone()),
             _ => Err(wrong),
         }
     })?;
-    Ok((place, new))
+    let every = edit.all.then(|| text.match_indices(&old)).into_iter().flatten();
+    let every: Vec<_> = every
+        .map(|(start, _)| (start..start + old.len(), new.clone()))
+        .collect();
+    Ok(match every.is_empty() {
+        true => vec![(place, new)],
+        false => every,
+    })
 }
 
-/// Where each line begins, and where the text ends.
+/// The offset of each line, and of the end of the text.
 fn line_starts(text: &str) -> Vec<usize> {
     let mut starts = vec![0];
     starts.extend(text.match_indices('\n').map(|(end, _)| end + 1));
@@ -272,7 +285,7 @@ fn line_change(
     }
 }
 
-/// The one place where the old text stands.
+/// The only place of the old text.
 fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize>, Wrong> {
     if old.is_empty() {
         let words = "the old text is empty. Name the text to replace, or write the whole file.";
@@ -309,19 +322,7 @@ fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize
     }
 }
 
-/// Where the piece starts, places that overlap included: those too make it ambiguous.
-pub(crate) fn occurrences(text: &str, piece: &str) -> Vec<usize> {
-    let step = piece.chars().next().map_or(1, char::len_utf8);
-    let mut starts = Vec::new();
-    let mut from = 0;
-    while let Some(found) = text[from..].find(piece) {
-        starts.push(from + found);
-        from += found + step;
-    }
-    starts
-}
-
-/// Where the old text nearly stands, so that the next attempt can hit it.
+/// A hint at where the old text almost occurs, so that the next attempt can find it.
 fn hint(text: &str, old: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let wanted: Vec<String> = old.trim().lines().map(without_space).collect();
@@ -356,7 +357,7 @@ fn line_number(text: &str, position: usize) -> usize {
     text[..position].matches('\n').count() + 1
 }
 
-/// The first line of the new text that is another one than before.
+/// The first line of the new text that differs.
 fn first_change(before: &str, after: &str) -> usize {
     let same = before
         .lines()
@@ -403,6 +404,7 @@ mod tests {
                     old_text: (*old).to_owned(),
                     new_text: (*new).to_owned(),
                     first: false,
+                    all: false,
                 })
                 .collect(),
             lines: Vec::new(),
@@ -530,6 +532,7 @@ mod tests {
                 old_text: "a".into(),
                 new_text: "b".into(),
                 first: false,
+                all: false,
             }],
             lines: Vec::new(),
         };
@@ -660,26 +663,29 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_several_places_can_be_meant() {
-        let replacement =
-            |text, edit: &Replacement| replacement(text, edit, Style::of(""), Manner::default());
-        let edit = |first| Replacement {
+    fn the_first_of_several_places_or_every_place_can_be_meant() {
+        let replaced = |text, edit: &Replacement| {
+            let places = replacements(text, edit, Style::of(""), Manner::default())?;
+            Ok::<_, Wrong>(
+                places
+                    .into_iter()
+                    .map(|(place, _)| place.start)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let edit = |first, all| Replacement {
             old_text: "a".to_owned(),
             new_text: "b".to_owned(),
             first,
+            all,
         };
-        assert_eq!(replacement("x a a", &edit(true)).unwrap().0, 2..3);
-        assert!(
-            replacement("x a a", &edit(false))
-                .unwrap_err()
-                .0
-                .contains("2 times")
-        );
-        assert!(
-            replacement("x", &edit(true))
-                .unwrap_err()
-                .0
-                .contains("does not occur")
-        );
+        assert_eq!(replaced("x a a", &edit(true, false)).unwrap(), [2]);
+        assert_eq!(replaced("x a a", &edit(false, true)).unwrap(), [2, 4]);
+        let several = replaced("x a a", &edit(false, false)).unwrap_err();
+        assert!(several.0.contains("2 times"));
+        for edit in [edit(true, false), edit(false, true)] {
+            let absent = replaced("x", &edit).unwrap_err();
+            assert!(absent.0.contains("does not occur"));
+        }
     }
 }

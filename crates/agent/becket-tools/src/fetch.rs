@@ -2,7 +2,7 @@
 //!
 //! The host was resolved and judged before; the connection goes to the judged addresses and to no other, whatever proxy
 //! the environment names. Each redirect is judged like the first address, by the same rules and guards. One that the
-//! person would have to be asked about is told and not followed: the new address is a call of its own.
+//! user would have to be asked about is reported and not followed: the new address is a call of its own.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::judged_path::size;
 use crate::page::{Page, without_torn_end};
 use crate::settings::ToolSettings;
 
-/// Fetches the address from the hosts that were judged for it. `may_fetch` judges where a redirect leads.
+/// Fetches the address from the hosts that were judged for it. `may_fetch` judges each redirect.
 pub(crate) async fn run<F, W>(
     arguments: &FetchArguments,
     first: &JudgedUrl,
@@ -69,7 +69,7 @@ struct Wanted {
     format: PageFormat,
 }
 
-/// Goes from redirect to redirect, as long as everybody agrees.
+/// Follows redirects, as long as each of them is permitted.
 async fn follow<F, W>(
     first: &JudgedUrl,
     may_fetch: F,
@@ -112,7 +112,7 @@ where
     }
 }
 
-/// Asks for one address, at the network addresses that were judged for it.
+/// Sends the request for one address, to the network addresses that were judged for it.
 async fn send(place: &JudgedUrl) -> Result<Response, String> {
     if place.addresses().is_empty() {
         return Err("its host has no network address that was judged".to_owned());
@@ -128,7 +128,7 @@ async fn send(place: &JudgedUrl) -> Result<Response, String> {
     }
 }
 
-/// Answers the question for the judged host with the judged addresses, and no other question.
+/// A resolver that knows only the judged host with its judged addresses.
 struct JudgedAddresses {
     host: String,
     addresses: Vec<SocketAddr>,
@@ -145,7 +145,7 @@ impl Resolve for JudgedAddresses {
 }
 
 /// A client that connects to one judged address and to nothing else: it follows no redirect, asks no name server and
-/// uses no proxy. For everything that fetches something.
+/// uses no proxy. Everything that fetches uses it.
 pub fn client_for(place: &JudgedUrl) -> Result<Client, String> {
     Client::builder()
         .tls_backend_preconfigured(becket_tls::client_config(place.url().scheme())?)
@@ -162,7 +162,7 @@ pub fn client_for(place: &JudgedUrl) -> Result<Client, String> {
         .map_err(described)
 }
 
-/// Where a response sends its reader, if it does.
+/// The target of a redirect, if the response is one.
 fn redirect_of(response: &Response, url: &Url) -> Result<Option<String>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -180,12 +180,12 @@ fn redirect_of(response: &Response, url: &Url) -> Result<Option<String>, String>
     }
 }
 
-/// Whether what was asked for in secret would be asked for openly.
+/// Whether a redirect would go from HTTPS to an unencrypted connection.
 fn leaves_https(from: &Url, to: &str) -> bool {
     from.scheme() == "https" && !to.starts_with("https:")
 }
 
-/// The words about a redirect that is not followed.
+/// The output about a redirect that is not followed.
 fn told(status: u16, target: &str, reason: &str) -> ToolOutput {
     ToolOutput {
         content: vec![Part::text(format!(
@@ -258,7 +258,7 @@ async fn answer(
     })
 }
 
-/// The body up to that many bytes, and whether that is all of it.
+/// The body up to `most` bytes, and whether that is all of it.
 async fn body(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(described)? {
@@ -302,7 +302,7 @@ mod tests {
 
     const HANGS: Duration = Duration::from_secs(20);
 
-    /// A server that gives the same answer to everybody and keeps the first request.
+    /// A server that gives the same answer to every request and keeps the first one.
     struct Server {
         address: SocketAddr,
         request: tokio::sync::oneshot::Receiver<String>,
@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// A name server that knows one answer.
+    /// A name server that always gives the same answer.
     struct Knows(Vec<IpAddr>);
 
     impl Resolver for Knows {
@@ -562,7 +562,7 @@ mod tests {
         let judged = [address];
         let settings = ToolSettings::default();
         let (output, ()) = tokio::join!(call(&url, &judged, &settings, tool_run()), async {
-            // Where the system has no certificates nobody connects; that is an error as well.
+            // Without certificates of the system, no connection is made; that is an error as well.
             if let Ok(Ok((mut stream, _))) = timeout(HANGS / 2, listener.accept()).await {
                 let _ = stream.write_all(&response("text/plain", "not encrypted")).await;
             }

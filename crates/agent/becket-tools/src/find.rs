@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob};
 
-/// How many files are returned when the call names no number.
+/// How many files are returned by default.
 const USUAL_LIMIT: u64 = 1000;
 
 /// The most files that are returned.

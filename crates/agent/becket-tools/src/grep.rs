@@ -15,7 +15,7 @@ use crate::place::{Place, broken_lines};
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob, FileKind, Stopped};
 
-/// How many matches are returned when the call names no number, and at most.
+/// How many matches are returned, by default and at most.
 const USUAL_LIMIT: u64 = 100;
 const MOST_MATCHES: u64 = 10_000;
 
@@ -60,10 +60,10 @@ pub(crate) async fn run<F: Future<Output = bool> + Send>(
     }
 }
 
-/// A file about which somebody has to be asked, and where the answer goes.
+/// A file that must be judged, and the channel for the answer.
 type Question = (PathBuf, oneshot::Sender<bool>);
 
-/// Those who say whether a file may be shown; the search waits for their answer.
+/// Asks whether a file may be shown, and waits for the answer.
 struct Judges(mpsc::Sender<Question>);
 
 impl Judges {
@@ -113,7 +113,7 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
     report(arguments, &search, found, end)
 }
 
-/// What is searched for.
+/// What to search for, and where.
 struct Search {
     files: Place,
     regex: Regex,
@@ -124,7 +124,7 @@ struct Search {
     limit: u64,
 }
 
-/// What was found.
+/// The matches so far.
 #[derive(Default)]
 struct Found {
     passages: Vec<Passage>,
@@ -172,15 +172,16 @@ impl Search {
         })
     }
 
-    /// Whether a file below the searched directory is looked into. A glob that leaves out a folder leaves out what is
-    /// in it.
+    /// Whether a file below the searched directory is searched. A glob that excludes a folder excludes everything in
+    /// it.
     fn wants(&self, below: &Path) -> bool {
         let is_excluded = |path: &Path| self.exclude.iter().any(|glob| glob.matches(path));
         let mut around = below.ancestors().filter(|path| !path.as_os_str().is_empty());
         self.glob.as_ref().is_none_or(|glob| glob.matches(below)) && !around.any(is_excluded)
     }
 
-    /// Searches one file, whose names stand in an empty passage. What cannot be read or is no text is passed over.
+    /// Searches one file; `passage` is an empty passage with its names. A file that cannot be read or is no text is
+    /// skipped.
     fn file(&self, path: &Path, passage: &Passage, found: &mut Found, judges: &Judges) {
         let Ok(file) = open_file(path) else { return };
         match file.metadata() {

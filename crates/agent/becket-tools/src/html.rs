@@ -3,14 +3,14 @@
 
 use url::Url;
 
-use crate::page::windows_1252;
+use crate::charset::windows_1252;
 
-/// Whether structure is marked.
+/// Whether the structure of a page is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Headings, links, quotations and code have their marks.
     Markdown,
-    /// Only the words are there.
+    /// Only the text is there.
     Plain,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn to_text(html: &str, base: &Url, style: Style) -> String {
     writer.finish()
 }
 
-/// Deeper lists and quotations are not indented any further.
+/// The deepest indentation of lists and quotations.
 const MAX_INDENT: usize = 8;
 
 /// Elements whose content is not for readers.
@@ -57,12 +57,12 @@ fn markup<'a>(rest: &'a str, writer: &mut Writer) -> &'a str {
     following
 }
 
-/// What follows the first occurrence of the mark, or nothing.
+/// The text after the first occurrence of the mark, or nothing.
 fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     text.find(mark).map_or("", |start| &text[start + mark.len()..])
 }
 
-/// What follows the closing tag of an element whose content is not read.
+/// The text after the closing tag of an element whose content is not read.
 fn after_closing<'a>(text: &'a str, name: &str) -> &'a str {
     let mut rest = text;
     while let Some(start) = rest.find("</") {
@@ -77,7 +77,7 @@ fn after_closing<'a>(text: &'a str, name: &str) -> &'a str {
     ""
 }
 
-/// Where a tag ends; a `>` inside quotes does not end it.
+/// The offset at which a tag ends; a `>` inside quotes does not end it.
 fn tag_end(text: &str) -> usize {
     let mut quote = None;
     for (index, byte) in text.bytes().enumerate() {
@@ -152,21 +152,21 @@ struct Writer<'a> {
     base: &'a Url,
     style: Style,
     text: String,
-    /// Line ends that must stand before the next word.
+    /// The number of line ends that are due before the next word.
     breaks: usize,
-    /// Whether a space must stand before the next word.
+    /// Whether a space is due before the next word.
     space: bool,
-    /// How deep in preformatted text.
+    /// How many preformatted elements are open.
     preformatted: usize,
     /// Whether the line end right after `<pre>`, which is not part of the text, may still come.
     fresh_block: bool,
     /// The lists that are open; a numbered one with its next number.
     lists: Vec<Option<usize>>,
-    /// Whether an item has begun and has no words yet: they stand on its line.
+    /// Whether an item has begun and has no text yet: its text goes on the same line.
     fresh_item: bool,
-    /// How deep in quotations.
+    /// How many quotations are open.
     quotes: usize,
-    /// Where the open link leads, and whether it has words.
+    /// The target of the open link, and whether the link has text.
     link: Option<(String, bool)>,
 }
 
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
         self.space = self.space && (text.is_empty() || text.ends_with(char::is_whitespace));
     }
 
-    /// Everything that is due before a word.
+    /// Writes everything that is due before a word.
     fn begin(&mut self) {
         self.begin_line();
         if let Some((_, has_words @ false)) = &mut self.link {
@@ -220,7 +220,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Puts the line ends or the space that are due, and what stands at the beginning of a line.
+    /// Writes the line ends or the space that are due, and the indentation of a line.
     fn begin_line(&mut self) {
         if self.text.is_empty() || self.breaks > 0 {
             let breaks = if self.text.is_empty() { 0 } else { self.breaks };
@@ -307,7 +307,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A list inside of an item follows it at once; other lists stand by themselves.
+    /// Begins or ends a list. One inside of an item follows it at once; others stand by themselves.
     fn list(&mut self, tag: &Tag, closing: bool) {
         if closing {
             self.fresh_item = false;
@@ -372,7 +372,7 @@ impl<'a> Writer<'a> {
             return;
         };
         if matches!(address.scheme(), "http" | "https" | "mailto") {
-            // Its bracket comes with its first word: a link without words is none.
+            // The bracket of a link comes with its first word: a link without text is left out.
             self.link = Some((address.to_string(), false));
         }
     }
@@ -402,14 +402,14 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Text with its entities turned into characters. What is no entity stays.
+/// Decodes entities. What is no entity stays as it is.
 fn decoded(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('&') {
         result.push_str(&rest[..start]);
         rest = &rest[start..];
-        // No name is longer than this, so an `&` in plain text costs nothing.
+        // No name of an entity is longer than this, so an `&` in plain text costs nothing.
         let end = rest.bytes().take(12).position(|byte| byte == b';');
         match end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
             Some((character, end)) => {
@@ -483,8 +483,8 @@ fn entity(name: &str) -> Option<char> {
             None => number.parse().ok()?,
         };
         return match code {
-            // What pages mean by these numbers, as browsers know.
-            0x80..0xA0 => Some(windows_1252(code as u8)),
+            // The numbers of control characters mean Windows-1252 characters, as in browsers.
+            0x80..0xA0 => windows_1252(code as u8),
             code => char::from_u32(code).filter(|character| *character != '\0'),
         };
     }

@@ -1,4 +1,4 @@
-//! Output of any length in bounded memory: its beginning and its end are kept, what lies between is counted.
+//! Output of any length in bounded memory: its beginning and its end are kept, the bytes between are counted.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub(crate) struct KeptOutput {
 }
 
 impl KeptOutput {
-    /// Keeps about that many bytes.
+    /// An output of which about that many bytes are kept.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             half: (most / 2).max(1),
@@ -22,7 +22,7 @@ impl KeptOutput {
         }
     }
 
-    /// Takes more output.
+    /// Appends more output.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let room = self.half - self.head.len();
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
@@ -36,7 +36,7 @@ impl KeptOutput {
         self.left_out += (skipped + pushed_out) as u64;
     }
 
-    /// How many bytes are in neither part.
+    /// How many bytes were left out between the two parts.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -1,19 +1,20 @@
 //! becket's own tools: one implementation per operation, whatever name the model knows it by.
 //!
 //! Read `operation_tool.rs` first: it is the thin layer that unpacks a permit and calls one of `shell.rs`, `read.rs`,
-//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs` and `html.rs`) and `vfs.rs`.
+//! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs`, `charset.rs` and
+//! `html.rs`) and `vfs.rs`.
 //! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
-//! results in the words of a face. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
+//! results as a face words them. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
 //! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents, and
-//! `team_tools.rs` those of an agent in a team.
-//! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background, `script_tools.rs` commands
-//! with a name; `todo_tools.rs` and `memory_tools.rs` keep what an agent wants to do and to remember. `facts/` has
-//! short texts about the machine and the folder, and hides secrets: functions, not tools. `program_tool.rs` makes a
-//! tool of a program that somebody else has written.
+//! `team_tools.rs` those of an agent in a team. `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in
+//! the background and `job_tools.rs` the tools for them, `script_tools.rs` has commands with a name; `todo_tools.rs`
+//! and `memory_tools.rs` keep what an agent wants to do and to remember. `facts/` has short texts about the machine and
+//! the folder, and hides secrets: functions, not tools. `program_tool.rs` makes a tool of a foreign program.
 //!
-//! This crate knows no foreign tool names, asks nobody for permission, and reads neither environment nor home.
+//! This crate knows no foreign tool names, asks no one for permission, and reads neither environment nor home.
 
 mod answer;
+mod charset;
 mod client;
 mod context_tools;
 mod edit;
@@ -23,10 +24,12 @@ mod find;
 mod folder;
 mod grep;
 mod html;
+mod job_tools;
 mod jobs;
 mod kept_output;
 mod list;
 mod memory_tools;
+mod occurrences;
 mod operation_tool;
 mod own_tools;
 mod page;
@@ -63,7 +66,7 @@ pub use subagent_tools::{Models, Preset, SubagentToolSettings, subagent_tool_nam
 pub use team_tools::{team_tool_names, team_tools};
 pub use todo_tools::{todo_tool_names, todo_tools};
 
-/// A web page as text: a reader that only its fuzz target calls from outside.
+/// A web page as text. Public only for its fuzz target.
 #[doc(hidden)]
 pub fn page_text(html: &str, base: &url::Url) -> String {
     html::to_text(html, base, html::Style::Markdown) + &html::to_text(html, base, html::Style::Plain)

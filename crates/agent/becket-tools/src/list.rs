@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::judged_path::{open_folder, reason, size};
 
-/// How many entries are shown where nothing is said.
+/// How many entries are shown by default.
 const USUAL_ENTRIES: u64 = 500;
 
 /// The most entries that are shown.
@@ -55,16 +55,17 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
 
 /// Reads directories until enough is shown.
 struct Reader {
-    /// Whether links are shown with their targets. Where addresses hide the folders, links must not name them.
+    /// Whether links are shown with their targets. In the virtual file system, links must not reveal the folders behind
+    /// it.
     tells_links: bool,
     hidden: bool,
-    /// What is left out.
+    /// The ignore files, which decide what is left out.
     ignored: Option<IgnoreFiles>,
     /// How many entries are shown at most.
     most: usize,
     shown: usize,
     left_out: usize,
-    /// How many directories were not looked into, because enough was shown.
+    /// How many directories were not read, because enough was shown.
     unopened: usize,
 }
 
@@ -81,7 +82,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// The entries by name, each directory with its own down to the depth. Links are not followed.
+    /// The entries by name, each directory with its own down to `depth`. Links are not followed.
     fn entries(&mut self, folder: &OwnedFd, path: &Path, depth: u64) -> io::Result<Vec<Entry>> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for entry in Dir::read_from(folder)? {
@@ -92,7 +93,7 @@ impl Reader {
             }
         }
         names.sort();
-        // The entries of this directory come before what is in its directories, so that many of those do not hide it.
+        // The entries of this directory come before those of its subdirectories, so that large ones do not hide them.
         let room = self.most - self.shown;
         self.left_out += names.len().saturating_sub(room);
         names.truncate(room);
@@ -103,7 +104,7 @@ impl Reader {
             .collect())
     }
 
-    /// Whether the project leaves an entry out of searches.
+    /// Whether the project's ignore files leave an entry out.
     fn leaves_out(&self, folder: &OwnedFd, path: &Path, name: &[u8]) -> bool {
         self.ignored.as_ref().is_some_and(|ignored| {
             let is_folder = || kind_of(folder, name) == EntryKind::Directory;
@@ -123,7 +124,7 @@ impl Reader {
             }
             EntryKind::Directory if depth > 1 => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                // What may not be read or has gone meanwhile is shown without what is in it.
+                // A directory that may not be read or is gone by now is shown without its entries.
                 rustix::fs::openat(folder, name, flags, Mode::empty())
                     .map_err(io::Error::from)
                     .and_then(|folder| self.entries(&folder, &path.join(OsStr::from_bytes(name)), depth - 1))

@@ -1,8 +1,7 @@
-//! What an agent remembers beyond its conversations: an SQLite file of texts, each with an ID and perhaps a category.
+//! The memories of an agent beyond its conversations: an SQLite file of texts, each with an ID and perhaps a category.
 //!
-//! The table is the one that other agents of this kind have, so that a file of theirs goes on being used. Each call
-//! opens the file, does one statement and closes it: several processes may do so at once, and none loses what another
-//! has written.
+//! The table is the same as that of similar agents, so that their files can be used. Each call opens the file, executes
+//! one statement and closes it: several processes may do so at once, and none loses what another has written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::plain_tool::{PlainTool, spec};
 
-/// How long others that write are waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for other processes that write.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longer texts are no memories.
+/// The longest text of a memory.
 const LONGEST: usize = 64 * 1024;
 
 const NAMES: [&str; 5] = [
@@ -31,12 +30,12 @@ const NAMES: [&str; 5] = [
     "update_memory",
 ];
 
-/// The names of these tools.
+/// The names of the memory tools.
 pub fn memory_tool_names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter()
 }
 
-/// One memory.
+/// A text that the agent remembers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Memory {
     id: String,
@@ -82,7 +81,7 @@ struct Update {
     category: Option<String>,
 }
 
-/// The tools that a profile has, on the memories in `file`, which is made with the first of them.
+/// The memory tools that a profile has, on the memories in `file`, which is made with the first of them.
 pub fn memory_tools(profile: &Profile, file: &Path) -> Vec<Arc<dyn Tool>> {
     let memories = Memories(file.into());
     let tools = [
@@ -96,7 +95,7 @@ pub fn memory_tools(profile: &Profile, file: &Path) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().filter(has).collect()
 }
 
-/// The schema of texts, `(name, description)`, of which the first ones are required.
+/// The schema of text arguments, `(name, description)`, of which the first `required` ones must be there.
 fn texts(arguments: &[(&str, &str)], required: usize) -> Value {
     let property = |(name, about): &(&str, &str)| {
         (
@@ -203,7 +202,7 @@ fn found(count: usize, id: &str) -> Result<(), String> {
 struct Memories(PathBuf);
 
 impl Memories {
-    /// Does something with the file.
+    /// Opens the file, and makes it if needed, for one action.
     fn with<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, String> {
         let file = self.0.display();
         if let Some(folder) = self.0.parent() {
@@ -211,7 +210,7 @@ impl Memories {
                 .map_err(|error| format!("the memories {file} cannot be made: {error}"))?;
         }
         let done = Connection::open(&self.0).and_then(|connection| {
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(LOCK_TIMEOUT)?;
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS memories \
                  (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT DEFAULT '')",
@@ -231,7 +230,7 @@ impl Memories {
         let created_at = now.to_rfc3339_opts(SecondsFormat::Secs, true);
         self.with(|file| {
             let mut id = now.timestamp_nanos_opt().unwrap_or_default();
-            // Two processes may remember something at the same moment.
+            // Two processes may add a memory at the same moment.
             loop {
                 let values = params![id.to_string(), created_at, memory, category];
                 let statement = "INSERT OR IGNORE INTO memories (id, created_at, memory, category) \
@@ -244,7 +243,7 @@ impl Memories {
         })
     }
 
-    /// Those in which all words occur, of a category if one is named.
+    /// The memories in which all words occur, of a category if one is named.
     fn find(&self, query: &str, category: &str) -> Result<Vec<Memory>, String> {
         let mut statement =
             "SELECT id, created_at, memory, coalesce(category, '') FROM memories WHERE 1".to_owned();

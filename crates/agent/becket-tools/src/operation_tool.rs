@@ -5,19 +5,19 @@ use std::sync::{Arc, OnceLock};
 
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
-use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_agent::tool::{BUILTIN, Parent, Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_events::{Effect, Face, Manner, Operation, OperationKind, Profile, Settle, Streams};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::answer::Answer;
-use crate::jobs::job_tools;
+use crate::job_tools::{job_tools, start_job};
 use crate::place::Place;
 use crate::plural_tool::PluralTool;
 use crate::settings::ToolSettings;
 use crate::{edit, fetch, find, folder, grep, list, read, shell, vfs, write};
 
-/// One tool for each face of the profile, those that stand for several calls, and those for jobs in the background.
+/// The tools of a profile: one for each face, those that stand for several calls, and those for background jobs.
 pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
     let jobs = job_tools(profile, &settings.jobs);
     let settings = Arc::new(settings);
@@ -48,7 +48,7 @@ struct OperationTool {
     manner: Manner,
     settle: Option<Settle>,
     settings: Arc<ToolSettings>,
-    /// Stands in where a call is several.
+    /// Takes over calls that stand for several.
     plural: OnceLock<Arc<PluralTool>>,
 }
 
@@ -130,7 +130,8 @@ impl OperationTool {
         let place = Place::of(target);
         match (operation, target, target.file()) {
             (Operation::Shell(arguments), Target::Path(path), _) if arguments.background == Some(true) => {
-                settings.jobs.start(arguments, path, permit, settings).into()
+                let variables = run.parent.as_ref().map(Parent::environment);
+                start_job(arguments, path, permit, (settings, variables)).into()
             }
             (Operation::Shell(arguments), Target::Path(path), _) => {
                 let streams = self
@@ -199,7 +200,7 @@ mod tests {
         let names = |wanted: fn(&ToolSpec) -> bool| -> Vec<String> {
             let tools = tools();
             let specs = tools.iter().map(|tool| tool.spec());
-            // Tools for jobs work on the session's own jobs, which are nobody else's.
+            // Tools for jobs work only on the session's own jobs.
             let specs = specs.filter(|spec| spec.operation.is_some() && wanted(spec));
             specs.map(|spec| spec.own_name.clone()).collect()
         };

@@ -1,7 +1,7 @@
-//! Tools without an operation, under the same name everywhere: a context's own notes, and the one that ends the turn.
+//! Tools without an operation, under the same name in every profile: a context's own notes, and the one that ends the
+//! turn.
 //!
-//! They touch nothing of the person's, so nobody is asked before they run; hooks and deny rules judge them like any
-//! other tool.
+//! These tools touch nothing of the user's, so they need no yes; hooks and deny rules judge them like any other tool.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use becket_events::{PostVfsWrite, PostVfsWritePayload, Profile};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-/// The model sees its notes with every prompt, so they are short.
+/// The longest notes in bytes. The model sees them with every prompt, so they are short.
 const LONGEST_NOTES: usize = 64 * 1024;
 
 /// The tool that ends the turn.
@@ -27,12 +27,12 @@ const FLOCK: &str = "flock";
 const ABOUT_FLOCK: &str = "The flock whose goals they are; `site` is the flock of all contexts. Without it they are \
                            this context's own.";
 
-/// Where the notes are.
+/// The places of the notes.
 #[derive(Debug, Clone)]
 pub struct NotesSettings {
-    /// Holds a folder for each context.
+    /// The folder that holds a folder for each context.
     pub contexts: PathBuf,
-    /// The file for all contexts; `None` when there is none.
+    /// The file of notes for all contexts; `None` if there is none.
     pub reflection: Option<PathBuf>,
     /// The folder behind the virtual file system, where the goals of flocks are.
     pub vfs: PathBuf,
@@ -45,15 +45,15 @@ enum Notes {
     Reflection,
 }
 
-/// One of the tools.
+/// The declaration of a tool without an operation.
 struct Own {
     name: &'static str,
     description: &'static str,
     argument: &'static str,
     about_argument: &'static str,
-    /// What it writes; nothing for the one that ends the turn.
+    /// The notes that the tool writes; `None` for the one that ends the turn.
     notes: Option<Notes>,
-    /// Whether it can write the same notes of a flock instead.
+    /// Whether the tool can write the notes of a flock instead.
     of_flocks: bool,
 }
 
@@ -85,9 +85,9 @@ const OWN: &[Own] = &[
     },
     Own {
         name: CALL_USER,
-        description: "End your turn and give the word to the person.",
+        description: "End your turn and hand over to the user.",
         argument: "message",
-        about_argument: "What the person reads as your answer.",
+        about_argument: "What the user reads as your answer.",
         notes: None,
         of_flocks: false,
     },
@@ -142,7 +142,7 @@ impl OwnTool {
         Self { spec, own, settings }
     }
 
-    /// The one argument; `None` if it is left out where it may be.
+    /// The tool's only argument; `None` if it is left out where that is allowed.
     fn text<'a>(&self, arguments: &'a Map<String, Value>) -> Result<Option<&'a str>, String> {
         let Own {
             name,
@@ -177,7 +177,7 @@ impl OwnTool {
             return self.write_goals(flock, text, permit).await;
         }
         let written = match (self.own.notes, &self.settings.reflection) {
-            (None, _) => return Ok("The person has the word."),
+            (None, _) => return Ok("It is the user's turn."),
             (Some(Notes::Of(file)), _) => {
                 ContextFiles::new(&self.settings.contexts, &permit.scope().context_name).write(file, text)
             }
@@ -190,7 +190,7 @@ impl OwnTool {
 }
 
 impl OwnTool {
-    /// The goals of a flock are a file of the virtual file system, so its rules and guards have a say.
+    /// Writes the goals of a flock. They are a file of the virtual file system, so its rules and guards are asked.
     async fn write_goals(&self, flock: &str, text: &str, permit: &Permit) -> Result<&'static str, String> {
         let (hooks, caller) = (permit.hooks(), &permit.scope().context_name);
         let vfs = Vfs::new(&self.settings.vfs);

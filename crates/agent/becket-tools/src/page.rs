@@ -1,31 +1,18 @@
-//! The body of an answer from the web: whether it is text, in which characters it is written, and how it reads.
+//! The body of an answer from the web: whether it is text, in which character set, and how it reads.
 
 use becket_events::PageFormat;
 use url::Url;
 
+use crate::charset::{Charset, is_utf8};
 use crate::html::{self, Style};
 use crate::judged_path::size;
 
 /// The body of an answer, with the type that the server gave it.
 pub(crate) struct Page<'a> {
-    /// The type without its parameters.
+    /// The media type without its parameters.
     essence: String,
     charset: Charset,
     bytes: &'a [u8],
-}
-
-/// In which characters a text is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Charset {
-    Utf8,
-    Utf16 {
-        big_endian: bool,
-    },
-    /// Also everything that calls itself ASCII or Latin 1, as browsers read it.
-    Windows1252,
-    Latin9,
-    /// Read as UTF-8 for want of anything better.
-    Unknown(String),
 }
 
 impl<'a> Page<'a> {
@@ -48,7 +35,7 @@ impl<'a> Page<'a> {
         self.is_text().then(|| self.charset.read(self.bytes))
     }
 
-    /// The body as text for a reader, or a word on what it is.
+    /// The body as text for a reader, or a short description of what it is.
     pub(crate) fn readable(&self, url: &Url, format: PageFormat) -> String {
         let style = match format {
             PageFormat::Text => Some(Style::Plain),
@@ -68,7 +55,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the reader should know about the characters.
+    /// A notice about characters that could not be read.
     pub(crate) fn notice(&self) -> Option<String> {
         match &self.charset {
             Charset::Unknown(name) if self.is_text() && std::str::from_utf8(self.bytes).is_err() => Some(
@@ -103,7 +90,7 @@ impl<'a> Page<'a> {
                     | "application/toml"
                     | "application/x-www-form-urlencoded"
             );
-        // Without a useful type the bytes decide.
+        // Without a useful media type the bytes decide.
         let is_unknown = matches!(essence, "" | "application/octet-stream");
         by_name || (is_unknown && !self.bytes.contains(&0) && is_utf8(self.bytes))
     }
@@ -119,108 +106,6 @@ pub(crate) fn without_torn_end(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn is_utf8(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok()
-}
-
-impl Charset {
-    /// What the bytes begin with, then what the server says, what the page says of itself, and what it looks like.
-    fn of(kind: &str, bytes: &[u8]) -> Self {
-        match bytes {
-            [0xEF, 0xBB, 0xBF, ..] => return Self::Utf8,
-            [0xFE, 0xFF, ..] => return Self::Utf16 { big_endian: true },
-            [0xFF, 0xFE, ..] => return Self::Utf16 { big_endian: false },
-            _ => {}
-        }
-        // A page says it at its beginning, in `<meta charset=…>` or `<?xml encoding=…?>`.
-        let beginning = String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).to_ascii_lowercase();
-        let in_page = || match beginning.contains("<meta") {
-            true => label_after(&beginning, "charset="),
-            false => beginning
-                .starts_with("<?xml")
-                .then(|| label_after(&beginning, "encoding="))?,
-        };
-        let label = label_after(&kind.to_ascii_lowercase(), "charset=").or_else(in_page);
-        match label {
-            // Many servers say one of the two and send the other.
-            _ if is_utf8(bytes) && !label.as_deref().is_some_and(|label| label.starts_with("utf-16")) => {
-                Self::Utf8
-            }
-            Some(label) => Self::named(&label),
-            None => Self::Windows1252,
-        }
-    }
-
-    fn named(label: &str) -> Self {
-        match label {
-            "utf-8" | "utf8" => Self::Utf8,
-            "utf-16" | "utf-16le" => Self::Utf16 { big_endian: false },
-            "utf-16be" => Self::Utf16 { big_endian: true },
-            "iso-8859-1" | "iso8859-1" | "latin1" | "windows-1252" | "cp1252" | "us-ascii" | "ascii" => {
-                Self::Windows1252
-            }
-            "iso-8859-15" | "latin9" => Self::Latin9,
-            other => Self::Unknown(other.to_owned()),
-        }
-    }
-
-    fn read(&self, bytes: &[u8]) -> String {
-        let text = match self {
-            Self::Utf8 | Self::Unknown(_) => String::from_utf8_lossy(bytes).into_owned(),
-            Self::Windows1252 => bytes.iter().map(|byte| windows_1252(*byte)).collect(),
-            Self::Latin9 => bytes.iter().map(|byte| latin_9(*byte)).collect(),
-            Self::Utf16 { big_endian } => {
-                let units = bytes.chunks_exact(2).map(|pair| match big_endian {
-                    true => u16::from_be_bytes([pair[0], pair[1]]),
-                    false => u16::from_le_bytes([pair[0], pair[1]]),
-                });
-                char::decode_utf16(units)
-                    .map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER))
-                    .collect()
-            }
-        };
-        text.strip_prefix('\u{FEFF}').map_or(text.clone(), str::to_owned)
-    }
-}
-
-/// The name of a charset after a mark, in small letters.
-fn label_after(text: &str, mark: &str) -> Option<String> {
-    let (_, rest) = text.split_once(mark)?;
-    let rest = rest.trim_start_matches([' ', '"', '\'']);
-    let is_name = |character: char| character.is_ascii_alphanumeric() || "-_:.".contains(character);
-    let end = rest
-        .find(|character: char| !is_name(character))
-        .unwrap_or(rest.len());
-    (end > 0).then(|| rest[..end].to_owned())
-}
-
-/// What stands in the place of control characters; those that Windows leaves open stay what they are.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}', '\u{90}',
-    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
-];
-
-pub(crate) fn windows_1252(byte: u8) -> char {
-    match byte {
-        0x80..0xA0 => WINDOWS_1252[usize::from(byte - 0x80)],
-        byte => char::from(byte),
-    }
-}
-
-fn latin_9(byte: u8) -> char {
-    match byte {
-        0xA4 => '€',
-        0xA6 => 'Š',
-        0xA8 => 'š',
-        0xB4 => 'Ž',
-        0xB8 => 'ž',
-        0xBC => 'Œ',
-        0xBD => 'œ',
-        0xBE => 'Ÿ',
-        byte => char::from(byte),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,11 +117,15 @@ mod tests {
     #[test]
     fn characters_are_read_as_they_were_written() {
         let utf16: Vec<u8> = "\u{FEFF}ж".encode_utf16().flat_map(u16::to_be_bytes).collect();
-        let cases: [(&str, &[u8], &str); 11] = [
+        let cases: [(&str, &[u8], &str); 15] = [
             ("text/plain; charset=utf-8", "ж".as_bytes(), "ж"),
             ("text/plain; charset=ISO-8859-1", b"caf\xE9", "café"),
             ("text/plain; charset=\"windows-1252\"", b"\x93a\x94 \x80", "“a” €"),
             ("text/plain; charset=iso-8859-15", b"\xA4", "€"),
+            ("text/plain; charset=latin9", b"\xA4", "€"),
+            ("text/plain; charset=koi8-r", b"\xD6 a", "ж a"),
+            ("text/plain; charset=Shift_JIS", b"\x93\xFA", "日"),
+            ("text/plain; charset=iso-2022-jp", b"\x1B$BF|\x1B(B", "日"),
             ("text/plain", b"caf\xE9", "café"),
             ("text/plain; charset=latin1", "ж".as_bytes(), "ж"),
             (
@@ -260,10 +149,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let page = Page::new("text/plain; charset=koi8-r", b"\xC1 a");
+        let page = Page::new("text/plain; charset=utf-7", b"\xC1 a");
         assert!(page.sent().is_some_and(|text| text.ends_with(" a")));
-        assert!(page.notice().is_some_and(|notice| notice.contains("koi8-r")));
-        assert_eq!(Page::new("text/plain; charset=koi8-r", b"plain").notice(), None);
+        assert!(page.notice().is_some_and(|notice| notice.contains("utf-7")));
+        assert_eq!(Page::new("text/plain; charset=utf-7", b"plain").notice(), None);
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! Where the files of a call lie, as far as it matters for what they look like.
+//! Where the files of a call are, as far as it affects how they are shown.
 
 use becket_agent::gate::Target;
 
-/// Longer lines of cached outputs are shown as several.
+/// The longest line of a cached output; longer ones are shown as several.
 const LINE_CHARS: usize = 1_000;
 
-/// Where files lie.
+/// Where files are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In the file system, where .gitignore counts.
     System,
-    /// In the virtual file system, where it does not.
+    /// In the virtual file system, where .gitignore does not count.
     Virtual,
-    /// Among the cached outputs. Programs print lines of any length; as long ones are shown in pieces, any place of an
+    /// In the cache of outputs. Programs print lines of any length; as long ones are shown in pieces, any part of an
     /// output can be reached by the number of a line.
     Cache,
 }
@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-/// The same bytes with a line end after every so many characters of a line.
+/// The bytes with a line end after every `LINE_CHARS` characters of a line.
 pub(crate) fn broken_lines(bytes: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len() + bytes.len() / LINE_CHARS);
     let mut characters = 0;

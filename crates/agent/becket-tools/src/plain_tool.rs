@@ -1,4 +1,4 @@
-//! A tool without an operation: its arguments are one type, and what it does is one function.
+//! A tool without an operation: its arguments are one type, and its work is one function.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// What a tool says, or why it has failed.
+/// A tool's output, or why it has failed.
 type Words = Result<String, String>;
 
 type Act<A> = Box<dyn Fn(A, &Permit) -> BoxFuture<'static, Words> + Send + Sync>;
@@ -20,8 +20,8 @@ pub(crate) struct PlainTool<A> {
     act: Act<A>,
 }
 
-/// How such a tool presents itself: it touches nothing but the agent's own things, so nobody is asked, and it does so
-/// one call at a time.
+/// The description of a plain tool: it touches nothing but the agent's own data, so it needs no yes, and its calls do
+/// not run beside each other.
 pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
         face: ToolFace {
@@ -41,7 +41,7 @@ pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec
 }
 
 impl<A: DeserializeOwned + Send + 'static> PlainTool<A> {
-    /// One that is done at once.
+    /// A tool whose function returns at once.
     pub(crate) fn arc(
         spec: ToolSpec,
         act: impl Fn(A, &Permit) -> Words + Send + Sync + 'static,
@@ -51,7 +51,7 @@ impl<A: DeserializeOwned + Send + 'static> PlainTool<A> {
         })
     }
 
-    /// One that waits for something.
+    /// A tool whose function is asynchronous.
     pub(crate) fn waiting(
         spec: ToolSpec,
         act: impl Fn(A, &Permit) -> BoxFuture<'static, Words> + Send + Sync + 'static,

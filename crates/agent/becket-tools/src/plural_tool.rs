@@ -1,5 +1,8 @@
 //! A tool that stands for several calls: it makes them one after another, each a call within the call. So every path
 //! and every address is resolved, judged and answered as if the model had named it alone.
+//!
+//! One operation with a list of paths would not do, because guards of other systems look at one path. The tool itself
+//! needs no yes; each of its calls needs what such a call needs.
 
 use std::sync::Arc;
 
@@ -10,14 +13,14 @@ use becket_events::{AfterFailure, Answered, Effect, Plural};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-/// More calls at once are refused.
+/// The most calls that one call may stand for.
 const MOST_CALLS: usize = 100;
 
 /// Several calls of one tool.
 pub(crate) struct PluralTool {
     spec: ToolSpec,
     plural: Plural,
-    /// Makes each of the calls.
+    /// The tool that makes each of the calls.
     each: Arc<dyn Tool>,
 }
 
@@ -33,7 +36,7 @@ impl PluralTool {
             own_name: plural.name.into(),
             operation: None,
             source: BUILTIN.into(),
-            // By itself it does nothing; each of its calls needs what such a call needs.
+            // By itself the tool does nothing; each of its calls needs its own yes.
             read_only: true,
             parallel: plural.operation.effect() == Effect::Read,
             handoff: None,
@@ -42,7 +45,7 @@ impl PluralTool {
         Self { spec, plural, each }
     }
 
-    /// Whether arguments, as a model wrote them, are those of several calls.
+    /// Whether arguments, as a model wrote them, stand for several calls.
     pub(crate) fn is_meant_by(&self, arguments: &str) -> bool {
         let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {
             return false;

@@ -1,6 +1,6 @@
-//! A tool that somebody else has written: a program that reads its arguments and writes its result.
+//! A foreign tool: a program that reads its arguments and writes its result.
 //!
-//! A program may stand in for one of becket's own operations (`stand_in.rs`).
+//! A program may replace one of becket's own operations (`stand_in.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use serde_json::{Map, Value, json};
 
 use crate::stand_in::StandIn;
 
-/// How far apart two processes may hear of the same signal.
+/// How far apart two processes may receive the same signal.
 const SAME_MOMENT: Duration = Duration::from_millis(100);
 
-/// What a program finds besides its arguments: standard input and variables, from the arguments' text and the name of
-/// the context.
+/// Makes what a program gets besides its arguments, standard input and environment variables, from the text of the
+/// arguments and the name of the context.
 pub type Telling = Arc<dyn Fn(String, &str) -> (String, Vec<(String, String)>) + Send + Sync>;
 
-/// Everything that makes a program a tool.
+/// A program as a tool.
 pub struct ProgramTool {
     spec: ToolSpec,
     stands_in_for: Option<StandIn>,
@@ -33,24 +33,24 @@ pub struct ProgramTool {
     timeout: Duration,
 }
 
-/// How a program presents itself to the model.
+/// A program's description for the model.
 #[derive(Debug, Clone)]
 pub struct ProgramFace {
     /// The tool's name.
     pub name: String,
-    /// What it does.
+    /// What the tool does.
     pub description: String,
     /// The JSON Schema of its arguments; `null` for none.
     pub parameters: Value,
-    /// Where it comes from.
+    /// The tool's source, such as the name of a plugin.
     pub source: String,
-    /// Whether it may run beside other calls.
+    /// Whether the tool may run beside other calls.
     pub parallel: bool,
-    /// Who has the word after it. Such a program never runs.
+    /// Who speaks next after the tool, if it decides that. Such a program never runs.
     pub handoff: Option<Handoff>,
-    /// Arguments that tell a call in a few words.
+    /// The names of the arguments that describe a call in a few words.
     pub summary_arguments: Vec<String>,
-    /// Whether the person says that it talks to the network.
+    /// Whether the user has declared that the tool uses the network.
     pub uses_network: bool,
 }
 
@@ -88,7 +88,7 @@ impl ProgramTool {
         }
     }
 
-    /// The same tool in the place of one of becket's own: it is judged as that one is.
+    /// The tool in place of one of becket's own: it is judged as that one is.
     pub fn standing_in_for(mut self, face: Face) -> Self {
         self.stands_in_for = Some(StandIn::take_place(face, &mut self.spec));
         self
@@ -131,7 +131,7 @@ impl ProgramTool {
         }
     }
 
-    /// What the program is told: the arguments that were judged, in its own words.
+    /// The arguments that were judged, under the program's own names.
     fn judged_arguments(&self, permit: &Permit) -> Result<Map<String, Value>, String> {
         match &self.stands_in_for {
             Some(stand_in) => stand_in.judged(&self.spec, permit),
@@ -178,8 +178,8 @@ impl Tool for ProgramTool {
     }
 }
 
-/// The address that the arguments of a tool name that talks to the network. It may use any that it is given, so there
-/// can be only one.
+/// The address in the arguments of a tool that uses the network. It may use any that it is given, so there can be only
+/// one.
 pub fn named_address(arguments: &Map<String, Value>) -> NetworkUse {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
@@ -196,12 +196,12 @@ pub fn named_address(arguments: &Map<String, Value>) -> NetworkUse {
             NetworkUse::Unclear("`url` and `uri` are two different addresses; give one of them".into())
         }
         (Some(Value::String(url)), _) => NetworkUse::Address(url.clone()),
-        // The program may read an address into it, so it must be one that can be judged.
+        // The program may find an address in any value, so it must be one that can be judged.
         (Some(other), _) => NetworkUse::Address(other.to_string()),
     }
 }
 
-/// What a tool has to say that gives the word away at once, and for that does not run.
+/// The message of a tool that decides at once who speaks next, and for that does not run.
 fn last_words(handoff: Handoff, arguments: &Map<String, Value>) -> Option<String> {
     let name = match handoff {
         Handoff::Person => "message",
@@ -216,14 +216,14 @@ fn cancelled() -> ToolOutput {
     ToolOutput::error("[ended: the call was cancelled]")
 }
 
-/// Whether the signal that ended a program has reached the person's run as well: at the terminal, Ctrl-C goes to both.
+/// Whether the signal that ended a program has also cancelled the run: at the terminal, Ctrl-C goes to both.
 async fn is_cancelled_now(run: &ToolRun) -> bool {
     tokio::time::timeout(SAME_MOMENT, run.cancel.cancelled())
         .await
         .is_ok()
 }
 
-/// What a program that has ended gave back.
+/// The output of a program that has ended.
 fn report(finished: Finished) -> ToolOutput {
     let Finished {
         stdout, stderr, code, ..
@@ -248,7 +248,7 @@ fn report(finished: Finished) -> ToolOutput {
     }
 }
 
-/// What is told of a program that did not end by itself.
+/// The output for a program that did not end by itself.
 fn broken(failure: &Failure) -> ToolOutput {
     let what = match failure.cause {
         Cause::TimedOut => format!("[{failure}]"),

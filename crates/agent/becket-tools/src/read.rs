@@ -26,10 +26,10 @@ const MOST_PICTURE_BYTES: u64 = 5 * 1024 * 1024;
 /// The largest cached output that is read.
 const MOST_CACHED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// How much of a file is looked at to guess what it is.
+/// How much of a file is read to guess its type.
 const GLIMPSE: u64 = 8 * 1024;
 
-/// Up to this size the lines after the shown ones are counted.
+/// The largest file in which the lines after the shown ones are counted.
 const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads the file at `path`, which is the judged form of what the arguments name.
@@ -86,7 +86,7 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
     lines(arguments, file, metadata.len())
 }
 
-/// The lines that the arguments want, from the beginning or from the end.
+/// The lines that the arguments ask for, from the beginning or from the end.
 fn lines(arguments: &ReadArguments, file: impl Read + Seek, length: u64) -> io::Result<Answer> {
     if arguments.tail.is_some() && (arguments.offset.is_some() || arguments.limit.is_some()) {
         return Err(io::Error::other(
@@ -166,7 +166,7 @@ fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<Answ
         true => Some(skip_lines(&mut BufReader::new(&mut file), u64::MAX)?),
         false => None,
     };
-    // One byte more than is shown tells whether the first line in view is whole.
+    // One byte more than is shown tells whether the first line is complete.
     let start = length.saturating_sub(MOST_BYTES as u64 + 1);
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
@@ -236,7 +236,7 @@ fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, l
     }
 }
 
-/// Which limit left out the rest of a file, where it is not the caller's.
+/// The limit that left out the rest of a file, if it is not the caller's.
 fn cut_by(stop: ReadStop) -> Option<&'static str> {
     match stop {
         ReadStop::Asked => None,
@@ -245,7 +245,7 @@ fn cut_by(stop: ReadStop) -> Option<&'static str> {
     }
 }
 
-/// What the reader of the text must know besides it, in square brackets.
+/// A notice in square brackets for the reader of the text, if one is needed.
 fn notice(
     arguments: &ReadArguments,
     window: &Window,
@@ -278,14 +278,14 @@ fn notice(
 struct Window {
     bytes: Vec<u8>,
     lines: u64,
-    /// Whether there is more after them.
+    /// Whether there is more after the lines.
     more: bool,
-    /// Whether the last one is not whole.
+    /// Whether the last line is incomplete.
     cut: bool,
 }
 
 impl Window {
-    /// Why there are no more lines in it; `asked` if there are as many as were asked for.
+    /// Why the window ends where it does; `asked` if it has as many lines as were asked for.
     fn stopped(&self, asked: bool) -> Option<ReadStop> {
         match (self.cut, self.more) {
             (true, _) => Some(ReadStop::LongLine),
@@ -297,7 +297,7 @@ impl Window {
     }
 }
 
-/// Takes whole lines while they fit. A first line that does not fit is cut.
+/// Takes complete lines while they fit. A first line that does not fit is cut.
 fn take_lines(reader: &mut impl BufRead, wanted: u64) -> io::Result<Window> {
     let mut window = Window {
         bytes: Vec::new(),
@@ -331,7 +331,7 @@ fn take_lines(reader: &mut impl BufRead, wanted: u64) -> io::Result<Window> {
     Ok(window)
 }
 
-/// Skips at most that many lines and returns how many there were. A last line without an end counts.
+/// Skips at most `most` lines and returns how many there were. A last line without an end counts.
 fn skip_lines(reader: &mut impl BufRead, most: u64) -> io::Result<u64> {
     let mut skipped = 0;
     while skipped < most && skip_line(reader)? {
@@ -362,7 +362,7 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// The kind of picture that a file with this beginning is.
+/// The media type of a picture, by the beginning of its file.
 fn picture_type(glimpse: &[u8]) -> Option<&'static str> {
     match glimpse {
         [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some("image/png"),
@@ -373,7 +373,7 @@ fn picture_type(glimpse: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A guess at what a binary file is.
+/// A guess at the type of a binary file.
 fn binary_type(glimpse: &[u8]) -> &'static str {
     const KINDS: &[(&[u8], &str)] = &[
         (b"\x7FELF", "an ELF program or library"),
@@ -632,7 +632,7 @@ mod tests {
         assert!(text_of(&output).contains("not a regular file"), "{output:?}");
     }
 
-    /// The last lines in becket's words, and as data.
+    /// The last lines as text, and as data.
     fn tail_of(content: impl AsRef<[u8]>, lines: u64) -> (String, String, Option<String>) {
         let room = room_with(content);
         let arguments = ReadArguments {

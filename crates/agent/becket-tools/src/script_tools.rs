@@ -1,8 +1,7 @@
 //! Tools that are commands with a name: each runs one command of the shell, and its arguments are variables of it.
 //!
 //! The command is a call within the call. The values stand in its text, quoted, so that what is judged as a command is
-//! all that runs. The person is asked about the tool by its name; guards and rules about commands have their say as
-//! well.
+//! all that runs. The user is asked about the tool by its name; guards and rules about commands judge it as well.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,20 +24,20 @@ pub struct Script {
     pub name: String,
     /// The command.
     pub command: String,
-    /// What it does; the command when absent.
+    /// What the tool does; default: the command.
     pub description: Option<String>,
-    /// Its arguments, each with its JSON Schema. One without a type is a text.
+    /// The arguments, each with its JSON Schema. One without a type is a text.
     pub arguments: Map<String, Value>,
-    /// Those that must be there; all of them when absent.
+    /// The names of the required arguments; default: all.
     pub required: Option<Vec<String>>,
-    /// Further variables, which are no part of what is judged or shown.
+    /// Further environment variables, which are neither judged nor shown.
     pub environment: BTreeMap<String, String>,
-    /// Where it runs; in the working directory when absent.
+    /// The directory in which the command runs; default: the working directory.
     pub directory: Option<String>,
 }
 
 impl Script {
-    /// What is wrong with it, if something is.
+    /// Checks the script; the error says what is wrong with it.
     fn check(&self) -> Result<(), String> {
         let Self { name, arguments, .. } = self;
         let wrong = |what: String| Err(format!("the script tool `{name}` {what}"));
@@ -86,7 +85,7 @@ impl Script {
         json!({"type": "object", "properties": properties, "required": self.required()})
     }
 
-    /// The whole text that runs: the values of the arguments, then the command.
+    /// The whole command line: the values of the arguments, then the command.
     fn text(&self, arguments: &Map<String, Value>) -> Result<String, String> {
         let name = &self.name;
         if let Some(unknown) = arguments.keys().find(|key| !self.arguments.contains_key(*key)) {
@@ -211,8 +210,8 @@ impl Tool for ScriptTool {
     }
 }
 
-/// A command about which the person has been asked, by the name of its tool. Inside the working directory it is not
-/// asked about once more; everybody else judges it as any command.
+/// A command that the user was already asked about, by the name of its tool. Inside the working directory there is no
+/// second question; hooks and rules judge it as any command.
 struct Spared {
     spec: ToolSpec,
     tool: Arc<dyn Tool>,

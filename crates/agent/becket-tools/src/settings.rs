@@ -1,4 +1,4 @@
-//! What the tools need to be told: their environment and their limits.
+//! The settings of the tools: their environment and their limits.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,9 +10,9 @@ use crate::jobs::Jobs;
 /// The environment and the limits of the tools.
 #[derive(Clone)]
 pub struct ToolSettings {
-    /// The whole environment of commands. Whoever fills it leaves out keys that commands must not see.
+    /// The whole environment of commands. Keys that commands must not see have to be left out by the caller.
     pub environment: BTreeMap<OsString, OsString>,
-    /// How long a command may take that names no time of its own.
+    /// How long a command may take by default.
     pub shell_timeout: Duration,
     /// The longest time that a command may ask for.
     pub shell_timeout_limit: Duration,
@@ -20,15 +20,15 @@ pub struct ToolSettings {
     pub shell_output_bytes: usize,
     /// How long find and grep may take.
     pub search_timeout: Duration,
-    /// How long a fetch may take that names no time of its own.
+    /// How long a fetch may take by default.
     pub fetch_timeout: Duration,
     /// The longest time that a fetch may ask for.
     pub fetch_timeout_limit: Duration,
     /// How many bytes of an answer are read.
     pub fetch_bytes: usize,
-    /// How many redirects are followed, if everybody agrees to each of them.
+    /// How many redirects are followed, if each of them is permitted.
     pub fetch_redirects: usize,
-    /// The jobs in the background. Tools with the same settings know the same ones.
+    /// The background jobs. Tools with the same settings share them.
     pub jobs: Jobs,
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use becket_agent::tool::{Progress, ToolOutput, ToolRun};
+use becket_agent::tool::{Parent, Progress, SessionVariables, ToolOutput, ToolRun};
 use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
 use serde_json::json;
@@ -25,10 +25,10 @@ use crate::judged_path::open_folder;
 use crate::kept_output::KeptOutput;
 use crate::settings::ToolSettings;
 
-/// The program that runs commands everywhere.
+/// The shell that runs commands by default.
 pub(crate) const SHELL: &str = "/bin/sh";
 
-/// How long the output of a command that has ended is read on. Only something left in the background can still hold
+/// How long the output is still read after a command has ended. Only a process left in the background can still hold
 /// the pipe by then.
 const AFTER_THE_END: Duration = Duration::from_millis(300);
 
@@ -55,7 +55,13 @@ pub(crate) async fn run(
         None => settings.shell_timeout.min(settings.shell_timeout_limit),
     };
     let shell = if Path::new(shell).is_file() { shell } else { SHELL };
-    match start((shell, &arguments.command), directory, streams, settings) {
+    let variables = run.parent.as_ref().map(Parent::environment);
+    match start(
+        (shell, &arguments.command),
+        directory,
+        streams,
+        (settings, variables),
+    ) {
         Ok((tree, pipes)) => {
             let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
             let ending = follow(tree, &mut output, limit, &run).await;
@@ -80,11 +86,12 @@ enum Ending {
 /// The pipe of both outputs, or of standard output and the one of standard error.
 pub(crate) type Pipes = (Receiver, Option<Receiver>);
 
+/// Starts a command with the environment of the settings and the variables that hooks have set for the session.
 pub(crate) fn start(
     (shell, command): (&str, &str),
     directory: &Path,
     streams: Streams,
-    settings: &ToolSettings,
+    (settings, variables): (&ToolSettings, Option<&SessionVariables>),
 ) -> io::Result<(Tree, Pipes)> {
     let (pipe, writer) = pipe()?;
     let (error_pipe, error_writer) = match streams {
@@ -105,6 +112,7 @@ pub(crate) fn start(
         .current_dir(judged_directory(&folder, directory))
         .env_clear()
         .envs(&settings.environment)
+        .envs(variables.into_iter().flatten())
         .env(mark_name, mark_value)
         .stdin(Stdio::null())
         .stdout(writer)
@@ -119,7 +127,7 @@ fn pipe() -> io::Result<(Receiver, io::PipeWriter)> {
     Ok((Receiver::from_owned_fd(OwnedFd::from(reader))?, writer))
 }
 
-/// The directory that was opened without links, whatever stands in its place by the time the command starts.
+/// The directory that was opened without following links, whatever is in its place when the command starts.
 fn judged_directory(folder: &OwnedFd, directory: &Path) -> PathBuf {
     use std::os::fd::AsRawFd;
     if cfg!(target_os = "linux") {
@@ -133,6 +141,7 @@ async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &Tool
     let deadline = Instant::now() + limit;
     let ending = loop {
         tokio::select! {
+            // Biased, with the output last: a command that writes without end must not outlive a cancel or its time.
             biased;
             () = run.cancel.cancelled() => break Ending::Cancelled,
             () = sleep_until(deadline) => break Ending::TimedOut,
@@ -153,14 +162,14 @@ async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &Tool
     ending
 }
 
-/// What arrives from the command.
+/// The output of the command.
 struct Output {
     standard: Stream,
     error: Option<Stream>,
     progress: Pieces,
 }
 
-/// What arrives through one pipe.
+/// The output through one pipe.
 struct Stream {
     pipe: Receiver,
     open: bool,
@@ -233,12 +242,12 @@ impl Output {
     }
 }
 
-/// Output on its way to whoever watches. It ends after as many bytes as are kept, so that a flood does not pile up
-/// before a slow watcher.
+/// Output on its way to a watcher. It ends after as many bytes as are kept, so that a flood does not pile up before a
+/// slow watcher.
 struct Pieces {
     sender: tokio::sync::mpsc::UnboundedSender<Progress>,
     room: usize,
-    /// The beginning of a character whose end has not arrived.
+    /// The bytes of a character whose end has not arrived.
     torn: Vec<u8>,
 }
 
@@ -256,7 +265,7 @@ impl Pieces {
         let rest = self.torn.split_off(whole);
         let text = String::from_utf8_lossy(&std::mem::replace(&mut self.torn, rest)).into_owned();
         if !text.is_empty() {
-            // Nobody has to watch.
+            // There need not be a watcher.
             let _ = self.sender.send(Progress::Output(text));
         }
     }
@@ -300,7 +309,7 @@ fn report(output: Output, ending: &Ending, limit: Duration) -> Answer {
     }
 }
 
-/// What a face is given: what becket has to say stands where errors do.
+/// The data for a face: becket's own notes go where errors are.
 fn shell_finding(mut stdout: String, stderr: Option<String>, notes: &[String], ending: &Ending) -> Finding {
     let apart = stderr.is_some();
     let mut stderr = stderr.unwrap_or_default();
@@ -320,7 +329,7 @@ fn shell_finding(mut stdout: String, stderr: Option<String>, notes: &[String], e
     }
 }
 
-/// What the reader of the output must know besides it and the exit code.
+/// Notes for the reader besides the output and the exit code.
 fn notes(ending: &Ending, still_open: bool, limit: Duration) -> Vec<String> {
     let mut notes = Vec::new();
     match ending {
@@ -357,7 +366,7 @@ mod tests {
     use tokio::time::timeout;
     use tokio_util::sync::CancellationToken;
 
-    /// Far more than any of these commands takes, so that only a hang meets it.
+    /// Far longer than any of these commands takes, so that only a hang reaches it.
     const HANGS: Duration = Duration::from_secs(20);
 
     struct Room {
@@ -443,7 +452,7 @@ mod tests {
             .is_some_and(|(_, rest)| !rest.starts_with('Z'))
     }
 
-    /// Waits until a process that was killed is gone; a busy machine needs a moment for that.
+    /// Waits until a killed process is gone; a busy machine needs a moment for that.
     #[cfg(target_os = "linux")]
     async fn wait_until_gone(pid: &str) {
         let gone = async {

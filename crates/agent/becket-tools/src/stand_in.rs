@@ -1,19 +1,22 @@
-//! A tool of somebody else's in the place of one of becket's own operations.
+//! A foreign tool in place of one of becket's own operations.
 //!
 //! The face of that operation reads the arguments, the gate judges them as that operation, and the tool gets what was
 //! judged. Arguments that the operation does not know and the tool says it has, it gets as they are.
+//!
+//! A name or an alias of the operation's own arguments is never one of those further arguments, or something could be
+//! said past the gate.
 
 use becket_agent::gate::{Permit, Target};
 use becket_agent::tool::ToolSpec;
 use becket_events::{Effect, Face, OperationKind};
 use serde_json::{Map, Value};
 
-/// The face of the operation whose place is taken.
+/// The face of the operation that is replaced.
 #[derive(Debug, Clone)]
 pub struct StandIn(Face);
 
 impl StandIn {
-    /// Takes the place of an operation: from now on the tool is judged as that one is.
+    /// Replaces an operation: from now on the tool is judged as that one is.
     pub fn take_place(face: Face, spec: &mut ToolSpec) -> Self {
         let operation = face.operation;
         let declared = spec.face.parameters["properties"].as_object();
@@ -27,7 +30,7 @@ impl StandIn {
         Self(face)
     }
 
-    /// Arguments in becket's own words.
+    /// Arguments under becket's own names.
     pub fn normalise(
         &self,
         spec: &ToolSpec,
@@ -38,13 +41,13 @@ impl StandIn {
         Ok(operation.arguments().into_iter().chain(extra).collect())
     }
 
-    /// Normalised arguments in the tool's own words.
+    /// Normalised arguments under the tool's own names.
     pub fn foreign(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
         (self.0.to_foreign)(arguments)
     }
 
-    /// What the tool is told: the arguments that were judged, in its own words. In the place of a path stands the file
-    /// or folder that was judged, whatever the path looked like: the tool might read more into it.
+    /// The arguments that were judged, under the tool's own names. A path is replaced by the file or folder that was
+    /// judged, whatever the path looked like: the tool might read more into it.
     pub fn judged(&self, spec: &ToolSpec, permit: &Permit) -> Result<Map<String, Value>, String> {
         let (mut arguments, mut told) = spec.apart(permit.arguments().clone());
         let name = match self.0.operation {
@@ -65,7 +68,7 @@ impl StandIn {
             }
             _ => {}
         }
-        // What was judged comes last, so that nothing stands in its place.
+        // The judged arguments are added last, so that nothing can replace them.
         told.extend(self.foreign(&arguments));
         Ok(told)
     }

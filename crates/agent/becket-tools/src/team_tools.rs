@@ -1,7 +1,7 @@
 //! Tools of an agent that works in a team: one gives a task to another member, one hands the conversation over to it.
 //!
-//! They need no yes, since they only reach agents that the person has put together; what these agents do with their
-//! tools is judged like anything else. Hooks and deny rules judge the tools themselves like any other.
+//! These tools need no yes, since they only reach agents that the user has put together; what these agents do with
+//! their tools is judged like anything else. Hooks and deny rules judge the tools themselves like any other.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ conversation but what you tell it.";
 const ABOUT_HANDOFF: &str =
     "Hand this conversation over to another agent of your team, which goes on in your place.";
 
-/// The names of these tools.
+/// The names of the team tools.
 pub fn team_tool_names() -> impl Iterator<Item = &'static str> {
     [TRANSFER, HANDOFF].into_iter()
 }
 
-/// The tools that a member of a team has by a profile: none for what nobody is there for.
+/// The tools that a profile has for a member of a team; one that no other member may be reached with is left out.
 pub fn team_tools(profile: &Profile, sub_agents: &[String], handoffs: &[String]) -> Vec<Arc<dyn Tool>> {
     let has = |name: &&'static str| profile.extras.contains(name);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -87,7 +87,7 @@ fn read<T: DeserializeOwned>(tool: &str, arguments: &Map<String, Value>) -> Resu
         .map_err(|error| format!("the arguments of {tool} are wrong: {error}"))
 }
 
-/// Gives a member a task.
+/// The tool that gives a member a task.
 struct Transfer(ToolSpec);
 
 impl Transfer {
@@ -139,7 +139,7 @@ impl Tool for Transfer {
     }
 }
 
-/// Hands the conversation over to a member. The loop does it once the tools of this answer have run.
+/// The tool that hands the conversation over to a member. The loop does it once the tools of this answer have run.
 struct HandOver(ToolSpec);
 
 impl Tool for HandOver {
@@ -163,7 +163,7 @@ impl Tool for HandOver {
             };
             match parent.may_hand_over_to(&agent) {
                 Ok(()) => ToolOutput::text(format!(
-                    "The conversation was handed over to `{agent}`. You are `{agent}` now: go on with what the person \
+                    "The conversation was handed over to `{agent}`. You are `{agent}` now: go on with what the user \
                      wants."
                 )),
                 Err(words) => ToolOutput::error(format!("refused: {words}")),

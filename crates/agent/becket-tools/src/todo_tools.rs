@@ -1,7 +1,7 @@
 //! A list of what is to be done, item by item, and a place to think.
 //!
-//! The list is kept with the context, so that the next session finds it. A sub-agent has one of its own, which goes
-//! with its session. Thoughts are kept where every call is: in the transcript.
+//! The list is kept with the context, so that the next session finds it. A sub-agent has its own, which ends with its
+//! session. Thoughts are kept in the transcript, like every call.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,23 +19,23 @@ use serde_json::{Map, Value, json};
 
 use crate::plain_tool::{PlainTool, spec};
 
-/// More items, or longer ones, make no list that anybody works through.
+/// The most items of a list, and the longest one: a larger list is not worked through.
 const MOST_ITEMS: usize = 500;
 const LONGEST_ITEM: usize = 10 * 1024;
 
-/// How long another process that changes the list is waited for.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for another process that changes the list.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The names of these tools.
+/// The names of the todo tools.
 pub fn todo_tool_names() -> impl Iterator<Item = &'static str> {
     ["create_todo", "create_todos", MARK, "list_todos", "think"].into_iter()
 }
 
-/// What a model knows under a name that becket's own notes have elsewhere.
+/// Becket's own name for the tool that models know as `update_todos`, since its own notes have a tool of that name.
 const MARK: &str = "mark_todos";
 const MARK_FACE: &str = "update_todos";
 
-/// One thing to be done.
+/// An item of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Item {
     id: String,
@@ -43,7 +43,7 @@ struct Item {
     status: Status,
 }
 
-/// How far it is.
+/// The status of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Status {
@@ -90,11 +90,11 @@ struct Nothing {}
 /// The lists of all agents.
 struct Lists {
     contexts: PathBuf,
-    /// Those of sub-agents, by session.
+    /// The lists of sub-agents, by session.
     passing: Mutex<BTreeMap<String, Vec<Item>>>,
 }
 
-/// The tools that a profile has; `contexts` holds a folder for each context.
+/// The todo tools that a profile has; `contexts` holds a folder for each context.
 pub fn todo_tools(profile: &Profile, contexts: &Path) -> Vec<Arc<dyn Tool>> {
     let lists = Arc::new(Lists {
         contexts: contexts.into(),
@@ -241,7 +241,7 @@ fn add(items: &mut Vec<Item>, descriptions: Vec<String>) -> Result<Vec<Item>, St
     Ok(added)
 }
 
-/// What is still open, in words; `null` when nothing is.
+/// A reminder of the open items; `None` if there are none.
 fn reminder(items: &[Item]) -> Option<String> {
     let open = items.iter().filter(|item| item.status != Status::Completed);
     let open: Vec<String> = open
@@ -250,7 +250,7 @@ fn reminder(items: &[Item]) -> Option<String> {
     (!open.is_empty()).then(|| format!("Still open: {}", open.join("; ")))
 }
 
-/// An answer as text, without what says nothing.
+/// An answer as text, without empty fields.
 fn told(answer: Value) -> String {
     let fields = answer.as_object().into_iter().flatten();
     let said = fields.filter(|(name, value)| match value {
@@ -273,7 +273,7 @@ impl Lists {
         Ok(self.stored(permit)?.remove(&scope.agent_name).unwrap_or_default())
     }
 
-    /// Changes it. An error changes nothing.
+    /// Changes the list of the agent that makes a call. An error changes nothing.
     fn change(
         &self,
         permit: &Permit,
@@ -319,12 +319,12 @@ impl Lists {
     }
 }
 
-/// Keeps other processes from changing the list; the operating system takes it back when this one ends.
+/// Keeps other processes from changing the list; the operating system releases the lock when this process ends.
 fn lock(folder: &Path) -> std::io::Result<File> {
     std::fs::create_dir_all(folder)?;
-    // The folder itself is what is locked: the file in it is replaced by each change.
+    // The folder is locked, since the file in it is replaced by each change.
     let file = File::open(folder)?;
-    match lock_within(&file, LOCK_PATIENCE)? {
+    match lock_within(&file, LOCK_TIMEOUT)? {
         true => Ok(file),
         false => Err(std::io::Error::other("another process changes it")),
     }

@@ -1,11 +1,11 @@
-//! Finding text as it is typed plainly: models write straight quotes, hyphens and spaces where a file has curly quotes,
-//! dashes and other spaces, and they do not see spaces at the ends of lines.
+//! Finding text regardless of its typography: models write straight quotes, hyphens and spaces where a file has curly
+//! quotes, dashes and other spaces, and they do not see spaces at the ends of lines.
 
 use std::ops::Range;
 
-use crate::edit::occurrences;
+use crate::occurrences::occurrences;
 
-/// Where `piece` stands in `text`, both typed plainly.
+/// The places of `piece` in `text`, regardless of the typography of both.
 pub(crate) fn places(text: &str, piece: &str) -> Vec<Range<usize>> {
     let (text, piece) = (Plain::of(text), Plain::of(piece).text);
     if piece.is_empty() {
@@ -16,10 +16,10 @@ pub(crate) fn places(text: &str, piece: &str) -> Vec<Range<usize>> {
     starts.iter().map(place).collect()
 }
 
-/// A text typed plainly.
+/// A text with plain quotes, hyphens and spaces.
 struct Plain {
     text: String,
-    /// For each of its bytes the character that it stands for.
+    /// For each byte of the plain text, the range of the original character.
     origins: Vec<Range<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be done in the virtual file system besides reading and writing files, and the list of cached outputs.
+//! Operations on the virtual file system besides reading and writing files, and the list of cached outputs.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use crate::judged_path::{reason, size};
 /// The most entries that are shown.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Does what the operation says; `None` when it is not one of these, or not at such a place.
+/// Carries out the operation; `None` if it is not one of these, or not on the virtual file system.
 pub(crate) fn run(operation: &Operation, target: &Target) -> Option<ToolOutput> {
     let done = match (operation, target) {
         (Operation::VfsList(_), Target::Vfs(place)) => list(place),
@@ -53,7 +53,7 @@ pub(crate) fn run(operation: &Operation, target: &Target) -> Option<ToolOutput> 
     Some(done)
 }
 
-/// The output of something that was done, or why it was not.
+/// The output of an operation, or why it failed.
 fn told(verb: &str, place: &VfsPlace, result: io::Result<()>, words: impl Fn() -> String) -> ToolOutput {
     match result {
         Ok(()) => ToolOutput::text(words()),
@@ -65,7 +65,7 @@ fn told(verb: &str, place: &VfsPlace, result: io::Result<()>, words: impl Fn() -
     }
 }
 
-/// A folder in which nobody has written yet is as good as an empty one. Names with a dot before them are for programs.
+/// Lists a folder. One that does not exist yet counts as empty, and names that begin with a dot are hidden.
 fn list(place: &VfsPlace) -> ToolOutput {
     let entries = match place.entries() {
         Ok(entries) => entries,

@@ -16,7 +16,7 @@ use crate::settings::ToolSettings;
 
 /// Where a search takes place, and when it must stop.
 pub(crate) struct Bounds {
-    /// Where the files lie.
+    /// Where the files are.
     pub(crate) files: Place,
     deadline: Instant,
     cancel: CancellationToken,
@@ -25,7 +25,7 @@ pub(crate) struct Bounds {
 /// Why a search stopped before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// Its time was up.
+    /// The time was up.
     TimeIsUp,
     /// The call was cancelled.
     Cancelled,
@@ -40,7 +40,7 @@ impl Bounds {
         }
     }
 
-    /// Whether to go on.
+    /// Checks whether to go on; the error says why not.
     pub(crate) fn check(&self) -> Result<(), Stopped> {
         if self.cancel.is_cancelled() {
             return Err(Stopped::Cancelled);
@@ -53,7 +53,7 @@ impl Bounds {
 }
 
 impl Stopped {
-    /// The reason in words.
+    /// The reason in plain English.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::TimeIsUp => "stopped early: the time was up; search a smaller directory",
@@ -69,7 +69,7 @@ pub(crate) fn files(
     bounds: &Bounds,
     mut visit: impl FnMut(&Path, FileKind) -> bool,
 ) -> Result<(), Stopped> {
-    // The rules of the project count; those of the person's home are not ours to read.
+    // The project's ignore files count; those of the user's home are not ours to read.
     let ignored = (bounds.files == Place::System).then(|| IgnoreFiles::around(root));
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
@@ -83,7 +83,7 @@ pub(crate) fn files(
         .build();
     for entry in walk {
         bounds.check()?;
-        // A folder that cannot be read is passed over, as everybody's search does.
+        // A folder that cannot be read is skipped, as other search tools do.
         let Ok(entry) = entry else { continue };
         let Some(kind) = entry.file_type() else { continue };
         let kind = match kind {
@@ -99,7 +99,7 @@ pub(crate) fn files(
     Ok(())
 }
 
-/// What a visited entry is.
+/// The kind of a visited entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// A file with content.
@@ -108,17 +108,17 @@ pub(crate) enum FileKind {
     Other,
 }
 
-/// A glob: with a slash it is held against the path below the searched directory, without one against the name.
+/// A glob: with a slash it is matched against the path below the searched directory, without one against the name.
 pub(crate) struct FileGlob {
     glob: Glob,
     whole_path: bool,
 }
 
 impl FileGlob {
-    /// Reads a pattern for a search in `root`, which the caller named `place`; the error says what is wrong with it.
+    /// Parses a pattern for a search in `root`, which the caller named `place`; the error says what is wrong with it.
     pub(crate) fn new(pattern: &str, root: &Path, place: Option<&str>) -> Result<Self, String> {
         let root = format!("{}/", root.display());
-        // An address stands before a pattern as the root of a path does.
+        // An address may stand before a pattern, as the root of a path does.
         let address = place.filter(|place| VfsPath::is_meant_by(place));
         let address = address.map(|address| format!("{}/", address.trim_end_matches('/')));
         let relative = pattern
@@ -135,7 +135,7 @@ impl FileGlob {
         })
     }
 
-    /// Whether a path below the searched directory matches.
+    /// Whether the glob matches a path below the searched directory.
     pub(crate) fn matches(&self, below: &Path) -> bool {
         match below.file_name() {
             Some(name) if !self.whole_path => self.glob.is_match(name),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement, Permit};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::vfs::Vfs;
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 struct Nobody;
 
 impl Front for Nobody {
-    fn show(&self, _: Sight<'_>) {}
+    fn show(&self, _: FrontUpdate<'_>) {}
 
     fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async { PersonsAnswer::Nobody })
@@ -42,7 +42,7 @@ struct Session {
 fn session() -> Session {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap();
-    let front: Arc<dyn Front> = Arc::new(Nobody);
+    let user = user_at(Arc::new(Nobody));
     let approval = ApprovalSettings {
         yes: true,
         ..ApprovalSettings::default()
@@ -52,10 +52,10 @@ fn session() -> Session {
         ..ToolSettings::default()
     };
     Session {
-        gate: Gate::new(approval, &path, Vfs::new(&path.join("vfs")), Arc::clone(&front)),
+        gate: Gate::new(approval, &path, Vfs::new(&path.join("vfs")), Arc::clone(&user)),
         hooks: Hooks::new(
             Arc::new(Engine::new(None)),
-            front,
+            user,
             CancellationToken::new(),
             Scope::default(),
         ),
@@ -81,7 +81,7 @@ impl Session {
         let arguments = tool.normalise(arguments).expect("the arguments are right");
         let applicant = Applicant {
             tool_call_id: "call",
-            tool: &**tool,
+            tool: &&**tool,
             arguments: &arguments,
             parent_tool_call_id: None,
         };
@@ -98,7 +98,7 @@ impl Session {
             .expect("the arguments are right");
         let applicant = Applicant {
             tool_call_id: "call",
-            tool: &**tool,
+            tool: &&**tool,
             arguments: &arguments,
             parent_tool_call_id: None,
         };
@@ -250,14 +250,14 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
     });
     session.hooks = Hooks::new(
         Arc::new(engine),
-        Arc::new(Nobody),
+        user_at(Arc::new(Nobody)),
         CancellationToken::new(),
         Scope::default(),
     );
     let by_hook = session.call("grep", json!({"pattern": "PW"})).await;
     session.hooks = Hooks::new(
         Arc::new(Engine::new(None)),
-        Arc::new(Nobody),
+        user_at(Arc::new(Nobody)),
         CancellationToken::new(),
         Scope::default(),
     );
@@ -267,7 +267,7 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
         rules,
         ..ApprovalSettings::default()
     };
-    session.gate = Gate::new(approval, &session.path, session.vfs(), Arc::new(Nobody));
+    session.gate = Gate::new(approval, &session.path, session.vfs(), user_at(Arc::new(Nobody)));
     let by_rule = session.call("grep", json!({"pattern": "PW"})).await;
     for text in [by_hook, by_rule] {
         assert!(text.contains("PW=none") && !text.contains("hunter2"), "{text}");
@@ -278,7 +278,7 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
     }
 }
 
-/// A judge who notices a cancel and says nothing about the call, as one does that was interrupted itself.
+/// A guard that notices a cancel and says nothing about the call, as one does that was interrupted itself.
 #[tokio::test]
 async fn a_cancel_while_somebody_judges_refuses() {
     fn guarded<E: Event>(session: &mut Session) {
@@ -288,7 +288,12 @@ async fn a_cancel_while_somebody_judges_refuses() {
             token.cancel();
             Ok(E::Reply::default())
         });
-        session.hooks = Hooks::new(Arc::new(engine), Arc::new(Nobody), cancel, Scope::default());
+        session.hooks = Hooks::new(
+            Arc::new(engine),
+            user_at(Arc::new(Nobody)),
+            cancel,
+            Scope::default(),
+        );
     }
     let guards: [fn(&mut Session); 4] = [
         guarded::<PreTool>,
@@ -320,14 +325,14 @@ async fn an_edit_is_judged_as_reading_too() {
     });
     session.hooks = Hooks::new(
         Arc::new(engine),
-        Arc::new(Nobody),
+        user_at(Arc::new(Nobody)),
         CancellationToken::new(),
         Scope::default(),
     );
     assert!(session.refuses("edit", edit.clone()).await);
     session.hooks = Hooks::new(
         Arc::new(Engine::new(None)),
-        Arc::new(Nobody),
+        user_at(Arc::new(Nobody)),
         CancellationToken::new(),
         Scope::default(),
     );
@@ -337,7 +342,7 @@ async fn an_edit_is_judged_as_reading_too() {
         rules,
         ..ApprovalSettings::default()
     };
-    session.gate = Gate::new(approval, &session.path, session.vfs(), Arc::new(Nobody));
+    session.gate = Gate::new(approval, &session.path, session.vfs(), user_at(Arc::new(Nobody)));
     assert!(session.refuses("edit", edit).await);
     assert!(
         !session

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::Hooks;
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::url_policy::{PolicyLists, Resolver, UrlJudge, UrlPolicy, UrlVerdict};
@@ -20,11 +20,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// A person who gives one answer, and remembers how often they were asked.
+/// A user who gives one answer, and remembers how often they were asked.
 struct Person(PersonsAnswer, Mutex<Vec<String>>);
 
 impl Front for Person {
-    fn show(&self, _: Sight<'_>) {}
+    fn show(&self, _: FrontUpdate<'_>) {}
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         self.1
@@ -151,7 +151,7 @@ impl Default for World {
     }
 }
 
-/// What a fetch came to, and how often the person was asked.
+/// The output of a fetch, and how often the user was asked.
 struct Told {
     result: Result<ToolOutput, String>,
     questions: Vec<String>,
@@ -187,11 +187,11 @@ impl World {
             approval,
             folder.path(),
             Vfs::new(&folder.path().join("vfs")),
-            person.clone(),
+            user_at(person.clone()),
         );
         let hooks = Hooks::new(
             Arc::new(self.engine),
-            person.clone(),
+            user_at(person.clone()),
             CancellationToken::new(),
             Scope::default(),
         );
@@ -209,7 +209,7 @@ impl World {
                 .unwrap();
             let applicant = Applicant {
                 tool_call_id: "call",
-                tool: &**fetch,
+                tool: &&**fetch,
                 arguments: &arguments,
                 parent_tool_call_id: None,
             };
@@ -235,7 +235,7 @@ impl World {
     }
 }
 
-/// The name server changes its mind between the judgement and the connection.
+/// The name server answers differently between the judgement and the connection.
 #[tokio::test]
 async fn a_connection_goes_to_the_address_that_was_judged() {
     let first = Server::at("127.0.0.1:0", vec![page("the first")]).await;
@@ -262,14 +262,14 @@ async fn a_connection_goes_to_the_address_that_was_judged() {
     assert!(second.requests().is_empty(), "the second answer is never used");
 }
 
-/// First the open internet, then this machine: nobody who judged the first has agreed to the second.
+/// First the open internet, then this machine: a yes to the first is none to the second.
 #[tokio::test]
 async fn a_public_answer_does_not_become_a_loopback_one() {
     let server = Server::at("127.0.0.1:0", vec![page("the secret")]).await;
-    // Nobody is at this address, and some networks swallow what is sent there, so the attempt is short.
+    // No server is at this address, and some networks swallow what is sent there, so the attempt is short.
     let names = Names::default().with("fickle.example", &[&["203.0.113.1"], &["127.0.0.1"]]);
     let folder = tempfile::tempdir().unwrap();
-    let person: Arc<dyn Front> = Arc::new(Person(PersonsAnswer::Yes, Mutex::default()));
+    let person = user_at(Arc::new(Person(PersonsAnswer::Yes, Mutex::default())));
     let approval = ApprovalSettings {
         yes: true,
         urls: UrlJudge::new(None).with_resolver(Arc::new(names)),
@@ -293,7 +293,7 @@ async fn a_public_answer_does_not_become_a_loopback_one() {
     let arguments = fetch.normalise(arguments.as_object().unwrap().clone()).unwrap();
     let applicant = Applicant {
         tool_call_id: "call",
-        tool: &**fetch,
+        tool: &&**fetch,
         arguments: &arguments,
         parent_tool_call_id: None,
     };
@@ -309,7 +309,7 @@ async fn a_public_answer_does_not_become_a_loopback_one() {
     assert!(server.requests().is_empty());
 }
 
-/// The same trick by way of a redirect to the same host, which is looked up anew.
+/// A redirect to the same host, which is looked up anew and now has another address.
 #[tokio::test]
 async fn a_redirect_to_the_same_name_is_judged_by_its_new_address() {
     let first = Server::at("127.0.0.1:0", vec![redirect("/again")]).await;
@@ -360,7 +360,7 @@ async fn redirects_are_followed_and_each_is_judged() {
     assert_eq!(
         told.questions.len(),
         1,
-        "the person has said yes to this server: {:?}",
+        "the user has said yes to this server: {:?}",
         told.questions
     );
     let expected = [
@@ -373,7 +373,7 @@ async fn redirects_are_followed_and_each_is_judged() {
     assert_eq!(details["redirected_from"], json!([at("one"), at("two")]));
 }
 
-/// The first server is allowed by name; from there it goes to places that are not.
+/// The first server is allowed by name; from there it redirects to places that are not.
 #[tokio::test]
 async fn a_redirect_to_a_denied_place_is_refused() {
     for target in [
@@ -451,7 +451,7 @@ async fn a_redirect_that_needs_a_yes_is_told() {
     assert!(secret.requests().is_empty());
 }
 
-/// A yes to one server is none to another, though it be of the open internet, and what the policy allows is no yes.
+/// A yes to one server is none to another, even on the open internet, and what the policy allows is no yes.
 #[tokio::test]
 async fn a_redirect_is_followed_only_where_nobody_would_be_asked() {
     for (person, target, followed) in [

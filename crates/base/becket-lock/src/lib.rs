@@ -1,7 +1,7 @@
 //! Waiting for a lock of the operating system, with a deadline.
 //!
-//! Such a lock ends with the file that has it, and with the process. It blocks; who is asynchronous calls it from a
-//! thread of its own.
+//! The lock ends when its file is closed, and with the process. Waiting blocks; asynchronous code calls it from a
+//! separate thread.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Locks a file, or waits for whoever has locked it. Says whether it could be had in time.
+/// Locks a file, waiting for another holder if there is one. Returns whether the lock was acquired in time.
 pub fn lock_within(file: &File, timeout: Duration) -> io::Result<bool> {
     let deadline = Instant::now() + timeout;
     loop {

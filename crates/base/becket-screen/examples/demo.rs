@@ -33,7 +33,7 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 fn main() -> io::Result<()> {
-    // A long report, so that somebody types while it is written.
+    // A long report, so that keys can be typed while it is written.
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);
@@ -59,7 +59,7 @@ fn main() -> io::Result<()> {
             Happening::Submitted { text, .. } if text == "/quit" => break,
             Happening::Submitted { text, key } => {
                 enough.store(text != "/stream", Ordering::Relaxed);
-                obey(&screen, &text, &key, &enough);
+                run_line(&screen, &text, &key, &enough);
             }
             Happening::Completion(request) => complete(&screen, &request),
             Happening::Key(key) if key.is("ctrl+d") => break,
@@ -76,7 +76,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn obey(screen: &Screen, line: &str, key: &str, enough: &Arc<AtomicBool>) {
+fn run_line(screen: &Screen, line: &str, key: &str, enough: &Arc<AtomicBool>) {
     let other = screen.clone();
     match line {
         "/help" => screen.print(
@@ -151,7 +151,7 @@ fn stream(screen: &Screen, enough: &AtomicBool) {
     screen.print("the stream is over");
 }
 
-/// Lines of a component, and keys for it, until `q`.
+/// Shows lines of a component and handles its keys, until `q`.
 fn play(mut owner: Owner, handle: Handle) {
     let pen = owner.pen();
     let mut keys: Vec<String> = Vec::new();

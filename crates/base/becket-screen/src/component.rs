@@ -1,7 +1,7 @@
-//! What can stand in the live area: lines, and components that draw lines and take keys.
+//! The contents of the live area: lines, and components that draw lines and handle keys.
 //!
 //! A component may live elsewhere, in another thread or in another language: then its owner pushes lines and gets keys
-//! over a channel ([`Remote`]), and nobody waits for anybody.
+//! over a channel ([`Remote`]), and neither side waits for the other.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -10,41 +10,41 @@ use tokio::sync::mpsc;
 
 use crate::keys::{Key, Phase};
 
-/// The room that a component has.
+/// The space that a component has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Area {
     pub width: usize,
     /// How many rows the terminal has; lines beyond them are scrolled out of sight.
     pub height: usize,
-    /// Whether keys go to it.
+    /// Whether the component gets the keys.
     pub focused: bool,
 }
 
-/// Whether somebody took a key.
+/// Whether a key was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     Yes,
     No,
 }
 
-/// Something in the live area. It is called while the screen is locked: it must be quick and must not call the screen.
+/// Something in the live area. Called while the screen is locked: it must be quick and must not call the screen.
 pub trait Component: Send {
-    /// Its lines, with styles. The cursor belongs where [`crate::CURSOR_MARKER`] stands. Lines that are too long are
-    /// cut.
+    /// The component's lines, with styles. The cursor is placed at [`crate::CURSOR_MARKER`]. Lines that are too long
+    /// are cut.
     fn render(&mut self, area: Area) -> Vec<String>;
 
-    /// A key, while it has the focus.
+    /// Handles a key, while the component has the focus.
     fn input(&mut self, key: &Key) -> Taken {
         let _ = key;
         Taken::No
     }
 
-    /// Whether it wants to hear when a key is let go.
+    /// Whether the component wants key releases.
     fn wants_releases(&self) -> bool {
         false
     }
 
-    /// When it will look different by itself, if it will.
+    /// When the component will look different by itself, if it will.
     fn changes_at(&self, now: Instant) -> Option<Instant> {
         let _ = now;
         None
@@ -58,13 +58,13 @@ impl Component for Vec<String> {
     }
 }
 
-/// What the owner of a remote component is told.
+/// Messages to the owner of a remote component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToRemote {
-    /// Lines are wanted for this room, because it is new or has changed. Until they come, the old ones are shown.
+    /// Lines are wanted for this area, because it is new or has changed. Until they come, the old ones are shown.
     Render(Area),
     Key(Key),
-    /// It has been taken from the screen.
+    /// The component was removed from the screen.
     Gone,
 }
 
@@ -78,12 +78,12 @@ pub struct Remote {
 
 /// The owner's end of a remote component.
 pub struct Owner {
-    /// What it is told, in order.
+    /// The messages to the owner, in order.
     pub told: mpsc::UnboundedReceiver<ToRemote>,
     pen: Pen,
 }
 
-/// Pushes lines into a remote component; it can be kept apart from what the owner hears.
+/// Pushes lines into a remote component; can be kept separate from the owner's messages.
 #[derive(Clone)]
 pub struct Pen {
     lines: Arc<Mutex<Vec<String>>>,
@@ -91,20 +91,20 @@ pub struct Pen {
 }
 
 impl Pen {
-    /// Shows other lines from now on.
+    /// Shows these lines from now on.
     pub fn show(&self, lines: Vec<String>) {
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
         self.repaint();
     }
 
-    /// Has everything drawn anew.
+    /// Requests a repaint.
     pub fn repaint(&self) {
         (self.repaint)();
     }
 }
 
 impl Owner {
-    /// Shows other lines from now on.
+    /// Shows these lines from now on.
     pub fn show(&self, lines: Vec<String>) {
         self.pen.show(lines);
     }
@@ -114,11 +114,11 @@ impl Owner {
     }
 }
 
-/// Which keys a remote component hears.
+/// Which keys a remote component gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hears {
     Presses,
-    /// Also when a key is let go, where the terminal tells it.
+    /// Key releases too, if the terminal reports them.
     Releases,
 }
 
@@ -150,7 +150,7 @@ impl Component for Remote {
     fn input(&mut self, key: &Key) -> Taken {
         match self.owner.send(ToRemote::Key(key.clone())) {
             Ok(()) => Taken::Yes,
-            // Nobody is there any more.
+            // The owner has gone.
             Err(_) => Taken::No,
         }
     }
@@ -166,7 +166,7 @@ impl Drop for Remote {
     }
 }
 
-/// Hands a key to a component, unless it is a release that the component does not want.
+/// Passes a key to a component, unless it is a release that the component does not want.
 pub(crate) fn press(component: &mut dyn Component, key: &Key) -> Taken {
     if key.phase == Phase::Release && !component.wants_releases() {
         return Taken::Yes;

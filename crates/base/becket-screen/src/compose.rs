@@ -1,38 +1,38 @@
-//! The live area from top to bottom: what stands in which slot, and who has the keys.
+//! The live area from top to bottom: the contents of each slot, and which component has the keys.
 
 use std::time::{Duration, Instant};
 
 use crate::component::{Area, Component, Taken, press};
 use crate::dialog::Dialog;
-use crate::editor::{Editor, Outcome};
+use crate::editor::{Editor, KeyEffect};
 use crate::keys::{Key, Phase};
 use crate::live::{Frame, Size};
 use crate::overlay::{Id, Overlays};
-use crate::text::{Row, clip};
+use crate::text::{TextRow, clip};
 
-/// A place of the live area that holds lines or a component. They are listed from top to bottom.
+/// A slot of the live area that holds lines or a component. Listed from top to bottom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slot {
     Header,
     /// Text that is not finished, and may still change as a whole.
     Pending,
-    /// A widget above the editor, by its name. Widgets stand in the order in which they came.
+    /// A widget above the editor, by its name. Widgets are shown in insertion order.
     Above(String),
     Below(String),
     Footer,
 }
 
-/// The line that says that something is at work.
+/// The line that shows that work is going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Working {
     pub message: String,
-    /// What is shown one after another before the message; none means no mark.
+    /// The frames of the animation before the message; none means no mark.
     pub frames: Vec<String>,
     pub interval: Duration,
 }
 
 impl Working {
-    /// With the usual mark.
+    /// A working line with the default animation.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -42,12 +42,12 @@ impl Working {
     }
 }
 
-/// What a component in the editor's place is.
+/// The role of a component in the editor's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// An editor of another make: shortcuts work as in the usual one.
+    /// Another editor: shortcuts work as in the default one.
     Editor,
-    /// It has all keys until it is taken away.
+    /// A modal component that has all keys until it is removed.
     Modal,
 }
 
@@ -57,16 +57,16 @@ struct Standing {
     component: Box<dyn Component>,
 }
 
-/// What became of a key.
+/// What happened to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pressed {
     Taken,
-    /// Nobody wanted it.
+    /// The key was not handled.
     Left,
     Submitted(String),
 }
 
-/// Who wrote something this short a time ago is still writing it.
+/// How long after a key press the user still counts as typing.
 const A_WORD: Duration = Duration::from_millis(500);
 
 /// Everything in the live area.
@@ -79,14 +79,14 @@ pub(crate) struct Stage {
     standing: Vec<Standing>,
     dialogs: Vec<Dialog>,
     pub overlays: Overlays,
-    /// Keys that are told before an editor gets them.
+    /// Keys that are reported before an editor gets them.
     pub shortcuts: Vec<String>,
-    /// When the person last wrote something that is not handed over yet.
+    /// When the user last typed something that is not submitted yet.
     wrote_at: Option<Instant>,
 }
 
 impl Stage {
-    /// Fills a slot, or empties it, and gives back what was there. A widget that is there already keeps its place.
+    /// Fills a slot, or empties it, and returns what was there. An existing widget keeps its place.
     pub fn set(
         &mut self,
         slot: Slot,
@@ -116,7 +116,7 @@ impl Stage {
         self.working = working.map(|working| (working, since));
     }
 
-    /// A text of the status line, by its name.
+    /// Sets a text of the status line, by its name.
     pub fn set_status(&mut self, name: &str, text: Option<&str>) {
         let there = self.statuses.iter().position(|(other, _)| other == name);
         match (there, text) {
@@ -131,20 +131,20 @@ impl Stage {
     pub fn stand(&mut self, id: Id, role: Role, component: Box<dyn Component>) {
         let standing = Standing { id, role, component };
         match role {
-            // An editor stands behind whatever has the place for a while.
+            // An editor goes behind temporary components.
             Role::Editor => self.standing.insert(0, standing),
             Role::Modal => self.standing.push(standing),
         }
     }
 
-    /// Shows a dialog, when those before it are answered.
+    /// Shows a dialog, once those before it are answered.
     pub fn ask(&mut self, dialog: Dialog) {
         self.dialogs.push(dialog);
         self.overlays.release_focus();
     }
 
-    /// Takes a component away, wherever it is. It is given back, because it must not be dropped under the lock: it may
-    /// hold others.
+    /// Removes a component, wherever it is. Returns it, because it must not be dropped under the lock: it may hold
+    /// others.
     pub fn remove(&mut self, id: Id, size: Size) -> Option<Box<dyn Component>> {
         if let Some(place) = self.standing.iter().position(|standing| standing.id == id) {
             return Some(self.standing.remove(place).component);
@@ -155,7 +155,7 @@ impl Stage {
         self.overlays.remove(id, size)
     }
 
-    /// Dialogs that are over go. Says whether there were some.
+    /// Removes finished dialogs. Returns whether there were any.
     pub fn sweep(&mut self, now: Instant, size: Size) -> bool {
         let before = self.dialogs.len();
         for dialog in &mut self.dialogs {
@@ -168,7 +168,7 @@ impl Stage {
         before != self.dialogs.len()
     }
 
-    /// The text field in which the person writes: a dialog's, or the editor.
+    /// The text field in which the user types: a dialog's, or the editor.
     pub fn text_field(&mut self) -> Option<&mut Editor> {
         match self.dialogs.first_mut() {
             Some(dialog) => dialog.text_field(),
@@ -177,7 +177,7 @@ impl Stage {
         }
     }
 
-    /// Hands a key to whoever has the focus.
+    /// Passes a key to the component with the focus.
     pub fn press(&mut self, key: &Key, size: Size) -> Pressed {
         let writes = self.wrote_at.is_some_and(|at| at.elapsed() < A_WORD);
         let dialog_heard = self.dialogs.first().is_some_and(|dialog| dialog.seen) && !writes;
@@ -209,17 +209,17 @@ impl Stage {
             return Pressed::Taken;
         }
         let outcome = self.editor.key(key);
-        // Words that are being written when a question comes are not meant for it.
-        self.wrote_at = (outcome == Outcome::Taken).then(Instant::now);
+        // Text that is being typed when a question appears is not meant for it.
+        self.wrote_at = (outcome == KeyEffect::Taken).then(Instant::now);
         match outcome {
-            Outcome::Ignored => Pressed::Left,
-            Outcome::Taken => Pressed::Taken,
-            Outcome::Submitted(text) => Pressed::Submitted(text),
+            KeyEffect::Ignored => Pressed::Left,
+            KeyEffect::Taken => Pressed::Taken,
+            KeyEffect::Submitted(text) => Pressed::Submitted(text),
         }
     }
 
-    /// The rows of the live area, below what the stream has not finished.
-    pub fn render(&mut self, unfinished: Vec<Row>, size: Size) -> Frame {
+    /// The rows of the live area, below the unfinished line of the stream.
+    pub fn render(&mut self, unfinished: Vec<TextRow>, size: Size) -> Frame {
         let overlaid = self.overlays.focused(size).is_some();
         let area = Area {
             width: size.columns,
@@ -247,7 +247,7 @@ impl Stage {
         Frame { rows }
     }
 
-    /// The lines of what stands in the editor's place.
+    /// The lines of the component in the editor's place.
     fn place_lines(&mut self, area: Area) -> Vec<String> {
         if let Some(dialog) = self.dialogs.first_mut() {
             dialog.seen = true;
@@ -261,21 +261,21 @@ impl Stage {
         lines
     }
 
-    /// What is not finished looks as it will in the scrollback, where the terminal wraps it.
-    fn pending_rows(&mut self, area: Area, rows: &mut Vec<Row>) {
+    /// Unfinished text looks as it will in the scrollback, where the terminal wraps it.
+    fn pending_rows(&mut self, area: Area, rows: &mut Vec<TextRow>) {
         let pending = self.slots.iter_mut().filter(|(slot, ..)| *slot == Slot::Pending);
         for (_, _, component) in pending {
             let lines = component.render(area);
             let lines = lines.iter().flat_map(|line| line.split('\n'));
-            rows.extend(lines.flat_map(|line| Row::read(line).wrapped(area.width)));
+            rows.extend(lines.flat_map(|line| TextRow::read(line).wrapped(area.width)));
         }
     }
 
-    fn slot_rows(&mut self, wanted: impl Fn(&Slot) -> bool, area: Area, rows: &mut Vec<Row>) {
+    fn slot_rows(&mut self, wanted: impl Fn(&Slot) -> bool, area: Area, rows: &mut Vec<TextRow>) {
         for (_, _, component) in self.slots.iter_mut().filter(|(slot, ..)| wanted(slot)) {
             let mut lines = Vec::new();
             add(component.render(area), area.width, &mut lines);
-            // Only what has the keys has the cursor.
+            // Only the component with the keys has the cursor.
             lines.iter_mut().for_each(|row| row.cursor = None);
             rows.append(&mut lines);
         }
@@ -304,7 +304,7 @@ fn told(taken: Taken) -> Pressed {
     }
 }
 
-fn working_row(working: &Working, elapsed: Duration, width: usize) -> Row {
+fn working_row(working: &Working, elapsed: Duration, width: usize) -> TextRow {
     let count = working.frames.len() as u128;
     let frame = elapsed.as_millis() / working.interval.as_millis().max(1);
     let mark = frame
@@ -314,12 +314,12 @@ fn working_row(working: &Working, elapsed: Duration, width: usize) -> Row {
         Some(mark) => format!("{mark} {}", working.message),
         None => working.message.clone(),
     };
-    Row::read(&clip(&line.replace('\n', " "), width))
+    TextRow::read(&clip(&line.replace('\n', " "), width))
 }
 
-fn add(lines: Vec<String>, width: usize, rows: &mut Vec<Row>) {
+fn add(lines: Vec<String>, width: usize, rows: &mut Vec<TextRow>) {
     let lines = lines.iter().flat_map(|line| line.split('\n'));
-    rows.extend(lines.map(|line| Row::read(line).clipped(width)));
+    rows.extend(lines.map(|line| TextRow::read(line).clipped(width)));
 }
 
 #[cfg(test)]
@@ -336,7 +336,7 @@ mod tests {
         rows: 10,
     };
 
-    /// Says what it was told.
+    /// A component that records the keys it gets.
     #[derive(Clone, Default)]
     struct Listener(Arc<Mutex<Vec<String>>>);
 
@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(stage.editor.text(), "a", "nobody had seen the question");
         lines(&mut stage);
         press(&mut stage, "b");
-        assert_eq!(stage.editor.text(), "ab", "the person is still writing");
+        assert_eq!(stage.editor.text(), "ab", "the user is still writing");
         stage.wrote_at = None;
         press(&mut stage, "y");
         stage.press(&Key::read("\r"), SIZE);
@@ -529,7 +529,7 @@ mod tests {
         stage.remove(8, SIZE);
         press(&mut stage, "b");
         assert_eq!((editor.heard(), modal.heard()), ("a b".into(), "ctrl+p".into()));
-        // It is told of releases only if it wants to be.
+        // Releases are passed on only if the component wants them.
         stage.press(&Key::read("\x1b[97;1:3u"), SIZE);
         assert_eq!(editor.heard(), "a b");
     }

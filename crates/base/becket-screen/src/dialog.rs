@@ -1,20 +1,28 @@
-//! Dialogs: a question in the editor's place, with an answer that somebody waits for.
+//! Dialogs: a question in the editor's place, with an answer that a caller waits for.
+//!
+//! A second dialog waits for the first: what is shown on top would get an answer that was meant for another. A key that
+//! was pressed before a dialog could be seen is not for it, and keys go to it only when nothing was typed for half a
+//! second. To drop the future that waits for an answer is to take the question back; there is no other way to abort
+//! one.
+//!
+//! A message for which the screen has no room is printed above the dialog. Whoever sees only its end would answer a
+//! question that they have not read.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use crate::component::{Area, Taken};
-use crate::editor::{Action, Editor, Outcome};
+use crate::editor::{Action, Editor, KeyEffect};
 use crate::keys::Key;
 use crate::list::{Choice, Entry};
 use crate::live::Size;
-use crate::text::Row;
+use crate::text::TextRow;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unanswered {
-    /// The person did not want to answer.
+    /// The user cancelled the question.
     Cancelled,
     TimedOut,
     /// The screen was closed.
@@ -29,13 +37,13 @@ pub(crate) enum Answer {
     Text(String),
 }
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Question {
     pub title: String,
-    /// What is said below the title.
+    /// The text below the title.
     pub message: String,
-    /// How long the person may take. The time that is left is shown.
+    /// How long the user may take. The remaining time is shown.
     pub timeout: Option<Duration>,
 }
 
@@ -48,13 +56,13 @@ impl Question {
         }
     }
 
-    /// The same with a message.
+    /// This question with a message.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
         self
     }
 
-    /// The same with a time after which there is no answer.
+    /// This question with a timeout, after which there is no answer.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -63,9 +71,9 @@ impl Question {
 
 enum Kind {
     Select(Select),
-    /// Whether yes is chosen.
+    /// Yes or no; the flag says whether yes is chosen.
     Confirm(bool),
-    /// One line, or several, and which keys are good for what.
+    /// A text of one line or several, and a hint about the keys.
     Text(Box<Editor>, &'static str),
 }
 
@@ -80,7 +88,7 @@ impl Select {
         self.options.iter().any(|option| option.letter.is_some())
     }
 
-    /// The option that a text takes at once.
+    /// The option that a typed letter selects.
     fn lettered(&self, text: &str) -> Option<usize> {
         let meant = |option: &Entry| {
             let letter = option.letter.map(|letter| letter.to_lowercase().to_string());
@@ -103,7 +111,7 @@ impl Select {
 /// How many rows a dialog needs besides its message.
 const REST: usize = 12;
 
-/// Who has more time than this is not shown how it passes.
+/// The longest remaining time that is shown as a countdown.
 const COUNTED: Duration = Duration::from_secs(10 * 60);
 
 /// A dialog that is shown, or waits until those before it are answered.
@@ -112,7 +120,7 @@ pub(crate) struct Dialog {
     kind: Kind,
     deadline: Option<Instant>,
     answer: Option<oneshot::Sender<Result<Answer, Unanswered>>>,
-    /// Keys that were pressed before it could be seen were not meant for it.
+    /// Whether the dialog has been shown; earlier keys were not meant for it.
     pub seen: bool,
 }
 
@@ -166,7 +174,7 @@ impl Dialog {
         Self::new(question, Kind::Text(Box::new(editor), help))
     }
 
-    /// Takes out a message for which the screen has no room beside the rest: it is better read elsewhere than in part.
+    /// Removes a message for which the screen has no room: it is better read elsewhere than in part.
     pub fn take_long_message(&mut self, size: Size) -> Option<String> {
         let rows = broken(&self.question.message, size.columns).len();
         let is_long = !self.question.message.is_empty() && rows > size.rows.saturating_sub(REST);
@@ -179,7 +187,7 @@ impl Dialog {
         })
     }
 
-    /// The text field, if it has one.
+    /// The dialog's text field, if it has one.
     pub fn text_field(&mut self) -> Option<&mut Editor> {
         match &mut self.kind {
             Kind::Text(editor, _) => Some(editor),
@@ -187,19 +195,19 @@ impl Dialog {
         }
     }
 
-    /// Whether it is over.
+    /// Whether the dialog is finished.
     pub fn is_over(&self) -> bool {
         self.answer.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Ends it if its time is over.
+    /// Ends the dialog if its time is over.
     pub fn look_at_clock(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.end(Err(Unanswered::TimedOut));
         }
     }
 
-    /// When the time that is left looks different.
+    /// When the shown remaining time changes next.
     pub fn changes_at(&self, now: Instant) -> Option<Instant> {
         let left = self.deadline?.saturating_duration_since(now);
         if let Some(long) = left.checked_sub(COUNTED) {
@@ -219,14 +227,14 @@ impl Dialog {
             Kind::Select(select) => select_key(select, key),
             Kind::Confirm(yes) => confirm_key(yes, key),
             Kind::Text(editor, _) => match editor.key(key) {
-                Outcome::Submitted(text) => Some(Answer::Text(text)),
-                Outcome::Taken => None,
-                Outcome::Ignored if key.is("escape") || key.is("ctrl+c") => {
+                KeyEffect::Submitted(text) => Some(Answer::Text(text)),
+                KeyEffect::Taken => None,
+                KeyEffect::Ignored if key.is("escape") || key.is("ctrl+c") => {
                     self.end(Err(Unanswered::Cancelled));
                     return Taken::Yes;
                 }
-                // Such as the key for an editor outside.
-                Outcome::Ignored => return Taken::No,
+                // Such as the key for an external editor.
+                KeyEffect::Ignored => return Taken::No,
             },
         };
         if let Some(answer) = answer {
@@ -310,7 +318,7 @@ fn select_key(select: &mut Select, key: &Key) -> Option<Answer> {
         ("backspace", _) => {
             select.filter.pop();
         }
-        // A number goes to its option; in a filter it is text like any other.
+        // A number selects its option; in a filter it is text like any other.
         (_, Some(text)) if select.has_letters() => return select.lettered(text).map(Answer::Chosen),
         (name, Some(_)) if select.filter.is_empty() && name.parse::<usize>().is_ok_and(|n| n > 0) => {
             let number: usize = name.parse().unwrap_or(1);
@@ -337,10 +345,10 @@ fn confirm_key(yes: &mut bool, key: &Key) -> Option<Answer> {
     None
 }
 
-/// A text in lines that fit.
+/// A text broken into lines that fit.
 fn broken(text: &str, width: usize) -> Vec<String> {
     text.split('\n')
-        .flat_map(|line| Row::read(line).wrapped(width))
+        .flat_map(|line| TextRow::read(line).wrapped(width))
         .map(|row| row.encode(crate::text::Colours::All))
         .collect()
 }

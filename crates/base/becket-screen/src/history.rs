@@ -1,4 +1,4 @@
-//! What was entered before: in memory, and in a file with one entry for each line.
+//! Earlier entries: in memory, and in a file with one entry per line.
 //!
 //! The file has the form of reedline's `FileBackedHistory`: an entry's own line ends are written as `<\n>`.
 
@@ -17,7 +17,7 @@ pub struct History {
 }
 
 impl History {
-    /// Reads a file of at most that many entries; older ones are dropped from it. A file that is not there is empty.
+    /// Reads a file of at most this many entries; older ones are dropped from it. A missing file is empty.
     pub fn open(file: PathBuf, capacity: usize) -> io::Result<Self> {
         let text = match fs::read(&file) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -38,8 +38,8 @@ impl History {
         })
     }
 
-    /// Adds an entry, unless it is empty or the last one again. The file has it at once, so that nothing is lost when
-    /// the program is killed.
+    /// Adds an entry, unless it is empty or repeats the last one. It is written to the file immediately, so that
+    /// nothing is lost when the program is killed.
     pub fn add(&mut self, entry: &str) -> io::Result<()> {
         if entry.trim().is_empty() || self.entries.last().is_some_and(|last| last == entry) {
             return Ok(());
@@ -68,7 +68,7 @@ fn written(entry: &str) -> String {
     format!("{}\n", entry.replace('\n', LINE_END))
 }
 
-/// What people enter is theirs alone.
+/// Opens a file that only the user can read: entries are private.
 fn private(file: &std::path::Path, append: bool) -> io::Result<fs::File> {
     OpenOptions::new()
         .create(true)

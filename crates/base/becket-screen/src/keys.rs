@@ -1,9 +1,11 @@
 //! Keys: the bytes of a terminal, split into sequences and named.
 //!
-//! A key is known twice: by the text that the terminal sent (`raw`, for components that read sequences themselves) and
-//! by its name (`ctrl+shift+p`, `alt+enter`, `pageUp`), for shortcuts and the editor.
+//! A key is known twice: by the bytes that the terminal sent (`raw`, for components that parse sequences themselves)
+//! and by its name (`ctrl+shift+p`, `alt+enter`, `pageUp`), for shortcuts and the editor.
+//!
+//! Ctrl-C and Ctrl-D are keys like any other and mean what the program says.
 
-/// How a key moved. Terminals without the kitty protocol only tell of presses.
+/// Whether a key was pressed, repeated or released. Terminals without the kitty protocol only report presses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     Press,
@@ -16,17 +18,17 @@ pub enum Phase {
 pub struct Key {
     /// What the terminal sent. A paste stands between its brackets (`ESC[200~` and `ESC[201~`).
     pub raw: String,
-    /// Its name, empty if it has none: modifiers in the order ctrl, shift, alt, super.
+    /// The key's name, empty if it has none: modifiers in the order ctrl, shift, alt, super.
     pub name: String,
-    /// What it writes, if it writes something.
+    /// The text that the key types, if any.
     pub text: Option<String>,
-    /// The text, if it is a paste.
+    /// The pasted text, if this is a paste.
     pub paste: Option<String>,
     pub phase: Phase,
 }
 
 impl Key {
-    /// Reads one sequence as a terminal without the kitty protocol sends it.
+    /// Parses one sequence as a terminal without the kitty protocol sends it.
     pub fn read(raw: &str) -> Self {
         Self::read_as(raw, Protocol::Legacy)
     }
@@ -54,7 +56,7 @@ impl Key {
         }
     }
 
-    /// Whether it is the key of that name. Modifiers may stand in any order.
+    /// Whether this is the key with this name. Modifiers may be in any order.
     pub fn is(&self, name: &str) -> bool {
         let wanted = normalised(name);
         let also = match self.raw.as_str() {
@@ -94,7 +96,7 @@ pub fn normalised(name: &str) -> String {
     parts.join("+")
 }
 
-/// What the terminal sends for keys.
+/// The protocol by which the terminal sends keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     #[default]
@@ -106,7 +108,7 @@ pub enum Protocol {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     Key(Key),
-    /// The terminal says that it speaks the kitty protocol.
+    /// The terminal reports that it speaks the kitty protocol.
     SpeaksKitty,
 }
 
@@ -118,20 +120,20 @@ const PASTE_ENDS: &str = "\x1b[201~";
 pub struct Splitter {
     waiting: Vec<u8>,
     pasting: bool,
-    /// How much of a paste holds no end.
+    /// How much of a paste was searched for its end.
     searched: usize,
-    /// Some sequences mean something else once the terminal speaks the kitty protocol.
+    /// The keyboard protocol: some sequences mean something else with the kitty protocol.
     pub protocol: Protocol,
 }
 
 impl Splitter {
-    /// Takes in bytes, and gives what is complete.
+    /// Takes bytes, and returns the complete keys.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Input> {
         self.waiting.extend_from_slice(bytes);
         let mut inputs = Vec::new();
         loop {
             if self.pasting {
-                // A long paste comes in many pieces; each is looked through once.
+                // A long paste comes in many pieces; each is searched once.
                 let from = self.searched.saturating_sub(PASTE_ENDS.len());
                 let Some(end) = find(&self.waiting[from..], PASTE_ENDS.as_bytes()) else {
                     self.searched = self.waiting.len();
@@ -154,7 +156,7 @@ impl Splitter {
         }
     }
 
-    /// Nothing came for a while: what waits is all that will come.
+    /// Called after a pause in the input: incomplete bytes are all that will come.
     pub fn pause(&mut self) -> Vec<Input> {
         let rest = std::mem::take(&mut self.waiting);
         self.searched = 0;
@@ -176,7 +178,7 @@ impl Splitter {
         inputs
     }
 
-    /// What it waits for.
+    /// What the splitter waits for.
     pub fn waits(&self) -> Waits {
         match (self.pasting, self.waiting.is_empty()) {
             (true, _) => Waits::ForPaste,
@@ -207,7 +209,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// How many bytes the first sequence has; `None` as long as it is not complete.
+/// The length of the first sequence in bytes; `None` as long as it is incomplete.
 fn length(bytes: &[u8]) -> Option<usize> {
     let (first, rest) = bytes.split_first()?;
     match first {
@@ -232,7 +234,7 @@ fn length(bytes: &[u8]) -> Option<usize> {
 fn control_length(bytes: &[u8]) -> Option<usize> {
     let body = &bytes[2..];
     match body.first()? {
-        // The mouse in its oldest form: three bytes follow.
+        // The oldest mouse protocol: three bytes follow.
         b'M' => (body.len() >= 4).then_some(6),
         // The function keys of a Linux console: `ESC[[A`.
         b'[' => (body.len() >= 2).then_some(4),
@@ -280,15 +282,15 @@ const SHIFT: u32 = 1;
 const ALT: u32 = 2;
 const CTRL: u32 = 4;
 const SUPER: u32 = 8;
-/// Caps Lock and Num Lock say nothing about a key.
+/// Caps Lock and Num Lock, which are ignored as modifiers.
 const LOCKS: u32 = 64 + 128;
 
-/// A key with what is held down beside it.
+/// A key with the modifiers that are held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chord {
     modifiers: u32,
     base: String,
-    /// The character that is written, if the terminal said it.
+    /// The character that is typed, if the terminal reported it.
     written: Option<char>,
 }
 
@@ -301,7 +303,7 @@ impl Chord {
         }
     }
 
-    /// The key that writes a character.
+    /// The key that types a character.
     fn of(character: char) -> Self {
         let (modifiers, base) = match character {
             ' ' => (0, "space".to_string()),
@@ -343,7 +345,7 @@ impl Chord {
 
 fn read_chord(raw: &str, protocol: Protocol) -> (Option<Chord>, Phase) {
     if protocol == Protocol::Kitty && (raw == "\x1b\r" || raw == "\n") {
-        // With the protocol on, these are what people map Shift+Enter to.
+        // With the protocol on, these are what users map Shift+Enter to.
         return (Some(Chord::new(SHIFT, "enter")), Phase::Press);
     }
     if let Some(body) = raw.strip_prefix("\x1b[").filter(|body| !body.is_empty()) {
@@ -356,7 +358,7 @@ fn read_chord(raw: &str, protocol: Protocol) -> (Option<Chord>, Phase) {
     match raw.strip_prefix('\x1b') {
         Some("") => (Some(Chord::new(0, "escape")), Phase::Press),
         Some(rest) => {
-            // Of any number of them, the last one may begin a sequence, and the others say the same.
+            // Of several Escapes, the last one may begin a sequence, and the others mean the same.
             let plain = rest.trim_start_matches('\x1b').len();
             let last = rest.len().saturating_sub(plain + 1).min(rest.len() - plain);
             let (chord, phase) = read_chord(&rest[last..], protocol);
@@ -366,7 +368,7 @@ fn read_chord(raw: &str, protocol: Protocol) -> (Option<Chord>, Phase) {
     }
 }
 
-/// One character as it comes from the keyboard.
+/// The key for one character of input.
 fn plain_chord(character: char) -> Chord {
     match character {
         '\t' => Chord::new(0, "tab"),
@@ -435,7 +437,7 @@ fn numbered(number: u32) -> Option<&'static str> {
     })
 }
 
-/// What stands behind `ESC[`.
+/// Parses what follows `ESC[`.
 fn control_chord(body: &str) -> Option<(Chord, Phase)> {
     let last = body.chars().last()?;
     let inner = &body[..body.len() - last.len_utf8()];
@@ -454,7 +456,7 @@ fn control_chord(body: &str) -> Option<(Chord, Phase)> {
         '$' => press(Chord::new(SHIFT, numbered(inner.parse().ok()?)?)),
         '^' => press(Chord::new(CTRL, numbered(inner.parse().ok()?)?)),
         '@' => press(Chord::new(CTRL | SHIFT, numbered(inner.parse().ok()?)?)),
-        // The way of xterm to tell of other keys: `27;modifiers;code~`.
+        // The xterm encoding of other keys: `27;modifiers;code~`.
         '~' if first == "27" => press(coded(parts.next()?.parse().ok()?, None, None, modifiers)?),
         '~' => Some((Chord::new(modifiers, numbered(first.parse().ok()?)?), phase)),
         'u' => {
@@ -468,7 +470,7 @@ fn control_chord(body: &str) -> Option<(Chord, Phase)> {
     }
 }
 
-/// Modifiers and what happened: `5`, `5:3`.
+/// Modifiers and phase: `5`, `5:3`.
 fn held(part: &str) -> (u32, Phase) {
     let (modifiers, event) = part.split_once(':').unwrap_or((part, ""));
     let modifiers = modifiers.parse::<u32>().unwrap_or(1).saturating_sub(1) & !LOCKS;
@@ -480,7 +482,7 @@ fn held(part: &str) -> (u32, Phase) {
     (modifiers, phase)
 }
 
-/// A key by its code, as the kitty protocol and xterm tell it.
+/// A key by its code, as the kitty protocol and xterm report it.
 fn coded(code: u32, shifted: Option<u32>, layout: Option<u32>, modifiers: u32) -> Option<Chord> {
     const KEYPAD: [&str; 10] = [
         "left", "right", "up", "down", "pageUp", "pageDown", "home", "end", "insert", "delete",
@@ -507,7 +509,7 @@ fn coded(code: u32, shifted: Option<u32>, layout: Option<u32>, modifiers: u32) -
     let written = shifted
         .filter(|_| modifiers & SHIFT != 0)
         .and_then(char::from_u32);
-    // Shortcuts go by the Latin key in the same place, where the keyboard has other letters.
+    // On keyboards with other letters, shortcuts use the Latin key in the same place.
     let latin = layout.and_then(char::from_u32).filter(|_| !character.is_ascii());
     let mut chord = Chord::of(latin.unwrap_or(character)).with(modifiers);
     let upper = modifiers & SHIFT != 0 && character.is_ascii_lowercase();

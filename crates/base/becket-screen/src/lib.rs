@@ -1,8 +1,8 @@
-//! The screen of a chat. Text streams into the terminal's own scrollback; below it stands a live area with an editor,
-//! dialogs, widgets and components, and overlays on top. It knows nothing of agents, models or extensions.
+//! The screen of a chat. Text streams into the terminal's own scrollback; below it is a live area with an editor,
+//! dialogs, widgets and components, and overlays on top. This crate knows nothing about agents, models or extensions.
 //!
-//! Read in this order: `screen.rs` (how a program uses it), `compose.rs` (what stands where), `live.rs` (how it gets
-//! onto the terminal), `text.rs` (what may), `keys.rs` and `terminal.rs` (where keys come from), `editor.rs`,
+//! Read in this order: `screen.rs` (how a program uses it), `compose.rs` (the layout), `live.rs` (how it gets onto the
+//! terminal), `text.rs` (what may get there), `keys.rs` and `terminal.rs` (where keys come from), `editor.rs`,
 //! `dialog.rs`, `overlay.rs`.
 //!
 //! ```no_run
@@ -40,12 +40,12 @@ mod text;
 pub use component::{Area, Component, Hears, Owner, Pen, Remote, Taken, ToRemote};
 pub use compose::{Role, Slot, Working};
 pub use dialog::{Question, Unanswered};
-pub use editor::{Action, Candidate, CompletionRequest, Completions, Editor, Look, Outcome};
+pub use editor::{Action, Candidate, CompletionRequest, Completions, Editor, KeyEffect, Look};
 pub use history::History;
 pub use keys::{Input, Key, Phase, Protocol, Splitter, Waits, normalised};
 pub use list::Entry;
 pub use live::{Frame, Narrowing, Painter, Size};
-pub use overlay::{Anchor, Extent, Margin, OverlayOptions, Place, Visible};
+pub use overlay::{Anchor, Extent, Margin, OverlayOptions, OverlayPosition, Visible};
 pub use screen::{Asked, Handle, Happening, Happenings, Options, Screen, Suspended};
 pub use terminal::{Streams, can_show};
-pub use text::{CURSOR_MARKER, Cell, Colours, Row, Style, clip, width};
+pub use text::{CURSOR_MARKER, Cell, Colours, Style, TextRow, clip, width};

@@ -1,4 +1,4 @@
-//! A list to choose from: which entry is chosen, and the rows around it.
+//! A list to choose from: the selected entry, and the rows around it.
 
 use crate::text::{self, clip};
 
@@ -10,18 +10,18 @@ const SHOWN: usize = 10;
 pub struct Entry {
     pub label: String,
     pub description: String,
-    /// The letter that takes it at once. In a list with such letters nothing is filtered.
+    /// The letter that selects the entry directly. A list with such letters has no filter.
     pub letter: Option<char>,
 }
 
-/// The choice in a list of some length.
+/// The selection in a list of some length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub at: usize,
 }
 
 impl Choice {
-    /// Follows a key: arrows go round, pages stop at the ends. Says whether the key was one of them.
+    /// Handles a key: arrows wrap around, pages stop at the ends. Returns whether the key was one of them.
     pub fn follow(&mut self, name: &str, length: usize) -> bool {
         let last = length.saturating_sub(1);
         self.at = match name {
@@ -38,7 +38,7 @@ impl Choice {
         true
     }
 
-    /// The rows around the chosen entry.
+    /// The rows around the selected entry.
     pub fn rows(&self, entries: &[Entry], width: usize) -> Vec<String> {
         let start = self
             .at

@@ -1,15 +1,15 @@
 //! The painter: committed text goes into the scrollback, and the live area below it is redrawn by difference.
 //!
-//! It is told what to show and gives the bytes for it. All moves are relative to the live area's first row, so it never
-//! needs to know where on the screen that is, and never touches what stands above it. Committed lines are written whole
-//! and broken by the terminal, so that copying and the terminal's own reflow keep working. Overlays need the whole
-//! screen: they are painted on the alternate one (the *sheet*), over a picture of the ordinary one, which stays
-//! untouched.
+//! The painter is told what to show and returns the bytes for it. All moves are relative to the live area's first row,
+//! so it never needs to know where on the screen that is, and never touches what is above it. Committed lines are
+//! written whole and broken by the terminal, so that copying and the terminal's own reflow keep working. Overlays need
+//! the whole screen: they are painted on the alternate one (the *sheet*), over a picture of the ordinary one, which
+//! stays untouched.
 
 use std::collections::VecDeque;
 
 use crate::keys::Protocol;
-use crate::text::{Colours, Row, Style};
+use crate::text::{Colours, Style, TextRow};
 
 /// How many committed lines are remembered, for the picture under an overlay.
 const REMEMBERED_LINES: usize = 400;
@@ -24,26 +24,26 @@ pub struct Size {
 /// What a terminal does with rows that are longer than its new width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Narrowing {
-    /// It breaks them, as nearly all do.
+    /// The terminal wraps them, as nearly all do.
     Reflows,
-    /// It cuts them off, as xterm and the Linux console do.
+    /// The terminal cuts them off, as xterm and the Linux console do.
     Cuts,
 }
 
 /// Rows to show, and where the cursor is in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
-    pub rows: Vec<Row>,
+    pub rows: Vec<TextRow>,
 }
 
 impl Frame {
-    /// The place of the cursor: row and column. The last mark counts.
+    /// The position of the cursor: row and column. The last mark counts.
     pub fn cursor(&self) -> Option<(usize, usize)> {
-        let marked = |(place, row): (usize, &Row)| row.cursor.map(|column| (place, column));
+        let marked = |(place, row): (usize, &TextRow)| row.cursor.map(|column| (place, column));
         self.rows.iter().enumerate().rev().find_map(marked)
     }
 
-    /// At most that many rows: the last ones, or those from the cursor on if it would be left out.
+    /// At most this many rows: the last ones, or those from the cursor on if it would be left out.
     pub fn window(mut self, height: usize) -> Self {
         let height = height.max(1);
         let mut start = self.rows.len().saturating_sub(height);
@@ -56,27 +56,27 @@ impl Frame {
     }
 }
 
-/// A row as it stands on the terminal.
+/// A row as it is on the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Painted {
     text: String,
     width: usize,
 }
 
-/// Knows what stands on the terminal, and how to make it something else.
+/// Knows what is on the terminal, and how to change it.
 pub struct Painter {
     size: Size,
     colours: Colours,
     narrowing: Narrowing,
-    /// How the keyboard speaks; the alternate screen has to be told again.
+    /// The keyboard protocol; it must be switched on again for the alternate screen.
     pub protocol: Protocol,
     /// Complete lines that are not on the terminal yet.
     waiting: Vec<String>,
     remembered: VecDeque<String>,
-    /// The last line of the stream, which has no end yet, and the style in which it began.
+    /// The last line of the stream, which has no end yet; `style` is the style in which it began.
     unfinished: String,
     style: Style,
-    /// The live area on the terminal, the size for which it was painted, and the cursor's place in it.
+    /// The rows of the live area on the terminal, as painted for `painted_size` with the cursor at `at`.
     painted: Vec<Painted>,
     painted_size: Size,
     at: (usize, usize),
@@ -87,7 +87,7 @@ pub struct Painter {
 }
 
 impl Painter {
-    /// For a terminal of that size, whose cursor stands at the beginning of a row.
+    /// A painter for a terminal of this size, whose cursor is at the beginning of a row.
     pub fn new(size: Size, colours: Colours, narrowing: Narrowing) -> Self {
         Self {
             size,
@@ -111,16 +111,16 @@ impl Painter {
         self.size
     }
 
-    /// The terminal has another size now.
+    /// Notes that the terminal has another size now.
     pub fn resize(&mut self, size: Size) {
         self.size = size;
     }
 
-    /// Puts whole lines into the scrollback. They stand above a line of the stream that has no end yet.
+    /// Puts whole lines into the scrollback, above the unfinished line of the stream.
     pub fn print(&mut self, text: &str) {
         let mut style = Style::default();
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
-            let row = Row::read_on(line, &mut style);
+            let row = TextRow::read_on(line, &mut style);
             self.commit(&row);
         }
     }
@@ -130,12 +130,12 @@ impl Painter {
         self.unfinished.push_str(text);
         while let Some(end) = self.unfinished.find('\n') {
             let line: String = self.unfinished.drain(..=end).collect();
-            let row = Row::read_on(line.trim_end_matches('\n'), &mut self.style);
+            let row = TextRow::read_on(line.trim_end_matches('\n'), &mut self.style);
             self.commit(&row);
         }
     }
 
-    /// Ends the stream: a line without an end has one now, and styles do not go on.
+    /// Ends the stream: the unfinished line ends, and its style does not continue.
     pub fn finish(&mut self) {
         if !self.unfinished.is_empty() {
             self.stream("\n");
@@ -143,7 +143,7 @@ impl Painter {
         self.style = Style::default();
     }
 
-    fn commit(&mut self, row: &Row) {
+    fn commit(&mut self, row: &TextRow) {
         let line = row.encode(self.colours);
         if self.remembered.len() == REMEMBERED_LINES {
             self.remembered.pop_front();
@@ -152,15 +152,15 @@ impl Painter {
         self.waiting.push(line);
     }
 
-    /// The line of the stream that has no end yet, in rows.
-    pub fn unfinished(&self) -> Vec<Row> {
+    /// The unfinished line of the stream, in rows.
+    pub fn unfinished(&self) -> Vec<TextRow> {
         if self.unfinished.is_empty() {
             return Vec::new();
         }
-        Row::read_on(&self.unfinished, &mut self.style.clone()).wrapped(self.size.columns)
+        TextRow::read_on(&self.unfinished, &mut self.style.clone()).wrapped(self.size.columns)
     }
 
-    /// How many rows stand below the cursor on the ordinary screen.
+    /// How many rows are below the cursor on the ordinary screen.
     pub fn rows_below(&self) -> usize {
         self.painted.len().saturating_sub(self.at.0 + 1)
     }
@@ -193,7 +193,7 @@ impl Painter {
         synchronised(out)
     }
 
-    fn encode(&self, row: &Row) -> Painted {
+    fn encode(&self, row: &TextRow) -> Painted {
         let row = row.clone().clipped(self.size.columns);
         Painted {
             text: row.encode(self.colours),
@@ -218,7 +218,7 @@ impl Painter {
         up(above, out);
         out.push('\r');
         if resized {
-            // Nobody knows what is left of the live area. Rows are cleared one by one, because clearing the whole
+            // It is unknown what is left of the live area. Rows are cleared one by one, because clearing the whole
             // screen at once puts it into the scrollback of some terminals.
             out.push_str("\x1b7");
             for _ in 0..self.size.rows {
@@ -236,7 +236,7 @@ impl Painter {
 
     /// Writes the rows that differ.
     fn paint_rows(&mut self, rows: Vec<Painted>, out: &mut String) {
-        // A terminal that finds a row wider than it is must not break it, or the next rows would be elsewhere.
+        // The terminal must not wrap a row that is wider than it is, or the next rows would be misplaced.
         out.push_str("\x1b[?7l");
         let mut at = self.at.0;
         for (place, row) in rows.iter().enumerate() {
@@ -273,7 +273,7 @@ impl Painter {
     }
 
     fn place_cursor(&mut self, cursor: Option<(usize, usize)>, out: &mut String) {
-        // Without a cursor it waits in the last row.
+        // Without a cursor mark it stays in the last row.
         let target = cursor.unwrap_or((self.painted.len().saturating_sub(1), 0));
         go(self.at.0, target.0, out);
         out.push_str(&format!("\x1b[{}G", target.1 + 1));
@@ -284,7 +284,7 @@ impl Painter {
         }
     }
 
-    /// The bytes that show a whole screen of its own. The live area stays as it is below it.
+    /// The bytes that show a full-screen frame on the alternate screen. The live area stays as it is below it.
     pub fn paint_sheet(&mut self, frame: Frame) -> String {
         let cursor = frame.cursor();
         let mut rows: Vec<Painted> = frame.rows.iter().map(|row| self.encode(row)).collect();
@@ -331,15 +331,15 @@ impl Painter {
         }
     }
 
-    /// What stood on the ordinary screen lately, and below it the live area: at most a screen.
+    /// The latest text of the ordinary screen, and below it the live area: at most one screen.
     pub fn picture(&self, live: Frame) -> Frame {
         let room = self.size.rows.saturating_sub(live.rows.len());
-        let mut above: Vec<Row> = Vec::new();
+        let mut above: Vec<TextRow> = Vec::new();
         for line in self.remembered.iter().rev() {
             if above.len() >= room {
                 break;
             }
-            let mut rows = Row::read(line).wrapped(self.size.columns);
+            let mut rows = TextRow::read(line).wrapped(self.size.columns);
             rows.append(&mut above);
             above = rows;
         }
@@ -349,14 +349,14 @@ impl Painter {
         Frame { rows }.window(self.size.rows)
     }
 
-    /// The bytes that take the live area away and leave the cursor where it began, with all lines in the scrollback.
+    /// The bytes that remove the live area and leave the cursor where it began, with all lines in the scrollback.
     pub fn clear(&mut self) -> String {
         let bytes = self.paint(Frame::default());
         self.shows_cursor = true;
         bytes + "\x1b[?25h"
     }
 
-    /// Somebody else has written on the terminal: nothing of the live area is there any more.
+    /// Forgets the live area, because something else has written on the terminal.
     pub fn forget(&mut self) {
         self.painted.clear();
         self.at = (0, 0);
@@ -365,12 +365,12 @@ impl Painter {
     }
 }
 
-/// Asks the terminal for the kitty protocol: keys that can be told apart, their repeats and releases, their places.
+/// Asks the terminal for the kitty protocol: unambiguous keys, their repeats and releases, their positions.
 pub const KITTY_ON: &str = "\x1b[>7u";
-/// Goes back to what was before.
+/// Restores the previous keyboard protocol.
 pub const KITTY_OFF: &str = "\x1b[<u";
 
-/// The terminal shows all of it at once.
+/// Makes the terminal show the whole update at once.
 fn synchronised(out: String) -> String {
     if out.is_empty() {
         return out;

@@ -1,12 +1,16 @@
-//! Overlays: where they stand, which of them are seen, and which has the keys.
+//! Overlays: where they are, which of them are visible, and which has the keys.
+//!
+//! The terminal owns the text below an overlay, and only the terminal could restore it. So overlays are painted on the
+//! alternate screen, over a picture of the ordinary one; what is printed meanwhile is in the picture, and in the
+//! scrollback afterwards.
 
 use std::sync::Arc;
 
 use crate::component::{Area, Component};
 use crate::live::{Frame, Size};
-use crate::text::Row;
+use crate::text::TextRow;
 
-/// A number of rows or columns, or a part of the screen.
+/// A number of rows or columns, or a percentage of the screen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Extent {
     Cells(i64),
@@ -34,7 +38,7 @@ impl Extent {
     }
 }
 
-/// The point of the screen to which an overlay clings.
+/// The point of the screen to which an overlay is anchored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anchor {
     #[default]
@@ -93,7 +97,7 @@ pub struct Margin {
 }
 
 impl Margin {
-    /// The same on all sides.
+    /// A margin of this many cells on all sides.
     pub fn all(cells: i64) -> Self {
         Self {
             top: cells,
@@ -104,31 +108,31 @@ impl Margin {
     }
 }
 
-/// Says for a size of the terminal whether an overlay is seen.
+/// Whether an overlay is visible on a terminal of this size.
 pub type Visible = Arc<dyn Fn(Size) -> bool + Send + Sync>;
 
-/// Where an overlay stands, and how large it is.
+/// The position and size of an overlay.
 #[derive(Clone, Default)]
 pub struct OverlayOptions {
     pub anchor: Anchor,
-    /// Without one it is 80 columns wide, if there is room.
+    /// The width; 80 columns by default, if there is room.
     pub width: Option<Extent>,
     pub min_width: Option<i64>,
     pub max_height: Option<Extent>,
-    /// In place of the anchor. A percentage is a part of the room that the overlay leaves.
+    /// The row, in place of the anchor. A percentage is a part of the space that the overlay leaves.
     pub row: Option<Extent>,
     pub column: Option<Extent>,
     pub offset_x: i64,
     pub offset_y: i64,
     pub margin: Margin,
     pub visible: Option<Visible>,
-    /// Whether keys stay with whoever had them.
+    /// Whether the overlay leaves the keys where they were.
     pub non_capturing: bool,
 }
 
-/// The place of an overlay on the screen.
+/// The position of an overlay on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct OverlayPosition {
     pub row: usize,
     pub column: usize,
     pub width: usize,
@@ -136,8 +140,8 @@ pub struct Place {
 }
 
 impl OverlayOptions {
-    /// The place of an overlay with that many rows.
-    pub fn place(&self, height: usize, size: Size) -> Place {
+    /// The position of an overlay with this many rows.
+    pub fn place(&self, height: usize, size: Size) -> OverlayPosition {
         let (columns, rows) = (size.columns as i64, size.rows as i64);
         let margin = Margin {
             top: self.margin.top.max(0),
@@ -168,7 +172,7 @@ impl OverlayOptions {
         let column = (column + self.offset_x)
             .min(columns - margin.right - width)
             .max(margin.left);
-        Place {
+        OverlayPosition {
             row: row as usize,
             column: column as usize,
             width: width as usize,
@@ -185,9 +189,9 @@ struct Overlay {
     component: Box<dyn Component>,
     options: OverlayOptions,
     hidden: bool,
-    /// Who had the keys before it.
+    /// The overlay that had the keys before this one.
     before: Option<Id>,
-    /// Later ones are in front.
+    /// The stacking order; later ones are in front.
     order: u64,
 }
 
@@ -197,7 +201,7 @@ impl Overlay {
     }
 }
 
-/// All overlays. The focus is with one of them, or with nobody: then keys go to the editor's place.
+/// All overlays. One of them has the focus, or none: then keys go to the editor's place.
 #[derive(Default)]
 pub(crate) struct Overlays {
     shown: Vec<Overlay>,
@@ -259,7 +263,7 @@ impl Overlays {
         }
     }
 
-    /// Takes the keys from an overlay, for the one behind it or for whoever had them before.
+    /// Takes the keys from an overlay, for the one behind it or the previous holder.
     pub fn unfocus(&mut self, id: Id, size: Size) {
         let before = self.find(id).and_then(|overlay| overlay.before);
         if self.focus == Some(id) {
@@ -272,7 +276,7 @@ impl Overlays {
         self.focus = None;
     }
 
-    /// The dialog is over: the foremost overlay that wants keys has them again.
+    /// Gives the keys back to the foremost overlay that wants them, after a dialog.
     pub fn regain_focus(&mut self, size: Size) {
         self.focus = self.topmost(size, Id::MAX);
     }
@@ -297,7 +301,8 @@ impl Overlays {
         self.find(id).map(|overlay| &mut overlay.component)
     }
 
-    /// Who has the keys. One that wants them and is not seen has them again when it is; until then another one has.
+    /// The overlay that has the keys. A hidden one that wants them gets them back when it is visible; until then
+    /// another one has them.
     fn holder(&self, size: Size) -> Option<Id> {
         let wanted = self.shown.iter().find(|overlay| Some(overlay.id) == self.focus)?;
         if wanted.is_seen(size) {
@@ -314,9 +319,9 @@ impl Overlays {
         self.shown.iter().map(|overlay| overlay.component.as_ref())
     }
 
-    /// Puts all that are seen on top of a picture of the screen, the foremost last.
+    /// Draws all visible overlays on top of a picture of the screen, the foremost last.
     pub fn cover(&mut self, mut picture: Frame, size: Size) -> Frame {
-        picture.rows.resize(size.rows, Row::default());
+        picture.rows.resize(size.rows, TextRow::default());
         let holder = self.holder(size);
         let mut seen: Vec<&mut Overlay> = self
             .shown
@@ -326,7 +331,7 @@ impl Overlays {
         seen.sort_by_key(|overlay| overlay.order);
         for overlay in seen {
             let focused = holder == Some(overlay.id);
-            let Place {
+            let OverlayPosition {
                 width, max_height, ..
             } = overlay.options.place(0, size);
             let area = Area {
@@ -341,7 +346,7 @@ impl Overlays {
                 picture.rows.iter_mut().for_each(|row| row.cursor = None);
             }
             for (line, row) in lines.iter().zip(picture.rows.iter_mut().skip(place.row)) {
-                let mut over = Row::read(line).clipped(width);
+                let mut over = TextRow::read(line).clipped(width);
                 over.cursor = over.cursor.filter(|_| focused);
                 let cursor = over.cursor.map(|column| column + place.column).or(row.cursor);
                 *row = row.covered(&over, place.column, width);
@@ -355,7 +360,7 @@ impl Overlays {
         self.shown.iter_mut().find(|overlay| overlay.id == id)
     }
 
-    /// The last one that wants keys and is seen, but not that one.
+    /// The last visible overlay that wants keys, except for `but`.
     fn topmost(&self, size: Size, but: Id) -> Option<Id> {
         let wanted =
             |overlay: &&Overlay| overlay.id != but && !overlay.options.non_capturing && overlay.is_seen(size);

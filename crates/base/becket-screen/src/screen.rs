@@ -1,7 +1,8 @@
-//! The screen as a program uses it: from any thread, with all that happens as a stream.
+//! The screen as a program uses it: from any thread, with everything that happens as a stream.
 //!
-//! Two threads belong to it. One reads the terminal and hands keys to whoever has the focus; one paints, at most sixty
-//! times a second, and at once when nothing was painted for a while. Calls only change what is to be shown.
+//! The screen has two threads. One reads the terminal and passes keys to the component with the focus; one paints, at
+//! most sixty times a second, and immediately when nothing was painted for a while. Calls only change what is to be
+//! shown.
 
 use std::future::Future;
 use std::io;
@@ -27,21 +28,21 @@ use crate::text::Colours;
 
 /// The shortest time between two paints.
 const FRAME: Duration = Duration::from_millis(16);
-/// How long a lone Escape may be the beginning of something.
+/// How long a lone Escape may be the beginning of a sequence.
 const ESCAPE_PAUSE: Duration = Duration::from_millis(25);
-/// How long a paste may be silent before it counts as over.
+/// How long a paste may pause before it counts as complete.
 const PASTE_PAUSE: Duration = Duration::from_secs(1);
-/// How long a terminal may take to say that it speaks the kitty protocol.
+/// How long a terminal may take to report that it speaks the kitty protocol.
 const KITTY_PAUSE: Duration = Duration::from_millis(150);
-/// How long the reader may take to let go of the terminal, and a stop to happen.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the reader may take to release the terminal, and a stop to happen.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a screen is told when it opens.
+/// Options for opening a screen.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub colours: Colours,
     pub narrowing: Narrowing,
-    /// The key that stops the program until the shell continues it.
+    /// The key that suspends the program until the shell continues it.
     pub stop_key: Option<String>,
 }
 
@@ -58,19 +59,19 @@ impl Default for Options {
 /// What happens at the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// A text was handed over, by the key of that name.
+    /// A text was submitted, by the key with this name.
     Submitted {
         text: String,
         key: String,
     },
-    /// A key that nobody took, or a shortcut.
+    /// A key that was not handled, or a shortcut.
     Key(Key),
-    /// A key while keys are intercepted. [`Screen::press`] hands it on.
+    /// A key while keys are intercepted. [`Screen::press`] passes it on.
     Intercepted(Key),
-    /// The editor wants to know what could be meant. [`Screen::complete`] answers.
+    /// The editor wants completions. [`Screen::complete`] answers.
     Completion(CompletionRequest),
     Resized(Size),
-    /// The program was stopped and goes on.
+    /// The program was suspended and continues.
     Continued,
     /// The terminal is gone. Nothing follows.
     Ended,
@@ -81,7 +82,7 @@ struct Inner {
     painter: Painter,
     dirty: bool,
     painted_at: Instant,
-    /// How many have borrowed the terminal.
+    /// How many borrowers the terminal has.
     away: usize,
     parked: bool,
     closed: bool,
@@ -94,7 +95,7 @@ struct Shared {
     terminal: Terminal,
     waker: Waker,
     ids: AtomicU64,
-    /// Gone when the screen is closed.
+    /// The channel for events; `None` when the screen is closed.
     happenings: Mutex<Option<mpsc::UnboundedSender<Happening>>>,
 }
 
@@ -113,23 +114,24 @@ impl Drop for Closing {
     }
 }
 
-/// What happens, in order.
+/// The stream of events, in order.
 pub struct Happenings(mpsc::UnboundedReceiver<Happening>);
 
 impl Happenings {
-    /// Waits for the next; `None` when the screen is closed. It loses nothing when it is dropped while it waits.
+    /// Waits for the next event; `None` when the screen is closed. Cancel safe: loses nothing when dropped while
+    /// waiting.
     pub async fn next(&mut self) -> Option<Happening> {
         self.0.recv().await
     }
 
-    /// The same for a thread.
+    /// Waits for the next event on a blocking thread; `None` when the screen is closed.
     pub fn blocking_next(&mut self) -> Option<Happening> {
         self.0.blocking_recv()
     }
 }
 
 impl Screen {
-    /// Takes the terminal. It is given back when the last clone is dropped, by [`Screen::close`], and when a thread
+    /// Takes the terminal. It is restored when the last clone is dropped, by [`Screen::close`], and when a thread
     /// panics.
     pub fn open(streams: Streams, options: Options) -> io::Result<(Self, Happenings)> {
         let terminal = Terminal::open(streams)?;
@@ -174,12 +176,12 @@ impl Screen {
         self.shared.change(|inner| inner.painter.print(text));
     }
 
-    /// Adds to the text that streams in. Its last line is part of the live area until it ends.
+    /// Adds to the streaming text. Its last line is part of the live area until it ends.
     pub fn stream(&self, text: &str) {
         self.shared.change(|inner| inner.painter.stream(text));
     }
 
-    /// Ends what streams in: the last line has an end now.
+    /// Ends the streaming text and its last line.
     pub fn finish_stream(&self) {
         self.shared.change(|inner| inner.painter.finish());
     }
@@ -201,22 +203,22 @@ impl Screen {
         handle
     }
 
-    /// The line that says that something is at work.
+    /// Sets the line that shows that work is going on.
     pub fn set_working(&self, working: Option<Working>) {
         self.shared.change(|inner| inner.stage.set_working(working));
     }
 
-    /// A text of the status line, by its name.
+    /// Sets a text of the status line, by its name.
     pub fn set_status(&self, name: &str, text: Option<&str>) {
         self.shared.change(|inner| inner.stage.set_status(name, text));
     }
 
-    /// Names the window, until the screen is closed.
+    /// Sets the title of the window, until the screen is closed.
     pub fn set_title(&self, title: &str) {
         self.shared.terminal.set_title(title);
     }
 
-    /// Keys that come as [`Happening::Key`] before an editor gets them, by their names.
+    /// Sets the keys that come as [`Happening::Key`] before an editor gets them, by their names.
     pub fn set_shortcuts(&self, names: Vec<String>) {
         self.shared.change(|inner| inner.stage.shortcuts = names);
     }
@@ -226,7 +228,7 @@ impl Screen {
         self.shared.change(|inner| work(&mut inner.stage.editor))
     }
 
-    /// Works with the text field in which the person writes now, which may be a dialog's; `None` if there is none.
+    /// Works with the text field in which the user types now, which may be a dialog's; `None` if there is none.
     pub fn edit_focused<T>(&self, work: impl FnOnce(&mut Editor) -> T) -> Option<T> {
         self.shared.change(|inner| inner.stage.text_field().map(work))
     }
@@ -253,7 +255,7 @@ impl Screen {
         handle
     }
 
-    /// A component whose owner is elsewhere, and its owner's end. It still has to be put somewhere.
+    /// A component whose owner is elsewhere, and its owner's end. The component still has to be placed somewhere.
     pub fn remote(&self, hears: Hears) -> (Remote, Owner) {
         let shared = Arc::downgrade(&self.shared);
         let repaint = move || {
@@ -264,7 +266,7 @@ impl Screen {
         Remote::new(hears, Arc::new(repaint))
     }
 
-    /// Lets the person choose one of some options; the answer is its number, from 0 on.
+    /// Lets the user choose one of some options; the answer is its number, from 0 on.
     pub fn select(&self, question: Question, options: Vec<Entry>) -> Asked<usize> {
         self.ask(Dialog::select(question, options), |answer| match answer {
             Answer::Chosen(number) => Some(number),
@@ -292,7 +294,7 @@ impl Screen {
 
     fn ask<T>(&self, (mut dialog, waiting): (Dialog, Waiting), meaning: fn(Answer) -> Option<T>) -> Asked<T> {
         self.shared.change(|inner| {
-            // Nobody could answer on a screen that is closed.
+            // A question on a closed screen could never be answered.
             if !inner.closed {
                 if let Some(message) = dialog.take_long_message(inner.painter.size()) {
                     inner.painter.print(&message);
@@ -307,18 +309,18 @@ impl Screen {
         }
     }
 
-    /// From now on keys come as [`Happening::Intercepted`] and go to nobody, or not any more.
+    /// Starts or stops intercepting: keys come as [`Happening::Intercepted`] and reach no component.
     pub fn intercept(&self, intercepting: bool) {
         self.shared.change(|inner| inner.intercepting = intercepting);
     }
 
-    /// Hands a key to whoever has the focus, as if it had been pressed now.
+    /// Passes a key to the component with the focus, as if it had been pressed now.
     pub fn press(&self, key: &Key) {
         let mut inner = self.shared.lock();
         self.shared.press(&mut inner, key);
     }
 
-    /// Gives the terminal to somebody else, as long as the guard lives. The live area is gone meanwhile.
+    /// Gives up the terminal as long as the guard lives. The live area is removed meanwhile.
     pub fn suspend(&self) -> Suspended {
         self.shared.suspend();
         Suspended {
@@ -326,7 +328,7 @@ impl Screen {
         }
     }
 
-    /// Whether somebody else has the terminal.
+    /// Whether the terminal is given up.
     pub fn is_suspended(&self) -> bool {
         self.shared.lock().away > 0
     }
@@ -335,17 +337,17 @@ impl Screen {
         self.shared.lock().painter.size()
     }
 
-    /// How the keyboard speaks; components that read sequences themselves need to know.
+    /// The keyboard protocol; components that parse sequences themselves need it.
     pub fn protocol(&self) -> Protocol {
         self.shared.terminal.protocol()
     }
 
-    /// Has everything drawn anew, for components that look different now.
+    /// Requests a repaint, for components that look different now.
     pub fn repaint(&self) {
         self.shared.change(|_| {});
     }
 
-    /// Gives the terminal back. What was printed stays, the live area goes. Calls after this do nothing.
+    /// Restores the terminal. Printed text stays, the live area is removed. Later calls do nothing.
     pub fn close(&self) {
         self.shared.close();
     }
@@ -365,7 +367,7 @@ fn text_of(answer: Answer) -> Option<String> {
     }
 }
 
-/// A component on the screen. It goes when this is dropped.
+/// A component on the screen. Dropping the handle removes it.
 pub struct Handle {
     id: Id,
     shared: Weak<Shared>,
@@ -394,7 +396,7 @@ impl Handle {
         self.with(|stage, size| stage.overlays.focus(self.id, size));
     }
 
-    /// Gives the keys of an overlay back.
+    /// Takes the keys from an overlay.
     pub fn unfocus(&self) {
         self.with(|stage, size| stage.overlays.unfocus(self.id, size));
     }
@@ -410,7 +412,7 @@ impl Drop for Handle {
     }
 }
 
-/// An answer that is waited for. Dropping it takes the question from the screen.
+/// An answer that is waited for. Dropping it removes the question from the screen.
 pub struct Asked<T> {
     waiting: Waiting,
     meaning: fn(Answer) -> Option<T>,
@@ -418,9 +420,9 @@ pub struct Asked<T> {
 }
 
 impl<T> Asked<T> {
-    /// The same for a thread.
+    /// Waits for the answer on a blocking thread.
     pub fn blocking_wait(mut self) -> Result<T, Unanswered> {
-        // The field is replaced because a value that is dropped cannot be taken apart.
+        // The field is replaced because a value that implements `Drop` cannot be taken apart.
         let (_, closed) = tokio::sync::oneshot::channel();
         let waiting = std::mem::replace(&mut self.waiting, closed);
         self.read(waiting.blocking_recv().unwrap_or(Err(Unanswered::Closed)))
@@ -444,7 +446,7 @@ impl<T> Future for Asked<T> {
 
 impl<T> Drop for Asked<T> {
     fn drop(&mut self) {
-        // Nobody waits any more, and the screen sees that when it looks at its dialogs.
+        // The screen sees that the receiver is closed when it looks at its dialogs.
         self.waiting.close();
         if let Some(shared) = self.shared.upgrade() {
             shared.change(|_| {});
@@ -452,7 +454,7 @@ impl<T> Drop for Asked<T> {
     }
 }
 
-/// The terminal is somebody else's as long as this lives.
+/// The terminal is given up as long as this lives.
 pub struct Suspended {
     shared: Arc<Shared>,
 }
@@ -472,7 +474,7 @@ impl Shared {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Changes something, and has it shown.
+    /// Changes something, and requests a repaint.
     fn change<T>(&self, work: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = work(&mut inner);
@@ -489,7 +491,7 @@ impl Shared {
     fn tell(&self, happening: Happening) {
         let happenings = self.happenings.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(happenings) = happenings.as_ref() {
-            // Nobody listens any more: then nobody misses it.
+            // Without a listener the event is not needed.
             let _ = happenings.send(happening);
         }
     }
@@ -506,7 +508,7 @@ impl Shared {
             Pressed::Taken => {}
             Pressed::Left => self.tell(Happening::Key(key.clone())),
             Pressed::Submitted(text) => {
-                // A history that cannot be kept is no reason not to talk.
+                // A history that cannot be saved must not stop the chat.
                 let _ = inner.stage.editor.history.add(&text);
                 self.tell(Happening::Submitted {
                     text,
@@ -518,7 +520,7 @@ impl Shared {
         self.show(inner);
     }
 
-    /// Takes the live area away and gives the terminal back, until [`Shared::resume`].
+    /// Removes the live area and restores the terminal, until [`Shared::resume`].
     fn give(&self, inner: &mut Inner) {
         inner.away += 1;
         if inner.away == 1 && self.terminal.is_entered() {
@@ -533,7 +535,7 @@ impl Shared {
         self.give(&mut inner);
         self.waker.wake();
         let reads = |inner: &mut Inner| !inner.parked && !inner.closed;
-        let waited = self.changed.wait_timeout_while(inner, PATIENCE, reads);
+        let waited = self.changed.wait_timeout_while(inner, RELEASE_TIMEOUT, reads);
         drop(waited);
     }
 
@@ -545,7 +547,7 @@ impl Shared {
         }
     }
 
-    /// Takes the terminal again. Whatever stands on it stays.
+    /// Takes the terminal again. Whatever is on it stays.
     fn take_back(&self, inner: &mut Inner) {
         let _ = self.terminal.enter();
         let size = self.terminal.size();
@@ -559,7 +561,7 @@ impl Shared {
 
     fn paint(&self, inner: &mut Inner) {
         if !self.terminal.is_entered() {
-            // A thread that panicked has given the terminal back, but the program lives on.
+            // A thread that panicked has restored the terminal, but the program lives on.
             let _ = self.terminal.enter();
             inner.painter.forget();
         }
@@ -594,7 +596,7 @@ impl Shared {
             self.terminal.leave();
         }
         self.terminal.leave_title();
-        // Whoever waits for an answer hears that there will be none, and owners that their components are gone.
+        // Waiting callers learn that there will be no answer, and owners that their components are gone.
         let stage = std::mem::take(&mut inner.stage);
         self.happenings
             .lock()
@@ -607,7 +609,8 @@ impl Shared {
     }
 }
 
-/// A component that panics takes its thread with it; a screen without it must not stay.
+/// Closes the screen if its thread panics: a component that panics ends the thread, and the screen cannot work without
+/// it.
 struct ClosesOnPanic<'a>(&'a Shared);
 
 impl Drop for ClosesOnPanic<'_> {
@@ -711,7 +714,7 @@ fn read(shared: &Shared, mut ears: Ears, stop_key: Option<&str>) {
     }
 }
 
-/// Lets go of the terminal while it is borrowed. Says whether the screen is still open.
+/// Waits while the terminal is borrowed. Returns whether the screen is still open.
 fn park(shared: &Shared) -> bool {
     let mut inner = shared.lock();
     if inner.away > 0 && !inner.closed {
@@ -748,23 +751,24 @@ fn take(shared: &Shared, key: &Key) {
     }
 }
 
-/// Stops the program, as the shell's Ctrl-Z would, with the terminal as it was.
+/// Suspends the program, as the shell's Ctrl-Z would, with the terminal restored.
 fn stop(shared: &Shared, ears: &mut Ears) {
     shared.give(&mut shared.lock());
     let _ = kill_current_process_group(Signal::TSTP);
-    ears.wait_for_continue(PATIENCE);
+    ears.wait_for_continue(RELEASE_TIMEOUT);
     shared.resume();
     shared.tell(Happening::Continued);
 }
 
-/// A panic is told on a terminal that can show it.
+/// Restores the terminal before a panic is reported, so that it can be read.
 fn give_back_on_panic(shared: Weak<Shared>) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let Some(shared) = shared.upgrade() else {
             return before(panic);
         };
-        // Other threads end without the program. This one may hold the lock, so the reader takes the terminal again.
+        // A panic of another thread does not end the program. This one may hold the lock, so the reader takes the
+        // terminal again.
         let ends = std::thread::current().name() == Some("main");
         shared.terminal.report(ends, || before(panic));
         shared.waker.wake();

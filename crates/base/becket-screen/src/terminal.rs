@@ -1,4 +1,8 @@
-//! The terminal: its modes, which are put back whatever happens, its size, and its bytes in both directions.
+//! The terminal: its modes, which are restored whatever happens, its size, and its bytes in both directions.
+//!
+//! When a terminal gets narrower, most terminals break the rows of the live area and some cut them. Which one it is
+//! cannot be asked, so the program tells it (`Narrowing::of`). A panic gives the terminal back before it is reported;
+//! if the program lives on, the screen comes back below the message.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,15 +20,15 @@ use signal_hook::consts::{SIGCONT, SIGWINCH};
 use crate::keys::Protocol;
 use crate::live::{KITTY_OFF, KITTY_ON, Narrowing, Size};
 
-/// How long a terminal that takes no bytes is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for a terminal that accepts no bytes.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of a terminal that does not know its own.
 const USUAL_SIZE: Size = Size {
     columns: 80,
     rows: 24,
 };
 
-/// Where keys come from, and where the screen goes. Both must be terminals.
+/// The terminals for input and output. Both streams must be terminals.
 #[derive(Debug)]
 pub struct Streams {
     pub input: OwnedFd,
@@ -32,7 +36,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// The terminal to which the process belongs, wherever its standard streams lead.
+    /// The controlling terminal of the process, wherever its standard streams lead.
     pub fn controlling_terminal() -> io::Result<Self> {
         let terminal = File::options().read(true).write(true).open("/dev/tty")?;
         Ok(Self {
@@ -42,13 +46,14 @@ impl Streams {
     }
 }
 
-/// Whether a terminal of that kind (`TERM`) can show a screen. Otherwise plain lines are all there is.
+/// Whether a terminal of this kind (`TERM`) can show a screen. Otherwise only plain lines are possible.
 pub fn can_show(kind: Option<&str>) -> bool {
     !matches!(kind, None | Some("" | "dumb" | "unknown" | "cons25" | "emacs"))
 }
 
 impl Narrowing {
-    /// What a terminal does, by its kind (`TERM`) and by what only xterm says of itself (`XTERM_VERSION`).
+    /// What a terminal does with long rows, by its kind (`TERM`) and by a variable that only xterm sets
+    /// (`XTERM_VERSION`).
     pub fn of(kind: Option<&str>, xterm_version: Option<&str>) -> Self {
         if xterm_version.is_some() || kind == Some("linux") {
             Self::Cuts
@@ -58,31 +63,31 @@ impl Narrowing {
     }
 }
 
-/// What has been switched on.
+/// The modes that have been switched on.
 #[derive(Debug, Default)]
 struct Modes {
     entered: bool,
-    /// Keys come one by one.
+    /// Raw mode: keys come one by one.
     raw: bool,
     protocol: Protocol,
     other_keys: bool,
     titled: bool,
 }
 
-/// A terminal and what has to be put back.
+/// A terminal and what has to be restored.
 pub(crate) struct Terminal {
     input: File,
     output: File,
     original: Termios,
     modes: Mutex<Modes>,
-    /// What the painter left, for an end in which nobody can ask it: whether the alternate screen is shown, and how
-    /// many rows of the live area lie below the cursor.
+    /// What the painter left, for an exit that cannot ask it: whether the alternate screen is shown, and next how many
+    /// rows of the live area are below the cursor.
     sheet: AtomicBool,
     below: AtomicUsize,
 }
 
 impl Terminal {
-    /// Fails if the streams are no terminals.
+    /// Opens a terminal; fails if the streams are not terminals.
     pub fn open(streams: Streams) -> io::Result<Self> {
         let original = rustix::termios::tcgetattr(&streams.input)?;
         rustix::termios::tcgetattr(&streams.output)?;
@@ -121,7 +126,7 @@ impl Terminal {
         rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &raw)?;
         modes.entered = true;
         modes.raw = true;
-        // Whether it speaks the kitty protocol, it answers among the keys.
+        // The terminal's answer about the kitty protocol comes among the keys.
         let known = match modes.protocol {
             Protocol::Kitty => KITTY_ON,
             Protocol::Legacy => "\x1b[?u",
@@ -134,7 +139,7 @@ impl Terminal {
         self.modes().entered
     }
 
-    /// The terminal speaks the kitty protocol: switches it on.
+    /// Switches the kitty protocol on, because the terminal speaks it.
     pub fn speak_kitty(&self) {
         let mut modes = self.modes();
         if modes.entered && modes.protocol == Protocol::Legacy {
@@ -143,7 +148,8 @@ impl Terminal {
         }
     }
 
-    /// It does not: some terminals can tell keys like Shift+Enter in xterm's way.
+    /// Switches xterm's key encoding on, for a terminal without the kitty protocol: some can report Shift+Enter like
+    /// this.
     pub fn speak_xterm(&self) {
         let mut modes = self.modes();
         if modes.entered && modes.protocol == Protocol::Legacy && !modes.other_keys {
@@ -156,7 +162,7 @@ impl Terminal {
         self.modes().protocol
     }
 
-    /// Names the window. The name that it had comes back at the end.
+    /// Sets the title of the window. The previous title is restored at the end.
     pub fn set_title(&self, title: &str) {
         let title: String = title
             .chars()
@@ -168,15 +174,15 @@ impl Terminal {
         let _ = self.write_bytes(&format!("{remember}\x1b]0;{title}\x07"));
     }
 
-    /// Puts everything back as it was. What the painter left is below the cursor or above it.
+    /// Restores everything. What the painter left is below the cursor or above it.
     pub fn leave(&self) {
         let mut modes = self.modes();
         self.leave_looks(&mut modes);
         self.leave_keys(&mut modes);
     }
 
-    /// Lets somebody write below what was painted, and nobody else meanwhile. Unless the program ends with it, keys
-    /// stay keys: what is typed meanwhile is neither echoed nor changed.
+    /// Lets `tell` write below what was painted, and nothing else meanwhile. Unless the program ends with it, the
+    /// terminal stays in raw mode: what is typed meanwhile is neither echoed nor changed.
     pub fn report(&self, ends: bool, tell: impl FnOnce()) {
         let mut modes = self.modes();
         self.leave_looks(&mut modes);
@@ -217,14 +223,14 @@ impl Terminal {
         }
     }
 
-    /// At the very end: the window has its own name again.
+    /// Restores the title of the window, at the very end.
     pub fn leave_title(&self) {
         if std::mem::take(&mut self.modes().titled) {
             let _ = self.write_bytes("\x1b[23;0t");
         }
     }
 
-    /// Writes what the painter gives, and notes what it leaves.
+    /// Writes the painter's bytes, and notes what it leaves.
     pub fn paint(&self, bytes: &str, sheet: bool, below: usize) {
         let _modes = self.modes();
         self.sheet.store(sheet, Ordering::Relaxed);
@@ -239,10 +245,10 @@ impl Terminal {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => bytes = &bytes[written..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A program that shared the terminal may have left it like this.
+                // A program that shared the terminal may have left it non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let mut ready = [PollFd::new(&self.output, PollFlags::OUT)];
-                    if poll(&mut ready, Some(&timespec(PATIENCE)))? == 0 {
+                    if poll(&mut ready, Some(&timespec(WRITE_TIMEOUT)))? == 0 {
                         return Err(error);
                     }
                 }
@@ -262,15 +268,15 @@ pub(crate) enum Arrived {
     /// Nothing came in the given time.
     Nothing,
     Resized,
-    /// The process was stopped and goes on.
+    /// The process was suspended and continues.
     Continued,
-    /// Somebody wants the reader to look around.
+    /// The waker was used: the reader should check the state of the screen.
     Woken,
     /// The terminal is gone.
     Ended,
 }
 
-/// Waits for keys, signals and wakes at once.
+/// Waits for keys, signals and wake-ups at once.
 pub(crate) struct Ears {
     resized: UnixStream,
     continued: UnixStream,
@@ -283,7 +289,7 @@ pub(crate) struct Waker(UnixStream);
 
 impl Waker {
     pub fn wake(&self) {
-        // A full pipe wakes as well.
+        // A full pipe wakes the reader as well.
         let _ = (&self.0).write(&[0]);
     }
 }
@@ -316,7 +322,7 @@ impl Ears {
         Ok((ears, Waker(waker)))
     }
 
-    /// Waits, at most that long.
+    /// Waits, at most `limit` long.
     pub fn listen(&mut self, terminal: &Terminal, limit: Option<Duration>) -> Arrived {
         let limit = limit.map(timespec);
         let mut waiting = [
@@ -361,7 +367,7 @@ impl Ears {
         }
     }
 
-    /// Waits until the process goes on after a stop; not for ever, since the stop may have been ignored.
+    /// Waits until the process continues after a suspend; not for ever, since that may have been ignored.
     pub fn wait_for_continue(&mut self, limit: Duration) {
         let mut waiting = [PollFd::new(&self.continued, PollFlags::IN)];
         let _ = poll(&mut waiting, Some(&timespec(limit)));

@@ -1,4 +1,4 @@
-//! Text as a terminal shows it: cells with a width and a style, and nothing in it that could steer the terminal.
+//! Text as a terminal shows it: cells with a width and a style, and nothing in it that could control the terminal.
 //!
 //! Lines come from models, tools and components. Styles (SGR) and links (OSC 8) are kept; every other escape sequence
 //! and control character is dropped here, and there is no other way to the terminal.
@@ -16,7 +16,7 @@ pub const CURSOR_MARKER: &str = "\x1b_screen:c\x07";
 const TAB: usize = 8;
 
 /// Attributes of a style: the code that switches one on, and the one that switches it off. Concealed text (8) is not
-/// among them: what is there can be seen.
+/// among them: all text must be visible.
 const ATTRIBUTES: &[(u16, u16)] = &[
     (1, 22),
     (2, 22),
@@ -41,7 +41,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// Takes in the parameters of an SGR sequence.
+    /// Applies the parameters of an SGR sequence.
     fn apply(&mut self, parameters: &str) {
         let mut parts = parameters.split(';');
         while let Some(part) = parts.next() {
@@ -80,7 +80,7 @@ impl Style {
         }
     }
 
-    /// The sequence that makes a terminal write in this style, whatever it wrote in before.
+    /// The sequence that makes a terminal write in this style, whatever the style before.
     fn encode(&self, colours: Colours, out: &mut String) {
         out.push_str("\x1b[0");
         for (bit, (on, _)) in ATTRIBUTES.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Style {
     }
 }
 
-/// The rest of a colour's parameters: `38:5:1` is whole, `38;5;1` and `38;2;1;2;3` go on.
+/// The rest of a colour's parameters: `38:5:1` is complete, `38;5;1` and `38;2;1;2;3` continue.
 fn colour<'a>(part: &str, rest: &mut impl Iterator<Item = &'a str>) -> Option<String> {
     if part.contains(':') {
         return Some(part.to_string());
@@ -113,14 +113,14 @@ fn colour<'a>(part: &str, rest: &mut impl Iterator<Item = &'a str>) -> Option<St
     (values.len() == count).then(|| format!("{part};{kind};{}", values.join(";")))
 }
 
-/// Whether colours are written. Bold, underlined and the like are always.
+/// Whether colours are written. Bold, underline and the like always are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
     All,
     None,
 }
 
-/// One character of a terminal, as a reader sees it: with all that combines with it.
+/// One character of a terminal, as a reader sees it: with everything that combines with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     pub text: String,
@@ -130,19 +130,19 @@ pub struct Cell {
 
 /// A line in cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct TextRow {
     pub cells: Vec<Cell>,
     /// The column of the cursor marker, if it is in this line.
     pub cursor: Option<usize>,
 }
 
-impl Row {
+impl TextRow {
     /// Reads a line that stands for itself.
     pub fn read(line: &str) -> Self {
         Self::read_on(line, &mut Style::default())
     }
 
-    /// Reads a line of a text whose style goes on from line to line.
+    /// Reads a line of a text whose style continues from line to line.
     pub fn read_on(line: &str, style: &mut Style) -> Self {
         let mut row = Self::default();
         let mut column = 0;
@@ -181,7 +181,7 @@ impl Row {
         for text in text.graphemes(true) {
             let width = text.width();
             match self.cells.last_mut() {
-                // What has no width belongs to what stands before it.
+                // A character without width belongs to the one before it.
                 Some(last) if width == 0 => last.text.push_str(text),
                 None if width == 0 => {}
                 _ => self.cells.push(Cell {
@@ -195,12 +195,12 @@ impl Row {
         columns
     }
 
-    /// How many columns it takes.
+    /// How many columns the row takes.
     pub fn width(&self) -> usize {
         self.cells.iter().map(|cell| cell.width).sum()
     }
 
-    /// The same broken into rows of at most that width; at least one.
+    /// The row broken into rows of at most this width; at least one.
     pub fn wrapped(self, width: usize) -> Vec<Self> {
         let width = width.max(1);
         let mut rows = vec![Self::default()];
@@ -231,7 +231,7 @@ impl Row {
         rows
     }
 
-    /// The same cut off at that width.
+    /// The row cut off at this width.
     pub fn clipped(mut self, width: usize) -> Self {
         let mut columns = 0;
         let fits = self.cells.iter().take_while(|cell| {
@@ -276,7 +276,7 @@ impl Row {
         }
     }
 
-    /// What a terminal is sent for it. It ends as it began, in no style.
+    /// The bytes that a terminal is sent for the row. They end in no style, as they began.
     pub fn encode(&self, colours: Colours) -> String {
         let plain = Style::default();
         let mut out = String::new();
@@ -301,7 +301,7 @@ impl Row {
         out
     }
 
-    /// Its characters.
+    /// The characters of the row.
     pub fn text(&self) -> String {
         self.cells.iter().map(|cell| cell.text.as_str()).collect()
     }
@@ -317,12 +317,12 @@ fn blank() -> Cell {
 
 /// How many columns a line takes, without its escape sequences.
 pub fn width(line: &str) -> usize {
-    Row::read(line).width()
+    TextRow::read(line).width()
 }
 
 /// A line cut off at a width, with its styles.
 pub fn clip(line: &str, width: usize) -> String {
-    Row::read(line).clipped(width).encode(Colours::All)
+    TextRow::read(line).clipped(width).encode(Colours::All)
 }
 
 /// What an escape sequence means here.
@@ -333,7 +333,7 @@ enum Escape<'a> {
     Other,
 }
 
-/// Reads the escape sequence with which a text begins, and says how long it is.
+/// Reads the escape sequence at the beginning of a text, and returns its length.
 fn escape(text: &str) -> (Escape<'_>, usize) {
     let bytes = text.as_bytes();
     match bytes.get(1) {
@@ -369,7 +369,7 @@ fn is_style(parameters: &str) -> bool {
         .all(|byte| byte.is_ascii_digit() || byte == b';' || byte == b':')
 }
 
-/// A sequence with a text in it, which ends with BEL or ST. One without an end hides the rest of its line.
+/// A sequence that contains a text and ends with BEL or ST. One without an end hides the rest of its line.
 fn string_sequence(text: &str, kind: u8) -> (Escape<'_>, usize) {
     let rest = &text[2..];
     let (inner, length) = match (rest.find('\x07'), rest.find("\x1b\\")) {
@@ -420,10 +420,10 @@ mod tests {
             ("a\x1b[3é", "aé"),
         ];
         for (line, wanted) in table {
-            assert_eq!(Row::read(line).encode(Colours::All), wanted, "{line:?}");
+            assert_eq!(TextRow::read(line).encode(Colours::All), wanted, "{line:?}");
         }
         assert_eq!(
-            Row::read("\x1b[1;31mx").encode(Colours::None),
+            TextRow::read("\x1b[1;31mx").encode(Colours::None),
             "\x1b[0;1mx\x1b[0m"
         );
     }
@@ -446,9 +446,9 @@ mod tests {
     #[test]
     fn a_style_goes_on_in_the_next_line() {
         let mut style = Style::default();
-        Row::read_on("\x1b[31ma", &mut style);
+        TextRow::read_on("\x1b[31ma", &mut style);
         assert_eq!(
-            Row::read_on("b\x1b[0mc", &mut style).encode(Colours::All),
+            TextRow::read_on("b\x1b[0mc", &mut style).encode(Colours::All),
             "\x1b[0;31mb\x1b[0mc"
         );
     }
@@ -456,14 +456,18 @@ mod tests {
     #[test]
     fn rows_break_before_what_does_not_fit() {
         let broken = |line: &str, width| -> Vec<String> {
-            Row::read(line).wrapped(width).iter().map(Row::text).collect()
+            TextRow::read(line)
+                .wrapped(width)
+                .iter()
+                .map(TextRow::text)
+                .collect()
         };
         assert_eq!(broken("abcde", 2), ["ab", "cd", "e"]);
         assert_eq!(broken("a日本", 3), ["a日", "本"]);
         assert_eq!(broken("日", 1), [""]);
         assert_eq!(broken("", 5), [""]);
         let cursor = |line: String, width| -> Vec<Option<usize>> {
-            Row::read(&line)
+            TextRow::read(&line)
                 .wrapped(width)
                 .iter()
                 .map(|row| row.cursor)
@@ -477,7 +481,9 @@ mod tests {
     #[test]
     fn a_covered_row_keeps_its_columns() {
         let cover = |base: &str, over: &str, column, width| {
-            Row::read(base).covered(&Row::read(over), column, width).text()
+            TextRow::read(base)
+                .covered(&TextRow::read(over), column, width)
+                .text()
         };
         assert_eq!(cover("abcdef", "XY", 2, 2), "abXYef");
         assert_eq!(cover("abcdef", "X", 2, 3), "abX  f");

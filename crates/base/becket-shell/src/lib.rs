@@ -1,17 +1,17 @@
 //! Reads shell scripts: text in, a tree of commands out. Nothing is run, looked up or opened.
 //!
-//! Everybody who asks what a script does walks over this tree, so that nobody sees a command that another one does not.
-//! The reader follows bash, with the constructs of dash, ksh and zsh where they do not contradict it. It is tolerant,
-//! because half a script still says something: what cannot be read is left out of the tree and told in
-//! [`Script::unreadable`], and who guards something must take such a script for one that may do anything. One pass over
-//! the text, and nesting is bounded.
+//! All code that asks what a script does walks over this tree, so that no check sees a command that another one does
+//! not. The reader follows bash, with the constructs of dash, ksh and zsh where they do not contradict it. It is
+//! tolerant, because half a script still says something: what cannot be read is left out of the tree and reported in
+//! [`Script::unreadable`], and a guard must assume that such a script may do anything. Reading is one pass over the
+//! text, and nesting is bounded.
 //!
-//! Two parsers were tried in its place, on 139 public hook scripts, the 270 texts of its users' tests and 80 odd
-//! scripts. `brush-parser` 0.4 (MIT) overflows the stack on a text of 5,000 `if a; then`, which ends the process. It
-//! reads all or nothing, rejects `$(case a in a) b;; esac)` and `select`, leaves words as texts that must be parsed
-//! again, and adds 0.6 MB and two minutes of build. `tree-sitter-bash` 0.25 (MIT) loses commands without an error node:
-//! in `` `a \`b\`` ``, in the body of `<<-`, in backticks of a here-document, behind `coproc`. It rejects `for x do`,
-//! two here-documents in a line, `<>` and `{fd}>`, and adds 1.5 MB and a minute. Neither reads what is zsh's alone.
+//! Two parsers were tried instead, on 139 public hook scripts, the 270 texts of its users' tests and 80 odd scripts.
+//! `brush-parser` 0.4 (MIT) overflows the stack on a text of 5,000 `if a; then`, which ends the process. It reads all
+//! or nothing, rejects `$(case a in a) b;; esac)` and `select`, leaves words as texts that must be parsed again, and
+//! adds 0.6 MB and two minutes of build. `tree-sitter-bash` 0.25 (MIT) loses commands without an error node: in `` `a
+//! \`b\`` ``, in the body of `<<-`, in backticks of a here-document, behind `coproc`. It rejects `for x do`, two
+//! here-documents in a line, `<>` and `{fd}>`, and adds 1.5 MB and a minute. Neither reads constructs of zsh alone.
 
 mod reader;
 mod wrappers;
@@ -25,7 +25,7 @@ pub use wrappers::{command_start, is_wrapper};
 #[derive(Debug, Default)]
 pub struct Script {
     pub commands: Vec<Command>,
-    /// The bodies of here-documents; redirections refer to them by their place in this list.
+    /// The bodies of here-documents; redirections refer to them by their index in this list.
     pub documents: Vec<Document>,
     /// The first place that cannot be read, if there is one.
     pub unreadable: Option<Unreadable>,
@@ -38,29 +38,29 @@ pub struct Unreadable {
     pub why: &'static str,
 }
 
-/// The body of a here-document. It is one literal if the mark was quoted.
+/// The body of a here-document. A single literal if the delimiter was quoted.
 #[derive(Debug, Default)]
 pub struct Document {
     pub span: Range<usize>,
     pub parts: Vec<Part>,
 }
 
-/// A command with what it consists of. Which fields are filled depends on its kind.
+/// A command with its parts. Which fields are filled depends on its kind.
 #[derive(Debug, Default)]
 pub struct Command {
     pub kind: Kind,
     pub span: Range<usize>,
-    /// `NAME=value` before a simple command.
+    /// The assignments `NAME=value` before a simple command.
     pub assignments: Vec<Word>,
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
-    /// The commands inside, conditions included, in the order of the text.
+    /// The nested commands, conditions included, in the order of the text.
     pub body: Vec<Command>,
-    /// What stands behind it.
+    /// The separator after the command.
     pub end: End,
 }
 
-/// What a command is.
+/// The kind of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A program, a builtin or a function with its arguments.
@@ -70,7 +70,7 @@ pub enum Kind {
     Group,
     /// `( … )`.
     Subshell,
-    /// `for` and `select`: the words are the variable and what it goes through.
+    /// `for` and `select`: the words are the variable and the values of the loop.
     Loop,
     /// `case`: the words are the subject and all patterns.
     Case,
@@ -82,29 +82,29 @@ pub enum Kind {
     Arithmetic,
 }
 
-/// What stands behind a command.
+/// The separator after a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
     /// `|` or `|&`.
     Pipe,
     /// `&&` or `||`.
     Condition,
-    /// `;`, `&`, a new line, or the end of what it stands in.
+    /// `;`, `&`, a new line, or the end of the enclosing construct.
     #[default]
     Other,
 }
 
-/// From where a command reads, or to where it writes.
+/// Where a command reads from or writes to.
 #[derive(Debug)]
 pub struct Redirect {
     pub kind: RedirectKind,
     /// The number or `{name}` before the operator.
     pub descriptor: Option<String>,
-    /// The file, the text or the mark behind the operator.
+    /// The file, the text or the delimiter after the operator.
     pub target: Word,
 }
 
-/// What a redirection does.
+/// The kind of a redirection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectKind {
     /// `<` and `<>`.
@@ -113,7 +113,7 @@ pub enum RedirectKind {
     InputDuplicate,
     /// `<<<`.
     Text,
-    /// `<<`, with the place of its body among the documents of the script.
+    /// `<<`, with the index of its body among the documents of the script.
     Document(usize),
     /// `>`, `>>`, `>|`, `&>` and `&>>`.
     Output,
@@ -121,7 +121,7 @@ pub enum RedirectKind {
     OutputDuplicate,
 }
 
-/// A word: what a shell makes one or more arguments of.
+/// A word, of which a shell makes one or more arguments.
 #[derive(Debug, Default)]
 pub struct Word {
     pub span: Range<usize>,
@@ -131,35 +131,35 @@ pub struct Word {
 /// A part of a word.
 #[derive(Debug)]
 pub enum Part {
-    /// Text that stands for itself, without its quotes.
+    /// Literal text, without its quotes.
     Literal(String),
-    /// A sign of a pattern or of a list in braces, which stands for files or words.
+    /// A character of a pattern or of a brace expansion, which stands for files or words.
     Pattern(char),
-    /// `$name` or `${…}`: the name, or what stands between the braces as it is written, and the parts of that.
+    /// `$name` or `${…}`: the name, or the text between the braces as written, and the parts of that.
     Variable { name: String, parts: Vec<Part> },
-    /// `$(…)`, `` `…` ``, `<(…)`, `>(…)` and `${ …; }`; the span is what stands inside.
+    /// `$(…)`, `` `…` ``, `<(…)`, `>(…)` and `${ …; }`; the span is the text inside.
     Commands {
         span: Range<usize>,
         commands: Vec<Command>,
     },
     /// The text of commands in backticks that is written with escapes, without them: a script of its own.
     Script(String),
-    /// Something else that is made at run time, such as `$((…))`, with the parts that stand in it.
+    /// Another expansion at run time, such as `$((…))`, with the parts inside of it.
     Opaque(Vec<Part>),
 }
 
-/// The rest of a word: a text, and the parts behind it.
+/// The rest of a word: a text, and the parts after it.
 #[derive(Debug, Clone, Copy)]
 pub struct Tail<'a> {
     pub text: &'a str,
     pub parts: &'a [Part],
 }
 
-/// What a word sets that reads `NAME=value`.
+/// The assignment in a word that reads `NAME=value`.
 #[derive(Debug, Clone, Copy)]
 pub struct Assignment<'a> {
     pub name: &'a str,
-    /// Whether it sets only a part of the variable: `+=`, or an element of an array.
+    /// Whether only a part of the variable is set: by `+=`, or an element of an array.
     pub is_partial: bool,
     pub value: Tail<'a>,
 }
@@ -172,7 +172,7 @@ impl Command {
         }
     }
 
-    /// Whether its standard output goes to a file or to standard error.
+    /// Whether the command's standard output goes to a file or to standard error.
     pub fn prints_elsewhere(&self) -> bool {
         self.redirects.iter().any(|redirect| {
             let is_output = matches!(redirect.descriptor.as_deref(), None | Some("1"));
@@ -186,7 +186,7 @@ impl Command {
 }
 
 impl Word {
-    /// The text of the word, if nothing of it is made at run time.
+    /// The text of the word, if nothing of it is expanded at run time.
     pub fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -195,7 +195,7 @@ impl Word {
         }
     }
 
-    /// The variable that the word sets where it stands before a command, or behind `export`, `env` and the like.
+    /// The variable that the word sets before a command, or after `export`, `env` and the like.
     pub fn assignment(&self) -> Option<Assignment<'_>> {
         let Some(Part::Literal(first)) = self.parts.first() else {
             return None;
@@ -215,7 +215,7 @@ impl Word {
         })
     }
 
-    /// `name[index]=value`.
+    /// Reads `name[index]=value`.
     fn element<'a>(&'a self, name: &'a str) -> Option<Assignment<'a>> {
         matches!(self.parts.get(1)?, Part::Pattern('[')).then_some(())?;
         let value = self.parts.iter().enumerate().find_map(|(at, part)| match part {
@@ -238,7 +238,7 @@ impl Word {
         })
     }
 
-    /// The word without the first bytes of its text. Nothing is left out where these are not literal.
+    /// The word without the first bytes of its text. Nothing is left out if these are not literal.
     pub fn from_byte(&self, start: usize) -> Tail<'_> {
         match self.parts.split_first() {
             Some((Part::Literal(text), parts)) if text.is_char_boundary(start) => Tail {
@@ -253,7 +253,7 @@ impl Word {
     }
 }
 
-/// How many bytes at the beginning of a text are the name of a variable.
+/// The length in bytes of the variable name at the beginning of a text.
 fn name_length(text: &str) -> usize {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     match text.as_bytes().first() {

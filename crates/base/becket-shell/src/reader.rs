@@ -6,19 +6,19 @@ use crate::{
     Command, Document, End, Kind, Part, Redirect, RedirectKind, Script, Unreadable, Word, name_length,
 };
 
-/// How deep constructs may stand in one another. What is deeper is not read.
+/// How deep constructs may be nested. Deeper ones are not read.
 const DEPTH: usize = 100;
 
-/// Words behind which a command begins that belongs to what they stand in.
+/// Keywords after which a command of the enclosing construct begins.
 const BETWEEN: &[&str] = &["then", "elif", "else", "do", "!", "time", "coproc"];
 
-/// Words by which something ends.
+/// Keywords that end a construct.
 const ENDS: &[&str] = &["fi", "done", "esac", "}"];
 
 const NO_LINES: &str = "a here-document has no lines where it stands";
 const NOT_CLOSED: &str = "something is not closed";
 
-/// Operators of redirections, longer ones before those that they begin with.
+/// Operators of redirections, longer ones before their prefixes.
 const REDIRECTS: &[(&str, RedirectKind)] = &[
     ("<<<", RedirectKind::Text),
     ("<<-", RedirectKind::Document(0)),
@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Script {
         documents: Vec::new(),
         unreadable: None,
     };
-    // Shells take a carriage return for a part of a word, and leave NULs out.
+    // Shells take a carriage return for a part of a word, and leave out NULs.
     if let Some(at) = text.find(['\0', '\r']) {
         reader.unreadable(at, "there is a NUL or a carriage return in it");
     }
@@ -60,21 +60,21 @@ pub fn read(text: &str) -> Script {
 /// What ends a list of commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// The end of what is read.
+    /// The end of the text that is read.
     Text,
     Parenthesis,
-    /// A word of the grammar.
+    /// A keyword.
     Word(&'static str),
     /// The end of a clause of a `case`.
     Clause,
 }
 
-/// What quotes are in a text with parts.
+/// The meaning of quotes in a text with parts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     /// Quotes are quotes.
     Count,
-    /// They are signs like others, as in double quotes.
+    /// Quotes are ordinary characters, as in double quotes.
     AreText,
 }
 
@@ -89,7 +89,7 @@ struct Pending {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Where the text ends that is read at the moment.
+    /// The end of the text that is being read.
     end: usize,
     depth: usize,
     pending: Vec<Pending>,
@@ -97,7 +97,7 @@ struct Reader<'a> {
     unreadable: Option<Unreadable>,
 }
 
-// Signs, blanks and words of the grammar.
+// Characters, blanks and keywords.
 impl<'a> Reader<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..self.end]
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         self.unreadable.get_or_insert(Unreadable { at, why });
     }
 
-    /// Reads something that stands in something else.
+    /// Reads a nested construct.
     fn deeper<T: Default>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         if self.depth >= DEPTH {
             self.unreadable(self.at, "commands stand too deep in one another");
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         result
     }
 
-    /// Reads a part of the text by itself. Afterwards the reader stands where it stood.
+    /// Reads a part of the text by itself, and then returns to the current position.
     fn within<T: Default>(&mut self, span: Range<usize>, read: impl FnOnce(&mut Self) -> T) -> T {
         let place = (self.at, self.end, std::mem::take(&mut self.pending));
         (self.at, self.end) = (span.start, span.end);
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Blanks, comments and new lines.
+    /// Skips blanks, comments and new lines.
     fn skip_lines(&mut self) {
         loop {
             self.skip_blanks();
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The unquoted word that stands here as a whole, if it may be one of the grammar.
+    /// The whole unquoted word at this position, if it may be a keyword.
     fn grammar_word(&self) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|sign: char| " \t\r\n;&|()<>".contains(sign));
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
 
 // Commands.
 impl Reader<'_> {
-    /// Reads commands up to their end, which is taken, except for the `esac` behind a clause.
+    /// Reads commands up to their end, which is consumed, except for the `esac` after a clause.
     fn commands(&mut self, stop: Stop) -> Vec<Command> {
         let (begin, pending) = (self.at, self.pending.len());
         let mut commands: Vec<Command> = Vec::new();
@@ -231,7 +231,7 @@ impl Reader<'_> {
         commands
     }
 
-    /// What separates commands; `None` for what ends a clause.
+    /// Reads the separator of commands; `None` for the end of a clause.
     fn separator(&mut self) -> Option<End> {
         if [";;&", ";;", ";&", ";|"].iter().any(|sign| self.takes(sign)) {
             return None;
@@ -248,7 +248,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether the commands end with the word of the grammar that stands here.
+    /// Whether the commands end with the keyword at this position.
     fn ends(&mut self, stop: Stop) -> bool {
         let word = self.grammar_word();
         match stop {
@@ -259,7 +259,7 @@ impl Reader<'_> {
         true
     }
 
-    /// One command with its redirections; `None` for words that only stand before one.
+    /// One command with its redirections; `None` for words that only precede one.
     fn command(&mut self) -> Option<Command> {
         let start = self.at;
         let word = self.grammar_word();
@@ -272,7 +272,7 @@ impl Reader<'_> {
             _ if BETWEEN.contains(&word) => {
                 self.skip_blanks();
                 let has_option = word == "time" && !self.takes_word("-p") && self.rest().starts_with('-');
-                // Only the program of that name has other options.
+                // Other options exist only for the program of that name.
                 self.at = if has_option { start } else { self.at };
                 return has_option.then(|| self.simple()).flatten();
             }
@@ -303,7 +303,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `( … )` or `(( … ))`.
+    /// Reads `( … )` or `(( … ))`.
     fn parenthesis(&mut self) -> Command {
         let start = self.at;
         if self.takes("((") {
@@ -322,7 +322,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands behind `((`, up to `))`. Where a single `)` comes instead, it was not arithmetic but a subshell in
+    /// Reads what follows `((`, up to `))`. If a single `)` comes instead, it was not arithmetic but a subshell in
     /// another one; then the rest of the outer one is read.
     fn arithmetic(&mut self) -> (Vec<Part>, Vec<Command>) {
         let start = self.at;
@@ -389,7 +389,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The patterns of a clause with the parenthesis behind them.
+    /// Reads the patterns of a clause and the parenthesis after them.
     fn patterns(&mut self, patterns: &mut Vec<Word>) {
         loop {
             self.skip_lines();
@@ -431,7 +431,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `function name [()] body`.
+    /// Reads `function name [()] body`.
     fn function(&mut self) -> Command {
         self.skip_blanks();
         let name = match self.grammar_word() {
@@ -497,7 +497,7 @@ impl Reader<'_> {
         }
         if self.peek() == Some(b'(') || self.at == start {
             self.unreadable(self.at, "a sign stands where none can stand");
-            // A parenthesis is read as a subshell; anything else is passed over, so that the reader always goes on.
+            // A parenthesis is read as a subshell; anything else is skipped, so that the reader always advances.
             if self.peek() != Some(b'(') {
                 self.next();
             }
@@ -532,7 +532,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `2` or `{name}` directly before a redirection.
+    /// Reads `2` or `{name}` directly before a redirection.
     fn descriptor(&mut self) -> Option<String> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -562,7 +562,7 @@ impl Reader<'_> {
         RedirectKind::Document(document)
     }
 
-    /// Takes the end of a line, and the bodies of the here-documents that the line began.
+    /// Consumes the end of a line, and the bodies of the here-documents that the line began.
     fn new_line(&mut self) {
         self.at += 1;
         for pending in std::mem::take(&mut self.pending) {
@@ -575,7 +575,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes the lines of a here-document and its mark. A line behind a backslash is not the mark.
+    /// Consumes the lines of a here-document and its delimiter. A line after a backslash is not the delimiter.
     fn body(&mut self, pending: &Pending) -> Range<usize> {
         let (start, mut is_continued) = (self.at, false);
         while self.at < self.end {
@@ -628,7 +628,7 @@ impl Reader<'_> {
         (!span.is_empty()).then_some(Word { span, parts })
     }
 
-    /// Whether the word is `[` or `[[`, which are commands and no patterns.
+    /// Whether the word is `[` or `[[`, which are commands and not patterns.
     fn is_bracket_command(&self, start: usize) -> bool {
         match &self.text[start..self.at] {
             "" => ["[", "[["].contains(&self.grammar_word()),
@@ -647,7 +647,7 @@ impl Reader<'_> {
         parts.extend(self.next().map(Part::Pattern));
     }
 
-    /// A parenthesis directly behind other signs: the values of an array, or a pattern. `None` for a word's end.
+    /// A parenthesis directly after other characters: the values of an array, or a pattern. `None` at a word's end.
     fn glued(&mut self, start: usize) -> Option<Part> {
         let before = &self.text[start..self.at];
         let is_empty = self.rest()[1..].trim_start_matches([' ', '\t']).starts_with(')');
@@ -693,12 +693,12 @@ impl Reader<'_> {
         append(parts, inner);
     }
 
-    /// Something of which only the parts in it are known.
+    /// An expansion of which only the parts inside are known.
     fn opaque(&mut self, close: u8, quotes: Quotes) -> Part {
         Part::Opaque(self.deeper(|reader| reader.parts_until(close, quotes)))
     }
 
-    /// Parts up to a sign, which is taken; up to the end of what is read for 0.
+    /// Parts up to a character, which is consumed; up to the end of the text for 0.
     fn parts_until(&mut self, close: u8, quotes: Quotes) -> Vec<Part> {
         let (start, mut parts, mut open) = (self.at, Vec::new(), 0_usize);
         while let Some(sign) = self.peek() {
@@ -723,7 +723,7 @@ impl Reader<'_> {
         parts
     }
 
-    /// One character or substitution.
+    /// Reads one character or substitution.
     fn part(&mut self, parts: &mut Vec<Part>, quotes: Quotes) {
         match self.rest().as_bytes() {
             [b'\\', b'\n', ..] => self.at += 2,
@@ -732,7 +732,7 @@ impl Reader<'_> {
                 self.at += 1;
             }
             [b'\\', next, ..] => {
-                // In double quotes a backslash stays where there is nothing to escape.
+                // In double quotes a backslash stays if there is nothing to escape.
                 let escapes = quotes == Quotes::Count || b"$`\"\\".contains(next);
                 self.at += usize::from(escapes);
                 self.literal(parts);
@@ -746,7 +746,7 @@ impl Reader<'_> {
 
 // Substitutions.
 impl Reader<'_> {
-    /// `$` with what belongs to it.
+    /// Reads `$` with what belongs to it.
     fn dollar(&mut self, parts: &mut Vec<Part>, quotes: Quotes) {
         let start = self.at;
         if self.takes("$((") {
@@ -772,7 +772,7 @@ impl Reader<'_> {
         self.at += 1;
         match self.peek() {
             Some(b'\'') if quotes == Quotes::Count => self.encoded(parts),
-            // `$"…"` is translated and otherwise `"…"`.
+            // `$"…"` is translated and otherwise like `"…"`.
             Some(b'"') if quotes == Quotes::Count => {}
             _ => {
                 let special = self
@@ -791,7 +791,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `$'…'`, with escapes that shells do not agree about.
+    /// Reads `$'…'`, with escapes that shells do not agree about.
     fn encoded(&mut self, parts: &mut Vec<Part>) {
         let start = self.at;
         self.at += 1;
@@ -812,7 +812,7 @@ impl Reader<'_> {
         self.unreadable(start, NOT_CLOSED);
     }
 
-    /// What stands behind `$(` and the like.
+    /// Reads what follows `$(` and the like.
     fn substitution(&mut self) -> Part {
         let start = self.at;
         let commands = self.deeper(|reader| reader.commands(Stop::Parenthesis));
@@ -821,7 +821,7 @@ impl Reader<'_> {
         Part::Commands { span, commands }
     }
 
-    /// What stands behind `${`.
+    /// Reads what follows `${`.
     fn braces(&mut self, quotes: Quotes) -> Part {
         let start = self.at;
         if self.rest().starts_with([' ', '\t', '\n', '|']) {
@@ -832,7 +832,7 @@ impl Reader<'_> {
                 commands,
             };
         }
-        // Within double quotes, single ones count only behind the operators that take patterns.
+        // Within double quotes, single ones count only after the operators that take patterns.
         let behind = self.rest().trim_start_matches(['!', '#']);
         let behind = behind.trim_start_matches(|sign: char| sign.is_alphanumeric() || "_@*[]".contains(sign));
         let takes_pattern = behind.starts_with(['#', '%', '/', '^']);
@@ -845,7 +845,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Commands in backticks, where a backslash may escape a sign once more.
+    /// Reads commands in backticks, where a backslash may escape a character once more.
     fn backticks(&mut self, quotes: Quotes) -> Part {
         let start = self.at + 1;
         self.at = start;
@@ -874,7 +874,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a word before a command is an assignment: no quote stands in its name.
+/// Whether a word before a command is an assignment: its name contains no quote.
 fn is_assignment(written: &str, word: &Word) -> bool {
     let length = name_length(written);
     length > 0 && written[length..].starts_with(['=', '+', '[']) && word.assignment().is_some()

@@ -1,7 +1,7 @@
-//! Programs and builtins that run the command behind their options.
+//! Programs and builtins that run the command after their options.
 
-/// A wrapper with the words behind it that are not the command: the letters of its options with a value, its long
-/// options with a value, and how many operands stand before the command.
+/// A wrapper with the words after it that are not the command: the letters of its options with a value, its long
+/// options with a value, and how many operands come before the command.
 type Wrapper = (&'static str, &'static str, &'static str, usize);
 
 const WRAPPERS: &[Wrapper] = &[
@@ -50,7 +50,7 @@ const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
-/// Whether a program of that name runs the command behind its options.
+/// Whether the program with this name runs the command after its options.
 pub fn is_wrapper(name: &str) -> bool {
     wrapper(name).is_some()
 }
@@ -59,8 +59,8 @@ fn wrapper(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name)
 }
 
-/// The place of the command among the arguments of a wrapper, which is their number if there is none; `None` if `name`
-/// is no wrapper. What is only known at run time is an empty text among the arguments.
+/// The index of the command among the arguments of a wrapper, which is their number if there is none; `None` if `name`
+/// is not a wrapper. An argument that is known only at run time is an empty text.
 pub fn command_start(name: &str, arguments: &[&str]) -> Option<usize> {
     let &(_, letters, names, mut operands) = wrapper(name)?;
     let mut at = 0;
@@ -90,7 +90,7 @@ fn takes_next(option: &str, letters: &str) -> bool {
     !option.starts_with('-') && valued.is_some_and(|at| at + 1 == option.len())
 }
 
-/// `NAME=value`, as behind `env` and `sudo`.
+/// Whether an argument reads `NAME=value`, as after `env` and `sudo`.
 fn is_setting(argument: &str) -> bool {
     let length = crate::name_length(argument);
     length > 0 && argument[length..].starts_with('=')

@@ -1,7 +1,7 @@
 //! TLS for everything that makes requests: models, tools, MCP servers, extensions, exports.
 //!
-//! There is one configuration, so that what must hold for all of them stands in one place. Certificates are checked as
-//! the system does it, and only when the clock can be right: before 1970 rustls itself would panic.
+//! There is one configuration, so that requirements for all of them stand in one place. Certificates are checked as the
+//! system does it, and only when the clock can be right: before 1970 rustls itself would panic.
 //!
 //! This crate knows no HTTP, and nothing of becket.
 
@@ -15,7 +15,7 @@ use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
-/// The configuration of a client for addresses with this scheme. Only for `https` the system's certificates are loaded;
+/// The configuration of a client for addresses with this scheme. The system's certificates are loaded only for `https`;
 /// any other scheme can make no encrypted connection.
 pub fn client_config(scheme: &str) -> Result<ClientConfig, String> {
     let crypto = Arc::new(ring::default_provider());

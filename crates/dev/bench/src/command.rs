@@ -1,4 +1,4 @@
-//! What the command lane costs above a bare start of the same program with the standard library. The two take turns.
+//! The cost of the command lane above a bare start of the same program with the standard library. The two take turns.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,17 +10,16 @@ use std::time::Duration;
 
 use becket_hooks::{CommandLane, Invocation, Lane, Program, inherited_environment};
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, runtime, time};
 
 const ROUNDS: usize = 400;
 
-/// How many times a bare start the lane may cost.
+/// The most that the lane may cost, as a multiple of a bare start.
 const BAR: f64 = 1.3;
 
-/// Programs as hooks are: one that is small, and a script.
+/// Programs as hooks are: a small one, and a script.
 const SUBJECTS: [(&str, &[&str]); 2] = [
     ("cat", &["/bin/cat"]),
     ("shell script", &["/bin/sh", "-c", "read -r event; printf '{}'"]),
@@ -66,8 +65,8 @@ fn invocation(event: &Arc<str>) -> Invocation {
     }
 }
 
-/// In the same environment: cargo sets `LD_LIBRARY_PATH` for what it runs, which hooks do not inherit, and which makes
-/// every start slower.
+/// Starts the program barely, in the environment of hooks: cargo sets `LD_LIBRARY_PATH` for what it runs, which hooks
+/// do not inherit, and which makes every start slower.
 fn start_barely(
     words: &[&str],
     environment: &BTreeMap<OsString, OsString>,

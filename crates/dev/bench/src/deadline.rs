@@ -1,5 +1,5 @@
-//! The half-second rule: how long after its deadline a hook is gone that ignores SIGTERM and has put a child into a
-//! session of its own.
+//! The half-second rule: how long a hook survives its deadline that ignores SIGTERM and has put a child into a session
+//! of its own.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,17 +7,16 @@ use std::time::{Duration, Instant};
 
 use becket_hooks::{CommandLane, Invocation, Lane, Program, inherited_environment};
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, runtime};
 
 const ROUNDS: usize = 7;
 const DEADLINE: Duration = Duration::from_millis(300);
 const BAR: Duration = Duration::from_millis(500);
 
-/// How long somebody who survived is looked at.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for a process that survived.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 const STUBBORN: &str = "trap '' TERM
 setsid /bin/sh -c 'trap \"\" TERM; echo $$ > child; while :; do sleep 1; done' &
@@ -48,7 +47,8 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Runs the hook into its deadline: how long after that the lane answers, and how long after that nobody is left.
+/// Runs the hook into its deadline. Returns how long after that the lane answers, and how long after that all processes
+/// are gone.
 fn outlive() -> Result<(Duration, Duration), Problem> {
     let folder = tempfile::tempdir()?;
     let environment = inherited_environment(std::env::vars_os(), &[""; 0]);
@@ -69,7 +69,7 @@ fn outlive() -> Result<(Duration, Duration), Problem> {
         let number = std::fs::read_to_string(folder.path().join(name))?;
         let process = Path::new("/proc").join(number.trim());
         while process.exists() {
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > EXIT_TIMEOUT {
                 return Err(format!("the {name} process of the hook lives on").into());
             }
             std::thread::sleep(Duration::from_millis(1));

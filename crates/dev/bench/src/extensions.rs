@@ -1,4 +1,4 @@
-//! What extensions cost: loading them, calling their handlers, and holding them; against the bare engine.
+//! The cost of extensions: loading them, calling their handlers, and holding them; against the bare engine.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use becket_events::{
 };
 use becket_hooks::{Field, ScriptHandler};
 use becket_js::{
-    Allowed, Engine, Extension, Host, HostError, HostModule, Kit, Limits, Outside, Report as Told, Reporter,
-    Surroundings, Transformer,
+    Allowed, Engine, Extension, HostError, HostModule, Kit, Limits, Outside, Report as Told, Reporter,
+    ScriptHost, Surroundings, Transformer,
 };
 use becket_pi::ExtensionOwner;
 use becket_pi::host_call::HostCall;
@@ -22,12 +22,11 @@ use rquickjs::loader::{BuiltinLoader, BuiltinResolver};
 use rquickjs::{Context, Function, Module, Object, Persistent, Promise, Runtime};
 use tempfile::TempDir;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, runtime, time};
 
-/// What the lane may cost, against the bare engine.
+/// The most that the lane may cost, as a multiple of the bare engine.
 const MOST: f64 = 2.0;
 
 /// How many extensions are loaded at once, and how often.
@@ -38,7 +37,7 @@ const LOADS: usize = 15;
 const EVENTS: usize = 400;
 const ROUNDS: usize = 25;
 
-/// How many idle extensions are held, and what they may add to the memory of the process.
+/// How many idle extensions are held, and how much memory they may add to the process.
 const HELD: usize = 50;
 const HELD_BAR: u64 = 30_000_000;
 
@@ -56,7 +55,7 @@ const AROUND_PATH: [&str; 2] = [
     "export const { join } = module.exports;",
 ];
 
-/// What an extension hears about itself.
+/// The facts that an extension is given about itself.
 const ABOUT: &str = r#"{"path":"sample.ts","cwd":"/","mode":"print","hasUI":false}"#;
 
 /// The API of the bare engine.
@@ -133,6 +132,7 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
 fn a_call() -> PreToolPayload {
     let arguments = [("command".to_owned(), "ls -la /tmp".into())];
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "call_1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -142,7 +142,7 @@ fn a_call() -> PreToolPayload {
     }
 }
 
-/// About 10 KB in pi's words.
+/// A conversation of about 10 KB in pi's format.
 fn a_conversation() -> ModelContextPayload {
     let message = |number: u64| {
         let text = "A line of a conversation, as they are.";
@@ -162,8 +162,8 @@ fn a_conversation() -> ModelContextPayload {
     }
 }
 
-/// An event of becket's with everything that is around a handler: the dispatch, and the row that writes the event in
-/// pi's words and reads the answer.
+/// An event of becket with everything around a handler: the dispatch, and the row that writes the event in pi's format
+/// and reads the answer.
 fn through_becket<E: Event>(
     room: &Room,
     report: &mut Report,
@@ -206,7 +206,7 @@ fn through_becket<E: Event>(
     Ok(())
 }
 
-/// One of 96 that make 10 KB.
+/// A message; 96 of them make 10 KB.
 const MESSAGE: &str =
     r#"{"role":"user","content":[{"type":"text","text":"A line of a conversation, as they are."}],"at":1}"#;
 
@@ -224,7 +224,7 @@ fn loading(room: &Room, report: &mut Report, which: &str) -> Result<(), Problem>
         });
         bare.add(spent);
         drop(loaded?);
-        // Every round is another program: it knows nothing but what is kept on disk.
+        // Every round is a new process: it knows nothing but what is kept on disk.
         let (loaded, spent) = time(|| runtime.block_on(room.load()));
         lane.add(spent);
         drop(loaded?);
@@ -290,17 +290,17 @@ fn event(
     Ok(())
 }
 
-/// The same event in Node, against the embedded engine.
+/// An event in Node, against the embedded engine.
 fn event_in_node(room: &Room, report: &mut Report, fields: &[(&'static str, &str)]) -> Result<(), Problem> {
     let name = "an event in Node";
     let runtime = runtime()?;
     let (_embedded, inside) = runtime.block_on(room.handler("small"))?;
-    let (kit, desk) = kit_with(&room.cache(), Outside::new(Engine::Node, None, 1));
+    let (kit, collector) = kit_with(&room.cache(), Outside::new(Engine::Node, None, 1));
     if Extension::engine_for(&kit, &room.files[0]).is_err() {
         report.skipped(name, "node");
         return Ok(());
     }
-    let (_node, outside) = runtime.block_on(room.handler_of((kit, desk), "small"))?;
+    let (_node, outside) = runtime.block_on(room.handler_of((kit, collector), "small"))?;
     let fields: Vec<Field> = fields
         .iter()
         .map(|(name, json)| Field::new(name, *json))
@@ -335,7 +335,7 @@ fn holding(report: &mut Report) -> Result<(), Problem> {
                 .output()?;
             Ok(String::from_utf8(output.stdout)?.trim().parse()?)
         };
-        // What is kept on disk is there, as it is in all runs but the first.
+        // The cache on disk is there, as it is in all runs but the first.
         hold()?;
         hold()
     };
@@ -366,19 +366,19 @@ pub fn hold(folder: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What extensions share, with a host that keeps the numbers of their handlers.
-fn kit(cache: &Path) -> (Arc<Kit>, Arc<Desk>) {
+/// The kit that extensions share, with a host that keeps the numbers of their handlers.
+fn kit(cache: &Path) -> (Arc<Kit>, Arc<HookCollector>) {
     kit_with(cache, Outside::default())
 }
 
-fn kit_with(cache: &Path, outside: Outside) -> (Arc<Kit>, Arc<Desk>) {
-    let desk = Arc::new(Desk::default());
+fn kit_with(cache: &Path, outside: Outside) -> (Arc<Kit>, Arc<HookCollector>) {
+    let collector = Arc::new(HookCollector::default());
     let kit = Kit {
         prelude: becket_pi::PRELUDE,
         modules: modules(),
         transformer: Transformer::new(Some(cache.into())),
-        host: Arc::clone(&desk) as _,
-        reporter: Arc::clone(&desk) as _,
+        host: Arc::clone(&collector) as _,
+        reporter: Arc::clone(&collector) as _,
         limits: Limits::default(),
         surroundings: Surroundings {
             directory: "/".into(),
@@ -390,7 +390,7 @@ fn kit_with(cache: &Path, outside: Outside) -> (Arc<Kit>, Arc<Desk>) {
         watch: Arc::default(),
         cancels: Box::new(|| 0),
     };
-    (Arc::new(kit), desk)
+    (Arc::new(kit), collector)
 }
 
 async fn load(cache: &Path, files: &[PathBuf]) -> Result<Vec<Extension>, Problem> {
@@ -441,12 +441,12 @@ impl Room {
 
     async fn handler_of(
         &self,
-        (kit, desk): (Arc<Kit>, Arc<Desk>),
+        (kit, collector): (Arc<Kit>, Arc<HookCollector>),
         name: &str,
     ) -> Result<(Extension, Arc<dyn ScriptHandler>), Problem> {
         let extension = Extension::load(&kit, "sample", &self.files[0]).await;
         let extension = extension.map_err(|failure| failure.to_string())?;
-        let handlers = desk
+        let handlers = collector
             .0
             .lock()
             .expect("no panic happens while this is held")
@@ -496,9 +496,9 @@ fn imports() -> Result<Vec<(&'static str, String)>, Problem> {
 
 /// A host that keeps the numbers of handlers.
 #[derive(Default)]
-struct Desk(Mutex<Vec<(String, u32)>>);
+struct HookCollector(Mutex<Vec<(String, u32)>>);
 
-impl Host for Desk {
+impl ScriptHost for HookCollector {
     fn call(&self, _: &str, _: &str, arguments: &str) -> Result<String, HostError> {
         let unread = |error: serde_json::Error| HostError::new(error.to_string());
         match serde_json::from_str(arguments).map_err(unread)? {
@@ -518,11 +518,11 @@ impl Host for Desk {
     }
 }
 
-impl Reporter for Desk {
+impl Reporter for HookCollector {
     fn report(&self, _: &str, _: Told) {}
 }
 
-/// The same script in the engine, and nothing around it.
+/// A script in the bare engine, with nothing around it.
 struct Bare {
     context: Context,
 }

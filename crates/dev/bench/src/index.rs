@@ -1,5 +1,5 @@
-//! What the code index costs: a first update of a large tree beside `ctags`, a second one after one change, and looking
-//! things up among a million symbols.
+//! The cost of the code index: a first update of a large tree beside `ctags`, a second one after one change, and
+//! queries among a million symbols.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,23 +7,22 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use becket_index::{
-    Extract, IndexFile, IndexReader, Limits, Reference, Symbol, SymbolQuery, Update, UpdateWish,
+    Extract, IndexFile, IndexReader, Limits, Reference, Symbol, SymbolQuery, Update, UpdateOptions,
 };
 use testkit::Room;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, time};
 
 const LINES: usize = 100_000;
 const LINES_PER_FILE: usize = 200;
 const ROUNDS: usize = 3;
 
-/// How many times as long as `ctags` the first update may take.
+/// The most that the first update may take, as a multiple of `ctags`.
 const OVER_CTAGS: f64 = 3.0;
 
-/// Which part of the first update a second one may take when one file has changed.
+/// The part of the first update's time that a second one may take when one file has changed.
 const SECOND: f64 = 0.05;
 
 const FILES: usize = 1000;
@@ -76,8 +75,8 @@ fn updates(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Makes a tree look as if nobody had touched it for a while, as most have not been: files that were changed just now
-/// are looked at again, in case they change within the same moment.
+/// Makes a tree look as if it had not been touched for a while: files that were changed just now are looked at again,
+/// in case they change within the same moment.
 fn rest(folder: &Path) -> Result<(), Problem> {
     let earlier = SystemTime::now() - Duration::from_secs(60);
     for entry in std::fs::read_dir(folder)? {
@@ -350,13 +349,13 @@ fn million(folder: &Path) -> Result<IndexFile, Problem> {
         std::fs::write(root.join(format!("file{number}.zig")), number.to_string())?;
     }
     let index = IndexFile::of_project(&root, folder);
-    let wish = UpdateWish {
+    let options = UpdateOptions {
         force: false,
         limits: Limits::default(),
         plugin_for: &|_| Some("bench".into()),
         is_cancelled: &|| false,
     };
-    let mut update = Update::begin(&index, &wish)?;
+    let mut update = Update::begin(&index, &options)?;
     while let Some(pending) = update.next_foreign()? {
         let file: usize = pending.content.parse()?;
         update.write_foreign(&pending, Ok(thousand(file)))?;

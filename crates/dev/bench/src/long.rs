@@ -1,4 +1,5 @@
-//! What only shows a session, with one of 10,000 turns and 100,000 events, and what goes through all of it.
+//! Commands on a session of 10,000 turns and 100,000 events: those that only show something, and those that go through
+//! all of it.
 
 #[path = "../../../faces/becket/tests/blackbox/long_sessions/session.rs"]
 mod session;
@@ -9,9 +10,8 @@ use becket_store::SqliteStore;
 use serde_json::Value;
 use testkit::Room;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, runtime};
 
 const TURNS: u64 = 10_000;
@@ -79,7 +79,7 @@ fn timed(room: &Room, words: &[&str]) -> Result<Figure, Problem> {
     Ok(Figure::Time(samples.median()))
 }
 
-/// What the page asks for before it shows something, of a server that was just started.
+/// The requests of the page before it shows something, to a server that was just started.
 fn first_view(room: &Room, report: &mut Report) -> Result<(), Problem> {
     let server = room.start(["web", "--json"]);
     server.wait_for_output("\n");

@@ -8,6 +8,7 @@ mod command;
 mod deadline;
 mod dispatch;
 mod extensions;
+mod hook_files;
 mod index;
 mod long;
 mod memory;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use programs::Programs;
-use report::Report;
+use report::{Problem, Report};
 
 /// Measures what becket costs and prints each figure beside its bar.
 #[derive(Debug, Parser)]
@@ -53,19 +54,17 @@ struct Args {
     hold_extensions: Option<PathBuf>,
 }
 
-/// Why a benchmark could not run.
-type Problem = Box<dyn std::error::Error>;
-
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "start",
     "turns",
     "dispatch",
     "command",
     "worker",
     "plugins",
+    "hook-files",
     "deadline",
     "memory",
     "index",
@@ -78,7 +77,7 @@ const NAMES: [&str; 16] = [
     "long",
 ];
 
-/// In the order of `NAMES`.
+/// The benchmarks, in the order of `NAMES`.
 const BENCHMARKS: [Benchmark; NAMES.len()] = [
     start::run,
     turns::run,
@@ -86,6 +85,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     command::run,
     worker::run,
     plugins::run,
+    hook_files::run,
     deadline::run,
     memory::run,
     index::run,
@@ -99,7 +99,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
 ];
 
 fn main() -> ExitCode {
-    // As the becket program does, so that orphans of hooks come to the process that ends them.
+    // As in the becket program, so that orphans of hooks come to the process that ends them.
     becket_hooks::become_subreaper();
     let args = Args::parse();
     let mut report = Report::new(args.json);

@@ -6,16 +6,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::Room;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 
 const TURNS: usize = 500;
 
 /// The most that a run of 500 turns may hold.
 const BAR: u64 = 40_000_000;
 
-/// The last answer waits, so that the full conversation is surely seen.
+/// The delay of the last answer, so that the full conversation is surely measured.
 const LAST_DELAY_MS: u64 = 200;
 
 pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
@@ -46,7 +45,7 @@ fn peak(programs: &Programs, turns: usize) -> Result<u64, Problem> {
     Ok(peak)
 }
 
-/// Reads with different arguments, because the agent would take identical ones for a loop.
+/// A script whose reads have different arguments, because the agent would take identical ones for a loop.
 fn script(turns: usize) -> Value {
     let read = |turn: usize| json!({"name": "read", "arguments": {"path": "notes.txt", "limit": 100 + turn}});
     let mut script: Vec<Value> = (0..turns)
@@ -56,7 +55,7 @@ fn script(turns: usize) -> Value {
     Value::Array(script)
 }
 
-/// The peak of the process, looked at until it ends.
+/// The peak memory of the process, measured until it ends.
 pub fn watch(child: &mut Child) -> Result<u64, Problem> {
     let file = format!("/proc/{}/status", child.id());
     let mut peak = None;

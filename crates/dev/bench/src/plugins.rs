@@ -1,4 +1,4 @@
-//! What a chibi home with ten plugins of ten hooks each costs: finding them at a warm start, and asking them during a
+//! The cost of a chibi home with ten plugins of ten hooks each: finding them at a warm start, and asking them during a
 //! prompt, against bare starts of the same programs.
 //!
 //! The prompt's hook cost is the time of a run with the plugins less the time of the same run without them; the two
@@ -11,14 +11,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_chibi::{Asking, Host, LoadSettings, load};
+use becket_chibi::{Asking, HostFacts, LoadSettings, load};
 use becket_hooks::inherited_environment;
 use serde_json::json;
 use testkit::Room;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, runtime, time};
 
 const PLUGINS: usize = 10;
@@ -38,7 +37,7 @@ const HOOKS: [&str; 10] = [
 /// How long finding the plugins may take when nothing has changed.
 const DISCOVERY_BAR: Duration = Duration::from_millis(20);
 
-/// How many times the bare starts the hooks of a prompt may cost.
+/// The most that the hooks of a prompt may cost, as a multiple of the bare starts.
 const PROMPT_BAR: f64 = 1.3;
 
 const WARM_STARTS: usize = 50;
@@ -53,7 +52,7 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     prompts(&room, &home, &log, report)
 }
 
-/// Each does next to nothing: what is measured is what stands around it.
+/// Writes plugins that do next to nothing: what is measured is the work around them.
 fn write_plugins(room: &Room, log: &Path) {
     for number in 0..PLUGINS {
         let schema = json!({"name": format!("plugin_{number}"), "description": "", "hooks": HOOKS});
@@ -67,7 +66,7 @@ fn write_plugins(room: &Room, log: &Path) {
 }
 
 fn discovery(home: &Path, log: &Path, report: &mut Report) -> Result<(), Problem> {
-    let host = Host {
+    let host = HostFacts {
         chibi_home: home.to_path_buf(),
         project_root: PathBuf::from("/"),
         hook_timeout: Duration::from_secs(30),
@@ -151,7 +150,7 @@ fn prompts(room: &Room, home: &Path, log: &Path, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// The same programs, as often as a prompt starts them, one after another.
+/// Starts the same programs barely, as often as a prompt does, one after another.
 fn start_barely(home: &Path, calls: usize) -> Result<(), Problem> {
     let environment: BTreeMap<_, _> = inherited_environment(std::env::vars_os(), &[""; 0]);
     let event = format!("{{\"text\":\"{}\"}}\n", "x".repeat(1000));

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::Problem;
+use crate::report::Problem;
 
-/// Where the programs are.
+/// The paths of the programs.
 pub struct Programs {
     pub becket: PathBuf,
     pub hello: PathBuf,

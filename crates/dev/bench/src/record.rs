@@ -12,20 +12,19 @@ use becket_events::{
 use becket_hooks::Engine;
 use becket_store::{Recorded, SqliteStore};
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, runtime};
 
 const ROUNDS: usize = 11;
 
-/// How many calls are written down in a round.
+/// How many calls are recorded in a round.
 const CALLS: u32 = 2_000;
 
 /// How many events are replayed in a round.
 const EVENTS: u32 = 10_000;
 
-/// 5,000 events a second.
+/// The most time for one replayed event: 5,000 events a second.
 const REPLAY_BAR: Duration = Duration::from_micros(200);
 
 pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
@@ -54,7 +53,7 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
     Ok(())
 }
 
-/// How long it takes to hand the records of so many calls over, and until they are written.
+/// How long it takes to hand over the records of so many calls, and until they are written.
 fn audited() -> Result<(Duration, Duration), Problem> {
     let folder = tempfile::tempdir()?;
     let store = SqliteStore::open(folder.path().join("store.db"))?;
@@ -98,6 +97,7 @@ fn call(number: u32) -> Audited {
 
 fn payload(number: u32) -> PreToolPayload {
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: format!("call-{number}"),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -109,7 +109,7 @@ fn payload(number: u32) -> PreToolPayload {
     }
 }
 
-/// How long so many recorded events take.
+/// How long it takes to replay the recorded events.
 fn replayed() -> Result<Duration, Problem> {
     let engine = Engine::new(None);
     engine.on::<PreTool>("guard", |occasion| {

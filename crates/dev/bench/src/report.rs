@@ -6,17 +6,20 @@ use std::time::Duration;
 
 use serde_json::json;
 
+/// Why a benchmark could not run.
+pub type Problem = Box<dyn std::error::Error>;
+
 /// A figure with its unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
     Time(Duration),
-    /// Nanoseconds, for what takes less than one.
+    /// Nanoseconds, for what takes less than a microsecond.
     Nanoseconds(f64),
     Bytes(u64),
     Times(f64),
 }
 
-/// One figure of the report.
+/// A figure of the report.
 pub struct Line {
     name: String,
     value: Figure,
@@ -37,19 +40,19 @@ impl Line {
         }
     }
 
-    /// The same with the most that it may be.
+    /// The line with an upper limit for the figure.
     pub fn bar(mut self, bar: Figure) -> Self {
         self.bar = Some(bar);
         self
     }
 
-    /// The same with its relation to what it is compared with.
+    /// The line with the figure's relation to what it is compared with.
     pub fn ratio(mut self, ratio: f64) -> Self {
         self.ratio = Some(ratio);
         self
     }
 
-    /// The same with words that explain it.
+    /// The line with a remark.
     pub fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = remark.into();
         self
@@ -60,7 +63,7 @@ impl Line {
     }
 }
 
-/// Prints lines as they come, and remembers what was wrong with them.
+/// Prints lines as they come, and remembers whether a bar was missed or a benchmark failed.
 pub struct Report {
     json: bool,
     began: bool,
@@ -115,7 +118,7 @@ impl Report {
         ]));
     }
 
-    /// Says that a part was left out because the machine lacks something.
+    /// Prints that a part was skipped because the machine lacks something.
     pub fn skipped(&self, name: &str, needs: &str) {
         if self.json {
             return print(&json!({"name": name, "skipped": needs}).to_string());
@@ -123,7 +126,7 @@ impl Report {
         print(&format!("{name}: skipped: needs {needs}"));
     }
 
-    /// Says that a benchmark could not run.
+    /// Prints that a benchmark could not run.
     pub fn could_not_run(&mut self, name: &str, problem: &dyn std::error::Error) {
         self.incomplete = true;
         if self.json {
@@ -132,7 +135,7 @@ impl Report {
         print(&format!("{name}: could not run: {problem}"));
     }
 
-    /// Whether something could not run.
+    /// Whether a benchmark could not run.
     pub fn is_incomplete(&self) -> bool {
         self.incomplete
     }

@@ -1,4 +1,4 @@
-//! How figures are taken: medians, because a machine that does something else for a moment must not count.
+//! Measuring: medians, because a machine that does something else for a moment must not count.
 
 use std::time::{Duration, Instant};
 
@@ -31,14 +31,14 @@ impl FromIterator<Duration> for Samples {
     }
 }
 
-/// How long something takes.
+/// Runs something, and returns its value and how long it took.
 pub fn time<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let started = Instant::now();
     let value = act();
     (value, started.elapsed())
 }
 
-/// How many times the one is the other.
+/// The ratio of two durations.
 pub fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64().max(f64::MIN_POSITIVE)
 }

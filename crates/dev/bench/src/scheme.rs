@@ -1,5 +1,5 @@
-//! What files in Scheme cost: loading them, an event through one callback, and the language itself against the embedded
-//! QuickJS.
+//! The cost of files in Scheme: loading them, an event through one callback, and the language itself against the
+//! embedded QuickJS.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,14 +9,13 @@ use becket_agent::vfs::Vfs;
 use becket_chibi::scheme::{PAYLOAD, Tier};
 use becket_chibi::scheme_files::{Callback, Callers, Io, SchemeFile, World};
 use becket_hooks::{Answered, Field, ScriptHandler};
-use becket_scheme::{Limits, Machine, Outcome};
+use becket_scheme::{Limits, Machine, RunState};
 use futures_util::FutureExt;
 use rquickjs::{Context, Runtime};
 use serde_json::Value;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, time};
 
 /// How many files are loaded at once, how often, and how long that may take.
@@ -24,16 +23,16 @@ const LOADED: usize = 20;
 const LOADS: usize = 15;
 const LOAD_BAR: Duration = Duration::from_millis(30);
 
-/// What an event may cost, against the conversion of its payload.
+/// The most that an event may cost, as a multiple of the conversion of its payload.
 const EVENT_BAR: f64 = 3.0;
 const EVENTS: usize = 2_000;
 const ROUNDS: usize = 25;
 
-/// What the language may cost, against QuickJS.
+/// The most that the language may cost, as a multiple of QuickJS.
 const FIB_BAR: f64 = 8.0;
 const FIBS: usize = 9;
 
-/// How many callbacks leave the memory as it was, and how much it may move meanwhile.
+/// How many callbacks must leave the memory as it was, and how much it may move meanwhile.
 const CALLBACKS: usize = 1_000_000;
 const GROWTH_BAR: u64 = 4_000_000;
 
@@ -70,7 +69,7 @@ fn load() -> Result<Callback, Problem> {
     ))
 }
 
-/// What it answers.
+/// The callback's answer.
 fn answer(callback: &Callback, payload: &Arc<str>) -> Result<Answered, Problem> {
     let fields = vec![Field::new(PAYLOAD, Arc::clone(payload))];
     let answered = callback
@@ -174,8 +173,8 @@ fn fibonacci(report: &mut Report) -> Result<(), Problem> {
         .environment(&["(scheme base)"])
         .map_err(|failure| failure.to_string())?;
     let mut load = |code: &str| match machine.load(environment, code, "bench.scm") {
-        Ok(Outcome::Done(_)) => Ok(()),
-        Ok(Outcome::Suspended(_)) => Err(Problem::from("nothing here waits")),
+        Ok(RunState::Done(_)) => Ok(()),
+        Ok(RunState::Suspended(_)) => Err(Problem::from("nothing here waits")),
         Err(failure) => Err(failure.to_string().into()),
     };
     load(FIB)?;

@@ -1,4 +1,4 @@
-//! What a checkpoint of a large folder costs: the first one against git adding everything to a fresh repository, later
+//! The cost of a checkpoint of a large folder: the first one against git adding everything to a fresh repository, later
 //! ones against `git status`. Each pair takes turns.
 
 use std::path::Path;
@@ -6,12 +6,11 @@ use std::process::{Command, Stdio};
 
 use becket_snapshot::{Mark, Settings, Snapshots, Span};
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, time};
 
-/// How many files the folder has, unless this variable says otherwise.
+/// How many files the folder has, unless the variable below says otherwise.
 const FILES: usize = 50_000;
 const FILES_VARIABLE: &str = "BENCH_SNAPSHOT_FILES";
 
@@ -23,7 +22,7 @@ const LATER_ROUNDS: usize = 11;
 /// How many files change between two later checkpoints.
 const CHANGED: usize = 10;
 
-/// How many times git's own work the first checkpoint may cost, and a later one.
+/// The most that the first checkpoint may cost as a multiple of git's own work, and a later one.
 const FIRST_BAR: f64 = 1.2;
 const LATER_BAR: f64 = 2.0;
 
@@ -62,7 +61,7 @@ fn first(room: &Path, folder: &Path, files: usize, report: &mut Report) -> Resul
             ours.add(taken);
             Ok(result.map(drop)?)
         };
-        // Whoever comes second meets a disk that is still busy with the first.
+        // Whichever comes second meets a disk that is still busy with the first.
         if round % 2 == 0 {
             keep()?;
             add()?;
@@ -136,7 +135,7 @@ fn mark() -> Mark<'static> {
     }
 }
 
-/// git as it is, without anybody's configuration.
+/// git without any configuration of user or system.
 fn git(repository: &Path, folder: &Path, arguments: &[&str]) -> Result<(), Problem> {
     let status = Command::new("git")
         .args(arguments)

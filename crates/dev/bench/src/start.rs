@@ -4,7 +4,7 @@
 //! The processor time is what Linux has counted for the threads of the process (`schedstat`, nanoseconds) at the
 //! moment of the first byte: the clock ticks of `stat` are as long as the whole start, and the usage of a process that
 //! has ended would count its answer and its end, too. A thread that is running shows its time only up to the last
-//! tick, so the server waits a moment before it looks: by then everybody sleeps and waits for an answer that never
+//! tick, so the server waits a moment before it looks: by then all threads sleep and wait for an answer that never
 //! comes, and the process is killed.
 
 use std::io::Read;
@@ -13,22 +13,22 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Problem;
-use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
-use crate::samples::Samples;
 use testkit::Room;
+
+use crate::programs::Programs;
+use crate::report::{Figure, Line, Problem, Report};
+use crate::samples::Samples;
 
 const ROUNDS: usize = 41;
 
 /// How much more processor time than the hello-world becket may take.
 const BAR: Duration = Duration::from_millis(15);
 
-/// How long a process gets to fall asleep after its first byte.
+/// How long a process has to fall asleep after its first byte.
 const SETTLING_TIME: Duration = Duration::from_millis(3);
 
-/// No program takes that long to make its request.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest wait for a program's request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Default)]
 struct Starts {
@@ -109,13 +109,13 @@ fn await_byte(
         if let Some(status) = child.try_wait()? {
             return Err(format!("the program ended before its request: {status}").into());
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > REQUEST_TIMEOUT {
             return Err("the program made no request".into());
         }
         std::thread::sleep(Duration::from_micros(100));
     };
     connection.set_nonblocking(false)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     connection.read_exact(&mut [0])?;
     let wall = started.elapsed();
     std::thread::sleep(SETTLING_TIME);

@@ -1,7 +1,7 @@
 //! Two hundred sub-agents at once, in the real program with scripted models: what they cost in time and memory, whether
 //! every answer arrives, and how long a cancel takes.
 //!
-//! One answer asks for at most a hundred tools, so two foremen stand between: each asks a hundred workers beside each
+//! One answer asks for at most a hundred tools, so two foremen are in between: each asks a hundred workers beside each
 //! other. A worker's model waits before it answers, so that all of them are there at once; the wait is no part of the
 //! figure. A foreman's script expects every single answer in its next request, and fails the run if one is lost.
 
@@ -11,24 +11,23 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::{Room, Signal};
 
-use crate::Problem;
 use crate::memory::watch;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::time;
 
 const FOREMEN: usize = 2;
 const WORKERS: usize = 100;
 const ALL: usize = FOREMEN * WORKERS;
 
-/// How long a worker's model waits before it answers; long enough for all to be there.
+/// How long a worker's model waits before it answers; long enough for all workers to run at once.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// A worker that waits to be cancelled.
+/// The delay of a worker that waits to be cancelled.
 const FOR_EVER: Duration = Duration::from_secs(600);
 
 /// How long all sessions may take to begin.
-const PATIENCE: Duration = Duration::from_secs(120);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let (_, few) = answered(programs, 1, 1)?;
@@ -47,7 +46,7 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Lets all of them answer. Returns the time besides the wait, and the peak of memory.
+/// Lets all workers answer. Returns the time besides the wait, and the peak of memory.
 fn answered(programs: &Programs, foremen: usize, workers: usize) -> Result<(Duration, u64), Problem> {
     let room = Room::new(&programs.becket);
     let mut command = room.command(scripted(&room, foremen, workers, WAIT));
@@ -68,12 +67,12 @@ fn answered(programs: &Programs, foremen: usize, workers: usize) -> Result<(Dura
     Ok((taken.saturating_sub(WAIT), peak?))
 }
 
-/// Cancels all of them. Returns how long the program took to end.
+/// Cancels all workers. Returns how long the program took to end.
 fn cancelled(programs: &Programs) -> Result<Duration, Problem> {
     let room = Room::new(&programs.becket);
     let run = room.start(scripted(&room, FOREMEN, WORKERS, FOR_EVER));
     let all = 1 + FOREMEN + ALL;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + START_TIMEOUT;
     while sessions(&room)?.len() < all {
         if Instant::now() > deadline {
             return Err("not all sub-agents have begun".into());
@@ -127,7 +126,7 @@ fn sessions(room: &Room) -> Result<Vec<Value>, Problem> {
     }
 }
 
-/// How many of the workers there were at the same time.
+/// How many workers ran at the same time.
 fn most_at_once(sessions: &[Value]) -> usize {
     let parents: Vec<&Value> = sessions.iter().map(|session| &session["parent_id"]).collect();
     let is_worker = |session: &&Value| !session["parent_id"].is_null() && !parents.contains(&&session["id"]);

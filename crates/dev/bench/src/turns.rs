@@ -1,4 +1,4 @@
-//! What the agent itself costs in a turn with a tool: everything but the model, the network and the tool's work.
+//! The cost of the agent itself in a turn with a tool: everything but the model, the network and the tool's work.
 //!
 //! The provider writes its real body and is answered in this process. A turn lasts from the moment at which one body
 //! is asked for to the moment at which the next one is. Each turn adds to the conversation, so the body grows; a turn
@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ToolFace};
 use becket_agent::store::Store;
@@ -23,22 +23,21 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, runtime, time};
 
-/// What the tool says, every time.
+/// The output of the tool, every time.
 const RESULT: &str = "fn main() {\n    println!(\"a line of a file, as a tool would show it\");\n}\n";
 
-/// How many times an early turn a late one may cost, beside the copy of the body.
+/// The most that a late turn may cost as a multiple of an early one, besides the copy of the body.
 const GROWTH_BAR: u32 = 3;
 
-/// The turns that stand for the 5th and for the 500th, because one turn alone is at the mercy of the machine.
+/// The turns that are measured for the 5th and for the 500th, because a single turn varies too much.
 const EARLY: std::ops::Range<usize> = 2..7;
 const LATE: std::ops::Range<usize> = 495..500;
 
-/// A place to remember, made anew for each run.
+/// Makes a new store for each run.
 type MakeStore = fn(&std::path::Path) -> Result<Arc<dyn Store>, Problem>;
 
 pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
@@ -54,7 +53,7 @@ fn in_sqlite(folder: &std::path::Path) -> Result<Arc<dyn Store>, Problem> {
     Ok(Arc::new(SqliteStore::open(folder.join("store.db"))?))
 }
 
-/// Runs of so many turns, so many times each.
+/// Measures runs of so many turns, so many times each.
 fn measure(
     store: &str,
     make_store: MakeStore,
@@ -102,7 +101,7 @@ fn measure(
     Ok(())
 }
 
-/// What a run took.
+/// The times of a run.
 struct Conversation {
     turns: Vec<Duration>,
     last_body: String,
@@ -125,7 +124,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
         front,
         mail: None,
         team: None,
-        desk: None,
+        handle: None,
         guests: None,
         settings: AgentSettings {
             cwd: folder.path().to_owned(),
@@ -150,7 +149,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
     Ok(model.conversation())
 }
 
-/// A model with the body of OpenAI's interface that answers without a network: a tool call for each turn, then words.
+/// A model with the body of OpenAI's interface that answers without a network: a tool call for each turn, then a text.
 struct AnsweredHere {
     writer: OpenAi,
     turns: usize,
@@ -159,7 +158,7 @@ struct AnsweredHere {
 
 #[derive(Default)]
 struct Seen {
-    /// When each body was asked for.
+    /// When each body was requested.
     moments: Vec<Instant>,
     last_body: Option<Json>,
 }
@@ -291,11 +290,11 @@ impl Tool for Viewer {
     }
 }
 
-/// Nobody watches.
+/// A front end without a user.
 struct Nobody;
 
 impl Front for Nobody {
-    fn show(&self, _: Sight<'_>) {}
+    fn show(&self, _: FrontUpdate<'_>) {}
 
     fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async { PersonsAnswer::Nobody })

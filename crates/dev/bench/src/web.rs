@@ -6,16 +6,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Browser, Room};
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 
-/// How long it may take until the session is to be seen.
+/// How long it may take until the session is visible.
 const BAR: Duration = Duration::from_secs(2);
 
 const TURNS: usize = 20;
 
-/// Pieces of each answer; an extension is told of every one of them.
+/// The number of pieces of each answer; an extension is told of every one of them.
 const PIECES: usize = 500;
 
 /// Scrolls to the end in 60 frames and says how long that took.

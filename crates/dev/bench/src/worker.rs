@@ -1,4 +1,4 @@
-//! What an event costs with a worker: a line to a program that is running already, and a line back.
+//! The cost of an event with a worker: a line to a program that is already running, and a line back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use becket_hooks::{Invocation, Lane, Program, WorkerLane, inherited_environment};
 
-use crate::Problem;
 use crate::programs::Programs;
-use crate::report::{Figure, Line, Report};
+use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, runtime};
 
 const EVENTS: usize = 5_000;
@@ -16,7 +15,7 @@ const EVENTS: usize = 5_000;
 /// How long one event may take with a compiled worker.
 const BAR: Duration = Duration::from_micros(100);
 
-/// The same worker as `bench-worker`.
+/// A worker in Python that does the same as `bench-worker`.
 const PYTHON_WORKER: &str = "import json, sys
 for line in sys.stdin:
     print(json.dumps({'id': json.loads(line)['id'], 'reply': {}}), flush=True)

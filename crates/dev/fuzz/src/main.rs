@@ -74,7 +74,7 @@ fn run(target: &'static Target, time: Duration, first: u64, note: &str) -> ExitC
     ExitCode::SUCCESS
 }
 
-/// Ends everything if one run takes too long.
+/// Ends the process if one run takes too long.
 fn watch(rounds: Arc<AtomicU64>) {
     std::thread::spawn(move || {
         let (mut last, mut since) = (u64::MAX, Instant::now());

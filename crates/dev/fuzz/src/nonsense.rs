@@ -1,9 +1,9 @@
-//! Programs in Scheme that nobody would write: text, words in any order, and forms that are right and nested anyhow.
+//! Nonsensical programs in Scheme: text, words in any order, and valid forms that are nested at random.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -175,7 +175,7 @@ const SHAPES: &[&str] = &[
     "(vector-ref (vector E E) E)",
     "(E E E)",
     "(raise E)",
-    // What grows, goes around, or takes long for its size.
+    // Forms that grow, are cyclic, or take long for their size.
     "(begin (define-syntax N (syntax-rules () ((_ N) (N (N E))))) (N E))",
     "(begin (define-syntax N (syntax-rules () ((_ N N ...) (N (N N ...) N ... E)))) (N E E))",
     "(begin (define-syntax N (syntax-rules () ((_ N) '(N N)))) (N (N (N (N E)))))",
@@ -255,7 +255,7 @@ const LEAVES: &[&str] = &[
     "(current-output-port)",
 ];
 
-/// A program whose brackets are right.
+/// A program with matching brackets.
 pub fn program(dice: &mut Dice) -> String {
     let mut source = "E E E".to_owned();
     for round in 0..40 {
@@ -284,7 +284,7 @@ pub fn words(dice: &mut Dice) -> String {
         source.push_str(dice.pick(WORDS));
         source.push(' ');
     }
-    // As often as not, what was opened is closed.
+    // Half of the time, what was opened is closed.
     if dice.roll(2) == 0 {
         let open = source.matches('(').count();
         let closed = source.matches(')').count();
@@ -306,7 +306,7 @@ pub fn bytes(dice: &mut Dice) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// One of these lines with something changed in it.
+/// One of these lines with a few characters changed.
 pub fn changed(dice: &mut Dice, lines: &[String]) -> String {
     let mut characters: Vec<char> = lines[dice.roll(lines.len())].chars().collect();
     for _ in 0..1 + dice.roll(3) {

@@ -1,8 +1,8 @@
-//! Texts that are nearly something: words of a language in any order, some of them far too often.
+//! Texts that are almost valid: words of a language in any order, some of them far too often.
 
 use arbtest::arbitrary::{Arbitrary, Result, Unstructured};
 
-/// A text of these words, of other characters, and of repetitions of what is there.
+/// A text of these words, other characters, and repetitions.
 pub fn text(u: &mut Unstructured<'_>, words: &[&str]) -> Result<String> {
     let mut text = String::new();
     let pieces = u.int_in_range(0..=40)?;
@@ -20,7 +20,7 @@ pub fn text(u: &mut Unstructured<'_>, words: &[&str]) -> Result<String> {
             9 => {
                 let times = 1 << u.int_in_range(0..=11)?;
                 let word = *u.choose(words)?;
-                // Deep or long, and never so large that reading it is the work.
+                // Deep or long, but never so large that reading it takes most of the time.
                 text.push_str(&word.repeat(times.min(60_000 / word.len().max(1))));
             }
             10 => again(u, &mut text)?,
@@ -35,7 +35,7 @@ pub fn text(u: &mut Unstructured<'_>, words: &[&str]) -> Result<String> {
     Ok(text)
 }
 
-/// One of these texts with some words put in and some characters taken out.
+/// One of these texts with some words inserted and some characters removed.
 pub fn changed(u: &mut Unstructured<'_>, texts: &[&str], words: &[&str]) -> Result<String> {
     let mut text = (*u.choose(texts)?).to_owned();
     for _ in 0..u.int_in_range(0..=4)? {
@@ -55,7 +55,7 @@ pub fn changed(u: &mut Unstructured<'_>, texts: &[&str], words: &[&str]) -> Resu
     Ok(text)
 }
 
-/// Either.
+/// A random text of these words, or one of these texts with changes.
 pub fn either(u: &mut Unstructured<'_>, texts: &[&str], words: &[&str]) -> Result<String> {
     match u.ratio(1, 3)? {
         true => text(u, words),
@@ -63,14 +63,14 @@ pub fn either(u: &mut Unstructured<'_>, texts: &[&str], words: &[&str]) -> Resul
     }
 }
 
-/// Cuts something out.
+/// Cuts out a part of the text.
 fn cut(u: &mut Unstructured<'_>, text: &mut String) -> Result<()> {
     let (from, to) = (place(u, text)?, place(u, text)?);
     text.replace_range(from.min(to)..from.max(to), "");
     Ok(())
 }
 
-/// Writes a part once more behind itself.
+/// Repeats a part of the text right behind itself.
 fn again(u: &mut Unstructured<'_>, text: &mut String) -> Result<()> {
     let (from, to) = (place(u, text)?, place(u, text)?);
     let part = text[from.min(to)..from.max(to)].to_owned();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fuzz::{TARGETS, seed};
 
-/// So many runs of each target, as long as there is time: some readers are slow without optimisation.
+/// How often each target runs, as long as there is time: some readers are slow without optimisation.
 const RUNS: u64 = 200;
 const TIME: Duration = Duration::from_secs(4);
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-const PATIENCE = 60_000;
+const WAIT_TIMEOUT_MS = 60_000;
 const profile = mkdtempSync(join(tmpdir(), "becket-browser-"));
 const flags = [
   "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -45,7 +45,7 @@ function tell(method, params = {}) {
   toBrowser.write(JSON.stringify({ id, method, params, sessionId: session }) + "\0");
   return new Promise((resolve, reject) => {
     waiting.set(id, { resolve, reject });
-    setTimeout(() => reject(new Error(`the browser did not answer ${method}`)), 2 * PATIENCE).unref();
+    setTimeout(() => reject(new Error(`the browser did not answer ${method}`)), 2 * WAIT_TIMEOUT_MS).unref();
   });
 }
 async function evaluate(expression) {
@@ -78,7 +78,7 @@ const actions = {
   async wait({ code }) {
     for (const began = Date.now(); ; ) {
       if (await evaluate(code).catch(() => false)) return;
-      if (Date.now() - began > PATIENCE) throw new Error(`this did not become true: ${code}`);
+      if (Date.now() - began > WAIT_TIMEOUT_MS) throw new Error(`this did not become true: ${code}`);
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   },
@@ -97,7 +97,7 @@ const actions = {
     for (const began = Date.now(); ; ) {
       const place = await evaluate(middle).catch(() => null);
       if (place && String(place) === String(before)) return click(...place);
-      if (Date.now() - began > PATIENCE) throw new Error(`this cannot be clicked: ${selector}`);
+      if (Date.now() - began > WAIT_TIMEOUT_MS) throw new Error(`this cannot be clicked: ${selector}`);
       before = place;
       await evaluate(frame);
     }

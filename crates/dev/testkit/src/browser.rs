@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::needs;
 
-/// A browser with one page. It ends when this is dropped.
+/// A browser with one page. It is closed when this is dropped.
 pub struct Browser {
     child: Child,
     orders: Option<ChildStdin>,
@@ -15,7 +15,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Opens a page, if this machine has a browser; otherwise it says that the test skips.
+    /// Opens a page, if this machine has a browser; otherwise prints that the test is skipped.
     pub fn open(url: &str) -> Option<Self> {
         if !needs("node") || !needs("chromium") {
             return None;
@@ -37,7 +37,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Has something done and returns what came of it.
+    /// Sends a command to the browser and returns its result.
     fn order(&mut self, order: &Value) -> Value {
         let orders = self.orders.as_mut().expect("it has not ended");
         writeln!(orders, "{order}").expect("the browser is there");
@@ -79,17 +79,17 @@ impl Browser {
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Has the machine prefer `light` or `dark`.
+    /// Lets the page see a preference for `light` or `dark`.
     pub fn prefer(&mut self, scheme: &str) {
         self.order(&json!({"action": "scheme", "dark": scheme == "dark"}));
     }
 
-    /// Writes what is to be seen into a file, as PNG.
+    /// Writes a screenshot into a file, as PNG.
     pub fn picture(&mut self, file: &str) {
         self.order(&json!({"action": "picture", "file": file}));
     }
 
-    /// Nothing was refused by the page's own policy, and nothing was thrown.
+    /// Asserts that the page's own policy refused nothing, and that no error was thrown.
     pub fn had_no_trouble(&mut self) {
         assert_eq!(self.order(&json!({"action": "complaints"})), json!([]));
     }

@@ -1,9 +1,8 @@
-//! What the tests of becket's crates share.
+//! Helpers that the tests of becket's crates share.
 //!
-//! `model_server` stands where the network would be: a model provider that answers from a list and remembers what it
-//! was asked. `room` is a home and a working directory in which the real binary runs by itself. `browser` is a real
-//! Chromium, for what is made to be looked at. This crate knows none of becket's others, so all of them can test with
-//! it.
+//! `model_server` replaces the network: a model provider that answers from a list and remembers its requests. `room` is
+//! a home and a working directory in which the real binary runs in isolation. `browser` is a real Chromium, for pages.
+//! This crate knows none of becket's others, so all of them can test with it.
 
 mod browser;
 mod model_server;

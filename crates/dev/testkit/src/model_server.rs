@@ -1,7 +1,7 @@
 //! A fake model provider: a small HTTP/1.1 server on this machine.
 //!
-//! It answers from a list, byte for byte as a test wrote it, also wrongly: late, cut off, or never. Every request is
-//! recorded as it came. All waits and sizes are bounded, and dropping the server ends it.
+//! The server answers from a list, byte for byte as a test wrote it, also wrongly: late, cut off, or never. Every
+//! request is recorded as it came. All waits and sizes are bounded, and dropping the server ends it.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -21,7 +21,7 @@ const SOCKET_TIMEOUT: Duration = Duration::from_secs(30);
 const LONGEST_HANG: Duration = Duration::from_secs(120);
 const WAKE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The server.
+/// A fake model provider.
 pub struct ModelServer {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -55,7 +55,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The first header of that name, written in lower case.
+    /// The first header with that name, written in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -74,7 +74,7 @@ impl Recorded {
     }
 }
 
-/// What the server answers to one request.
+/// The server's answer to one request.
 #[derive(Debug, Clone)]
 pub struct Response {
     status: u16,
@@ -87,7 +87,7 @@ pub struct Response {
 /// Bytes of an answer's body that are written at once.
 #[derive(Debug, Clone)]
 pub struct Piece {
-    /// The time to wait before it.
+    /// The time to wait before the bytes.
     pub delay: Duration,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -96,7 +96,7 @@ pub struct Piece {
 /// How an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// As it should.
+    /// The answer is complete.
     Complete,
     /// The connection closes while more is expected.
     Cut,
@@ -145,7 +145,7 @@ impl Response {
         self.late_piece(Duration::ZERO, bytes)
     }
 
-    /// Adds bytes to the body that come after a while.
+    /// Adds bytes to the body that are sent after a delay.
     #[must_use]
     pub fn late_piece(mut self, delay: Duration, bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
@@ -194,7 +194,7 @@ impl ModelServer {
         }
     }
 
-    /// Its address, such as `http://127.0.0.1:41234`.
+    /// The server's address, such as `http://127.0.0.1:41234`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -235,7 +235,7 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // The listener looks at the mark when a connection wakes it.
+        // The listener checks the flag when a connection wakes it.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();
@@ -415,13 +415,13 @@ impl OpenAiStream {
         self
     }
 
-    /// Adds a change of the message.
+    /// Adds a delta of the message.
     #[must_use]
     pub fn delta(self, delta: Value) -> Self {
         self.choice(json!({"index": 0, "delta": delta, "finish_reason": null}))
     }
 
-    /// Adds words.
+    /// Adds a text.
     #[must_use]
     pub fn text(self, text: &str) -> Self {
         self.delta(json!({"content": text}))
@@ -458,7 +458,7 @@ impl OpenAiStream {
         self.data(&chunk.to_string())
     }
 
-    /// Adds the last event and returns the whole.
+    /// Adds the last event and returns all events.
     pub fn done(self) -> String {
         self.data("[DONE]").text
     }
@@ -484,7 +484,7 @@ pub struct AnthropicStream {
 }
 
 impl AnthropicStream {
-    /// The begin of a message of that model, with the tokens of its input.
+    /// The beginning of a message of that model, with the tokens of its input.
     pub fn new(model: &str, input_tokens: u64) -> Self {
         let stream = Self {
             text: String::new(),
@@ -504,7 +504,7 @@ impl AnthropicStream {
         self
     }
 
-    /// Adds a whole block: its begin, its changes and its end.
+    /// Adds a whole block: its beginning, its deltas and its end.
     #[must_use]
     pub fn block(self, start: Value, deltas: impl IntoIterator<Item = Value>) -> Self {
         let index = self.blocks;
@@ -517,7 +517,7 @@ impl AnthropicStream {
         filled.event(json!({"type": "content_block_stop", "index": index}))
     }
 
-    /// Adds words in these pieces.
+    /// Adds a text in these pieces.
     #[must_use]
     pub fn text(self, pieces: &[&str]) -> Self {
         let deltas = pieces
@@ -526,7 +526,7 @@ impl AnthropicStream {
         self.block(json!({"type": "text", "text": ""}), deltas)
     }
 
-    /// Adds a thought and its seal.
+    /// Adds a thought and its signature.
     #[must_use]
     pub fn thinking(self, text: &str, signature: &str) -> Self {
         let thought = json!({"type": "thinking_delta", "thinking": text});
@@ -542,7 +542,7 @@ impl AnthropicStream {
         self.block(start, arguments.iter().map(delta))
     }
 
-    /// Adds the reason for the end and the tokens of the output, and returns the whole.
+    /// Adds the reason for the end and the tokens of the output, and returns all events.
     pub fn stop(self, reason: &str, output_tokens: u64) -> String {
         let delta = json!({"stop_reason": reason, "stop_sequence": null});
         self.event(

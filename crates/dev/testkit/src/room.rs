@@ -1,4 +1,4 @@
-//! A sealed room: a home of its own, a working directory of its own, a bare environment, and the real binary.
+//! A sealed environment for tests: its own home, its own working directory, a bare environment, and the real binary.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -12,13 +12,13 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use tempfile::TempDir;
 
-/// No run of a test takes longer than this; one that does is killed, and the test fails.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a test's run may take; one that takes longer is killed, and the test fails.
+const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A process that the run left behind may keep its output open; it is not waited for longer than this.
+/// How long to wait for a process that the run left behind and that keeps its output open.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// A sealed room. Everything in it is gone when it is dropped.
+/// A sealed environment. Everything in it is deleted when it is dropped.
 pub struct Room {
     folder: TempDir,
     binary: PathBuf,
@@ -32,12 +32,12 @@ pub struct Finished {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// The exit code; 128 and the signal's number when a signal ended it.
+    /// The exit code; 128 plus the signal's number if a signal ended the run.
     pub code: i32,
 }
 
 impl Room {
-    /// An empty room for a binary.
+    /// An empty environment for a binary.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let room = Self {
@@ -50,13 +50,13 @@ impl Room {
         room
     }
 
-    /// The same room with one more variable in the environment.
+    /// The environment with one more variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// HOME.
+    /// The home directory, `HOME`.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -92,17 +92,17 @@ impl Room {
         file
     }
 
-    /// Writes the person's settings.
+    /// Writes the user's settings.
     pub fn config(&self, text: &str) -> PathBuf {
         self.write("../home/.config/becket/config.toml", text)
     }
 
-    /// Reads a file, relative to the working directory; empty if it is not there.
+    /// Reads a file, relative to the working directory; empty if it does not exist.
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.work().join(name)).unwrap_or_default()
     }
 
-    /// Whether a file is there, relative to the working directory.
+    /// Whether a file exists, relative to the working directory.
     pub fn has(&self, name: &str) -> bool {
         self.work().join(name).exists()
     }
@@ -136,7 +136,7 @@ impl Room {
         format!("scripted/{}", file.display())
     }
 
-    /// The store's file, where nothing says otherwise.
+    /// The file of the store, by default.
     pub fn store_file(&self) -> PathBuf {
         self.home().join(".local/share/becket/becket.db")
     }
@@ -168,13 +168,13 @@ impl Room {
             .expect("the binary can be started");
         let mut stdin = child.stdin.take().expect("standard input is a pipe");
         let input = input.into();
-        // The program may end before it has read everything; then the pipe breaks, and that is its right.
+        // The program may end before it has read everything; then the pipe breaks, which is no failure.
         std::thread::spawn(move || stdin.write_all(&input));
         finish(child)
     }
 }
 
-/// A run that is under way. Dropping it ends it.
+/// A run in progress. Dropping it ends it.
 pub struct Running {
     child: Child,
     stdout: Arc<Heard>,
@@ -195,7 +195,7 @@ impl Running {
         }
     }
 
-    /// The process.
+    /// The id of the process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -205,7 +205,7 @@ impl Running {
         self.stdout.wait_for(text);
     }
 
-    /// What has been written to standard output so far.
+    /// The standard output so far.
     pub fn output(&self) -> String {
         String::from_utf8_lossy(&self.stdout.lock().bytes).into_owned()
     }
@@ -220,13 +220,13 @@ impl Running {
         kill_process(self.pid(), signal).expect("the process is there");
     }
 
-    /// Sends a signal to the process and to those of its children that did not leave its group.
+    /// Sends a signal to the process and to those of its children that are still in its group.
     pub fn signal_group(&self, signal: Signal) {
-        // A process that has ended by itself in the meantime is no failure.
+        // A process that has ended in the meantime is no failure.
         let _ = kill_process_group(self.pid(), signal);
     }
 
-    /// Waits for the end, and returns what was written.
+    /// Waits for the end, and returns the output.
     pub fn finish(mut self) -> Finished {
         let started = Instant::now();
         let status = loop {
@@ -234,8 +234,8 @@ impl Running {
                 break status;
             }
             assert!(
-                started.elapsed() < PATIENCE,
-                "the run did not end within {PATIENCE:?}"
+                started.elapsed() < RUN_TIMEOUT,
+                "the run did not end within {RUN_TIMEOUT:?}"
             );
             std::thread::sleep(Duration::from_millis(2));
         };
@@ -267,12 +267,12 @@ fn code_of(status: ExitStatus) -> i32 {
         .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// Waits for a run to end, and collects what it wrote.
+/// Waits for a run to end, and collects its output.
 pub fn finish(child: Child) -> Finished {
     Running::of(child).finish()
 }
 
-/// What was heard from a pipe so far.
+/// The bytes that were read from a pipe so far.
 #[derive(Default)]
 struct Heard {
     state: Mutex<HeardState>,
@@ -313,7 +313,7 @@ impl Heard {
         let holds = |state: &mut HeardState| String::from_utf8_lossy(&state.bytes).contains(text);
         let (mut state, _) = self
             .more
-            .wait_timeout_while(self.lock(), PATIENCE, |state| !state.over && !holds(state))
+            .wait_timeout_while(self.lock(), RUN_TIMEOUT, |state| !state.over && !holds(state))
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         assert!(
             holds(&mut state),
@@ -322,7 +322,7 @@ impl Heard {
         );
     }
 
-    /// Everything, once the pipe is closed.
+    /// The whole output, once the pipe is closed.
     fn whole(&self) -> String {
         let (state, _) = self
             .more
@@ -332,24 +332,24 @@ impl Heard {
     }
 }
 
-/// Whether a process runs; one that is dead and only waits to be buried does not.
+/// Whether a process runs; a dead one that was not reaped yet does not.
 pub fn is_running(process: &str) -> bool {
     let state = std::fs::read_to_string(Path::new("/proc").join(process.trim()).join("stat"));
     state.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// Waits until a process is gone; one that was killed needs a moment.
+/// Waits until a process is gone; a killed one needs a moment.
 #[track_caller]
 pub fn wait_until_gone(process: &str) {
     let started = Instant::now();
     while is_running(process) {
-        assert!(started.elapsed() < PATIENCE, "the process {process} lives on");
+        assert!(started.elapsed() < RUN_TIMEOUT, "the process {process} lives on");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Writes an executable file, and has another process do it: a program that another thread starts meanwhile would
-/// inherit a file that is open here, and nobody can execute what somebody has open for writing.
+/// Writes an executable file through another process: a program that another thread starts meanwhile would inherit a
+/// file that is open here, and a file that is open for writing cannot be executed.
 pub fn write_program(file: &Path, text: &str) {
     let mut shell = Command::new("/bin/sh")
         .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
@@ -364,8 +364,8 @@ pub fn write_program(file: &Path, text: &str) {
     assert!(status.success(), "{} cannot be written", file.display());
 }
 
-/// Whether a program is on the PATH. Without it the test says that it skips, or fails if nothing may be skipped.
-/// `BECKET_TEST_WITHOUT` names what could not be installed: that may be skipped even then.
+/// Whether a program is on the PATH. Without it the test prints that it is skipped, or fails if `BECKET_TEST_ALL` is
+/// set. `BECKET_TEST_WITHOUT` names programs that could not be installed: tests of these may be skipped even then.
 pub fn needs(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let there = std::env::split_paths(&folders).any(|folder| folder.join(program).is_file());
@@ -380,21 +380,21 @@ pub fn needs(program: &str) -> bool {
     there
 }
 
-/// Says that a test skips, and what it needs.
+/// Prints that a test is skipped, and what it needs.
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn skipped(needed: &str) {
     eprintln!("skipped: needs {needed}");
 }
 
 impl Finished {
-    /// The same run, if it ended with that code.
+    /// Asserts that the run ended with that code.
     #[track_caller]
     pub fn ended_with(self, code: i32) -> Self {
         assert_eq!(self.code, code, "the exit code of {self:#?}");
         self
     }
 
-    /// The same run, if its standard error holds that text.
+    /// Asserts that the standard error holds that text.
     #[track_caller]
     pub fn complained(self, text: &str) -> Self {
         assert!(
@@ -404,7 +404,7 @@ impl Finished {
         self
     }
 
-    /// The same run, if its standard output holds that text.
+    /// Asserts that the standard output holds that text.
     #[track_caller]
     pub fn said(self, text: &str) -> Self {
         assert!(
@@ -422,7 +422,7 @@ impl Finished {
             .collect()
     }
 
-    /// The events of one name.
+    /// The events with that name.
     pub fn events_named(&self, name: &str) -> Vec<serde_json::Value> {
         self.events()
             .into_iter()

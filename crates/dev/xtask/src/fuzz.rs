@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: the fuzz targets for as long as somebody wants, each in a process of its own, so that an abort
-//! is seen and says which input it was.
+//! `cargo xtask fuzz`: the fuzz targets for as long as you want, each in a process of its own, so that an abort is seen
+//! and its input is known.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
-/// A reader that needs more kilobytes than this for one short input has a fault.
+/// The most kilobytes that a reader may need for one short input.
 const MOST_KILOBYTES: u64 = 6 << 20;
 
 const USAGE: &str = "\
@@ -17,9 +17,9 @@ cargo xtask fuzz [--minutes N] [NAME…]    run these, or all, for so many minut
 cargo xtask fuzz --seed SEED NAME         repeat one run
 cargo xtask fuzz --list                   the names";
 
-/// What is asked for.
+/// A parsed command line of `cargo xtask fuzz`.
 #[derive(Debug, PartialEq, Eq)]
-enum Wish {
+enum Invocation {
     Usage,
     List,
     Repeat {
@@ -28,32 +28,32 @@ enum Wish {
     },
     Run {
         minutes: u64,
-        /// None are all.
+        /// The names of the targets; all if it is empty.
         names: Vec<String>,
     },
 }
 
 /// Runs the named targets, or all, for some minutes each.
 pub fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Problem> {
-    let wish = read(arguments)?;
-    if wish == Wish::Usage {
+    let invocation = read(arguments)?;
+    if invocation == Invocation::Usage {
         println!("{USAGE}");
         return Ok(());
     }
     let program = built(workspace)?;
     let known = names(&program)?;
-    match wish {
-        Wish::Usage => {}
-        Wish::List => println!("{}", known.join("\n")),
-        Wish::Repeat { seed, name } => {
+    match invocation {
+        Invocation::Usage => {}
+        Invocation::List => println!("{}", known.join("\n")),
+        Invocation::Repeat { seed, name } => {
             check(&[&name], &known)?;
             let status = limited(&program).args([name, seed]).status();
             if !status.map_err(cannot_start)?.success() {
                 return Err("it fails again".into());
             }
         }
-        Wish::Run { minutes, names } if names.is_empty() => return targets(&program, &known, minutes),
-        Wish::Run { minutes, names } => {
+        Invocation::Run { minutes, names } if names.is_empty() => return targets(&program, &known, minutes),
+        Invocation::Run { minutes, names } => {
             check(&names, &known)?;
             return targets(&program, &names, minutes);
         }
@@ -61,7 +61,7 @@ pub fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Finds names of which there is no target, before anything runs for minutes.
+/// Finds unknown names of targets, before anything runs for minutes.
 fn check(names: &[impl AsRef<str>], known: &[String]) -> Result<(), Problem> {
     let is_known = |name: &str| known.iter().any(|known| known == name);
     match names.iter().find(|name| !is_known(name.as_ref())) {
@@ -92,13 +92,13 @@ fn targets(program: &Path, names: &[String], minutes: u64) -> Result<(), Problem
     }
 }
 
-fn read(arguments: &[&str]) -> Result<Wish, Problem> {
+fn read(arguments: &[&str]) -> Result<Invocation, Problem> {
     let (mut minutes, mut seed, mut names) = (None, None, Vec::new());
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match *word {
-            "--help" | "-h" => return Ok(Wish::Usage),
-            "--list" => return Ok(Wish::List),
+            "--help" | "-h" => return Ok(Invocation::Usage),
+            "--list" => return Ok(Invocation::List),
             "--minutes" => {
                 let number = words.next().and_then(|word| word.parse::<u64>().ok());
                 minutes = Some(
@@ -116,13 +116,13 @@ fn read(arguments: &[&str]) -> Result<Wish, Problem> {
         }
     }
     match (seed, minutes, names.as_slice()) {
-        (Some(seed), None, [name]) => Ok(Wish::Repeat {
+        (Some(seed), None, [name]) => Ok(Invocation::Repeat {
             seed,
             name: name.clone(),
         }),
         (Some(_), Some(_), _) => Err("--seed repeats one run, for which --minutes means nothing".into()),
         (Some(_), None, _) => Err("--seed needs the name of one target".into()),
-        (None, minutes, _) => Ok(Wish::Run {
+        (None, minutes, _) => Ok(Invocation::Run {
             minutes: minutes.unwrap_or(1),
             names,
         }),
@@ -140,7 +140,7 @@ fn cannot_start(error: std::io::Error) -> Problem {
     format!("cannot start: {error}")
 }
 
-/// Builds the targets and says where they are.
+/// Builds the targets and returns the path of the program.
 fn built(workspace: &Workspace) -> Result<PathBuf, Problem> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -161,7 +161,7 @@ fn names(program: &Path) -> Result<Vec<String>, Problem> {
     Ok(text.lines().map(ToOwned::to_owned).collect())
 }
 
-/// The program in a shell that limits its memory, so that what takes too much of it aborts and is found.
+/// The program in a shell that limits its memory, so that one which takes too much aborts and is found.
 fn limited(program: &Path) -> Command {
     let mut command = Command::new("sh");
     command
@@ -172,7 +172,7 @@ fn limited(program: &Path) -> Command {
     command
 }
 
-/// Runs one target; how often, or how to see its fault again.
+/// Runs one target. Returns how often it ran, or how to reproduce its fault.
 fn target(program: &Path, name: &str, seconds: u64) -> Result<String, Problem> {
     let folder = tempfile::tempdir().map_err(cannot_start)?;
     let note = folder.path().join("seed");
@@ -202,15 +202,18 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_understood_or_refused_before_anything_runs() {
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let run = |minutes, of: &[&str]| Wish::Run {
+        let run = |minutes, of: &[&str]| Invocation::Run {
             minutes,
             names: names(of),
         };
         assert_eq!(read(&[]), Ok(run(1, &[])));
         assert_eq!(read(&["--minutes", "3", "a", "b"]), Ok(run(3, &["a", "b"])));
-        assert_eq!(read(&["a", "--help"]), Ok(Wish::Usage));
+        assert_eq!(read(&["a", "--help"]), Ok(Invocation::Usage));
         let (seed, name) = ("0x1f".to_owned(), "a".to_owned());
-        assert_eq!(read(&["--seed", "0x1f", "a"]), Ok(Wish::Repeat { seed, name }));
+        assert_eq!(
+            read(&["--seed", "0x1f", "a"]),
+            Ok(Invocation::Repeat { seed, name })
+        );
         let wrong: [(&[&str], &str); 6] = [
             (&["--minutes"], "a number from 1 on"),
             (&["--minutes", "0"], "a number from 1 on"),

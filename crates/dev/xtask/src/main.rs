@@ -1,8 +1,8 @@
 //! The project's chores.
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
-//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets. Nothing here is part of the program that people
-//! install.
+//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories.
+//! Nothing here is part of the program that people install.
 
 #![allow(
     clippy::print_stdout,
@@ -10,6 +10,7 @@
     reason = "a chore talks to whoever started it"
 )]
 
+mod corpus;
 mod fuzz;
 mod generate;
 mod problem;
@@ -27,6 +28,7 @@ cargo xtask generate          write the files that are made from code
 cargo xtask generate --check  fail if one of them is stale
 cargo xtask tidy              check the habits that no compiler checks
 cargo xtask bench [ARGS]      run the benchmarks
+cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts
 cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::run(&workspace, Mode::Check),
         ["tidy"] => tidy::run(&workspace),
         ["bench", rest @ ..] => bench(&workspace, rest),
+        ["corpus", folder] => corpus::run(folder),
         ["fuzz", rest @ ..] => fuzz::run(&workspace, rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

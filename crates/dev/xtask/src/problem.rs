@@ -1,4 +1,4 @@
 //! Why a chore could not be done.
 
-/// What is wrong, in words.
+/// A description of what is wrong.
 pub type Problem = String;

@@ -1,4 +1,4 @@
-//! The files of the project, and where they lie.
+//! The files of the project, and their paths.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ pub struct Workspace {
 
 /// A text file of the project.
 pub struct SourceFile {
-    /// Its path from the project's folder, with `/` between the parts.
+    /// The file's path relative to the project's folder, with `/` between the parts.
     pub path: String,
     pub text: String,
 }
 
 impl Workspace {
-    /// The one that this program was built from.
+    /// The workspace that this program was built from.
     pub fn here() -> Self {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self {
@@ -34,7 +34,7 @@ impl Workspace {
         std::fs::read_to_string(self.root.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
     }
 
-    /// The text of a file, if it is there.
+    /// The text of a file, if it exists.
     pub fn find(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.root.join(path)).ok()
     }
@@ -84,7 +84,7 @@ impl SourceFile {
         self.path.split('/').nth(2).unwrap_or_default()
     }
 
-    /// The floor of the house on which that crate stands.
+    /// The floor of the file's crate.
     pub fn floor(&self) -> &str {
         self.path.split('/').nth(1).unwrap_or_default()
     }
@@ -100,14 +100,14 @@ impl SourceFile {
         self.path.contains("/src/") && !is_test
     }
 
-    /// How many lines come before the tests at the file's end.
+    /// How many lines come before the tests at the end of the file.
     pub fn shipped_lines(&self) -> usize {
         let is_code = |line: &&str| line.trim_start() != "#[cfg(test)]";
         self.text.lines().take_while(is_code).count()
     }
 }
 
-/// What is in a folder, sorted.
+/// The entries of a folder, sorted.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let entries =
         std::fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;

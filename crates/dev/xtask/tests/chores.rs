@@ -1,10 +1,10 @@
-//! What has to hold of the repository itself: the chores find nothing to do.
+//! Checks of the repository itself: the chores find nothing to do.
 //!
-//! They run here as well as by hand, so that nothing is built a second time for them.
+//! The chores run here as well as by hand, so that nothing is built a second time for them.
 
 use std::process::Command;
 
-/// Runs a chore, and fails with what it says.
+/// Runs a chore, and fails with its output.
 fn holds(chore: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(chore)

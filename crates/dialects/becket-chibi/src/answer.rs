@@ -1,7 +1,7 @@
-//! What a hook has answered: a JSON object on standard output, or nothing.
+//! The answer of a hook: a JSON object on standard output, or nothing.
 //!
-//! Fields that a hook does not know are nobody's business. A field that it does know, with a value of the wrong type,
-//! is a failure: `"block": "true"` was surely meant as a refusal.
+//! Unknown fields are ignored. A known field with a value of the wrong type is a failure: `"block": "true"` was surely
+//! meant as a refusal.
 
 use becket_events::Class;
 use becket_hooks::{Cause, Failure, Finished, beginning, read_strictly};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub(super) struct Answer(Map<String, Value>);
 
 impl Answer {
-    /// Reads the output of a run. What an observer prints means nothing.
+    /// Reads the output of a run. The output of an observer is ignored.
     pub(super) fn read(class: Class, finished: &Finished) -> Result<Self, Failure> {
         if class == Class::Filter && is_false_test(finished) {
             return Ok(Self::default());
@@ -29,7 +29,7 @@ impl Answer {
             Failure::new(Cause::UnreadableOutput, detail)
         })?;
         let text = text.trim_start_matches('\u{feff}').trim();
-        // More may have been about to come, a refusal among it: only what is whole already counts for a guard.
+        // A background process may still write more, even a refusal: for a guard only a complete output counts.
         if text.is_empty() && !finished.complete && class >= Class::Filter {
             return Err(Failure::new(
                 Cause::UnreadableOutput,
@@ -54,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// Reads what a procedure has returned, as JSON text.
+    /// Reads the return value of a procedure, as JSON text.
     pub(super) fn written(text: &str) -> Result<Self, Failure> {
         match read_strictly(text) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
@@ -66,14 +66,14 @@ impl Answer {
         }
     }
 
-    /// Whether a field holds more than one value.
+    /// Whether some field is an object, a list or null.
     pub(super) fn is_nested(&self) -> bool {
         self.0
             .values()
             .any(|value| value.is_object() || value.is_array() || value.is_null())
     }
 
-    /// The same with other fields.
+    /// The answer with its fields changed.
     pub(super) fn map(self, change: impl FnOnce(Value) -> Value) -> Self {
         match change(Value::Object(self.0)) {
             Value::Object(fields) => Self(fields),
@@ -81,32 +81,32 @@ impl Answer {
         }
     }
 
-    /// A text.
+    /// The text in a field.
     pub(super) fn text(&self, field: &str) -> Result<Option<String>, Failure> {
         self.get(field, "a text", |value| value.as_str().map(str::to_owned))
     }
 
-    /// Yes or no; no when it is not there.
+    /// The boolean in a field; false if it is absent.
     pub(super) fn flag(&self, field: &str) -> Result<bool, Failure> {
         Ok(self.get(field, "true or false", Value::as_bool)?.unwrap_or(false))
     }
 
-    /// Yes, no, or nothing.
+    /// The boolean in a field, if there is one.
     pub(super) fn choice(&self, field: &str) -> Result<Option<bool>, Failure> {
         self.get(field, "true or false", Value::as_bool)
     }
 
-    /// A number that is not negative.
+    /// The number in a field, which must not be negative.
     pub(super) fn count(&self, field: &str) -> Result<Option<u64>, Failure> {
         self.get(field, "a whole number of at least 0", whole)
     }
 
-    /// A number that may be negative.
+    /// The number in a field, which may be negative.
     pub(super) fn difference(&self, field: &str) -> Result<Option<i64>, Failure> {
         self.get(field, "a whole number", Value::as_i64)
     }
 
-    /// A list of texts; one text stands for a list of one.
+    /// The list of texts in a field; a single text is a list of one.
     pub(super) fn names(&self, field: &str) -> Result<Option<Vec<String>>, Failure> {
         self.get(field, "a list of names", |value| match value {
             Value::String(one) => Some(vec![one.clone()]),
@@ -118,7 +118,7 @@ impl Answer {
         })
     }
 
-    /// An object.
+    /// The object in a field.
     pub(super) fn object(&self, field: &str) -> Result<Option<Map<String, Value>>, Failure> {
         self.get(field, "an object", |value| value.as_object().cloned())
     }
@@ -142,18 +142,18 @@ impl Answer {
     }
 }
 
-/// An answer that does not fit its hook.
 /// Whether a shell test at the end of a script was false: the hook had nothing to say.
 fn is_false_test(finished: &Finished) -> bool {
     let said_nothing = finished.stdout.trim_ascii().is_empty() && finished.stderr.trim().is_empty();
     finished.code == 1 && finished.complete && said_nothing
 }
 
+/// The failure of an answer that does not fit its hook.
 pub(super) fn wrong_shape(detail: impl Into<String>) -> Failure {
     Failure::new(Cause::WrongShape, detail)
 }
 
-/// Python writes `5.0` for a number that was divided.
+/// A whole number. Python writes `5.0` for a number that was divided.
 fn whole(value: &Value) -> Option<u64> {
     let fraction_free = |number: &f64| *number >= 0.0 && number.fract() == 0.0 && *number < 9e15;
     value

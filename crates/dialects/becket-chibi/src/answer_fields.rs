@@ -1,13 +1,13 @@
-//! The fields of an answer that `read.rs` looks at, hook by hook, for those who look at a plugin without running it.
+//! The fields of an answer that `read.rs` uses, hook by hook, for checking a plugin without running it.
 
 use becket_events::Class;
 
 use super::hooks::hook_named;
 
-/// The words of a refusal: `read.rs` takes each of them at every guard.
+/// The fields of a refusal: `read.rs` accepts each of them at every guard.
 const REFUSAL: &[&str] = &["block", "message", "denied", "reason", "approved"];
 
-/// What plugins may answer besides. A hook that is not here takes no answer.
+/// Other fields of answers. A hook that is not in this list takes no answer.
 const FIELDS: &[(&str, &[&str])] = &[
     ("pre_message", &["prompt"]),
     ("pre_system_prompt", &["inject"]),
@@ -27,7 +27,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("pre_send_message", &["delivered", "via"]),
 ];
 
-/// The fields that mean something in an answer to a hook; `None` if there is no such hook.
+/// The fields that have a meaning in an answer to a hook; `None` if there is no such hook.
 pub fn answer_fields(hook: &str) -> Option<Vec<&'static str>> {
     let is_guard = hook_named(hook)?.class() == Class::Guard;
     let refusal = if is_guard { REFUSAL } else { &[] };

@@ -14,27 +14,27 @@ const MOST_BYTES: u64 = 1024 * 1024;
 /// A server of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeServer {
-    /// Its name.
+    /// The server's name.
     pub name: String,
-    /// How it is reached; the error says what is wrong with its entry.
+    /// How the server is reached; the error says what is wrong with its entry.
     pub reach: Result<BridgeReach, String>,
 }
 
-/// How a server is reached. One with both a program and an address is a program.
+/// How a server is reached. A server with both a program and an address is a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BridgeReach {
-    /// A program.
+    /// The server is a program.
     Program {
-        /// Its name or path.
+        /// The program's name or path.
         command: String,
-        /// Its arguments.
+        /// The program's arguments.
         args: Vec<String>,
     },
-    /// A service on the web.
+    /// The server is a service on the web.
     Web {
-        /// Its address.
+        /// The service's address.
         url: String,
-        /// What goes with every request.
+        /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
 }
@@ -42,8 +42,7 @@ pub enum BridgeReach {
 /// How long the bridge waits for an answer, in seconds.
 pub const BRIDGE_SECONDS: u64 = 30;
 
-/// The keys that becket has no use for are none of its business: here it is neither a daemon that idles nor is
-/// anything summarised.
+/// The part of the file that becket uses. Other keys are ignored: becket has no idle daemon, and summarises nothing.
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
@@ -64,7 +63,7 @@ struct Web {
     headers: BTreeMap<String, String>,
 }
 
-/// The file of a home.
+/// The bridge's file in a home.
 pub fn bridge_file(home: &Path) -> PathBuf {
     home.join("mcp-bridge.toml")
 }

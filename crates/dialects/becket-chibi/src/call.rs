@@ -1,7 +1,7 @@
-//! How a plugin is called: which variables it finds, and when it has the terminal.
+//! How a plugin is called: its variables, and when it gets the terminal.
 //!
-//! Variables of the other kinds of call are taken away. A plugin looks at them to find out what it is called for, and
-//! becket may have been started by a plugin itself.
+//! Variables of other kinds of call are removed. A plugin looks at them to find out why it is called, and becket may
+//! have been started by a plugin itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,54 +12,56 @@ use serde_json::json;
 
 use super::generations::profile_of;
 use super::home::HOME_VARIABLE;
-use super::hooks::fits_variable;
-use super::plugin::{Generation, Host, Plugin, TerminalNeed};
+use super::plugin::{Generation, HostFacts, Plugin, TerminalNeed};
 
-/// The root of the project.
+/// The variable with the root of the project.
 const PROJECT_ROOT: &str = "CHIBI_PROJECT_ROOT";
 
-/// The context that the call is made in.
+/// The variable with the context of the call.
 pub(super) const CONTEXT: &str = "CHIBI_CONTEXT";
 
-/// The hook that a plugin is called for.
+/// The variable with the hook that a plugin is called for.
 pub(super) const HOOK: &str = "CHIBI_HOOK";
 
-/// The older generation's copy of a hook's data.
+/// The variable with the older generation's copy of a hook's data.
 pub(super) const HOOK_DATA: &str = "CHIBI_HOOK_DATA";
 
-/// The tool that a plugin is called as.
+/// The variable with the tool that a plugin is called as.
 const TOOL_NAME: &str = "CHIBI_TOOL_NAME";
 
-/// The older generation's copy of a tool's arguments.
+/// The variable with the older generation's copy of a tool's arguments.
 const TOOL_ARGUMENTS: &str = "CHIBI_TOOL_ARGS";
 
-/// Whether an older plugin may be talkative.
+/// The variable that makes an older plugin verbose.
 const VERBOSE: &str = "CHIBI_VERBOSE";
 
-/// Variables that tell a plugin about one call. Nobody else is to find them.
+/// Variables that tell a plugin about one call. No other program gets them.
 pub const CALL_VARIABLES: &[&str] = &[HOOK, HOOK_DATA, TOOL_NAME, TOOL_ARGUMENTS, CONTEXT, VERBOSE];
 
-/// How much a tool may answer; what is too much for the model is put aside later.
+/// How many bytes a tool may answer; an output that is too long for the model is cached later.
 const TOOL_OUTPUT: usize = 16 * 1024 * 1024;
 
-/// How long a plugin may take that asks the person something.
-const PERSONS_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// How long a plugin may take that asks the user something.
+const ASKING_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// What a plugin is called for.
+/// The longest environment variable that the system accepts, with its name, the `=` and the final zero byte.
+pub(super) const LONGEST_VARIABLE: usize = 128 * 1024;
+
+/// The purpose of a plugin's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// To say what it is.
+    /// The plugin describes itself.
     Schema,
-    /// To do something.
+    /// The plugin runs a tool.
     Tool(TerminalNeed),
-    /// To hear about something.
+    /// The plugin runs a hook that is no guard.
     Hook,
-    /// To say whether something may happen.
+    /// The plugin runs a guard.
     Guard(TerminalNeed),
 }
 
-/// How a plugin's program is run for a kind of call.
-pub fn lane(program: &Path, host: &Host, call: Call) -> CommandLane {
+/// The lane that runs a plugin's program for a kind of call.
+pub fn lane(program: &Path, host: &HostFacts, call: Call) -> CommandLane {
     let words = match call {
         Call::Schema => vec![program.into(), "--schema".into()],
         _ => vec![program.as_os_str().to_owned()],
@@ -89,7 +91,7 @@ pub fn lane(program: &Path, host: &Host, call: Call) -> CommandLane {
     }
 }
 
-/// What stands on standard input of a call that has the terminal; `None` for one that has not.
+/// The source of standard input for a call that has the terminal; `None` for one that has not.
 fn terminal_input(call: Call) -> Option<TerminalInput> {
     match call {
         Call::Tool(TerminalNeed::Reads) => Some(TerminalInput::Typed),
@@ -98,16 +100,16 @@ fn terminal_input(call: Call) -> Option<TerminalInput> {
     }
 }
 
-/// How long a call may take that may usually take so long: longer where the person is to answer.
-pub fn patience(host: &Host, call: Call, usual: Duration) -> Duration {
+/// The timeout of a call with this default: longer if the user is to answer.
+pub fn timeout_of(host: &HostFacts, call: Call, usual: Duration) -> Duration {
     match (terminal_input(call), &host.terminal) {
-        (Some(_), Some(_)) => usual.max(PERSONS_PATIENCE),
+        (Some(_), Some(_)) => usual.max(ASKING_TIMEOUT),
         _ => usual,
     }
 }
 
-/// What a plugin reads when it is called as a tool. One that asks on standard input must not take its arguments for an
-/// answer, so it finds nothing there when there is no terminal.
+/// The standard input of a plugin that is called as a tool. It is empty for a plugin that asks the user there, because
+/// the plugin would take its arguments for an answer when there is no terminal.
 pub fn input_for_tool(plugin: &Plugin, arguments: String) -> String {
     match plugin.terminal {
         TerminalNeed::Reads => String::new(),
@@ -115,10 +117,15 @@ pub fn input_for_tool(plugin: &Plugin, arguments: String) -> String {
     }
 }
 
+/// Whether the system accepts the variable.
+pub(super) fn fits_variable(name: &str, value: &str) -> bool {
+    name.len() + value.len() + 2 <= LONGEST_VARIABLE
+}
+
 /// The variables of one call of a tool.
 pub fn tool_variables(
     plugin: &Plugin,
-    host: &Host,
+    host: &HostFacts,
     tool: &str,
     context: &str,
     arguments: &str,
@@ -127,7 +134,7 @@ pub fn tool_variables(
         (TOOL_NAME.to_owned(), tool.to_owned()),
         (CONTEXT.to_owned(), context.to_owned()),
     ];
-    // Newer plugins do not mind, and one that hides its age finds what it looks for.
+    // Newer plugins ignore this variable, and an older plugin that was not recognised finds its arguments.
     if fits_variable(TOOL_ARGUMENTS, arguments) {
         variables.push((TOOL_ARGUMENTS.to_owned(), arguments.to_owned()));
     }
@@ -142,12 +149,12 @@ pub fn language_of_tool(name: &str) -> Option<&str> {
     name.strip_prefix("lang_").filter(|language| !language.is_empty())
 }
 
-/// What such a tool is told about a file.
+/// The arguments of a tool that reads a language, for one file.
 pub fn language_arguments(path: &str, content: &str) -> String {
     json!({"files": [{"path": path, "content": content}]}).to_string()
 }
 
-/// The tool of becket's own that a name means in chibi's words, of either generation.
+/// becket's own tool that chibi, in either generation, knows by that name.
 pub fn builtin_face(name: &str) -> Option<Face> {
     let generations = [Generation::Newer, Generation::Older];
     let mut profiles = generations.into_iter().map(profile_of);

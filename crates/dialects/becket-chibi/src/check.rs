@@ -1,4 +1,4 @@
-//! What is wrong with plugins before they run. They are read, not run.
+//! Checks of plugins before they run. Plugins are read, not run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,14 @@ use becket_check::{
     written,
 };
 use becket_hooks::nearest;
-use becket_host::Place;
+use becket_host::GuestSearch;
 use becket_system::CliError;
 use becket_system::files::read_regular;
 
-use crate::home::plugins_folder;
-use crate::host::HOME_OPTION;
+use crate::home::{HOME_OPTION, plugins_folder};
 use crate::plugins::home_of_run;
 
-/// A plugin.
+/// A plugin's file.
 #[derive(Debug)]
 struct PluginFile(PathBuf);
 
@@ -33,7 +32,7 @@ impl CheckedHook for PluginFile {
 }
 
 /// The plugins of the home.
-pub fn files(place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+pub fn files(place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
     let given = place.options.path(HOME_OPTION);
     let home = home_of_run(
         given.as_deref(),
@@ -57,23 +56,23 @@ pub fn file(file: &NamedFile<'_>) -> Option<HookFile> {
             .is_some_and(|folder| folder.ends_with(FOLDER));
     let is_plugin = match file.is_named {
         true => begins || file.is_in(FOLDER),
-        // What has an ending is a script, or something else.
+        // A file with an extension is a plugin only if it is a script.
         false => (file.is_in(FOLDER) || has_own_folder) && (begins || file.shown.extension().is_none()),
     };
     is_plugin.then(|| read(file.shown, &file.whole))
 }
 
-/// What folders of plugins are called.
+/// The name of folders of plugins.
 const FOLDER: &str = "plugins";
 
-/// A program need not be a text, and where it is only the name of one, that is found later.
+/// Reads a plugin's file. A program need not be text, and a missing one is found later.
 fn read(shown: &Path, whole: &Path) -> HookFile {
     let text = read_regular(whole, LARGEST).unwrap_or_default();
     HookFile::new(shown, &text, Ok(boxed([PluginFile(whole.to_path_buf())])))
 }
 
-/// The plugins in a folder: files that are not hidden and not taken out of use, programs in folders of their name, and
-/// links that lead nowhere.
+/// The plugins in a folder: files that are neither hidden nor disabled, programs in folders with their name, and broken
+/// links.
 fn programs_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries
@@ -103,7 +102,7 @@ fn check(told: &Told<'_>, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// A description that says `hook` where it means `hooks`, or has no list there.
+/// A finding about a description that says `hook` instead of `hooks`, or has no list there.
 fn misnamed_list(told: &Told<'_>, text: &str) -> Option<Finding> {
     text.lines().enumerate().find_map(|(index, line)| {
         let compact = line.replace([' ', '\\'], "");
@@ -119,7 +118,7 @@ fn misnamed_list(told: &Told<'_>, text: &str) -> Option<Finding> {
     })
 }
 
-/// Answers in the words of other hooks or of another system.
+/// Findings about answers with fields of other hooks or of another system.
 fn plugin_answers(told: &Told<'_>, text: &str, wanted: &[&str]) -> Vec<Finding> {
     let fields: Option<Vec<Vec<&str>>> = wanted.iter().map(|hook| crate::answer_fields(hook)).collect();
     let Some(fields) = fields
@@ -128,11 +127,11 @@ fn plugin_answers(told: &Told<'_>, text: &str, wanted: &[&str]) -> Vec<Finding> 
     else {
         return Vec::new();
     };
-    // A tool may print anything else.
+    // A tool may print any other field.
     let deciding = &told.0.machine.deciding;
     let is_foreign = |name: &str| deciding.contains(&name) || nearest(name, ["block"]).is_some();
     let objects = objects(&written::by_shell(text)).into_iter();
-    // What a plugin prints about itself is no answer.
+    // A plugin's description of itself is no answer.
     let objects = objects.filter(|(_, members)| !members.contains_key("description"));
     let names = objects.flat_map(|(_, members)| members.keys().cloned().collect::<Vec<_>>());
     let meaningless = names.filter(|name| !fields.contains(&name.as_str()) && is_foreign(name));
@@ -144,7 +143,7 @@ fn plugin_answers(told: &Told<'_>, text: &str, wanted: &[&str]) -> Vec<Finding> 
         .collect()
 }
 
-/// The names in a list called `hooks`, in JSON, Python or jq, and where they stand.
+/// The names in a list called `hooks`, in JSON, Python or jq, with their positions.
 fn plugin_events(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (start, word) in text.match_indices("hooks") {
@@ -163,7 +162,7 @@ fn plugin_events(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// The texts in quotes, and where they stand.
+/// The texts in quotes, with their positions.
 fn quoted_words(text: &str, begin: usize) -> Vec<(String, usize)> {
     let mut words = Vec::new();
     let mut at = 0;

@@ -11,9 +11,9 @@ use toml::Spanned;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChibiConfig {
-    /// Whether a chibi home is used. Without a word: when one is named, or when the usual one is there.
+    /// Whether a chibi home is used. By default it is used if it is named, or if the usual one exists.
     pub enabled: Option<bool>,
-    /// The home; a relative path is seen from the folder of this file.
+    /// The chibi home; a relative path is relative to the folder of this file.
     pub home: Option<PathBuf>,
     /// How many seconds one call of a plugin's hook may take; default: 30.
     #[schemars(with = "Option<u64>")]
@@ -21,10 +21,10 @@ pub struct ChibiConfig {
     /// How many seconds one call of a plugin's tool may take; default: 30.
     #[schemars(with = "Option<u64>")]
     pub tool_timeout: Option<Spanned<u64>>,
-    /// How many seconds a plugin may take to say what it is; default: 120.
+    /// How many seconds a plugin may take to describe itself; default: 120.
     #[schemars(with = "Option<u64>")]
     pub schema_timeout: Option<Spanned<u64>>,
-    /// Whether older plugins are told to be talkative.
+    /// Whether older plugins are told to be verbose.
     pub verbose: bool,
     /// Plugins, by file name, that are of the older generation, whatever they look like.
     #[schemars(with = "Vec<String>")]
@@ -38,7 +38,7 @@ impl SectionSettings for ChibiConfig {
     const NAME: &'static str = "chibi";
     const ABOUT: &'static str = "The plugins of a chibi home.";
 
-    /// Whether the times are such that a plugin can answer at all, and no plugin is of both generations.
+    /// Checks that the timeouts are long enough for an answer, and that no plugin is of both generations.
     fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         for (key, seconds) in [
             ("chibi.hook_timeout", &self.hook_timeout),

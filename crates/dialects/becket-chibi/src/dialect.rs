@@ -1,4 +1,4 @@
-//! What chibi is called, and when its hooks are asked.
+//! chibi's name as a dialect, and the position of its hooks among those of other dialects.
 
 use becket_hooks::Dialect;
 
@@ -6,4 +6,5 @@ use becket_hooks::Dialect;
 pub const DIALECT: Dialect = Dialect {
     order: 70,
     name: "chibi",
+    side_by_side: false,
 };

@@ -1,6 +1,6 @@
 //! Finds the plugins of a home: executable files, and folders that hold a program of their own name.
 //!
-//! What lies there and cannot be run is found as well, because a guard that is not found looks like one that agrees.
+//! Entries that cannot be run are found as well, because a missing guard looks like one that agrees.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -9,30 +9,30 @@ use std::path::{Path, PathBuf};
 
 use super::home::plugins_folder;
 
-/// Entries with this end are switched off.
+/// The end of the names of disabled entries.
 const DISABLED: &str = ".disabled";
 
-/// Something that lies where plugins lie.
+/// An entry of a plugins folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The name of its file or folder.
+    /// The name of the entry's file or folder.
     pub name: String,
-    /// Where it lies. What it says of itself is remembered under this place.
+    /// The path of the entry, which is the key of its cached schema.
     pub place: PathBuf,
-    /// The program, with links followed as far as they lead somewhere.
+    /// The program, with links followed as far as they lead.
     pub path: PathBuf,
-    /// Its folder, where it has one of its own.
+    /// The folder of the program, if it has its own.
     pub folder: Option<PathBuf>,
-    /// Why it cannot be run as it lies there.
+    /// Why the entry cannot be run.
     pub trouble: Option<String>,
 }
 
-/// Something about a plugin that the person should know.
+/// A remark for the user about a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// The plugin.
     pub plugin: String,
-    /// What is the matter, and what to try.
+    /// The problem, and a suggestion.
     pub message: String,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// What lies where the plugins of a home lie, sorted by name. The error says why that cannot be known.
+/// The entries of a home's plugins folder, sorted by name. The error says why the folder cannot be read.
 pub fn discover(home: &Path) -> Result<Vec<Candidate>, String> {
     let folder = plugins_folder(home);
     let entries = match std::fs::read_dir(&folder) {
@@ -71,13 +71,13 @@ pub fn discover(home: &Path) -> Result<Vec<Candidate>, String> {
     Ok(candidates.collect())
 }
 
-/// Where a plugin of a home lies, by whatever name the home was called.
+/// The path of a plugin of a home, independent of how the home is written.
 pub fn place_of(home: &Path, name: impl AsRef<Path>) -> PathBuf {
     let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
     plugins_folder(&home).join(name)
 }
 
-/// What lies at a place, with the reason if it cannot be run.
+/// The entry at a path, with the reason if it cannot be run.
 pub fn examine(place: PathBuf, name: String) -> Candidate {
     let folder = place.is_dir().then(|| place.clone());
     let program = folder
@@ -96,7 +96,7 @@ pub fn examine(place: PathBuf, name: String) -> Candidate {
     }
 }
 
-/// The program behind a place, or why there is none.
+/// The program of an entry, or why there is none.
 fn find_program(place: &Path, program: &Path, name: &str) -> Result<PathBuf, String> {
     let metadata = std::fs::metadata(place).map_err(|error| match std::fs::read_link(place) {
         Ok(target) => format!("the link leads to {}: {error}", target.display()),

@@ -1,7 +1,7 @@
-//! The five operations of `file_edit`, there and back.
+//! Converts the five operations of `file_edit` into becket's arguments and back.
 //!
-//! What they do is told in becket's words as text to find (`edits`) or as lines by number (`lines`). A call of
-//! several changes has no word in chibi; it keeps becket's.
+//! becket expresses them as text to find (`edits`) or as lines by number (`lines`). chibi has no form for a call with
+//! several changes; it keeps becket's.
 
 use becket_events::{Beside, LineEdit, Replacement};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ const OPERATIONS: &str = "replace_lines, insert_before, insert_after, delete_lin
 /// The arguments that only some operations have.
 const PARTS: [&str; 5] = ["line_start", "line_end", "content", "find", "replace"];
 
-/// `file_edit` in becket's words.
+/// The arguments of `file_edit` under becket's names.
 pub fn to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let operation = match arguments.remove("operation") {
         None | Some(Value::Null) => None,
@@ -37,6 +37,7 @@ pub fn to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, S
                 old_text: text(&mut arguments, "find")?,
                 new_text: text(&mut arguments, "replace")?,
                 first: arguments.remove("first") != Some(Value::Bool(false)),
+                all: arguments.remove("all") == Some(Value::Bool(true)),
             };
             arguments.insert("edits".to_owned(), json!([edit]));
         }
@@ -45,8 +46,8 @@ pub fn to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, S
             arguments.insert("lines".to_owned(), json!([edit]));
         }
     }
-    // What is left belongs to other operations. Models fill it in with nothing; anything else is a contradiction,
-    // and whoever reads the arguments refuses it by name.
+    // The remaining arguments belong to other operations. Models fill them in with empty values, which are removed;
+    // anything else is a contradiction, which the reader of the arguments refuses by name.
     arguments.retain(|name, value| !(PARTS.contains(&name.as_str()) && is_blank(value)));
     Ok(arguments)
 }
@@ -93,7 +94,7 @@ fn line_edit(operation: &str, arguments: &mut Map<String, Value>) -> Result<Line
     })
 }
 
-/// `file_edit` as chibi would call it.
+/// The arguments of `file_edit` as chibi writes them.
 pub fn to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut foreign = arguments.clone();
     let edits = foreign.remove("edits");
@@ -124,8 +125,8 @@ pub fn to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// What an edit does, for those who judge its file. Of several changes they see all texts, one after another, beside
-/// the changes themselves: what is cut into pieces must not slip past somebody who reads the whole.
+/// An edit as hooks that judge its file see it. Several changes are shown as one text beside the changes themselves, so
+/// that a text cannot get past a guard in pieces.
 pub fn told(edits: &[Replacement], lines: &[LineEdit]) -> Map<String, Value> {
     let mut own = Map::new();
     if !edits.is_empty() {
@@ -159,6 +160,9 @@ fn replacement_in_parts(edit: Replacement) -> Map<String, Value> {
     ]);
     if !edit.first {
         parts.insert("first".to_owned(), false.into());
+    }
+    if edit.all {
+        parts.insert("all".to_owned(), true.into());
     }
     parts
 }

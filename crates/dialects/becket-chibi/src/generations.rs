@@ -1,14 +1,17 @@
 //! The names and kinds that tools had in each generation of chibi.
 //!
-//! In the older one, commands and whole files were the business of two plugins that everybody had; becket's own tools
-//! stand in for them under their names.
+//! In the older generation, commands and whole files were the business of two common plugins; becket's own tools
+//! replace them under their names.
+//!
+//! For plugins of the older generation every tool that was not built in then is a plugin's. A filter that takes plugins
+//! away must not leave a shell behind.
 
 use becket_dialect_kit::words::{self, schema};
 use becket_events::{Face, OperationKind, Profile, Telling};
 
 use super::{Generation, profile, results};
 
-/// What the older generation called an operation, where it had a tool for it whose name has changed.
+/// The older generation's name of an operation, if the name has changed.
 pub fn older_name(operation: OperationKind) -> Option<&'static str> {
     match operation {
         OperationKind::Shell => Some("run_command"),
@@ -23,13 +26,13 @@ pub fn operation_of_older_name(name: &str) -> Option<OperationKind> {
     operations.find(|operation| older_name(*operation) == Some(name))
 }
 
-/// The tools as plugins of a generation know them. What a generation did not have keeps its newer name.
+/// The tools as plugins of a generation know them. Tools that a generation did not have keep their newer names.
 pub fn profile_of(generation: Generation) -> Profile {
     let newer = profile();
     if generation == Generation::Newer {
         return newer;
     }
-    // A part of a file is shown as such; only a whole one is what `read_file` reads.
+    // `read_file` only reads whole files, so parts of a file keep their own tools.
     let (reading, others): (Vec<Face>, Vec<Face>) = newer
         .faces
         .into_iter()
@@ -42,8 +45,8 @@ pub fn profile_of(generation: Generation) -> Profile {
     }
 }
 
-/// Whether one of becket's own tools appears under this name in the list of what is offered. The older generation had
-/// tools of its own for reading and searching files; who takes those away means reading and searching.
+/// Whether one of becket's own tools is listed under this name among the tools on offer. The older generation had other
+/// tools of its own for reading and searching files; a filter that takes those away means reading and searching.
 pub fn is_offered_as(generation: Generation, name: &str) -> bool {
     generation == Generation::Newer || !matches!(name, "read_file" | "grep_files")
 }
@@ -73,8 +76,8 @@ fn command() -> Face {
     }
 }
 
-/// The kind of a tool as plugins of a generation see it, by the tool's name in that generation and by where it comes
-/// from: `builtin`, or the name of a plugin or server.
+/// The kind of a tool as plugins of a generation see it, by the tool's name in that generation and by its source:
+/// `builtin`, or the name of a plugin or server.
 pub fn tool_type(generation: Generation, name: &str, source: &str) -> &'static str {
     match (generation, origin(source)) {
         (Generation::Older, None) => older_type(name),
@@ -118,7 +121,7 @@ pub(super) const CATEGORIES: &[&str] = &[
     "vfs",
 ];
 
-/// Where a tool that is not built in comes from.
+/// The kind of a tool that is not built in; `None` for a builtin.
 fn origin(source: &str) -> Option<&'static str> {
     match source.split(':').next().unwrap_or_default() {
         "builtin" => None,
@@ -129,7 +132,8 @@ fn origin(source: &str) -> Option<&'static str> {
     }
 }
 
-/// Everything else came from plugins then: somebody who takes plugins away must not be left with a shell.
+/// The kind of a tool in the older generation. All other tools were plugins' then: a filter of plugins must not leave a
+/// shell behind.
 fn older_type(name: &str) -> &'static str {
     match name {
         "update_todos" | "update_goals" | "update_reflection" | "send_message" => "builtin",
@@ -152,7 +156,7 @@ fn newer_type(name: &str) -> &'static str {
         "spawn_agent" | "summarize_content" => "flow",
         "scheme_eval" => "eval",
         name if name.starts_with("vfs_") => "vfs",
-        // becket has it and chibi does not: to a plugin it is something from outside.
+        // A tool that only becket has counts as a plugin's.
         _ => "plugin",
     }
 }

@@ -1,9 +1,12 @@
-//! Where chibi keeps its things.
+//! chibi's home directory.
 
 use std::path::{Path, PathBuf};
 
 /// The variable that names chibi's home, for chibi itself and for its plugins.
 pub const HOME_VARIABLE: &str = "CHIBI_HOME";
+
+/// The option that names a chibi home.
+pub const HOME_OPTION: &str = "chibi-home";
 
 /// The variable with chibi's key for OpenRouter.
 pub const KEY_VARIABLE: &str = "CHIBI_API_KEY";
@@ -11,15 +14,15 @@ pub const KEY_VARIABLE: &str = "CHIBI_API_KEY";
 /// The variable that names chibi's model, before the settings of its home do.
 pub const MODEL_VARIABLE: &str = "CHIBI_MODEL";
 
-/// The folder of a person's home that is chibi's home where nothing else is said.
+/// The default chibi home, relative to the user's home.
 const USUAL_FOLDER: &str = ".chibi";
 
-/// chibi's home: the one that is named, else the usual folder if it is there.
+/// chibi's home: the one that is named, else the default folder if it exists.
 pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
     named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| folder.is_dir()))
 }
 
-/// Where plugins lie.
+/// The folder of a home's plugins.
 pub fn plugins_folder(home: &Path) -> PathBuf {
     home.join("plugins")
 }

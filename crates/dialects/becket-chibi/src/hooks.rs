@@ -1,7 +1,7 @@
-//! chibi's hooks: for each its name, the event of becket's that stands behind it, what it means when it breaks, what
-//! the plugin is shown (`show.rs`) and what its answer means (`read.rs`).
+//! The table of chibi's hooks: for each its name, becket's event behind it, its class, the input of a plugin
+//! (`show.rs`) and the meaning of its answer (`read.rs`).
 //!
-//! What a plugin is shown is the union of everything that documents and programs of both generations promise, so that
+//! The input is the union of everything that the documentation and programs of both generations promise, so that
 //! plugins of either find their fields.
 
 use std::sync::Arc;
@@ -16,73 +16,66 @@ use becket_host::Unloaded;
 use futures_util::future::BoxFuture;
 
 use super::answer::Answer;
-use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, lane, patience};
+use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, fits_variable, lane, timeout_of};
 use super::dialect::DIALECT;
-use super::plugin::{Generation, Host, Plugin};
+use super::plugin::{Generation, HostFacts, Plugin};
+use super::scheme::{CONTEXT_NAME, PAYLOAD, SESSION_ID, answer};
+use super::situation::{Situation, Teller};
 use super::words::Words;
-use super::{read, scheme, show};
+use super::{read, show};
 
-/// One hook: an event in chibi's words.
+/// One of chibi's hooks.
 pub trait Hook: Send + Sync {
-    /// Its name.
+    /// The hook's name.
     fn name(&self) -> &'static str;
 
-    /// The event behind it.
+    /// becket's event behind the hook.
     fn event(&self) -> EventId;
 
-    /// What it means when a plugin breaks.
+    /// The class of the hook, which decides what a broken plugin means.
     fn class(&self) -> Class;
 
-    /// Lets a plugin answer it.
-    fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host);
+    /// Registers a plugin for the hook.
+    fn register(&self, engine: &Engine, plugin: &Plugin, host: &HostFacts);
 
-    /// Lets a procedure in Scheme answer it.
-    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &Host) -> HandlerKey;
+    /// Registers a Scheme procedure for the hook.
+    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &HostFacts) -> HandlerKey;
 }
 
-/// A procedure in Scheme that wants to answer a hook.
+/// A Scheme procedure for a hook.
 pub struct ScriptHook {
-    /// The file, as messages name it.
+    /// The file's name in messages.
     pub file: String,
-    /// Where in it the procedure stands.
+    /// The procedure's place in the file.
     pub source: String,
     /// The procedure.
     pub function: Arc<dyn ScriptHandler>,
     /// How long one call may take.
     pub timeout: Duration,
-    /// Whose events it hears.
+    /// Decides whose events the procedure gets.
     pub hears: Arc<dyn Fn(&Scope) -> bool + Send + Sync>,
-    /// What would run it.
+    /// The lane that runs the procedure.
     pub lane: LaneKind,
 }
 
-/// Procedures in Scheme are asked after all plugins: no name of a file sorts behind this.
+/// The sort key that puts Scheme procedures after all plugins: no name of a file sorts after it.
 const AFTER_PLUGINS: &str = "\u{10ffff}";
 
 /// A hook with the types of its event.
 struct HookRow<E: Event> {
     name: &'static str,
     class: Class,
-    /// When the event is this hook, where the event is wider.
+    /// When the event is this hook, if the event is wider.
     condition: Option<fn(&Scope, &E::Payload) -> bool>,
     show: Show<E>,
     read: Read<E>,
 }
 
-/// Makes the JSON text that a plugin is shown.
+/// Makes the JSON text that a plugin reads.
 type Show<E> = fn(&Situation<'_, E>) -> String;
 
-/// Says what an answer means.
+/// Turns an answer into a reply.
 type Read<E> = fn(&Situation<'_, E>, Answer) -> Result<<E as Event>::Reply, Failure>;
-
-/// What showing and reading can look at.
-pub(super) struct Situation<'a, E: Event> {
-    pub(super) host: &'a Host,
-    pub(super) plugin: &'a str,
-    pub(super) words: &'a Words,
-    pub(super) context_name: &'a str,
-    pub(super) payload: &'a E::Payload,
-}
 
 /// All hooks.
 // tidy: a table
@@ -228,7 +221,7 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
     ]
 }
 
-/// The events for which chibi has no hook.
+/// The events that have no hook in chibi.
 pub const ABSENT: &[EventId] = &[
     EventId::PreSessionSwitch,
     EventId::PreSessionFork,
@@ -264,22 +257,29 @@ pub const ABSENT: &[EventId] = &[
     EventId::Notification,
     EventId::ErrorRaised,
     EventId::IterationLimit,
+    EventId::Setup,
+    EventId::InstructionsLoaded,
+    EventId::PromptExpansion,
+    EventId::PreModelChange,
+    EventId::ConfigChange,
+    EventId::PostResponse,
+    EventId::Output,
     EventId::HookFailed,
 ];
 
-/// The hook of that name.
+/// The hook with that name.
 pub fn hook_named(name: &str) -> Option<Box<dyn Hook>> {
     hooks().into_iter().find(|hook| hook.name() == name)
 }
 
-/// Lets a plugin answer the hooks that it wants, each once, whichever of its tools lists it. Returns what is wrong with
-/// the names of the others.
-pub fn register(engine: &Engine, plugin: &Plugin, host: &Host) -> Vec<String> {
+/// Registers a plugin for its hooks, each once, whichever of its tools lists it. Returns the errors in the names of the
+/// others.
+pub fn register(engine: &Engine, plugin: &Plugin, host: &HostFacts) -> Vec<String> {
     register_further(engine, plugin, &[], host)
 }
 
-/// The same for a plugin some of whose hooks are asked already.
-pub fn register_further(engine: &Engine, plugin: &Plugin, asked: &[&str], host: &Host) -> Vec<String> {
+/// Registers a plugin for its hooks, except for those for which it is registered already.
+pub fn register_further(engine: &Engine, plugin: &Plugin, asked: &[&str], host: &HostFacts) -> Vec<String> {
     let known = hooks();
     let mut remarks = Vec::new();
     for name in plugin.hooks().into_iter().filter(|name| !asked.contains(name)) {
@@ -295,8 +295,8 @@ pub fn register_further(engine: &Engine, plugin: &Plugin, asked: &[&str], host: 
     remarks
 }
 
-/// Lets a plugin that could not be loaded refuse whatever a guard may judge.
-pub fn refuse_for(unloaded: &Unloaded, engine: &Engine, host: &Host) {
+/// Registers refusals for a plugin that could not be loaded, at all guards.
+pub fn refuse_for(unloaded: &Unloaded, engine: &Engine, host: &HostFacts) {
     let refusing = Arc::new(Unanswerable(Failure::new(
         Cause::SpawnFailed,
         format!("it could not be loaded: {}", unloaded.why),
@@ -325,12 +325,12 @@ fn row<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>)
     })
 }
 
-/// A hook about the person's own conversation, which hears nothing of those with sub-agents.
+/// A hook about the user's own conversation, which gets no events of sub-agents.
 fn own<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> Box<dyn Hook> {
     only(|scope, _| is_own(scope), name, class, show, read)
 }
 
-/// Whether it happens in a session that the person has started, and not an agent.
+/// Whether the session was started by the user, not by an agent.
 fn is_own(scope: &Scope) -> bool {
     scope.parent_session_id.is_none()
 }
@@ -365,9 +365,9 @@ impl<E: Event> Hook for HookRow<E> {
         self.class
     }
 
-    fn register(&self, engine: &Engine, plugin: &Plugin, host: &Host) {
+    fn register(&self, engine: &Engine, plugin: &Plugin, host: &HostFacts) {
         let call = self.call(plugin);
-        let timeout = patience(host, call, host.hook_timeout);
+        let timeout = timeout_of(host, call, host.hook_timeout);
         let info = HandlerInfo {
             name: plugin.name.clone(),
             source: plugin.path.display().to_string(),
@@ -393,7 +393,7 @@ impl<E: Event> Hook for HookRow<E> {
         });
     }
 
-    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &Host) -> HandlerKey {
+    fn register_script(&self, engine: &Engine, script: ScriptHook, host: &HostFacts) -> HandlerKey {
         let ScriptHook {
             file,
             source,
@@ -438,7 +438,7 @@ impl<E: Event> Hook for HookRow<E> {
     }
 }
 
-/// A procedure in Scheme behind a hook.
+/// A Scheme procedure as the handler of a hook.
 struct ScriptRow<E: Event> {
     function: Arc<dyn ScriptHandler>,
     class: Class,
@@ -455,18 +455,18 @@ impl<E: Event> Handler<E> for ScriptRow<E> {
             let shown = occasion.text(NEWER, || (self.show)(&situation));
             let quoted = |text: &str| serde_json::Value::from(text).to_string();
             let fields = vec![
-                Field::new(scheme::PAYLOAD, Arc::clone(&shown)),
-                Field::new(scheme::CONTEXT_NAME, quoted(&scope.context_name)),
-                Field::new(scheme::SESSION_ID, quoted(&scope.session_id)),
+                Field::new(PAYLOAD, Arc::clone(&shown)),
+                Field::new(CONTEXT_NAME, quoted(&scope.context_name)),
+                Field::new(SESSION_ID, quoted(&scope.session_id)),
             ];
             let answered = occasion.call(&*self.function, fields).await?;
-            let answer = scheme::answer(self.class, answered.returned.as_deref(), &shown)?;
+            let answer = answer(self.class, answered.returned.as_deref(), &shown)?;
             (self.read)(&situation, answer)
         })
     }
 }
 
-/// The format of what newer plugins are shown, and procedures in Scheme.
+/// The format of the input of newer plugins and of Scheme procedures.
 const NEWER: &str = "chibi";
 
 impl<E: Event> HookRow<E> {
@@ -478,7 +478,7 @@ impl<E: Event> HookRow<E> {
     }
 
     /// The row for one plugin.
-    fn row(&self, plugin: &Plugin, host: &Host) -> Row<E> {
+    fn row(&self, plugin: &Plugin, host: &HostFacts) -> Row<E> {
         let Self {
             name,
             class,
@@ -511,35 +511,8 @@ impl<E: Event> HookRow<E> {
     }
 }
 
-/// What lasts from one call of a plugin to the next.
-struct Teller {
-    host: Host,
-    plugin: String,
-    words: &'static Words,
-}
-
-impl Teller {
-    fn situation<'a, E: Event>(&'a self, payload: &'a E::Payload, context_name: &'a str) -> Situation<'a, E> {
-        Situation {
-            host: &self.host,
-            plugin: &self.plugin,
-            words: self.words,
-            context_name,
-            payload,
-        }
-    }
-}
-
-/// The longest variable that the system passes on, with its name, the sign between them and the zero at the end.
-const LONGEST_VARIABLE: usize = 128 * 1024;
-
-/// Whether the system would pass on the variable.
-pub(super) fn fits_variable(name: &str, value: &str) -> bool {
-    name.len() + value.len() + 2 <= LONGEST_VARIABLE
-}
-
-/// A guard that finds nothing where it looks would find nothing wrong: where the data does not fit, it is not asked,
-/// and so it refuses. Other plugins do without.
+/// The variables of a hook's call. If the data do not fit, a guard is not asked and so refuses, because it would find
+/// nothing wrong in empty data. Other plugins get no data.
 fn variables(
     hook: &str,
     class: Class,
@@ -551,7 +524,7 @@ fn variables(
         (HOOK.to_owned(), hook.to_owned()),
         (CONTEXT.to_owned(), context_name.to_owned()),
     ];
-    // Newer plugins do not mind, and one that hides its age finds what it looks for.
+    // Newer plugins ignore this variable, and an older plugin that was not recognised finds its data.
     if fits_variable(HOOK_DATA, data) {
         variables.push((HOOK_DATA.to_owned(), data.to_owned()));
     } else if generation == Generation::Older && class == Class::Guard {
@@ -566,6 +539,7 @@ fn variables(
 
 #[cfg(test)]
 mod tests {
+    use super::super::call::LONGEST_VARIABLE;
     use super::*;
     use becket_events::EVENTS;
 

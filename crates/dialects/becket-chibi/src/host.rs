@@ -5,28 +5,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::front::Front;
+use becket_agent::mail::MailSource;
 use becket_check::{HookFile, NamedFile};
 use becket_hooks::{Engine, Section};
 use becket_host::{
-    DeclaredServer, DeclaredServers, Found, FoundGuest, Guests, Host, Loading, Place, Reached, Report,
-    ServerDeclaration, Stage, Toolbox, Unloaded,
+    DeclaredServer, DeclaredServers, ForeignHome, Found, FoundGuest, GuestSearch, Guests, Host, HostOption,
+    Loading, OptionValue, Reached, Report, RunSettings, ServerDeclaration, Stage, Toolbox, Unloaded,
 };
-use becket_mcp::{Prefix, Secrets};
-use becket_system::CliError;
+use becket_system::{CliError, Surroundings};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::bridge::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
+use crate::call::{CALL_VARIABLES, builtin_face};
 use crate::check;
 use crate::config::ChibiConfig;
 use crate::discovery::{Candidate, discover};
-use crate::home::KEY_VARIABLE;
+use crate::home::{HOME_OPTION, KEY_VARIABLE};
 use crate::hooks::hook_named;
 use crate::loading::{ALL_PLUGINS, Asking};
+use crate::local_settings::{LocalSettings, PROVIDER};
+use crate::mail::InboxFiles;
 use crate::plugins::{NotOffered, PluginSettings, Plugins, generation_word, home_of_run};
-
-/// The option that names a chibi home.
-pub const HOME_OPTION: &str = "chibi-home";
+use crate::run_settings;
 
 /// Finds the plugins of a chibi home.
 pub struct PluginHost;
@@ -44,7 +45,26 @@ impl Host for PluginHost {
         &[KEY_VARIABLE]
     }
 
-    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+    fn options(&self) -> Vec<HostOption> {
+        vec![HostOption {
+            name: HOME_OPTION.into(),
+            value: OptionValue::OnePath("FOLDER"),
+            help: "Use the plugins, contexts and files of this chibi home. Also: CHIBI_HOME; else ~/.chibi if it is \
+                   there"
+                .into(),
+            ..HostOption::default()
+        }]
+    }
+
+    fn call_variables(&self) -> &'static [&'static str] {
+        CALL_VARIABLES
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        builtin_face(name).is_some()
+    }
+
+    fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         check::files(place)
     }
 
@@ -52,7 +72,7 @@ impl Host for PluginHost {
         check::file(file)
     }
 
-    fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
+    fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
         let config: ChibiConfig = place.section()?;
         let given = place.options.path(HOME_OPTION);
         let home = home_of_run(given.as_deref(), &config, place.folders, place.surroundings)?;
@@ -60,7 +80,7 @@ impl Host for PluginHost {
         let (mut plugins, mut left_out) = (Vec::new(), Vec::new());
         match home.as_deref().map_or(Ok(Vec::new()), discover) {
             Ok(found) => plugins = found,
-            // Whoever loads it tells that it cannot be read, and refuses.
+            // Loading reports that the folder cannot be read, and refuses.
             Err(_) if is_left_out(ALL_PLUGINS) => left_out.push(ALL_PLUGINS.to_owned()),
             Err(_) => {}
         }
@@ -69,8 +89,10 @@ impl Host for PluginHost {
             left_out.extend(is_left_out.then(|| plugin.name.clone()));
             !is_left_out
         });
+        let settings = home.as_deref().map_or(Ok(None), run_settings::read_home);
         Ok(Box::new(FoundPlugins {
             home,
+            settings,
             config,
             plugins,
             left_out,
@@ -78,12 +100,14 @@ impl Host for PluginHost {
     }
 }
 
-/// A chibi home, and what lies where its plugins lie.
+/// A chibi home, and the entries of its plugins folder.
 pub struct FoundPlugins {
     /// The home, if there is one.
     pub home: Option<PathBuf>,
-    /// The user's settings about it.
+    /// The user's settings about the home.
     pub config: ChibiConfig,
+    /// chibi's own settings in the home, or why they cannot be read.
+    settings: Result<Option<LocalSettings>, String>,
     plugins: Vec<Candidate>,
     left_out: Vec<String>,
 }
@@ -104,12 +128,49 @@ impl Found for FoundPlugins {
         self.left_out.clone()
     }
 
-    fn servers(&self, _: &Place<'_>) -> DeclaredServers {
+    fn servers(&self, _: &GuestSearch<'_>) -> DeclaredServers {
         let servers = self.home.as_deref().map(bridged).unwrap_or_default();
         DeclaredServers {
             servers,
             only_these: false,
         }
+    }
+
+    fn home(&self) -> Option<ForeignHome<'_>> {
+        self.home.as_deref().map(|folder| ForeignHome {
+            name: "chibi home",
+            folder,
+        })
+    }
+
+    fn run_settings(&self, surroundings: &Surroundings) -> Result<Option<RunSettings>, String> {
+        let settings = self.settings.as_ref().map_err(Clone::clone)?;
+        let settings = settings.clone().unwrap_or_default();
+        let home = self.home.as_deref();
+        Ok(home.map(|home| run_settings::of_home(home, &settings, surroundings)))
+    }
+
+    fn context_settings(
+        &self,
+        folder: &Path,
+        surroundings: &Surroundings,
+    ) -> Result<Option<RunSettings>, CliError> {
+        // A home whose settings cannot be read ends the run elsewhere.
+        let of_home = self.settings.as_ref().ok().and_then(Option::as_ref);
+        run_settings::of_context(folder, of_home, surroundings)
+    }
+
+    fn provider_keys(&self) -> &'static [(&'static str, &'static str)] {
+        match self.home {
+            Some(_) => &[(PROVIDER, KEY_VARIABLE)],
+            None => &[],
+        }
+    }
+
+    fn mail(&self, contexts: &Path) -> Option<Arc<dyn MailSource>> {
+        let contexts = contexts.to_path_buf();
+        self.home.as_ref()?;
+        Some(Arc::new(InboxFiles { contexts }))
     }
 
     fn load<'a>(&'a self, loading: &'a Loading<'a>) -> BoxFuture<'a, Result<Arc<dyn Guests>, CliError>> {
@@ -145,7 +206,7 @@ fn bridged(home: &Path) -> Vec<ServerDeclaration> {
     };
     let declared = |reach: BridgeReach| DeclaredServer {
         origin: bridge_file(home).display().to_string(),
-        prefix: Prefix::Server,
+        prefixes_tools: true,
         reached: match reach {
             BridgeReach::Program { command, args } => Reached::Program {
                 command,
@@ -160,7 +221,7 @@ fn bridged(home: &Path) -> Vec<ServerDeclaration> {
             },
         },
         call_timeout: Some(Duration::from_secs(BRIDGE_SECONDS)),
-        secrets: Secrets::default(),
+        secrets: Vec::new(),
     };
     let servers = servers.into_iter();
     servers
@@ -194,6 +255,10 @@ impl Guests for Plugins {
     fn tool_names(&self) -> Vec<String> {
         let tools = self.all().iter().flat_map(|plugin| &plugin.tools);
         tools.map(|tool| tool.name.clone()).collect()
+    }
+
+    fn has_network_tool(&self, name: &str) -> bool {
+        self.has_tool(name)
     }
 
     fn later(&self, engine: &Arc<Engine>, front: &Arc<dyn Front>) -> Option<BoxFuture<'static, ()>> {

@@ -1,8 +1,9 @@
-//! The inbox file of a context: messages that plugins append to it, one JSON object a line, under a lock file.
+//! The inbox file of a context: messages that plugins append to it, one JSON object per line, under a lock file.
 //!
-//! Whoever takes them moves the file aside while holding the lock, so nothing is added to what is being read. A file
-//! that was moved aside stays until its messages are safe elsewhere; if its taker is killed before that, the next one
-//! finds it. Every message has an origin that is the same each time its line is read, so that nothing arrives twice.
+//! Messages are taken by moving the file aside while holding the lock, so nothing is added to the file that is read. A
+//! file that was moved aside stays until its messages are safe elsewhere; if its process is killed before that, the
+//! next one finds it. Every message has an origin that is the same each time its line is read, so that nothing arrives
+//! twice.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,29 +17,29 @@ use serde_json::Value;
 const INBOX: &str = "inbox.jsonl";
 const LOCK: &str = ".inbox.lock";
 
-/// How the name of a file begins that was moved aside.
+/// The prefix of the names of files that were moved aside.
 const TAKEN: &str = "inbox.jsonl.taken-";
 
-/// Lines that are no messages are kept here for the person.
+/// The file in which lines that are no messages are kept for the user.
 const UNREADABLE: &str = "inbox.jsonl.unreadable";
 
 /// How many bytes of a line are read. Files are read line by line, so that they may be larger than that.
 const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 
-/// How many characters of a message arrive; the rest is left out, and said to be.
+/// How many characters of a message arrive; the rest is left out, with a note.
 const LONGEST: usize = 64 * 1024;
 
 /// How many characters of a writer's name are shown.
 const LONGEST_NAME: usize = 100;
 
-/// A message that somebody left for a context.
+/// A message that was left for a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftMessage {
-    /// Who wrote it.
+    /// The sender of the message.
     pub from: String,
-    /// What it says.
+    /// The text of the message.
     pub content: String,
-    /// The same for the same line, however often it is read.
+    /// An id that is the same for the same line, however often it is read.
     pub origin: String,
 }
 
@@ -47,7 +48,7 @@ pub struct LeftMessage {
 pub struct TakenMessages {
     /// The messages, in their order.
     pub messages: Vec<LeftMessage>,
-    /// What the person should know.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
     folder: PathBuf,
     files: Vec<PathBuf>,
@@ -64,7 +65,7 @@ struct Line {
     content: String,
 }
 
-/// Programs write numbers where a text is meant.
+/// A field as a text: programs write numbers where a text is expected.
 fn as_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Null => String::new(),
@@ -73,7 +74,7 @@ fn as_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
     })
 }
 
-/// The contexts below that folder for which something was left.
+/// The contexts in that folder that have messages.
 pub fn contexts_with_messages(contexts: &Path) -> Vec<String> {
     let Ok(folders) = std::fs::read_dir(contexts) else {
         return Vec::new();
@@ -88,22 +89,18 @@ fn has_messages(folder: &Path) -> bool {
     waits_in(&folder.join(INBOX)) || !files_aside(folder).is_empty()
 }
 
-/// A link is none of it: what it leads to is somebody else's.
+/// Whether an inbox file has messages. A link is ignored, because its target is not part of the inbox.
 fn waits_in(inbox: &Path) -> bool {
     std::fs::symlink_metadata(inbox).is_ok_and(|file| file.is_file() && file.len() > 0)
 }
 
-/// Takes what was left for a context; `None` when there is nothing. Waits for the lock as long as `patience`.
-pub fn take_messages(
-    contexts: &Path,
-    context: &str,
-    patience: Duration,
-) -> io::Result<Option<TakenMessages>> {
+/// Takes the messages for a context; `None` if there are none. Waits at most `timeout` for the lock.
+pub fn take_messages(contexts: &Path, context: &str, timeout: Duration) -> io::Result<Option<TakenMessages>> {
     let folder = contexts.join(context);
     if !has_messages(&folder) {
         return Ok(None);
     }
-    let lock = lock(&folder.join(LOCK), patience)?;
+    let lock = lock(&folder.join(LOCK), timeout)?;
     let inbox = folder.join(INBOX);
     if waits_in(&inbox) {
         std::fs::rename(&inbox, folder.join(name_aside(context)))?;
@@ -129,7 +126,7 @@ impl TakenMessages {
         let read = each_line(&file, |number, line| self.read_line(context, &name, number, line));
         match read {
             Ok(()) => self.files.push(file),
-            // What was read of it is read again with the rest.
+            // The part that was read is dropped, because it is read again with the rest.
             Err(error) => {
                 self.messages.truncate(before.0);
                 self.remarks.truncate(before.1);
@@ -156,7 +153,7 @@ impl TakenMessages {
         }
     }
 
-    /// Removes the files; the messages are safe elsewhere.
+    /// Removes the files, once the messages are safe elsewhere.
     pub fn forget(self) -> io::Result<()> {
         if !self.unreadable.is_empty() {
             let path = self.folder.join(UNREADABLE);
@@ -169,8 +166,8 @@ impl TakenMessages {
 }
 
 fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> LeftMessage {
-    // A line with an id is the same message wherever it stands. Without one, the same words may be meant twice: then
-    // the place tells two messages apart.
+    // A line with an id is the same message wherever it is. Without one, the same text may be meant twice: then the
+    // position tells two messages apart.
     let place = match read.id.as_str() {
         "" => format!("{file}:{number}"),
         _ => String::new(),
@@ -188,8 +185,8 @@ fn message(read: Line, context: &str, file: &str, number: usize, line: &str) -> 
     }
 }
 
-/// The name of a writer. Whoever writes to a plugin may have chosen it, so that a name of several words is quoted: it
-/// stands in a line of its own, and must not read like a sentence of somebody else's.
+/// The name of a sender. It may be chosen by a stranger who writes to a plugin, so a name of several words is quoted:
+/// it must not read like a sentence of another sender.
 fn sender(name: &str) -> String {
     let name: String = name.trim().chars().take(LONGEST_NAME).collect();
     match name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
@@ -199,8 +196,8 @@ fn sender(name: &str) -> String {
     }
 }
 
-/// Calls `each` with every line that is not blank, and its number. What a line has beyond the longest one is passed
-/// over: such a line is no message.
+/// Calls `each` with every line that is not blank, and its number. The part of a line beyond the longest length is
+/// skipped: such a line is no message.
 fn each_line(path: &Path, mut each: impl FnMut(usize, &str)) -> io::Result<()> {
     let mut file = BufReader::new(File::open(path)?);
     let mut bytes = Vec::new();
@@ -221,7 +218,7 @@ fn each_line(path: &Path, mut each: impl FnMut(usize, &str)) -> io::Result<()> {
     Ok(())
 }
 
-/// The files that were moved aside, in the order in which they were.
+/// The files that were moved aside, oldest first.
 fn files_aside(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
@@ -232,25 +229,25 @@ fn files_aside(folder: &Path) -> Vec<PathBuf> {
     names.into_iter().map(|name| folder.join(name)).collect()
 }
 
-/// A name that no file has had before.
+/// A new, unique name for a file that is moved aside.
 fn name_aside(context: &str) -> String {
     let moment = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let id = blake3::hash(format!("{context} {moment} {}", std::process::id()).as_bytes());
     format!("{TAKEN}{moment:032x}-{}", &id.to_hex()[..8])
 }
 
-fn lock(path: &Path, patience: Duration) -> io::Result<File> {
-    // Opening a pipe would wait for ever.
+fn lock(path: &Path, timeout: Duration) -> io::Result<File> {
+    // Opening a pipe would block forever.
     if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
         return Err(io::Error::other(format!("{} is no file", path.display())));
     }
     let file = OpenOptions::new().create(true).append(true).open(path)?;
-    match lock_within(&file, patience)? {
+    match lock_within(&file, timeout)? {
         true => Ok(file),
         false => Err(io::Error::other(format!(
             "another program has held the lock {} for {} s",
             path.display(),
-            patience.as_secs()
+            timeout.as_secs()
         ))),
     }
 }
@@ -260,8 +257,8 @@ mod tests {
     use super::*;
 
     const SOON: Duration = Duration::from_millis(200);
-    /// A program that another test starts holds what is locked here until it runs.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    /// The timeout for locks in tests: a program that another test starts inherits a lock until it runs.
+    const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
     fn left(text: &str) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
@@ -271,7 +268,7 @@ mod tests {
     }
 
     fn take(home: &tempfile::TempDir) -> Option<TakenMessages> {
-        take_messages(home.path(), "c", PATIENCE).unwrap()
+        take_messages(home.path(), "c", LOCK_TIMEOUT).unwrap()
     }
 
     #[test]

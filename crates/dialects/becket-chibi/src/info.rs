@@ -1,4 +1,4 @@
-//! How chibi is introduced to whatever goes over all dialects.
+//! chibi's entry in the list of all dialects.
 
 use becket_dialect_kit::{DialectInfo, RowInfo};
 use becket_hooks::Fault;
@@ -6,11 +6,19 @@ use becket_hooks::Fault;
 use super::dialect::DIALECT;
 use super::{hooks, profile};
 
-/// What listings, checks and the reference ask for.
+/// The tool that evaluates Scheme comes with the engine for it.
+const TOOLS: &[&str] = if cfg!(feature = "scheme") {
+    &[crate::scheme::EVAL_TOOL]
+} else {
+    &[]
+};
+
+/// The facts about chibi that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
     profile,
     deciding: &["block", "denied", "approved"],
+    tools: TOOLS,
     rows,
     lets_through,
 };
@@ -35,7 +43,7 @@ fn lets_through(fault: Fault) -> Option<&'static str> {
         Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Misspelt | Fault::Flood => {
             Some("an answer that cannot be read is taken for silence")
         }
-        // It cannot be started, or not in time: the whole prompt ends there.
+        // A plugin that cannot be started, or not in time, ends the whole prompt in chibi.
         Fault::Missing | Fault::NotExecutable | Fault::Hang | Fault::Throws => None,
     }
 }

@@ -1,8 +1,7 @@
-//! From a home to plugins that can be called: find the programs, ask them what they are or remember it, and say what
-//! is wrong.
+//! Loads the plugins of a home: finds the programs, asks them to describe themselves or uses the cache, and collects
+//! errors.
 //!
-//! A program that was found and cannot say what it is may be a guard: it is told as unloaded, never left out in
-//! silence.
+//! A program that cannot describe itself may be a guard: it is reported as unloaded, never left out silently.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use super::discovery::{Candidate, Remark, discover};
-use super::plugin::{Generation, Host, Plugin};
+use super::plugin::{Generation, HostFacts, Plugin};
 use super::schema;
 use super::schema_cache::{Cache, Entry, Fingerprint, scripts_beside};
 use super::traits::Traits;
@@ -20,20 +19,20 @@ use super::traits::Traits;
 /// How many plugins are asked for their schemas at the same time.
 const AT_ONCE: usize = 8;
 
-/// What a folder of plugins is called into which nobody can look.
+/// The name for all plugins, if their folder cannot be read.
 pub const ALL_PLUGINS: &str = "plugins";
 
-/// A plugin that takes longer than this to say what it is, is worth a line.
+/// After this time, the user sees that a plugin takes long to describe itself.
 const WORTH_A_LINE: Duration = Duration::from_secs(2);
 
-/// How plugins are loaded.
+/// The settings for loading plugins.
 #[derive(Debug, Clone)]
 pub struct LoadSettings {
-    /// The file in which answers are remembered; `None` to remember nothing.
+    /// The file in which schemas are cached; `None` for no cache.
     pub cache: Option<PathBuf>,
-    /// Whether what is remembered counts.
+    /// Whether cached schemas are used.
     pub asking: Asking,
-    /// How long a plugin may take to say what it is.
+    /// How long a plugin may take to describe itself.
     pub schema_timeout: Duration,
     /// The directory in which plugins are asked.
     pub directory: PathBuf,
@@ -45,50 +44,50 @@ pub struct LoadSettings {
     pub without: Vec<String>,
 }
 
-/// When plugins are asked what they are.
+/// When plugins are asked to describe themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
-    /// When they are new or have changed.
+    /// If a plugin is new or has changed.
     WhenChanged,
-    /// Always.
+    /// Always, whatever is cached.
     Always,
 }
 
-/// The plugins of a home, in the order of their names, and what the user should know about them.
+/// The plugins of a home, in the order of their names, and remarks for the user about them.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
-    /// The plugins.
+    /// The plugins that can be called.
     pub plugins: Vec<Plugin>,
-    /// What is wrong with those that are there, and what lies there that is no plugin.
+    /// Remarks about plugins, and about entries that are no plugins.
     pub remarks: Vec<Remark>,
-    /// Those that were found and could not say what they are.
+    /// The plugins that were found and could not describe themselves.
     pub unloaded: Vec<Unloaded>,
-    /// Those that are left out because the user says so.
+    /// The names of plugins that the user leaves out.
     pub left_out: Vec<String>,
-    /// Those that said what they are some time ago, and are to be asked again.
+    /// The plugins whose cached schemas are no longer fresh, which should be asked again.
     pub stale: Vec<Candidate>,
 }
 
-/// A plugin whose schema is to be found out.
+/// An entry whose schema is needed.
 struct Looked {
     candidate: Candidate,
     state: State,
 }
 
-/// What is known of a plugin before it is asked.
+/// The state of an entry before it is asked.
 enum State {
-    /// It is no plugin, for this reason.
+    /// The entry is no plugin, for this reason.
     Foreign(String),
-    /// It cannot be asked, for this reason.
+    /// The plugin cannot be asked, for this reason.
     Broken(String),
-    /// It has answered in this very state.
+    /// The plugin has a cached schema for exactly this state.
     Known(Entry),
-    /// It is new, or has changed, or is to be asked in any case.
+    /// The plugin is new, or has changed, or is to be asked in any case.
     Unknown(Fingerprint, Traits),
 }
 
-/// Loads the plugins of a home. `tell` hears of those that take long to say what they are.
-pub async fn load(host: &Host, settings: &LoadSettings, tell: &(dyn Fn(String) + Sync)) -> Loaded {
+/// Loads the plugins of a home. `tell` gets a message about those that take long to describe themselves.
+pub async fn load(host: &HostFacts, settings: &LoadSettings, tell: &(dyn Fn(String) + Sync)) -> Loaded {
     let mut cache = Cache::read(settings.cache.as_deref());
     cache.forget_gone();
     let mut loaded = Loaded::default();
@@ -130,11 +129,11 @@ pub async fn load(host: &Host, settings: &LoadSettings, tell: &(dyn Fn(String) +
     loaded
 }
 
-/// Asks plugins again that said what they are some time ago, and remembers it. The error says why one can no longer say
-/// what it is.
+/// Asks plugins again whose cached schemas are no longer fresh, and caches the answers. The error says why a plugin can
+/// no longer describe itself.
 pub async fn ask_again(
     stale: Vec<Candidate>,
-    host: &Host,
+    host: &HostFacts,
     settings: &LoadSettings,
     tell: &(dyn Fn(String) + Sync),
 ) -> Vec<Result<Plugin, Unloaded>> {
@@ -156,13 +155,13 @@ pub async fn ask_again(
         plugin(candidate, &entry, settings).map(|(plugin, _)| plugin)
     });
     let plugins = plugins.collect();
-    // The next start asks once more if this could not be written.
+    // If this cannot be written, the next start asks once more.
     let _ = cache.write();
     plugins
 }
 
 impl Loaded {
-    /// Decides what becomes of something that lies where plugins lie.
+    /// Decides how an entry of the plugins folder counts.
     fn take(
         &mut self,
         looked: Looked,
@@ -221,8 +220,8 @@ fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Looked {
     Looked { candidate, state }
 }
 
-/// Whether something that cannot be run is a plugin all the same: chibi would start it, it has been one before, or it
-/// is a link whose program is gone. A README or an empty folder is none.
+/// Whether an entry that cannot be run is a plugin anyway: chibi would start it, it has been one before, or it is a
+/// link whose program is gone. A README or an empty folder is none.
 fn is_meant(candidate: &Candidate, cache: &Cache) -> bool {
     let is_lost = |path: &Path| path.is_symlink() && !path.exists();
     candidate.trouble.is_none()
@@ -239,10 +238,10 @@ fn unloaded(name: &str, place: &Path, why: String) -> Unloaded {
     Unloaded::new("plugin", name, place, why)
 }
 
-/// Asks a plugin what it is. An answer that cannot be understood is none.
+/// Asks a plugin to describe itself. An answer that cannot be understood is an error.
 async fn ask(
     candidate: &Candidate,
-    host: &Host,
+    host: &HostFacts,
     settings: &LoadSettings,
     tell: &(dyn Fn(String) + Sync),
 ) -> Result<Value, String> {
@@ -264,7 +263,7 @@ async fn ask(
     Ok(schema)
 }
 
-/// A plugin that said what it is, and what is odd about it.
+/// A plugin from its schema, with remarks about it.
 fn plugin(
     candidate: Candidate,
     entry: &Entry,
@@ -287,7 +286,7 @@ fn plugin(
     Ok((plugin, faults))
 }
 
-/// Overrides for plugins that are not there do nothing; they may be misspelt.
+/// Remarks about overrides for plugins that do not exist; they may be misspelt.
 fn unknown_overrides(candidates: &[Candidate], settings: &LoadSettings) -> Vec<Remark> {
     let named = settings.older.iter().chain(&settings.newer);
     let unknown = named.filter(|name| !candidates.iter().any(|candidate| candidate.name == **name));

@@ -1,10 +1,10 @@
-//! chibi's settings: those of its home, and those that it keeps beside a context.
+//! chibi's settings: those of its home, and those of a context.
 //!
-//! Both files have the same keys. [`KEYS`] says what becket makes of each: a key that is not served is told by its
-//! name, and one that would have kept the agent from something must be served, or nothing runs.
+//! Both files have the same keys. [`service`] says how becket treats each: a key that is not served is reported by its
+//! name, and one that restricts the agent must be served, or nothing runs.
 
 use becket_events::Fallback;
-use becket_hooks::{in_plain_words, nearest};
+use becket_hooks::{in_plain_words, keys_of, nearest};
 use serde::Deserialize;
 
 use super::tool_choice::ToolChoice;
@@ -15,59 +15,47 @@ pub const LOCAL_SETTINGS_FILE: &str = "local.toml";
 /// The name of the file for the whole home.
 pub const HOME_SETTINGS_FILE: &str = "config.toml";
 
-/// What becket makes of a key.
+/// How becket treats a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Service {
-    /// It counts.
+    /// The key is used.
     Served,
-    /// It counts, and keeps the agent from something, so that nothing runs if it was misspelt.
+    /// The key is used, and restricts the agent, so that nothing runs if it is misspelt.
     Restricts,
-    /// It counts in the file of the home alone. In the other it would have kept the agent from something.
+    /// The key is used only in the home's file. In a context's file it would have restricted the agent.
     OfHome,
-    /// It means nothing here.
+    /// The key has no meaning in becket.
     None,
 }
 
-/// The keys of a chibi settings file. A key covers everything below it.
+/// The keys of a chibi settings file that are not simply used. A key covers everything below it.
 const KEYS: &[(&str, Service)] = &[
-    ("api.frequency_penalty", Service::Served),
-    ("api.max_tokens", Service::Served),
-    ("api.parallel_tool_calls", Service::Served),
-    ("api.presence_penalty", Service::Served),
     ("api.prompt_caching", Service::None),
     ("api.reasoning", Service::None),
     ("api.response_format", Service::None),
     ("api.seed", Service::None),
     ("api.stop", Service::None),
-    ("api.temperature", Service::Served),
     ("api.tool_choice", Service::Restricts),
-    ("api.top_p", Service::Served),
     ("api_key", Service::None),
     ("auto_cleanup_cache", Service::None),
     ("auto_compact", Service::None),
     ("auto_compact_threshold", Service::None),
     ("base_url", Service::None),
     ("context_window_limit", Service::None),
-    ("fallback_tool", Service::Served),
     ("file_tools_allowed_paths", Service::Restricts),
     ("fuel", Service::Restricts),
-    ("fuel_empty_response_cost", Service::Served),
     ("hide_tool_calls", Service::None),
     ("lock_heartbeat_seconds", Service::None),
     ("max_recursion_depth", Service::None),
-    ("model", Service::Served),
     ("models", Service::None),
     ("no_tool_calls", Service::Restricts),
     ("reflection_character_limit", Service::None),
-    ("reflection_enabled", Service::Served),
     ("rolling_compact_drop_percentage", Service::None),
     ("show_thinking", Service::None),
     ("site", Service::None),
     ("storage", Service::None),
     ("subagent_cost_tier", Service::None),
     ("tool_cache_max_age_days", Service::None),
-    ("tool_cache_preview_chars", Service::Served),
-    ("tool_output_cache_threshold", Service::Served),
     ("tools.env", Service::OfHome),
     ("tools.exclude", Service::Restricts),
     ("tools.exclude_categories", Service::Restricts),
@@ -75,22 +63,36 @@ const KEYS: &[(&str, Service)] = &[
     ("tools.include", Service::Restricts),
     ("tools.tiers", Service::OfHome),
     ("url_policy", Service::Restricts),
-    ("username", Service::Served),
     ("verbose", Service::None),
     ("vfs", Service::None),
     ("warn_threshold_percent", Service::None),
 ];
 
-/// Which of the two files is read.
+/// How becket treats a key; `None` if there is no such key. Keys that are not in the table are used if
+/// [`LocalSettings`] has them.
+fn service(key: &str) -> Option<Service> {
+    if let Some((_, service)) = KEYS.iter().find(|(known, _)| *known == key) {
+        return Some(*service);
+    }
+    let (keys, key) = match key.split_once('.') {
+        None => (keys_of::<LocalSettings>(), key),
+        Some(("api", key)) => (keys_of::<ApiSettings>(), key),
+        Some(("tools", key)) => (keys_of::<ToolChoice>(), key),
+        Some(_) => return None,
+    };
+    keys.contains(&key).then_some(Service::Served)
+}
+
+/// The file that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsOf {
-    /// The one of the home.
+    /// The file of the home.
     Home,
-    /// The one of a context.
+    /// The file of a context.
     Context,
 }
 
-/// What one of the files says.
+/// The settings of one file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct LocalSettings {
@@ -100,47 +102,47 @@ pub struct LocalSettings {
     pub fuel: Option<u32>,
     /// How much fuel an empty answer costs.
     pub fuel_empty_response_cost: Option<u32>,
-    /// Who goes on when the model has answered.
+    /// Who speaks next when the model has answered.
     #[serde(rename = "fallback_tool")]
     pub fallback: Option<Fallback>,
-    /// Sampling and length.
+    /// The options of sampling and length.
     pub api: ApiSettings,
-    /// What the user is called.
+    /// The user's name.
     pub username: Option<String>,
-    /// Whether the agent keeps what it has learned about itself.
+    /// Whether the agent keeps notes about itself.
     pub reflection_enabled: Option<bool>,
-    /// Outputs of more bytes than this are put aside.
+    /// Outputs with more bytes than this are cached, and only a preview is shown.
     pub tool_output_cache_threshold: Option<usize>,
-    /// How many characters are shown of them.
+    /// How many characters are shown of an output that was cached.
     pub tool_cache_preview_chars: Option<usize>,
-    /// Folders that may be read without a question, as they are written.
+    /// Folders that may be read without asking, as they are written.
     pub file_tools_allowed_paths: Vec<String>,
     /// Whether the model is offered no tools.
     pub no_tool_calls: Option<bool>,
-    /// Which tools it is offered otherwise.
+    /// The tools that the model is offered otherwise.
     pub tools: ToolChoice,
     /// Which addresses of the web are allowed and denied.
     pub url_policy: Option<UrlRules>,
-    /// Keys that mean nothing here.
+    /// Keys without a meaning in becket.
     #[serde(skip)]
     pub not_served: Vec<String>,
 }
 
-/// Sampling and length of answers.
+/// The options of sampling and length of answers.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ApiSettings {
     /// The temperature.
     pub temperature: Option<f64>,
-    /// The longest answer in tokens.
+    /// The longest answer, in tokens.
     pub max_tokens: Option<u64>,
-    /// The share of likely words among which the model chooses.
+    /// The share of likely tokens among which the model chooses.
     pub top_p: Option<f64>,
-    /// How much it avoids what it has said often.
+    /// How strongly the model avoids tokens that it has used often.
     pub frequency_penalty: Option<f64>,
-    /// How much it avoids what it has said at all.
+    /// How strongly the model avoids tokens that it has used at all.
     pub presence_penalty: Option<f64>,
-    /// Whether it may ask for several calls at once.
+    /// Whether the model may request several calls at once.
     pub parallel_tool_calls: Option<bool>,
     tool_choice: Option<String>,
 }
@@ -149,30 +151,30 @@ pub struct ApiSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlRules {
-    /// What counts where no rule does.
+    /// The action if no rule matches.
     pub default: UrlAction,
-    /// Allowed, unless it is denied.
+    /// Addresses that are allowed, unless they are denied.
     pub allow: Vec<String>,
-    /// Denied.
+    /// Addresses that are denied.
     pub deny: Vec<String>,
-    /// Allowed, also if it is denied.
+    /// Addresses that are allowed even if they are denied.
     pub allow_override: Vec<String>,
-    /// Denied, whatever else is said.
+    /// Addresses that are denied, whatever the other lists say.
     pub deny_override: Vec<String>,
 }
 
-/// What is done with an address of which no rule speaks.
+/// The action for an address that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UrlAction {
-    /// It is fetched.
+    /// The address is fetched.
     #[default]
     Allow,
-    /// It is not.
+    /// The address is refused.
     Deny,
 }
 
-/// Reads one of the files. The error says what cannot be read, or what must not be passed over.
+/// Reads one of the files. The error says what cannot be read, or which key must not be ignored.
 pub fn read_settings(text: &str, file: SettingsOf) -> Result<LocalSettings, String> {
     let mut settings: LocalSettings = read(text)?;
     settings.not_served = not_served(&read(text)?, file)?;
@@ -189,7 +191,7 @@ pub fn read_settings(text: &str, file: SettingsOf) -> Result<LocalSettings, Stri
     }
 }
 
-/// The keys of a file that mean nothing here; the error is about one that would have kept the agent from something.
+/// The keys of a file without a meaning in becket; the error is about one that would have restricted the agent.
 fn not_served(table: &toml::Table, file: SettingsOf) -> Result<Vec<String>, String> {
     let mut not_served = Vec::new();
     for (name, value) in table {
@@ -207,12 +209,11 @@ fn not_served(table: &toml::Table, file: SettingsOf) -> Result<Vec<String>, Stri
 }
 
 fn unless_served(key: String, file: SettingsOf) -> Result<Option<String>, String> {
-    let known = KEYS.iter().find(|(known, _)| *known == key);
     let restricts = || {
         let restricting = KEYS.iter().filter(|(_, service)| *service == Service::Restricts);
         nearest(&key, restricting.map(|(key, _)| *key))
     };
-    match known.map(|(_, service)| *service) {
+    match service(&key) {
         Some(Service::Served | Service::Restricts) => Ok(None),
         Some(Service::OfHome) if file == SettingsOf::Home => Ok(None),
         Some(Service::None) => Ok(Some(key)),
@@ -221,7 +222,7 @@ fn unless_served(key: String, file: SettingsOf) -> Result<Option<String>, String
         )),
         None => match restricts() {
             Some(near) => Err(format!("there is no key `{key}`; did you mean `{near}`?")),
-            // Whatever it was meant to do, it was about what the agent may use.
+            // An unknown key in this table was about the tools that the agent may use.
             None if key.starts_with("tools.") => Err(format!(
                 "becket does not know `{key}`, which may keep tools from the model; take it out, and deny those tools \
                  in [permissions] of becket's settings"
@@ -244,11 +245,11 @@ pub(super) fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String
     })
 }
 
-/// The provider that serves chibi's models, in becket's words.
+/// becket's name for the provider that serves chibi's models.
 pub const PROVIDER: &str = "openrouter";
 
-/// A model of chibi's as becket names it: all of them are OpenRouter's, whatever their names begin with. `None` for the
-/// presets that only chibi itself can resolve.
+/// becket's name for one of chibi's models: all of them are OpenRouter's, whatever their names begin with. `None` for
+/// the presets that only chibi itself can resolve.
 pub fn model_named(id: &str) -> Option<String> {
     let id = id.trim();
     (!id.is_empty() && !id.starts_with("ratatoskr:")).then(|| format!("{PROVIDER}/{id}"))

@@ -8,23 +8,23 @@ use becket_agent::store::{Letter, Store};
 use becket_store::ContextName;
 use futures_util::future::BoxFuture;
 
-use crate::inbox::{TakenMessages, take_messages};
+use crate::inbox::{TakenMessages, contexts_with_messages, take_messages};
 
-/// How long a plugin may keep the lock of an inbox before the run goes on without its messages.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait for a plugin that holds the lock of an inbox; then the run continues without its messages.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The inboxes of a chibi home.
 #[derive(Debug, Clone)]
 pub struct InboxFiles {
-    /// Holds a folder for each context.
+    /// The directory that holds a folder for each context.
     pub contexts: PathBuf,
 }
 
 impl InboxFiles {
-    /// Taking waits for a lock, and must not hold up everything else meanwhile.
+    /// Takes messages on a blocking thread, because taking waits for a lock.
     async fn take(&self, context: &str) -> Result<Option<TakenMessages>, String> {
         let (contexts, context) = (self.contexts.clone(), context.to_owned());
-        let take = move || take_messages(&contexts, &context, PATIENCE);
+        let take = move || take_messages(&contexts, &context, LOCK_TIMEOUT);
         let taken = tokio::task::spawn_blocking(take).await;
         let taken = taken.map_err(|error| error.to_string())?;
         taken.map_err(|error| error.to_string())
@@ -44,7 +44,7 @@ impl InboxFiles {
             });
         let delivered = store.deliver(letters.collect()).await;
         delivered.map_err(|error| error.to_string())?;
-        // Only now: whoever is killed before this leaves everything to the next.
+        // The files are removed only now, so that a process that is killed before this loses no message.
         let remarks = std::mem::take(&mut taken.remarks);
         taken.forget().map_err(|error| error.to_string())?;
         Ok(remarks)
@@ -52,13 +52,17 @@ impl InboxFiles {
 }
 
 impl MailSource for InboxFiles {
+    fn waiting(&self) -> Vec<String> {
+        contexts_with_messages(&self.contexts)
+    }
+
     fn collect<'a>(
         &'a self,
         context_name: &'a str,
         store: &'a dyn Store,
     ) -> BoxFuture<'a, Result<Vec<String>, String>> {
         Box::pin(async move {
-            // A folder whose name is none belongs to no context.
+            // A folder whose name is not a context's name belongs to no context.
             if ContextName::parse(context_name).is_err() {
                 return Ok(Vec::new());
             }

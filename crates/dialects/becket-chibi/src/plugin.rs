@@ -1,4 +1,4 @@
-//! What a plugin says of itself, and what it is told of the host it runs in.
+//! A plugin's description of itself, and the facts about the host that it sees.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use serde_json::Value;
 /// A plugin that was found and has answered `--schema`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plugin {
-    /// The name of its file or folder; plugins are asked in the order of these names.
+    /// The name of the plugin's file or folder; plugins are asked in the order of these names.
     pub name: String,
-    /// The program, resolved.
+    /// The program, with links resolved.
     pub path: PathBuf,
-    /// What it expects of its host.
+    /// The generation of chibi that the plugin was written for.
     pub generation: Generation,
-    /// How it talks to the person.
+    /// How the plugin talks to the user.
     pub terminal: TerminalNeed,
-    /// The tools it brings. Hooks belong to the plugin, whichever of its tools lists them.
+    /// The plugin's tools. Hooks belong to the plugin, whichever of its tools lists them.
     pub tools: Vec<PluginTool>,
 }
 
@@ -27,21 +27,21 @@ pub struct Plugin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Generation {
-    /// Data in variables of the environment, older names of tools and fields. It gets standard input as well.
+    /// Data in environment variables, older names of tools and fields. Standard input has the data as well.
     Older,
     /// Data on standard input.
     Newer,
 }
 
-/// What a plugin needs of the person's terminal.
+/// A plugin's use of the user's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalNeed {
-    /// Nothing.
+    /// The plugin does not use the terminal.
     None,
-    /// It opens the terminal by itself to ask the person something.
+    /// The plugin opens the terminal by itself to ask the user something.
     Opens,
-    /// It asks the person something on its standard input, when it is called as a tool.
+    /// The plugin asks the user something on its standard input, when it is called as a tool.
     Reads,
 }
 
@@ -50,47 +50,47 @@ pub enum TerminalNeed {
 pub struct PluginTool {
     /// The tool's name.
     pub name: String,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     #[serde(default)]
     pub parameters: Value,
-    /// The hooks it wants.
+    /// The hooks that the plugin wants.
     #[serde(default)]
     pub hooks: Vec<String>,
-    /// Whether it may run beside other calls.
+    /// Whether the tool may run in parallel with other calls.
     #[serde(default = "yes")]
     pub parallel: bool,
-    /// Whether it does nothing but say who has the word.
+    /// Whether the tool only decides who speaks next.
     #[serde(default)]
     pub flow_control: bool,
-    /// For flow control: whether the person has the word.
+    /// For flow control: whether the user speaks next.
     #[serde(default)]
     pub ends_turn: bool,
-    /// Arguments that tell a call in a few words.
+    /// Arguments that summarise a call.
     #[serde(default)]
     pub summary_params: Vec<String>,
 }
 
-/// What plugins are told of their host.
+/// The facts about their host that plugins see.
 #[derive(Debug, Clone)]
-pub struct Host {
+pub struct HostFacts {
     /// chibi's home.
     pub chibi_home: PathBuf,
     /// The root of the project.
     pub project_root: PathBuf,
     /// How long one call of a hook may take.
     pub hook_timeout: Duration,
-    /// What plugins inherit: the person's environment without provider keys.
+    /// The environment of plugins: the user's, without provider keys.
     pub environment: Arc<std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>>,
-    /// The person's terminal, if somebody sits there.
+    /// The user's terminal, if there is one.
     pub terminal: Option<Terminal>,
-    /// Whether older plugins are told to be talkative.
+    /// Whether older plugins are told to be verbose.
     pub verbose: bool,
 }
 
 impl Plugin {
-    /// The hooks it wants, each once, in the order in which it names them.
+    /// The hooks that the plugin wants, each once, in its order.
     pub fn hooks(&self) -> Vec<&str> {
         let mut hooks: Vec<&str> = Vec::new();
         for name in self.tools.iter().flat_map(|tool| &tool.hooks) {
@@ -103,8 +103,8 @@ impl Plugin {
 }
 
 impl PluginTool {
-    /// Whether the model goes on with its argument `note` after the answer. The older generation knew the one tool that
-    /// does so by its name.
+    /// Whether the model continues with the argument `note` after the answer. The older generation knew the one tool
+    /// that does so by its name.
     pub fn leaves_a_note(&self, generation: Generation) -> bool {
         generation == Generation::Older && self.name == "recurse"
     }

@@ -1,4 +1,10 @@
 //! The plugins of a chibi home: their hooks in the engine, their tools beside becket's own.
+//!
+//! A plugin that describes itself differently when it is asked again gets its new hooks at once and its new tools with
+//! the next run. Hooks that it has dropped stay until then: no restriction is removed in the middle of a run.
+//!
+//! No plugin replaces the agent's own tools without an operation (`call_user`, the notes), because these have no gate
+//! that the replacement would pass.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,50 +12,46 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::front::{Front, Sight};
+use becket_agent::front::{Front, FrontUpdate};
 use becket_agent::tool::{Handoff, Tool};
 use becket_events::{Face, Profile};
-use becket_hooks::{Engine, Invocation, Lane, Terminal, echo_proof};
+use becket_hooks::{Engine, Terminal, echo_proof};
 use becket_host::Unloaded;
-use becket_index::{Extract, LanguagePlugin};
 use becket_system::{CliError, Folders, Surroundings};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
-use futures_util::future::BoxFuture;
 use toml::Spanned;
 
-use crate::call::{
-    Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool, patience, tool_variables,
-};
+use crate::call::{Call, builtin_face, input_for_tool, lane, timeout_of, tool_variables};
 use crate::config::ChibiConfig;
 use crate::discovery::Remark;
 use crate::home::{self, HOME_VARIABLE, plugins_folder};
 use crate::hooks::{refuse_for, register, register_further};
 use crate::loading::{Asking, LoadSettings, Loaded, ask_again, load};
-use crate::plugin::{Generation, Host, Plugin, PluginTool, TerminalNeed};
+use crate::plugin::{Generation, HostFacts, Plugin, PluginTool};
 
-/// How many seconds a hook or a tool may take where nothing is said.
+/// How many seconds a hook or a tool may take by default.
 const CALL_SECONDS: u64 = 30;
 
 /// How many seconds a plugin may take to answer `--schema` by default. On a cold machine an interpreter that fetches
 /// its packages first takes long.
 const SCHEMA_SECONDS: u64 = 120;
 
-/// The plugins of this run.
+/// The plugins of a run.
 #[derive(Default)]
 pub struct Plugins {
-    found: Option<Found>,
+    pub(crate) found: Option<Found>,
 }
 
-struct Found {
-    host: Arc<Host>,
+pub(crate) struct Found {
+    pub(crate) host: Arc<HostFacts>,
     settings: LoadSettings,
-    loaded: Loaded,
-    tool_timeout: Duration,
-    /// Tools that talk to the network.
+    pub(crate) loaded: Loaded,
+    pub(crate) tool_timeout: Duration,
+    /// Tools that use the network.
     network: Vec<String>,
 }
 
-/// A tool of a plugin that the model does not see.
+/// A plugin's tool that the model does not see.
 pub struct NotOffered {
     pub plugin: String,
     pub tool: String,
@@ -57,15 +59,15 @@ pub struct NotOffered {
 }
 
 impl NotOffered {
-    /// The same in words.
+    /// The remark for the user about the tool.
     pub fn remark(&self) -> Remark {
         let message = format!("its tool {:?} is not offered: {}", self.tool, self.why);
         Remark::new(&self.plugin, message)
     }
 }
 
-/// The chibi home to use: the one of the command line, of the environment or of the settings, else the usual one. One
-/// that is named must be there, because guards may be in it.
+/// The chibi home to use: the one of the command line, of the environment or of the settings, else the usual one. A
+/// home that is named must exist, because guards may be in it.
 pub fn home_of_run(
     given: Option<&Path>,
     config: &ChibiConfig,
@@ -96,24 +98,24 @@ pub fn home_of_run(
     }
 }
 
-/// What is known of a run before its plugins are asked what they are.
+/// The settings of a run for loading its plugins.
 pub struct PluginSettings<'a> {
     pub chibi_home: PathBuf,
     pub project_root: PathBuf,
     pub config: &'a ChibiConfig,
     pub surroundings: &'a Surroundings,
-    /// What plugins inherit.
+    /// The environment of plugins.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
-    /// Where it is kept what they are.
+    /// The file in which schemas are cached.
     pub cache: PathBuf,
     /// Plugins that the user leaves out, by name.
     pub without: Vec<String>,
-    /// Tools that talk to the network.
+    /// Tools that use the network.
     pub network: Vec<String>,
 }
 
 impl Plugins {
-    /// Finds the plugins, and asks those that are new what they are.
+    /// Finds the plugins, and asks those that are new to describe themselves.
     pub async fn load(settings: PluginSettings<'_>, asking: Asking) -> Self {
         let PluginSettings {
             chibi_home,
@@ -121,7 +123,7 @@ impl Plugins {
             surroundings,
             ..
         } = settings;
-        let host = Host {
+        let host = HostFacts {
             chibi_home: chibi_home.clone(),
             project_root: settings.project_root,
             hook_timeout: seconds(config.hook_timeout.as_ref(), CALL_SECONDS),
@@ -133,7 +135,7 @@ impl Plugins {
             cache: Some(settings.cache),
             asking,
             schema_timeout: seconds(config.schema_timeout.as_ref(), SCHEMA_SECONDS),
-            // What a plugin is does not depend on where becket was started.
+            // A plugin's schema does not depend on the directory in which becket was started.
             directory: chibi_home,
             older: names(&config.older),
             newer: names(&config.newer),
@@ -158,17 +160,17 @@ impl Plugins {
         self.found.as_ref().map_or(&[], |found| &found.loaded.plugins)
     }
 
-    /// What is wrong with those that are there, and with those that could not be loaded.
+    /// Remarks about plugins, and about entries that could not be loaded.
     pub fn faults(&self) -> &[Remark] {
         self.found.as_ref().map_or(&[], |found| &found.loaded.remarks)
     }
 
-    /// Those that were found and could not say what they are.
+    /// The plugins that were found and could not describe themselves.
     pub fn without_schema(&self) -> &[Unloaded] {
         self.found.as_ref().map_or(&[], |found| &found.loaded.unloaded)
     }
 
-    /// Lets those that could not say what they are refuse whatever a guard may judge.
+    /// Registers refusals, at all guards, for the plugins that could not describe themselves.
     pub fn refuse_for_unloaded(&self, engine: &Engine) {
         let Some(Found { host, loaded, .. }) = &self.found else {
             return;
@@ -178,13 +180,13 @@ impl Plugins {
         }
     }
 
-    /// Whether a plugin brings a tool of this name.
+    /// Whether a plugin brings a tool with this name.
     pub fn has_tool(&self, name: &str) -> bool {
         let mut tools = self.all().iter().flat_map(|plugin| &plugin.tools);
         tools.any(|tool| tool.name == name)
     }
 
-    /// Adds the hooks of all plugins, and says what is wrong with them.
+    /// Registers the hooks of all plugins. Returns the errors in them.
     pub fn register_hooks(&self, engine: &Engine) -> Vec<Remark> {
         let Some(Found { host, loaded, .. }) = &self.found else {
             return Vec::new();
@@ -198,8 +200,8 @@ impl Plugins {
         remarks.collect()
     }
 
-    /// What asks those plugins again that said some time ago what they are: hooks that they have gained are asked from
-    /// then on, and one that can no longer say what it is refuses. `None` if all have said it lately.
+    /// Asks those plugins again whose cached schemas are no longer fresh: hooks that they have gained are registered,
+    /// and a plugin that can no longer describe itself refuses. `None` if all schemas are fresh.
     pub fn asking_again(
         &self,
         engine: &Arc<Engine>,
@@ -213,7 +215,7 @@ impl Plugins {
         let (stale, before) = (found.loaded.stale.clone(), found.loaded.plugins.clone());
         let (engine, front) = (Arc::clone(engine), Arc::clone(front));
         Some(async move {
-            let warn = |words: String| front.show(Sight::Warning(&words));
+            let warn = |words: String| front.show(FrontUpdate::Warning(&words));
             for answer in ask_again(stale, &host, &settings, &warn).await {
                 match answer {
                     Ok(plugin) => {
@@ -230,30 +232,9 @@ impl Plugins {
         })
     }
 
-    /// Plugins that read languages for the code index.
-    pub fn languages(&self, directory: &Path) -> Vec<Arc<dyn LanguagePlugin>> {
-        let Some(found) = &self.found else {
-            return Vec::new();
-        };
-        let plugins = found.loaded.plugins.iter();
-        let tools = plugins.flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
-        let readers = tools.filter_map(|(plugin, tool)| {
-            let language = language_of_tool(&tool.name)?.to_owned();
-            Some(Arc::new(LanguageProgram {
-                host: Arc::clone(&found.host),
-                plugin: plugin.clone(),
-                tool: tool.name.clone(),
-                language,
-                timeout: found.tool_timeout,
-                directory: directory.to_path_buf(),
-            }) as Arc<dyn LanguagePlugin>)
-        });
-        readers.collect()
-    }
-
-    /// Adds the tools of all plugins to becket's own, and says which could not be added. Of two plugins with a tool of
-    /// the same name the first has it; one with the name of a tool of becket's own takes its place, and its gate, if
-    /// that one has a gate.
+    /// Adds the tools of all plugins to becket's own, and returns which could not be added. Of two plugins with a tool
+    /// of the same name the first has it; a tool with the name of one of becket's own replaces it, behind the same
+    /// gate, if that one has a gate.
     pub fn offer_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<NotOffered> {
         let Some(found) = &self.found else {
             return Vec::new();
@@ -297,7 +278,7 @@ impl Found {
         if let Some(owner) = owner {
             return Err(format!("the plugin {owner} has one of that name"));
         }
-        // These have no gate that another could stand behind: they belong to the agent itself.
+        // These belong to the agent itself and have no gate that a replacement would pass.
         if own_tool_names().any(|own| own == tool.name) {
             return Err("becket has a tool of that name, which nothing can stand in for".into());
         }
@@ -338,7 +319,7 @@ impl Found {
             uses_network: self.network.contains(&tool.name),
         };
         let call = Call::Tool(plugin.terminal);
-        let timeout = patience(&self.host, call, self.tool_timeout);
+        let timeout = timeout_of(&self.host, call, self.tool_timeout);
         let lane = lane(&plugin.path, &self.host, call);
         let (host, plugin, name) = (Arc::clone(&self.host), plugin.clone(), tool.name.clone());
         let telling = move |arguments: String, context: &str| {
@@ -350,7 +331,7 @@ impl Found {
     }
 }
 
-/// Who names a home wants what is in it. The usual one may be there for other reasons.
+/// A remark if a home that the user has named has no plugins folder. The default home may exist for other reasons.
 fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
     let is_usual = home::home(None, persons_home.as_deref()).as_deref() == Some(home);
@@ -369,58 +350,8 @@ fn names(set: &[Spanned<String>]) -> Vec<String> {
     set.iter().map(|name| name.get_ref().clone()).collect()
 }
 
-/// A plugin that reads the files of a language.
-struct LanguageProgram {
-    host: Arc<Host>,
-    plugin: Plugin,
-    tool: String,
-    language: String,
-    timeout: Duration,
-    directory: PathBuf,
-}
-
-impl LanguagePlugin for LanguageProgram {
-    fn language(&self) -> &str {
-        &self.language
-    }
-
-    fn name(&self) -> &str {
-        &self.tool
-    }
-
-    fn read<'a>(
-        &'a self,
-        path: &'a str,
-        content: &'a str,
-        context_name: &'a str,
-    ) -> BoxFuture<'a, Result<Extract, String>> {
-        Box::pin(async move {
-            // Many files are read, so it does not get the terminal, whatever it would ask there.
-            let lane = lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
-            let arguments = echo_proof(language_arguments(path, content));
-            let environment = tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
-            let invocation = Invocation {
-                input: arguments.into(),
-                environment,
-                directory: self.directory.clone(),
-                timeout: self.timeout,
-            };
-            let finished = lane
-                .run(invocation)
-                .await
-                .map_err(|failure| failure.to_string())?;
-            if finished.code != 0 {
-                let words = finished.stderr.lines().last().unwrap_or_default().to_owned();
-                return Err(format!("it ended with {}: {words}", finished.code));
-            }
-            serde_json::from_slice(&finished.stdout)
-                .map_err(|error| format!("its answer cannot be read: {error}"))
-        })
-    }
-}
-
-/// The tool of becket's own that a plugin's tool stands in for by its name: the one that the model would see, or one by
-/// any name that chibi or becket itself has for it.
+/// becket's own tool that a plugin's tool replaces because of its name: the one that the model would see, or one with
+/// any name that chibi or becket has for it.
 fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
     let offered = profile.face_named(name).cloned();
     offered
@@ -428,18 +359,18 @@ fn stood_in_for(name: &str, profile: &Profile) -> Option<Face> {
         .or_else(|| Profile::own().face_named(name).cloned())
 }
 
-/// Whether a plugin's tool of that name stands in for one of becket's own.
+/// Whether a plugin's tool with that name replaces one of becket's own.
 pub fn stands_in(name: &str, profile: &Profile) -> bool {
     stood_in_for(name, profile).is_some()
 }
 
-/// Whether providers take a tool with that name.
+/// Whether providers accept a tool with that name.
 fn is_speakable(name: &str) -> bool {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     (1..=64).contains(&name.len()) && name.chars().all(is_plain)
 }
 
-/// The person's terminal, if there is one and somebody looks at it.
+/// The user's terminal, if the program has one and standard error is shown there.
 fn terminal(surroundings: &Surroundings) -> Option<Terminal> {
     if !surroundings.stderr_is_terminal {
         return None;
@@ -459,12 +390,12 @@ fn seconds(set: Option<&Spanned<u64>>, usual: u64) -> Duration {
     Duration::from_secs(set.map_or(usual, |seconds| *seconds.get_ref()))
 }
 
-/// How long one call may take.
+/// The timeout of one call.
 pub fn call_seconds(set: Option<&Spanned<u64>>) -> Duration {
     seconds(set, CALL_SECONDS)
 }
 
-/// A generation in a word.
+/// The word for a generation.
 pub fn generation_word(generation: Generation) -> &'static str {
     match generation {
         Generation::Older => "older",

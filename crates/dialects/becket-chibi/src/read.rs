@@ -1,6 +1,6 @@
-//! What the answers of plugins mean, hook by hook. Patches become full values here.
+//! The replies that answers of plugins mean, hook by hook. Patches become full values here.
 //!
-//! A plugin can refuse or say nothing: it never stands in for the person's yes.
+//! A plugin can refuse or abstain: it never replaces the user's consent.
 
 use becket_events::{
     Adjust, Answer as Answered, Append, Delivery, Event, Fallback, First, Intersect, Json, Last, LoopStart,
@@ -15,9 +15,9 @@ use becket_hooks::Failure;
 use serde_json::Value;
 
 use super::answer::{Answer, wrong_shape};
-use super::hooks::Situation;
+use super::situation::Situation;
 
-/// The hook only looks on.
+/// The reply of a hook that only observes.
 pub(super) fn nothing<E: Event>(_: &Situation<'_, E>, _: Answer) -> Result<E::Reply, Failure> {
     Ok(E::Reply::default())
 }
@@ -54,7 +54,7 @@ fn injected(answer: &Answer) -> Result<Vec<String>, Failure> {
     Ok(inject.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-/// A refusal counts more than arguments beside it.
+/// The reply about a call. A refusal overrides changed arguments.
 pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToolReply, Failure> {
     let verdict = blocked(&answer, "Tool call blocked by hook")?;
     if verdict.0.is_some() {
@@ -79,7 +79,7 @@ pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToo
     })
 }
 
-/// New words replace the words, and pictures stay; of a blocked output nothing does.
+/// The reply about a tool's output. A new text replaces all texts, and images stay; of a blocked output nothing stays.
 pub(super) fn output(
     at: &Situation<'_, PreToolOutput>,
     answer: Answer,
@@ -105,7 +105,7 @@ pub(super) fn output(
     })
 }
 
-/// A tool is offered while one of the names by which the plugin knows it survives.
+/// The reply about the tools on offer. A tool is offered while one of the names by which the plugin knows it remains.
 pub(super) fn choice_of_tools(
     at: &Situation<'_, ToolsOffered>,
     answer: Answer,
@@ -132,7 +132,8 @@ pub(super) fn choice_of_tools(
     })
 }
 
-/// Fields of the answer take the place of the body's; the others stay as they are, byte for byte.
+/// The reply about a request's body. Fields of the answer replace those of the body; the others stay as they are, byte
+/// for byte.
 pub(super) fn request_body(
     at: &Situation<'_, PreRequest>,
     answer: Answer,
@@ -235,7 +236,7 @@ pub(super) fn denied_fetching(_: &Situation<'_, PreFetch>, answer: Answer) -> Re
     })
 }
 
-/// An answer in the sub-agent's place counts more than a refusal beside it.
+/// The reply about a sub-agent. An answer in the sub-agent's place overrides a refusal.
 pub(super) fn subagent(_: &Situation<'_, PreSubagent>, answer: Answer) -> Result<PreSubagentReply, Failure> {
     let response = answer.text("response")?;
     let verdict = match response {
@@ -268,17 +269,17 @@ pub(super) fn delivery(
     })
 }
 
-/// `block` refuses, and `message` says why.
+/// A refusal if `block` is true, with the reason in `message`.
 fn blocked(answer: &Answer, default: &str) -> Result<Strictest, Failure> {
     refused(answer, ["message", "reason"], default)
 }
 
-/// `denied` refuses, and `reason` says why. Plugins of the time between the generations say `approved` instead.
+/// A refusal if `denied` is true, with the reason in `reason`. Plugins between the generations use `approved` instead.
 fn denied(answer: &Answer) -> Result<Strictest, Failure> {
     refused(answer, ["reason", "message"], "denied by plugin")
 }
 
-/// A refusal in the words of another guard is a refusal: nobody writes one by mistake.
+/// A refusal in any spelling: that of another guard is never written by mistake.
 fn refused(answer: &Answer, [usual, other]: [&str; 2], default: &str) -> Result<Strictest, Failure> {
     let reason = answer.text(usual)?;
     if !answer.flag("block")? && !answer.flag("denied")? && answer.choice("approved")? != Some(false) {

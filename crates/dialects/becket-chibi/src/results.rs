@@ -1,12 +1,12 @@
-//! How results read in chibi, where programs read them.
+//! Results of tools in chibi's formats, for tools whose results programs read.
 //!
-//! What is only for the model keeps becket's words, failures begin with `Error: `, and what becket leaves out of an
-//! answer is said at its end.
+//! Results that are only for the model keep becket's wording, failures begin with `Error: `, and notices about
+//! omissions come at the end.
 
 use becket_events::{Entry, EntryKind, Finding, Operation, Passage, PassageLine};
 use serde_json::json;
 
-/// A command: JSON with both outputs.
+/// The result of a command: JSON with both outputs.
 pub fn shell(operation: &Operation, finding: &Finding) -> String {
     match finding {
         Finding::Shell {
@@ -25,7 +25,7 @@ pub fn shell(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// Lines of a file, without numbers and without the end of the last one.
+/// The result of reading: lines without numbers and without the final newline.
 pub fn read(operation: &Operation, finding: &Finding) -> String {
     match finding {
         Finding::Read { text, notice, .. } => {
@@ -36,7 +36,7 @@ pub fn read(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// A directory as a tree, directories first.
+/// The result of listing: a tree, directories first.
 pub fn list(operation: &Operation, finding: &Finding) -> String {
     match finding {
         Finding::List {
@@ -55,7 +55,7 @@ pub fn list(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// Paths from the searched directory, one in each line.
+/// The result of finding files: paths relative to the searched directory, one per line.
 pub fn find(operation: &Operation, finding: &Finding) -> String {
     match (operation, finding) {
         (Operation::Find(arguments), Finding::Find { files, notice }) if files.is_empty() => with_notice(
@@ -67,7 +67,8 @@ pub fn find(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// Matches in many files: `file:line: text`, beside them `file:line-text`, an empty line between passages.
+/// The result of searching many files: matches are `file:line: text`, context lines `file:line-text`, with an empty
+/// line between passages.
 pub fn grep_files(operation: &Operation, finding: &Finding) -> String {
     grep(operation, finding, "\n\n", |passage, line| {
         let mark = if line.matches { ": " } else { "-" };
@@ -75,7 +76,7 @@ pub fn grep_files(operation: &Operation, finding: &Finding) -> String {
     })
 }
 
-/// Matches in one file: `>line:text`, beside them ` line:text`, `--` between passages.
+/// The result of searching one file: matches are `>line:text`, context lines ` line:text`, with `--` between passages.
 pub fn file_grep(operation: &Operation, finding: &Finding) -> String {
     grep(operation, finding, "\n--\n", |_, line| {
         let mark = if line.matches { '>' } else { ' ' };
@@ -83,7 +84,7 @@ pub fn file_grep(operation: &Operation, finding: &Finding) -> String {
     })
 }
 
-/// The answer as it was sent.
+/// The result of a fetch: the response as it was sent.
 pub fn fetch(operation: &Operation, finding: &Finding) -> String {
     match finding {
         Finding::Fetch { text, notice } => with_notice(text.clone(), notice),
@@ -91,7 +92,7 @@ pub fn fetch(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// What has no words of its own here.
+/// A result without a format of its own.
 pub fn other(_: &Operation, finding: &Finding) -> String {
     match finding {
         Finding::Done(words) => words.clone(),

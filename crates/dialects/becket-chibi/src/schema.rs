@@ -1,38 +1,26 @@
-//! What plugins say of themselves: `PLUGIN --schema`, an object or a list of objects.
+//! The schemas of plugins: `PLUGIN --schema`, an object or a list of objects.
 //!
-//! It is read as leniently as chibi reads it: a tool needs a name and a description, and what is wrong with the rest is
-//! remarked on, not punished. Hooks are the exception, since a guard may be among them: where they cannot be read, or
-//! one is almost called like a guard, the schema says nothing at all.
+//! A schema is read as leniently as chibi reads it: a tool needs a name and a description, and errors in the rest are
+//! only remarks. Hooks are the exception, since a guard may be among them: if they cannot be read, or a name is almost
+//! that of a guard, the whole schema is an error.
 
 use std::path::Path;
 use std::time::Duration;
 
 use becket_dialect_kit::misspelt_guard;
 use becket_events::Class;
-use becket_hooks::{Invocation, Lane, nearest};
+use becket_hooks::{Invocation, Lane, keys_of, nearest};
 use serde_json::{Map, Value};
 
 use super::call::{Call, lane};
 use super::discovery::Candidate;
 use super::hooks::hooks;
-use super::plugin::{Host, PluginTool};
+use super::plugin::{HostFacts, PluginTool};
 
-/// The fields of a schema.
-const FIELDS: &[&str] = &[
-    "name",
-    "description",
-    "parameters",
-    "hooks",
-    "parallel",
-    "flow_control",
-    "ends_turn",
-    "summary_params",
-];
-
-/// Asks a plugin for its schema. The error says what went wrong.
+/// Asks a plugin for its schema.
 pub(super) async fn ask(
     candidate: &Candidate,
-    host: &Host,
+    host: &HostFacts,
     directory: &Path,
     timeout: Duration,
 ) -> Result<Value, String> {
@@ -59,7 +47,7 @@ fn told(what: &(impl std::fmt::Display + ?Sized), stderr: &str) -> String {
     }
 }
 
-/// The tools of a schema, with remarks on what is wrong. Without any tool it is an error.
+/// The tools of a schema, with remarks on errors. A schema without any tool is an error.
 pub(super) fn read(schema: &Value) -> Result<(Vec<PluginTool>, Vec<String>), String> {
     let mut remarks = Vec::new();
     let tools: Vec<PluginTool> = match schema {
@@ -115,7 +103,7 @@ fn tool(item: &Value, remarks: &mut Vec<String>) -> Result<PluginTool, String> {
     })
 }
 
-/// The fields that need not be there. A wrong one is remarked on and counts as absent.
+/// The optional fields of a tool. A wrong one causes a remark and counts as absent.
 struct Options<'a> {
     tool: &'a str,
     fields: &'a Map<String, Value>,
@@ -165,7 +153,8 @@ impl Options<'_> {
         words
     }
 
-    /// The hooks. Nothing about them is passed over: what cannot be read, or is almost the name of a guard, may be one.
+    /// The hooks. No error in them is ignored: a name that cannot be read, or that is almost that of a guard, may be a
+    /// guard.
     fn hooks(&mut self) -> Result<Vec<String>, String> {
         let mut others = self.fields.keys().filter(|field| *field != "hooks");
         if let Some(other) = others.find(|field| speaks_of_hooks(field)) {
@@ -206,7 +195,7 @@ fn speaks_of_hooks(field: &str) -> bool {
     field.to_ascii_lowercase().contains("hook")
 }
 
-/// The guard whose name is almost this one.
+/// The guard whose name is almost the given one.
 fn misspelt(name: &str) -> Option<&'static str> {
     let hooks = hooks();
     match hooks.iter().any(|hook| hook.name() == name) {
@@ -224,14 +213,14 @@ fn missing(name: &str, fields: &Map<String, Value>) -> String {
     let unknown = fields
         .keys()
         .map(String::as_str)
-        .filter(|field| !FIELDS.contains(field));
+        .filter(|field| !keys_of::<PluginTool>().contains(field));
     match nearest(name, unknown) {
         Some(near) => format!("`{name}` is missing; did you write it as `{near}`?"),
         None => format!("`{name}` is missing"),
     }
 }
 
-/// The first words of a value, for a message.
+/// The first characters of a value, for a message.
 fn beginning(value: &Value) -> String {
     let text = value.to_string();
     let mut words: String = text.chars().take(40).collect();
@@ -348,7 +337,7 @@ mod tests {
         ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             let name = prop_oneof![
-                prop::sample::select(FIELDS).prop_map(str::to_owned),
+                prop::sample::select(keys_of::<PluginTool>()).prop_map(str::to_owned),
                 "[a-z]{1,4}".prop_map(|name| name)
             ];
             prop_oneof![

@@ -1,9 +1,9 @@
-//! Remembers what plugins said of themselves, so that a warm start runs none of them.
+//! Caches the schemas of plugins, so that a warm start runs none of them.
 //!
-//! An answer counts as long as the program is the same: path, size, time of change and contents, and what lies beside
-//! it in a folder of its own. What a plugin reads besides is out of sight, so an answer that is no longer fresh is
-//! asked for again while the run goes on. Failures are never remembered: a plugin that gave no answer is asked at
-//! every start.
+//! A schema is valid as long as the program is the same: path, size, modification time and contents, and the files
+//! beside it in its own folder. Other files that a plugin reads are unknown, so a schema that is no longer fresh is
+//! asked for again while the run goes on. Failures are never cached: a plugin that gave no answer is asked at every
+//! start.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -16,33 +16,34 @@ use serde_json::Value;
 use super::discovery::Candidate;
 use super::traits::Traits;
 
-/// The form of the file. Another number is another form, and is ignored.
+/// The version of the file's format. A file with another version is ignored.
 const VERSION: u32 = 4;
 
-/// For so many seconds an answer of an unchanged plugin is not asked for again.
+/// For how many seconds the schema of an unchanged plugin is fresh.
 const FRESH_SECONDS: u64 = 600;
 
-/// Files beside a program that are looked into are at most so large, and so many.
+/// The largest size of a script beside a program that is read.
 const SCRIPT_BYTES: u64 = 256 * 1024;
+/// How many scripts beside a program are read.
 const MOST_SCRIPTS: usize = 64;
 
-/// What was known at the end of earlier runs.
+/// The schemas of earlier runs.
 #[derive(Debug)]
 pub(super) struct Cache(Remembered<Entry>);
 
-/// What the plugin at one place has said of itself.
+/// The schema of the plugin at one path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// The state in which it said so.
+    /// The state of the program when it was asked.
     print: Fingerprint,
     pub(super) traits: Traits,
     pub(super) schema: Value,
-    /// When it said so, in seconds since 1970.
+    /// When the plugin was asked, in seconds since 1970.
     asked: u64,
 }
 
 impl Entry {
-    /// What a plugin says now.
+    /// An entry for a schema that was just read.
     pub(super) fn new(print: Fingerprint, traits: Traits, schema: Value) -> Self {
         Self {
             print,
@@ -52,7 +53,7 @@ impl Entry {
         }
     }
 
-    /// Whether it was said a short while ago. A clock that was set back makes nothing fresh.
+    /// Whether the schema was read a short while ago. If the clock was set back, nothing is fresh.
     pub(super) fn is_fresh(&self) -> bool {
         now()
             .checked_sub(self.asked)
@@ -65,19 +66,19 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// What tells one state of a program from another.
+/// The state of a program, for noticing changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     program: String,
     size: u64,
     modified_ns: u64,
     hash: String,
-    /// What lies beside the program, with sizes and the times of changes.
+    /// The files beside the program, with their sizes and modification times.
     beside: Vec<(String, u64, u64)>,
 }
 
 impl Fingerprint {
-    /// Reads a program, and tells it from what it may be later.
+    /// Reads a program, and takes its fingerprint.
     pub(super) fn take(candidate: &Candidate) -> Result<(Self, Vec<u8>), String> {
         let unreadable =
             |error: std::io::Error| format!("{} cannot be read: {error}", candidate.path.display());
@@ -94,8 +95,8 @@ impl Fingerprint {
     }
 }
 
-/// A program in a folder of its own may be only the door to the scripts beside it, or make its list of tools from the
-/// folders there.
+/// The files beside a program in its own folder: the program may be only a wrapper for scripts there, or make its list
+/// of tools from folders there.
 fn neighbours(folder: &Path) -> Vec<(String, u64, u64)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut neighbours: Vec<(String, u64, u64)> = entries
@@ -103,7 +104,7 @@ fn neighbours(folder: &Path) -> Vec<(String, u64, u64)> {
             let name = entry.file_name().to_str()?.to_owned();
             let metadata = std::fs::metadata(entry.path()).ok()?;
             let size = if metadata.is_file() { metadata.len() } else { 0 };
-            // Python writes there whenever it runs.
+            // Python writes into this folder whenever it runs.
             let counts = !name.starts_with('.') && name != "__pycache__";
             counts.then(|| (name, size, modified_ns(&metadata)))
         })
@@ -112,7 +113,7 @@ fn neighbours(folder: &Path) -> Vec<(String, u64, u64)> {
     neighbours
 }
 
-/// The scripts beside a program, as far as they are small.
+/// The contents of the small scripts beside a program.
 pub(super) fn scripts_beside(candidate: &Candidate) -> Vec<u8> {
     let folder = candidate.folder.as_deref();
     let files = folder
@@ -139,32 +140,32 @@ fn modified_ns(metadata: &Metadata) -> u64 {
 }
 
 impl Cache {
-    /// What the file holds.
+    /// Reads the cache from its file.
     pub(super) fn read(file: Option<&Path>) -> Self {
         Self(Remembered::read(file, VERSION))
     }
 
-    /// What the plugin at a place has said of itself in this very state.
+    /// The schema of the plugin at a path, if the program is in exactly this state.
     pub(super) fn known(&self, place: &Path, print: &Fingerprint) -> Option<&Entry> {
         self.0.at(place).filter(|entry| entry.print == *print)
     }
 
-    /// Whether what lies at a place has been a plugin, in whatever state.
+    /// Whether the entry at a path has been a plugin, in any state.
     pub(super) fn has_been_plugin(&self, place: &Path) -> bool {
         self.0.at(place).is_some()
     }
 
-    /// Remembers what the plugin at a place has said.
+    /// Stores the schema of the plugin at a path.
     pub(super) fn remember(&mut self, place: &Path, entry: Entry) {
         self.0.remember(place, entry);
     }
 
-    /// Forgets the plugins that were taken away.
+    /// Removes the plugins that no longer exist.
     pub(super) fn forget_gone(&mut self) {
         self.0.forget_gone();
     }
 
-    /// Writes what was learnt.
+    /// Writes the cache to its file.
     pub(super) fn write(self) -> std::io::Result<()> {
         self.0.write()
     }

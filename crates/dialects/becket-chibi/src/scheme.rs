@@ -1,28 +1,21 @@
-//! Scheme files of chibi's: which libraries they find, where they lie, what their tools look like to a model, and what
-//! their answers mean. What runs them is the host's business; here are the tables.
+//! The tables about chibi's Scheme files: their libraries, their places, the description of their tools, and the
+//! meaning of their answers. The host runs the files.
 
+mod callback;
 mod settings;
 
 use std::fmt::Write;
 
 use becket_events::Class;
-use becket_hooks::{Failure, nearest};
+use becket_hooks::nearest;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
 use super::hooks::hooks;
 
+pub(super) use callback::answer;
+pub use callback::{CONTEXT_NAME, PAYLOAD, SESSION_ID};
 pub use settings::{DECLARED, FileSettings, HttpAllow, HttpSettings, Reach};
-
-/// The field of an event that holds what a callback is shown.
-pub const PAYLOAD: &str = "payload";
-
-/// The field that names the context.
-pub const CONTEXT_NAME: &str = "context_name";
-
-/// The field that names the session.
-pub const SESSION_ID: &str = "session_id";
 
 /// The variable that holds the name of the context.
 pub const CONTEXT_VARIABLE: &str = "%context-name%";
@@ -30,23 +23,23 @@ pub const CONTEXT_VARIABLE: &str = "%context-name%";
 /// The tool that evaluates Scheme.
 pub const EVAL_TOOL: &str = "scheme_eval";
 
-/// What a file may do.
+/// The rights of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// Compute, and call tools.
+    /// The file may compute, and call tools.
     Sandboxed,
-    /// Read and write files, too.
+    /// The file may also read and write files.
     Unsandboxed,
 }
 
-/// What a procedure asks of the host.
+/// A service of the host that a procedure uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
-    /// Whether there is such a hook.
+    /// Checks that a hook exists.
     CheckHook,
-    /// Whether a tool can be described like this.
+    /// Checks the description of a tool.
     CheckTool,
-    /// Calls a tool; takes its time.
+    /// Calls a tool, which is asynchronous.
     CallTool,
     GenerateId,
     CurrentTimestamp,
@@ -56,46 +49,46 @@ pub enum Service {
     List,
     Exists,
     Delete,
-    /// A request over HTTP; takes its time.
+    /// Makes a request over HTTP, which is asynchronous.
     Http,
 }
 
-/// What a file must be allowed to find a library.
+/// The right that a file needs to import a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Nothing,
-    /// To read and write files.
+    /// The right to read and write files.
     Files,
-    /// To reach something of the web.
+    /// The right to reach an address on the web.
     Web,
 }
 
-/// A procedure of the host's.
+/// A procedure that the host provides.
 #[derive(Debug, Clone, Copy)]
 pub struct Procedure {
     pub name: &'static str,
-    /// How many arguments it takes.
+    /// How many arguments the procedure takes.
     pub arguments: u16,
     pub service: Service,
 }
 
-/// A library of the host's.
+/// A library that the host provides.
 #[derive(Debug, Clone)]
 pub struct Library {
     pub name: &'static str,
-    /// Libraries whose names its definitions and exports use.
+    /// Libraries whose names the definitions and exports use.
     pub imports: &'static [&'static str],
     pub procedures: &'static [Procedure],
     /// Definitions in Scheme.
     pub definitions: String,
-    /// What it exports.
+    /// The names that the library exports.
     pub exports: &'static str,
-    /// Who finds it.
+    /// The right that a file needs to import the library.
     pub needs: Needs,
 }
 
 impl Needs {
-    /// Why a file does not find such a library.
+    /// Why a file cannot import a library with this need.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Nothing => "it is for everybody",
@@ -111,7 +104,7 @@ const ITSELF: &str = "what a file needs stands in the file; it may define librar
 const REGEXP: &str = "(tein safe-regexp) has regular expressions that always end";
 const PROGRAMS: &str = "programs are started with call-tool";
 
-/// Libraries that Scheme elsewhere has and no file finds, and what there is instead.
+/// Libraries of other Schemes that no file can import, and the alternatives.
 pub const BLOCKED: &[(&str, &str)] = &[
     ("(scheme file)", BY_CALLS),
     ("(tein file)", BY_CALLS),
@@ -137,10 +130,10 @@ const fn procedure(name: &'static str, arguments: u16, service: Service) -> Proc
     }
 }
 
-/// The library whose names every file finds without an import.
+/// The library whose names every file has without an import.
 const EVERYWHERE: &str = "(harness everywhere)";
 
-/// What every file finds without an import, besides the host's own.
+/// The libraries that every file has without an import, besides the host's own.
 pub const PRELUDE: &[&str] = &[
     "(scheme base)",
     "(scheme write)",
@@ -166,7 +159,7 @@ pub const PRELUDE: &[&str] = &[
     EVERYWHERE,
 ];
 
-/// The libraries of the host.
+/// The libraries that the host provides.
 pub fn libraries() -> Vec<Library> {
     use Service::{
         Append, CallTool, CheckHook, CheckTool, CurrentTimestamp, Delete, Exists, GenerateId, List, Read,
@@ -231,7 +224,7 @@ pub fn libraries() -> Vec<Library> {
     ]
 }
 
-/// What a file may ask about hooks, from the table of hooks.
+/// The documentation of hooks for files, made from the table of hooks.
 fn hooks_docs() -> String {
     let mut text = String::from(
         "(define hooks-docs '((__module__ . \"harness hooks: callbacks for moments of the agent's life\")\n  \
@@ -246,16 +239,16 @@ fn hooks_docs() -> String {
     text
 }
 
-/// The procedure that leaves a prompt, and the code that makes it known.
+/// The procedure that leaves a prompt, and the code that imports it.
 pub const LEAVE: &str = "exit";
 pub const LEAVING: &str = "(import (only (scheme process-context) exit))";
 
-/// Code that tells what a name means.
+/// Code that describes the binding of a name.
 pub fn describing(name: &str) -> String {
     format!("(binding-info '{name})")
 }
 
-/// The names by which a file describes its one tool, and what each is in a description.
+/// The names by which a file describes its single tool, each with its clause in a description.
 pub const ONE_TOOL: &[(&str, &str)] = &[
     ("tool-name", "name"),
     ("tool-description", "description"),
@@ -265,16 +258,16 @@ pub const ONE_TOOL: &[(&str, &str)] = &[
     ("tool-execute", EXECUTE),
 ];
 
-/// The category of tools that talk to the network.
+/// The category of tools that use the network.
 pub const NETWORK: &str = "network";
 
-/// The part of a description that is the procedure.
+/// The clause of a description that is the procedure.
 pub const EXECUTE: &str = "execute";
 
-/// The registry of tools, and that of hooks: lists, with what came last at their beginning.
+/// The registries of tools and of hooks: lists with the latest entry first.
 pub const REGISTRIES: [&str; 2] = ["%tool-registry%", "%hook-registry%"];
 
-/// What is wrong with the parts of a tool's description, if anything is.
+/// Checks the clauses of a tool's description.
 pub fn check_clauses(tool: &str, clauses: &[String]) -> Result<(), String> {
     let known = || ONE_TOOL.iter().map(|(_, clause)| *clause).skip(1);
     for clause in clauses {
@@ -294,7 +287,7 @@ pub fn check_clauses(tool: &str, clauses: &[String]) -> Result<(), String> {
     }
 }
 
-/// What is wrong with the name of a hook, if anything is.
+/// Checks the name of a hook.
 pub fn check_point(name: &str) -> Result<(), String> {
     let known = hooks();
     if known.iter().any(|hook| hook.name() == name) {
@@ -308,16 +301,16 @@ fn hint(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
-/// The hooks whose callbacks judge.
+/// The names of the hooks that are guards.
 pub fn guards() -> Vec<&'static str> {
     let guards = hooks().into_iter().filter(|hook| hook.class() == Class::Guard);
     guards.map(|hook| hook.name()).collect()
 }
 
-/// Who sees the tools of a file, and whose events its hooks hear.
+/// The contexts that see a file's tools and whose events its hooks get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Zone {
-    /// Everybody.
+    /// All contexts.
     Shared,
     /// One context.
     Home(String),
@@ -325,10 +318,10 @@ pub enum Zone {
     Flock(String),
 }
 
-/// The folders that hold files, and how the names of files end.
+/// The folders that hold files.
 pub const ZONE_FOLDERS: &[&str] = &["/tools/shared", "/tools/home", "/tools/flocks"];
 
-/// The zone of a file, by its path in the virtual file system; `None` for what is no such file.
+/// The zone of a file, by its path in the virtual file system; `None` for a path that is no such file.
 pub fn zone_of(path: &str) -> Option<Zone> {
     let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
     if !names.last()?.ends_with(".scm") || names.last()?.starts_with('.') {
@@ -342,8 +335,8 @@ pub fn zone_of(path: &str) -> Option<Zone> {
     }
 }
 
-/// The JSON schema of a tool's arguments, from what its file says of them: names with their descriptions. An argument
-/// is needed unless it says otherwise.
+/// The JSON schema of a tool's arguments, from their names and descriptions in the file. An argument is required unless
+/// it says otherwise.
 pub fn schema_of(parameters: &Value) -> Result<Value, String> {
     let fields = match parameters {
         Value::Null => &Map::new(),
@@ -370,7 +363,7 @@ pub fn schema_of(parameters: &Value) -> Result<Value, String> {
             required.push(json!(name));
         }
         property.entry("type").or_insert_with(|| json!("string"));
-        // A list of one value looks like that value.
+        // A list with one value looks like that value in Scheme.
         if let Some(values) = property.get_mut("enum").filter(|values| !values.is_array()) {
             *values = json!([values.take()]);
         }
@@ -379,7 +372,7 @@ pub fn schema_of(parameters: &Value) -> Result<Value, String> {
     Ok(json!({"type": "object", "properties": properties, "required": required}))
 }
 
-/// How a call of a tool is told: the result, and what was written meanwhile.
+/// The text of a tool's result, with its output.
 pub fn tool_result(result: &str, stdout: &str, stderr: &str) -> String {
     let or_empty = |text: &str| match text.trim_end() {
         "" => "(empty)".to_owned(),
@@ -392,54 +385,9 @@ pub fn tool_result(result: &str, stdout: &str, stderr: &str) -> String {
     )
 }
 
-/// A moment as files write it.
+/// A timestamp in the format of Scheme files.
 pub fn timestamp(now: DateTime<Utc>) -> String {
     now.format("%Y%m%d-%H%Mz").to_string()
-}
-
-/// What a callback's answer means, beside what it was shown. Lists of one and empty lists look like other things in
-/// Scheme; what was shown says what they are.
-pub(super) fn answer(class: Class, returned: Option<&str>, shown: &str) -> Result<Answer, Failure> {
-    let Some(text) = returned.filter(|_| class != Class::Observe) else {
-        return Ok(Answer::default());
-    };
-    let answer = Answer::written(text)?;
-    if !answer.is_nested() {
-        return Ok(answer);
-    }
-    let shown = serde_json::from_str(shown).unwrap_or_default();
-    Ok(answer.map(|fields| alike(fields, &shown)))
-}
-
-/// The same data in the shapes of what was shown.
-fn alike(answer: Value, shown: &Value) -> Value {
-    match (answer, shown) {
-        (Value::Null, Value::Array(_)) => Value::Array(Vec::new()),
-        (Value::Null, Value::Object(_)) => Value::Object(Map::new()),
-        (Value::Object(fields), Value::Object(known)) => {
-            let field = |(name, value)| {
-                let value = known
-                    .get(&name)
-                    .map_or_else(|| Value::clone(&value), |shown| alike(value.clone(), shown));
-                (name, value)
-            };
-            Value::Object(fields.into_iter().map(field).collect())
-        }
-        (Value::Array(items), Value::Array(known)) => {
-            let item = |(index, item)| match known.get(index).or(known.last()) {
-                Some(shown) => alike(item, shown),
-                None => item,
-            };
-            Value::Array(items.into_iter().enumerate().map(item).collect())
-        }
-        (one, Value::Array(known)) => match known.first() {
-            Some(first) if std::mem::discriminant(first) == std::mem::discriminant(&one) => {
-                Value::Array(vec![alike(one, first)])
-            }
-            _ => one,
-        },
-        (other, _) => other,
-    }
 }
 
 #[cfg(test)]
@@ -482,14 +430,6 @@ mod tests {
         assert_eq!(schema_of(&expected).unwrap(), expected);
         assert_eq!(schema_of(&Value::Null).unwrap()["properties"], json!({}));
         assert!(schema_of(&json!(["path"])).is_err());
-    }
-
-    #[test]
-    fn lists_of_one_are_what_was_shown() {
-        let shown = json!({"request_body": {"messages": [{"role": "user"}], "stop": [], "n": 1, "content": [{"a": 1}]}});
-        let answer = json!({"request_body": {"messages": {"role": "system"}, "stop": null, "n": 2, "content": "words"}});
-        let expected = json!({"request_body": {"messages": [{"role": "system"}], "stop": [], "n": 2, "content": "words"}});
-        assert_eq!(alike(answer, &shown), expected);
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! What plugins are shown, hook by hook: the union of what documents and programs of both generations promise.
+//! The input of plugins, hook by hook: the union of what documentation and programs of both generations promise.
+//!
+//! Guards of writing see the text that an edit writes. Several changes are shown as one text, or a text could get past
+//! a guard in pieces.
 
 use becket_events::{
     Event, Fallback, FileIndexed, FlockGoals, Json, LoopStart, PostCache, PostClear, PostCompact,
@@ -11,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::edit;
-use super::hooks::Situation;
+use super::situation::Situation;
 
 // ---------------------------------------------------------------- sessions
 
@@ -196,7 +199,7 @@ pub(super) fn pre_api_tools(at: &Situation<'_, ToolsOffered>) -> String {
     text(shown)
 }
 
-/// The body is passed on as the text that it is: it grows with the conversation.
+/// The input of `pre_api_request`. The body is embedded as it is, because it grows with the conversation.
 pub(super) fn pre_api_request(at: &Situation<'_, PreRequest>) -> String {
     #[derive(Serialize)]
     struct Shown<'a> {
@@ -246,7 +249,7 @@ pub(super) fn post_tool_batch(at: &Situation<'_, ToolBatch>) -> String {
     text(shown)
 }
 
-/// Without a limit there is no fuel to speak of.
+/// The fields about fuel; none without a limit.
 fn fuel(remaining: Option<u32>, total: Option<u32>) -> Map<String, Value> {
     let fields = [("fuel_remaining", remaining), ("fuel_total", total)];
     let known = fields
@@ -272,7 +275,7 @@ pub(super) fn pre_file_read(at: &Situation<'_, PreFileRead>) -> String {
     }))
 }
 
-/// An edit says what it does in the words of `file_edit`.
+/// The input of `pre_file_write`. An edit is shown in the form of `file_edit`.
 pub(super) fn pre_file_write(at: &Situation<'_, PreFileWrite>) -> String {
     let write = at.payload;
     let mut shown = object(json!({
@@ -305,7 +308,7 @@ pub(super) fn pre_fetch_url(at: &Situation<'_, PreFetch>) -> String {
     })
 }
 
-/// Why an address is sensitive, in chibi's words; kinds that it does not tell apart keep becket's.
+/// Why an address is sensitive, in chibi's terms; kinds that chibi does not distinguish keep becket's.
 fn class(sensitive: &Option<String>) -> &str {
     match sensitive.as_deref().unwrap_or_default() {
         "loopback" | "unspecified" => "loopback address",
@@ -417,7 +420,8 @@ fn count(context_name: &str, message_count: u32, summary: &str) -> String {
     text(json!({ "context_name": context_name, "message_count": message_count, "summary": summary }))
 }
 
-/// The documents promise the number of messages before, the program sends the one after; both are there.
+/// The input of `post_compact`. The documentation promises the number of messages before, the program sends the one
+/// after; both are included.
 pub(super) fn post_compact(at: &Situation<'_, PostCompact>) -> String {
     text(json!({
         "context_name": at.context_name,
@@ -431,7 +435,7 @@ pub(super) fn pre_rolling_compact(at: &Situation<'_, PreCompact>) -> String {
     text(json!({
         "context_name": at.context_name,
         "message_count": at.payload.message_count,
-        // The system prompt is no message of a conversation here.
+        // In becket the system prompt is no message of a conversation.
         "non_system_count": at.payload.message_count,
         "summary": or_empty(&at.payload.summary),
     }))

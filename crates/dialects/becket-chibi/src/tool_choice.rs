@@ -1,4 +1,7 @@
-//! Which tools the model is offered, as chibi's settings choose them.
+//! The choice of tools that the model is offered, as chibi's settings make it.
+//!
+//! The choice is made by a handler of `tools_offered`, so that it applies to every request and to sub-agents, like any
+//! hook that takes tools away.
 
 use becket_events::ToolOffer;
 use becket_hooks::nearest;
@@ -21,7 +24,7 @@ pub struct ToolChoice {
 }
 
 impl ToolChoice {
-    /// Whether every kind is one: tools of an unknown kind would stay.
+    /// Checks that every kind is known: tools of an unknown kind would stay.
     pub(super) fn check(&self) -> Result<(), String> {
         let mut kinds = self.exclude_categories.iter();
         let Some(unknown) = kinds.find(|kind| !CATEGORIES.contains(&kind.as_str())) else {
@@ -36,8 +39,8 @@ impl ToolChoice {
         ))
     }
 
-    /// The choice of a context within that of the home, as chibi mixes them: what is taken away is taken away by both,
-    /// and what to keep is said by the first.
+    /// The choice of a context combined with that of the home, as chibi combines them: both take tools away, and the
+    /// tools to keep are the context's if it names any.
     pub fn within(mut self, home: &Self) -> Self {
         self.include = self.include.or_else(|| home.include.clone());
         self.exclude.extend(home.exclude.iter().cloned());
@@ -46,14 +49,14 @@ impl ToolChoice {
         self
     }
 
-    /// Whether it chooses anything.
+    /// Whether the choice is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a tool may be offered. In the words of a generation it may as long as one of its names there survives;
-    /// it is taken away by the words of either, and kept by those of any. Only newer versions have kinds in their
-    /// settings.
+    /// Whether a tool may be offered. Within a generation it may as long as one of its names there is not excluded; it
+    /// is excluded if either generation excludes it, and included if any of its names is. Only newer versions have
+    /// kinds in their settings.
     pub fn keeps(&self, offer: &ToolOffer) -> bool {
         let generations = [Generation::Newer, Generation::Older];
         let named = |list: &[String], name: &str| list.iter().any(|other| other == name);
@@ -82,7 +85,7 @@ impl ToolChoice {
     }
 }
 
-/// Whether chibi has a tool of that name, in any of its versions.
+/// Whether chibi has a tool with that name, in any of its versions.
 pub fn has_tool(name: &str) -> bool {
     const VFS: [&str; 6] = [
         "vfs_copy",

@@ -1,8 +1,8 @@
 //! chibi's names for becket's operations.
 //!
 //! Reading has three faces: `file_lines` for a range, `file_tail` for the end, `file_head` for the beginning or the
-//! whole. What chibi assumes about arguments that are left out stands in the schemas. How results read is in
-//! `results.rs`, the translation of `file_edit` in `edit.rs`.
+//! whole. The schemas hold chibi's defaults of arguments. The format of results is in `results.rs`, the translation of
+//! `file_edit` in `edit.rs`.
 
 use becket_dialect_kit::words::{self, Renames, defaulting, schema};
 use becket_events::{Face, Manner, OWN_EXTRAS, OperationKind, Profile, Telling, Wording};
@@ -22,7 +22,7 @@ const GREP: Renames = &[
 const FILE_GREP: Renames = &[("context_before", "before"), ("context_after", "after")];
 const FETCH: Renames = &[("timeout_secs", "timeout_seconds")];
 
-/// How many lines `file_head` and `file_tail` read when the call does not say.
+/// How many lines `file_head` and `file_tail` read by default.
 const USUAL_LINES: u64 = 50;
 
 const PATH: (&str, &str, &str) = ("path", "string", "The file.");
@@ -334,7 +334,7 @@ fn fetching() -> Face {
     }
 }
 
-/// What only chibi has bears chibi's names in becket, too.
+/// Tools that only chibi has have chibi's names in becket, too.
 fn virtual_files() -> Vec<Face> {
     let own = Profile::own().faces.into_iter();
     own.filter(|face| OperationKind::VFS.contains(&face.operation))
@@ -378,15 +378,15 @@ fn lines_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     foreign
 }
 
-/// A call that does not say how much of the end it wants is not for this tool; its usual number of lines stands there,
-/// so that the call does not look like one for the whole file.
+/// Arguments of `file_tail`. Without `tail` they get the default number of lines, so that the call does not look like
+/// one for the whole file.
 fn tail_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut told = arguments.clone();
     told.entry("tail").or_insert_with(|| USUAL_LINES.into());
     words::to_foreign(&told, TAIL)
 }
 
-/// chibi writes the truth value as text.
+/// Arguments of `dir_list` under becket's names; chibi writes the boolean as text.
 fn list_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let hidden = match arguments.remove("show_hidden") {
         None | Some(Value::Null) => return Ok(arguments),
@@ -417,7 +417,7 @@ fn list_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     foreign
 }
 
-/// As many lines before as after are one number in becket's words.
+/// Arguments of `file_grep` under becket's names: equal numbers of lines before and after become one number.
 fn file_grep_to_own(arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let mut own = words::to_own(arguments, FILE_GREP);
     let both = own
@@ -430,7 +430,7 @@ fn file_grep_to_own(arguments: Map<String, Value>) -> Result<Map<String, Value>,
     Ok(own)
 }
 
-/// What `context` says about a side that has no number of its own, and nothing beside two such numbers.
+/// Arguments of `file_grep` under chibi's names: `context` fills the sides that have no number of their own.
 fn file_grep_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut told = arguments.clone();
     if let Some(context) = told.remove("context") {

@@ -1,19 +1,19 @@
-//! What can be told of a plugin by looking at its program: how old its habits are, and whether it talks to the person.
+//! Traits of a plugin that its program shows: its generation, and whether it talks to the user.
 //!
-//! Bytes are searched, not understood: a script says how it reads its data, and a compiled program keeps the names of
+//! Bytes are searched, not parsed: a script shows how it reads its data, and a compiled program contains the names of
 //! its variables. A mistake costs little, and the configuration corrects it.
 
 use serde::{Deserialize, Serialize};
 
 use super::plugin::{Generation, TerminalNeed};
 
-/// Programs are looked through up to here for the words of scripts.
+/// How many bytes of a program are searched for the words of scripts.
 const SCRIPT_BYTES: usize = 1024 * 1024;
 
-/// The names by which the older generation is known.
+/// The names that only programs of the older generation contain.
 const OLDER_NAMES: &[&[u8]] = &[b"CHIBI_TOOL_ARGS", b"CHIBI_HOOK_DATA"];
 
-/// Words by which a script says that it reads its data from standard input.
+/// Phrases in a script that reads its data from standard input.
 const READS_DATA: &[&[u8]] = &[
     b"$(cat)",
     b"$(cat -)",
@@ -23,7 +23,7 @@ const READS_DATA: &[&[u8]] = &[
     b"sys.stdin",
 ];
 
-/// What was seen of a program.
+/// The traits of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Traits {
     pub(super) generation: Generation,
@@ -31,7 +31,7 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    /// Looks at a program.
+    /// The traits of a program.
     pub(super) fn of(program: &[u8]) -> Self {
         let is_older = OLDER_NAMES.iter().any(|name| contains(program, name));
         let terminal = if contains(program, b"/dev/tty") {
@@ -51,7 +51,7 @@ impl Traits {
 }
 
 impl Traits {
-    /// The same with what lies beside the program: it may be only the door to a script that does the work.
+    /// The traits together with those of the files beside the program, which may be only a wrapper for a script.
     pub(super) fn with(self, beside: &[u8]) -> Self {
         let beside = Self::of(beside);
         Self {
@@ -67,7 +67,7 @@ impl Traits {
     }
 }
 
-/// Whether a script asks the person something on standard input, and does not take its data from there.
+/// Whether a script asks the user something on standard input, and does not read its data there.
 fn asks_on_standard_input(program: &[u8]) -> bool {
     let first = program.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if !first.starts_with(b"#!") || READS_DATA.iter().any(|words| contains(program, words)) {

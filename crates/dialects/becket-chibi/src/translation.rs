@@ -1,4 +1,4 @@
-//! Tests of both directions: what plugins are shown, and what becomes of their answers.
+//! Tests of both directions: the input of plugins, and the meaning of their answers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use becket_hooks::{Cause, Failure, Finished};
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
-use super::hooks::Situation;
-use super::plugin::{Generation, Host};
+use super::plugin::{Generation, HostFacts};
+use super::situation::Situation;
 use super::words::Words;
 use super::{read, show};
 
@@ -30,7 +30,7 @@ fn within<E: Event, T>(
     payload: &E::Payload,
     look: impl FnOnce(&Situation<'_, E>) -> T,
 ) -> T {
-    let host = Host {
+    let host = HostFacts {
         chibi_home: PathBuf::from("/home/me/chibi"),
         project_root: PathBuf::from("/work"),
         hook_timeout: Duration::from_secs(30),
@@ -70,6 +70,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 fn shell_call() -> PreToolPayload {
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -167,6 +168,7 @@ fn new_words_of_an_output_leave_its_pictures_and_a_block_leaves_nothing() {
         data: "AA==".into(),
     };
     let payload = PreToolOutputPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "1".into(),
         tool_name: "read".into(),
         called_as: "read".into(),
@@ -176,6 +178,7 @@ fn new_words_of_an_output_leave_its_pictures_and_a_block_leaves_nothing() {
         is_error: false,
         ran: true,
         details: Value::Null,
+        duration_ms: 0,
     };
     let output = |answer| answered::<PreToolOutput>(read::output, &payload, answer).unwrap();
     let rewritten = output(json!({"output": "new"})).content.get();
@@ -315,7 +318,7 @@ fn a_denial_has_four_spellings_and_nothing_else_denies() {
     assert_eq!(
         verdict(json!({"approved": true})),
         None,
-        "a plugin's yes is not the person's"
+        "a plugin's yes is not the user's"
     );
     assert_eq!(verdict(json!({"denied": false})), None);
     assert_eq!(verdict(json!({"block": true, "message": "no"})), deny("no"));

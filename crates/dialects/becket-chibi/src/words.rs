@@ -1,4 +1,4 @@
-//! Tool calls in the words that a plugin knows.
+//! Tool calls under the names that a plugin knows.
 
 use std::sync::LazyLock;
 
@@ -17,14 +17,14 @@ pub(super) struct Words {
     profile: Profile,
 }
 
-/// A tool call in foreign words.
+/// A tool call under a plugin's names.
 pub(super) struct ForeignCall {
     pub(super) name: String,
     pub(super) arguments: Map<String, Value>,
 }
 
 impl Words {
-    /// The words of a generation. They are the same for all its plugins, and made once.
+    /// The names of a generation. They are the same for all its plugins, and built once.
     pub(super) fn of(generation: Generation) -> &'static Self {
         static OLDER: LazyLock<Words> = LazyLock::new(|| Words::new(Generation::Older));
         static NEWER: LazyLock<Words> = LazyLock::new(|| Words::new(Generation::Newer));
@@ -61,7 +61,7 @@ impl Words {
         }
     }
 
-    /// Arguments that a plugin wrote, in becket's words. `current` are those that it was shown.
+    /// The arguments that a plugin wrote, under becket's names. `current` are those that it was shown.
     pub(super) fn arguments(
         &self,
         called_as: &str,
@@ -71,7 +71,7 @@ impl Words {
     ) -> Result<Map<String, Value>, Failure> {
         match self.face(called_as, operation, current) {
             Some(face) => {
-                // A plugin in a builtin's place may have arguments of its own, which mean the same to everybody.
+                // A plugin that replaces a builtin may have its own arguments, which have the same names for all.
                 let (extra, known): (Map<_, _>, Map<_, _>) = written
                     .into_iter()
                     .partition(|(name, _)| current.contains_key(name) && !face.knows(name));
@@ -83,7 +83,7 @@ impl Words {
         }
     }
 
-    /// A call of which the tool's own name tells the operation.
+    /// A call whose operation follows from the tool's own name.
     pub(super) fn named(
         &self,
         called_as: &str,
@@ -99,8 +99,8 @@ impl Words {
         self.named(called_as, own_name, &Map::new()).name
     }
 
-    /// The names under which an offered tool appears: its own where that is a foreign one already, else all by which
-    /// plugins know what it does.
+    /// The names under which an offered tool appears: its own if that is a foreign name already, else all names that
+    /// plugins have for its operation.
     pub(super) fn names_of<'a>(&'a self, offer: &'a ToolOffer) -> Vec<&'a str> {
         let Some(operation) = offer.operation else {
             return vec![&offer.name];
@@ -120,18 +120,18 @@ impl Words {
             .collect()
     }
 
-    /// Whether the generation has a tool of that name for one of becket's operations.
+    /// Whether the generation has a tool with that name for one of becket's operations.
     pub(super) fn has_tool(&self, name: &str) -> bool {
         self.profile.face_named(name).is_some()
     }
 
-    /// What kind of tool it is.
+    /// The kind of a tool.
     pub(super) fn type_of(&self, name: &str, source: &str) -> &'static str {
         tool_type(self.generation, name, source)
     }
 
-    /// The tool as which a call is shown: the one that the model called, if plugins know it. A guard looks for that
-    /// name, whatever else would say the same. Otherwise the one that says the call best.
+    /// The tool as which a call is shown: the one that the model called, if plugins know it, since a guard looks for
+    /// that name. Otherwise the one that expresses the call best.
     fn face(
         &self,
         called_as: &str,

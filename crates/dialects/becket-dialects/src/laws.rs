@@ -1,4 +1,4 @@
-//! The laws that every profile keeps.
+//! The laws that every tool profile keeps.
 
 use becket_events::{Beside, LineEdit, OperationKind, Profile, Replacement};
 use proptest::prelude::*;
@@ -17,17 +17,18 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Arguments of an operation in becket's words, every optional one there or not.
+/// Arguments of an operation under becket's names, with each optional one present or absent.
 fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
     let text = || any::<String>().prop_map(Value::from).boxed();
     let number = || (1u64..1_000_000).prop_map(Value::from).boxed();
     let truth = || any::<bool>().prop_map(Value::from).boxed();
     let edits = || {
-        let edit = (any::<String>(), any::<String>(), any::<bool>());
-        let edit = edit.prop_map(|(old_text, new_text, first)| Replacement {
+        let edit = (any::<String>(), any::<String>(), any::<bool>(), any::<bool>());
+        let edit = edit.prop_map(|(old_text, new_text, first, all)| Replacement {
             old_text,
             new_text,
             first,
+            all,
         });
         prop::collection::vec(edit, 0..4)
             .prop_map(|edits| json!(edits))
@@ -77,7 +78,7 @@ fn arguments_of(kind: OperationKind) -> BoxedStrategy<Map<String, Value>> {
         .boxed()
 }
 
-/// Changes of lines by number, sensible ones and others.
+/// Edits of lines by number, sensible ones and others.
 fn line_edits() -> BoxedStrategy<Value> {
     let insert = prop::option::of(prop::sample::select(&[Beside::Before, Beside::After][..]));
     let line = (
@@ -104,7 +105,7 @@ fn any_call() -> impl Strategy<Value = (OperationKind, Map<String, Value>)> {
         .prop_flat_map(|kind| arguments_of(kind).prop_map(move |arguments| (kind, arguments)))
 }
 
-/// The working directory may be told by leaving the path out or as `.`; both mean the same call.
+/// The arguments with the working directory written out: leaving the path out and writing `.` mean the same call.
 fn with_directory_told(kind: OperationKind, mut arguments: Map<String, Value>) -> Map<String, Value> {
     if matches!(
         kind,
@@ -199,7 +200,7 @@ fn every_schema_describes_its_arguments_and_requires_only_what_it_has() {
     }
 }
 
-/// Calls as the foreign systems write them, and what becket understands.
+/// Calls as the foreign systems write them, with becket's reading of each.
 // tidy: a table
 #[test]
 fn foreign_calls_mean_what_their_systems_mean() {
@@ -526,7 +527,7 @@ fn each_tool_of_a_toolset_is_one_of_the_profile() {
     for toolset in types {
         named.extend(becket_docker_agent::toolset_tools(toolset).unwrap());
     }
-    // One tool is called otherwise where becket speaks of it.
+    // becket has another name for this tool.
     let own = |name: &str| {
         if name == "mark_todos" {
             "update_todos"
@@ -540,7 +541,7 @@ fn each_tool_of_a_toolset_is_one_of_the_profile() {
     let offered: std::collections::BTreeSet<String> = faces
         .chain(plurals)
         .chain(profile.extras.iter().map(|name| own(name)))
-        // These are no toolset's: a team has them.
+        // These belong to a team, not to a toolset.
         .filter(|name| !["transfer_task", "handoff"].contains(&name.as_str()))
         .collect();
     let named: std::collections::BTreeSet<String> = named.into_iter().map(ToOwned::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The list of the dialects, and nothing else: a new one is a line here.
+//! The list of the dialects, and nothing else: a new dialect is a line here.
 //!
 //! Each dialect is a crate of its own and a feature of this one. They do not know each other.
 
@@ -10,10 +10,41 @@ use becket_hooks::{Dialect, Fault};
 pub static DIALECTS: &[&DialectInfo] = &[
     #[cfg(feature = "chibi")]
     &becket_chibi::INFO,
+    #[cfg(feature = "claude-code")]
+    &becket_claude_code::INFO,
+    #[cfg(feature = "codex")]
+    &becket_codex::INFO,
+    #[cfg(feature = "copilot")]
+    &becket_copilot::INFO,
+    #[cfg(feature = "cursor")]
+    &becket_cursor::INFO,
     #[cfg(feature = "docker-agent")]
     &becket_docker_agent::INFO,
+    #[cfg(feature = "gemini")]
+    &becket_gemini::INFO,
     #[cfg(feature = "pi")]
     &becket_pi::INFO,
+];
+
+/// The dialects that keep hooks in JSON files.
+#[cfg(any(
+    feature = "claude-code",
+    feature = "codex",
+    feature = "copilot",
+    feature = "cursor",
+    feature = "gemini"
+))]
+pub static FILE_SYSTEMS: &[&becket_hook_files::System] = &[
+    #[cfg(feature = "claude-code")]
+    &becket_claude_code::SYSTEM,
+    #[cfg(feature = "codex")]
+    &becket_codex::SYSTEM,
+    #[cfg(feature = "copilot")]
+    &becket_copilot::SYSTEM,
+    #[cfg(feature = "cursor")]
+    &becket_cursor::SYSTEM,
+    #[cfg(feature = "gemini")]
+    &becket_gemini::SYSTEM,
 ];
 
 /// The names of the dialects.
@@ -35,16 +66,21 @@ pub fn profile_named(name: &str) -> Option<Profile> {
     Some((info.profile)())
 }
 
-/// What becket or some dialect means by the name of a tool.
+/// The operation that becket or some dialect means by the name of a tool.
 pub fn operation_called(name: &str) -> Option<OperationKind> {
     let mut profiles = profile_names().filter_map(profile_named);
     profiles.find_map(|profile| profile.operation_of(name))
 }
 
-/// Words by which hooks of becket or of some dialect decide.
+/// The words by which hooks of becket or of some dialect decide.
 pub fn deciding_words() -> Vec<&'static str> {
     let of_dialects = DIALECTS.iter().flat_map(|info| info.deciding);
     ["verdict"].into_iter().chain(of_dialects.copied()).collect()
+}
+
+/// The names of tools that come with dialects and are no operation.
+pub fn tool_names() -> impl Iterator<Item = &'static str> {
+    DIALECTS.iter().flat_map(|info| info.tools).copied()
 }
 
 /// All rows of all dialects.

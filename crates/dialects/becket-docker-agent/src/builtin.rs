@@ -2,7 +2,7 @@
 
 use super::hook::Builtin;
 
-/// How many commits are told when nobody says.
+/// How many commits are listed by default.
 const USUAL_COMMITS: u32 = 10;
 
 type Read = fn(&[String]) -> Result<Builtin, String>;
@@ -53,13 +53,13 @@ impl Builtin {
         BUILTINS.iter().map(|(name, _)| *name)
     }
 
-    /// The builtin of that name with its arguments; `None` if there is none.
+    /// The builtin with that name and these arguments; `None` if there is none.
     pub fn read(name: &str, args: &[String]) -> Option<Result<Self, String>> {
         let (_, read) = BUILTINS.iter().find(|(known, _)| *known == name)?;
         Some(read(args))
     }
 
-    /// Its name.
+    /// The builtin's name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::AddDate => "add_date",

@@ -1,11 +1,11 @@
-//! What a builtin needs to know of docker-agent's input, in words that are not docker-agent's.
+//! The parts of docker-agent's input and output that builtins use, in terms that are not docker-agent's.
 
 use serde_json::{Map, Value};
 
 use super::hook::BuiltinCall;
 use super::output::Output;
 
-/// What happens when a builtin is called, as far as checkpoints are concerned.
+/// The moment of a builtin's call, as far as it matters for checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment<'a> {
     /// A turn begins.
@@ -26,12 +26,12 @@ pub enum Moment<'a> {
     },
     /// A session is over.
     SessionEnds,
-    /// Something else.
+    /// Any other moment.
     Other,
 }
 
 impl<'a> BuiltinCall<'a> {
-    /// What happens.
+    /// The moment at which the builtin is called.
     pub fn moment(&self) -> Moment<'a> {
         let text = |name: &str| self.input.get(name).and_then(Value::as_str).unwrap_or_default();
         match self.event {
@@ -49,12 +49,12 @@ impl<'a> BuiltinCall<'a> {
         }
     }
 
-    /// Which model call of the run it is, counted from 1, where there is one.
+    /// The number of the model call within the run, counted from 1, if the event has one.
     pub fn iteration(&self) -> Option<u64> {
         self.input.get("iteration").and_then(Value::as_u64)
     }
 
-    /// The answer that puts clean texts in the place of those of the input. `clean` says whether it changed a value.
+    /// The answer that replaces the texts of the input by clean ones. `clean` returns whether it changed a value.
     pub fn cleaned(&self, clean: impl Fn(&mut Value) -> bool) -> Output {
         match self.event {
             "pre_tool_use" | "tool_input_transform" => self.cleaned_arguments(clean),
@@ -78,7 +78,7 @@ impl<'a> BuiltinCall<'a> {
         }
     }
 
-    /// Only arguments that changed: the others stay as they are.
+    /// The answer that replaces the arguments that `clean` changed; the others stay as they are.
     fn cleaned_arguments(&self, clean: impl Fn(&mut Value) -> bool) -> Output {
         let arguments = self.input.get("tool_input").and_then(Value::as_object);
         let mut changed = Map::new();
@@ -107,7 +107,7 @@ impl<'a> BuiltinCall<'a> {
 }
 
 impl Output {
-    /// Text for the model, if there is any.
+    /// An answer with text for the model, if there is any.
     pub fn with_context(text: Option<String>) -> Self {
         Self {
             additional_context: text,
@@ -115,7 +115,7 @@ impl Output {
         }
     }
 
-    /// A line for the person, if there is one.
+    /// An answer with a line for the user, if there is one.
     pub fn with_message(text: Option<String>) -> Self {
         Self {
             system_message: text,
@@ -123,7 +123,7 @@ impl Output {
         }
     }
 
-    /// A block with its reason.
+    /// An answer that blocks, with its reason.
     pub fn with_block(reason: String) -> Self {
         Self {
             decision: Some("block".to_owned()),

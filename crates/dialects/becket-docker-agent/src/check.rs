@@ -1,4 +1,4 @@
-//! What is wrong with hooks in docker-agent's words before they run.
+//! Checks of docker-agent's hooks before they run.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use becket_check::{
 };
 use becket_events::{Class, EventId};
 use becket_hooks::{HookEnvironment, Pattern, SettingsError, nearest};
-use becket_host::Place;
+use becket_host::GuestSearch;
 use becket_system::CliError;
 use becket_system::files::read_regular;
 
@@ -30,7 +30,7 @@ use crate::tools::{profile, tool_names};
 /// The largest file that is read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// A hook, with what its event takes.
+/// A hook, with the contract of its event.
 #[derive(Debug)]
 struct CheckedEntry {
     entry: HookEntry,
@@ -43,7 +43,7 @@ impl CheckedHook for CheckedEntry {
     }
 
     fn fingerprint(&self) -> Option<String> {
-        // What stands for a setting of the file has no line of its own, and agents may share it.
+        // A hook that comes from a setting of the file has no line, and agents may share it.
         self.entry.line().map(|_| {
             let HookEntry { matcher, kind, .. } = &self.entry;
             format!("{} {matcher:?} {kind:?}", self.contract.name)
@@ -98,7 +98,7 @@ impl CheckedHook for CheckedEntry {
 }
 
 impl CheckedEntry {
-    /// The tools that it is for, where its matcher is a plain list of names.
+    /// The tools that the hook is for, if its matcher is a plain list of names.
     fn plain_names(&self) -> Option<Vec<String>> {
         let matcher = self.entry.matcher.clone().filter(|matcher| *matcher != "*")?;
         let is_list = matcher
@@ -120,8 +120,8 @@ fn checked(entries: Vec<HookEntry>) -> Vec<Box<dyn CheckedHook>> {
     boxed(checked)
 }
 
-/// The files whose hooks count here, and the hooks of the command line.
-pub fn files(place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+/// The files that hold hooks, and the hooks of the command line.
+pub fn files(place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
     let sources = Sources::find(&place.section()?, place.folders, place.surroundings)?;
     let of_settings = sources.settings.iter().map(|file| (file, FileKind::Settings));
     let drop_ins = sources.drop_ins.iter().map(|file| (file, FileKind::Hooks));
@@ -144,7 +144,7 @@ pub fn files(place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
     Ok(files)
 }
 
-/// Reads a file, if docker-agent would: hooks, settings or agents.
+/// Reads a file, if it is one of docker-agent's: hooks, settings or agents.
 pub fn file(file: &NamedFile<'_>) -> Option<HookFile> {
     let text = file.text.as_deref()?;
     let kinds = ["type: command", "type: builtin", "type: model"];
@@ -161,7 +161,7 @@ pub fn file(file: &NamedFile<'_>) -> Option<HookFile> {
     })
 }
 
-/// Reads a file of that kind. Paths in it are seen from where it really lies.
+/// Reads a file of that kind. Paths in it are relative to its real location.
 fn read((shown, whole): (&Path, &Path), text: &str, kind: FileKind, home: Option<&Path>) -> HookFile {
     let mut found = HookFile::new(shown, text, Ok(Vec::new()));
     let rules = match kind {
@@ -210,7 +210,7 @@ fn take_agents(found: &mut HookFile, file: &AgentFile) {
     }
 }
 
-/// Whether the rules of a file can be read.
+/// Checks that the rules of a file can be parsed.
 fn check_rules(permissions: &Permissions, file: &Path, home: Option<&Path>) -> Result<(), SettingsError> {
     let rules = ForeignRules {
         file,
@@ -236,7 +236,7 @@ fn wrong_answers(subject: &Subject<'_>, hook: &HookEntry, contract: &Contract) -
     let fields = meaningless_fields(&heard, contract).into_iter();
     let mut findings: Vec<Finding> = fields
         .map(|field| {
-            // In the other spelling the end of its name is the same but for its first letter.
+            // The end of the name is the same in both spellings, except for its first letter.
             let last = field.rsplit('_').next().unwrap_or(field);
             Finding {
                 line: subject.line_with(&last[1..]),
@@ -292,7 +292,7 @@ fn unknown_tools(subject: &Subject<'_>, hook: &HookEntry) -> Vec<Finding> {
     unknown.map(finding).collect()
 }
 
-/// What docker-agent calls the tool that some other system knows by that name.
+/// docker-agent's name for the tool that some other system knows by that name.
 fn meant_name(name: &str, tools: &ToolNames) -> Option<&'static str> {
     let own = || tools.own.iter().copied().find(|tool| *tool == name);
     let meant = tools.meant(name).or_else(own)?;
@@ -301,7 +301,7 @@ fn meant_name(name: &str, tools: &ToolNames) -> Option<&'static str> {
     face.map(|face| face.name)
 }
 
-/// The names that docker-agent's matchers see: its own, becket's where it has none, and those of the file's scripts.
+/// The names that docker-agent's matchers see: its own, becket's if it has none, and those of the file's scripts.
 fn known_names(file: &HookFile, tools: &ToolNames) -> Vec<String> {
     let absent = profile().absent;
     let absent = absent.iter().map(|operation| operation.name());
@@ -314,7 +314,7 @@ fn known_names(file: &HookFile, tools: &ToolNames) -> Vec<String> {
         .collect()
 }
 
-/// The parts of a matcher that is a plain list of names; all of it otherwise.
+/// The alternatives of a matcher that is a plain list of names; otherwise the whole matcher.
 fn alternatives(matcher: &str) -> Vec<&str> {
     if matcher.contains(['(', '[', '{', '\\']) {
         vec![matcher]
@@ -324,11 +324,11 @@ fn alternatives(matcher: &str) -> Vec<&str> {
 }
 
 fn matches_some(expression: &str, names: &[String]) -> bool {
-    // One that cannot be read was reported when the file was.
+    // A pattern that cannot be parsed was reported when the file was read.
     Pattern::regex(expression).is_ok_and(|pattern| names.iter().any(|name| pattern.matches(name)))
 }
 
-/// Guards whose file says what a failure means, where a failure always refuses.
+/// Findings about guards whose file loosens failures, although a failure always refuses.
 fn fixed_guards(subject: &Subject<'_>, hook: &HookEntry, contract: &Contract) -> Vec<Finding> {
     let loosens = matches!(hook.on_error, Some(OnError::Warn | OnError::Ignore));
     if contract.class != Class::Guard || !loosens {

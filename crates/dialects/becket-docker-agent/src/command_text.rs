@@ -1,25 +1,12 @@
-//! Texts of agent files with something to fill in: variables in instructions, and words and calls of tools in commands.
+//! Texts of agent files with placeholders: variables in instructions, and arguments and tool calls in commands.
 //!
-//! docker-agent runs what stands in `${…}` as JavaScript. What people write there is served, and nothing else:
-//! variables of the environment, the words behind a command, and calls of tools.
+//! docker-agent runs the content of `${…}` as JavaScript. becket supports the common forms, and nothing else: variables
+//! of the environment, the arguments of a command, and calls of tools.
 
+use becket_host::Piece;
 use serde_json::{Map, Number, Value};
 
-/// A piece of a command's prompt.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
-    /// Words.
-    Text(String),
-    /// What a tool says.
-    Call {
-        /// The tool, as the model knows it.
-        tool: String,
-        /// Its arguments, in its own words.
-        arguments: Map<String, Value>,
-    },
-}
-
-/// A text with variables in the place of `${env.NAME}` and `${env.NAME || 'otherwise'}`. Everything else stays.
+/// A text with `${env.NAME}` and `${env.NAME || 'otherwise'}` replaced by variables. Everything else stays.
 pub fn with_variables(
     text: &str,
     variable: &dyn Fn(&str) -> Result<Option<String>, String>,
@@ -51,8 +38,7 @@ fn unquoted(text: &str) -> Result<&str, String> {
     quoted.ok_or_else(|| format!("`{text}` after `||` is no text in quotes"))
 }
 
-/// The prompt that a command stands for, with the words behind it. Where the template does not speak of them, they
-/// follow it.
+/// The prompt of a command, with its arguments. If the template does not mention them, they follow it.
 pub fn command_prompt(template: &str, words: &str) -> Result<Vec<Piece>, String> {
     let arguments = split_words(words);
     let mut pieces = Vec::new();
@@ -92,7 +78,7 @@ pub fn command_prompt(template: &str, words: &str) -> Result<Vec<Piece>, String>
     Ok(pieces)
 }
 
-/// Words, with those in quotes together.
+/// The words of a text; a text in quotes is one word.
 fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -112,7 +98,7 @@ fn split_words(text: &str) -> Vec<String> {
     words
 }
 
-/// What stands between `${` and `}`, and how long all of it is. What is neither about words nor a call stays as it is.
+/// The content of `${…}` and its whole length. An expression that is neither about arguments nor a call stays as it is.
 fn expression(text: &str, words: &[String]) -> Result<Option<(Piece, usize)>, String> {
     let mut reader = Expression { text, at: 0, words };
     reader.blanks();
@@ -139,7 +125,7 @@ fn expression(text: &str, words: &[String]) -> Result<Option<(Piece, usize)>, St
     Ok(Some((piece, "${".len() + reader.at)))
 }
 
-/// A call written as `tool(name=value …)`, and how long it is.
+/// A call that is written as `tool(name=value …)`, and its length.
 fn bang(text: &str) -> Result<Option<(Piece, usize)>, String> {
     let mut reader = Expression {
         text,
@@ -233,7 +219,7 @@ impl Expression<'_> {
         )
     }
 
-    /// What follows `args`: nothing for all words, `[0]` for one, `.join(…)`, `.length`.
+    /// The value after `args`: all arguments, `[0]` for one, `.join(…)`, `.length`.
     fn of_words(&mut self) -> Result<String, String> {
         if self.take('[') {
             let index = self.until([']']);
@@ -282,7 +268,7 @@ impl Expression<'_> {
         }
     }
 
-    /// A value, or several texts with `+` between them.
+    /// A value, or several texts that are joined by `+`.
     fn value(&mut self, depth: usize) -> Result<Value, String> {
         let mut value = self.single(depth)?;
         loop {

@@ -17,22 +17,22 @@ use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::contracts;
 use super::template::Template;
 
-/// The hooks of a file or of an agent, by event. What is wrong with them is found by `entries`.
+/// The hooks of a file or of an agent, by event. Errors in them are found by `entries`.
 #[derive(Debug, Clone, Default)]
 pub struct HooksConfig(Vec<(Spanned<String>, Group)>);
 
-/// What stands under one event.
+/// The hooks under one event.
 #[derive(Debug, Clone)]
 enum Group {
-    /// Hooks for tools.
+    /// Hooks for certain tools.
     Matched(Vec<MatchedHooks>),
-    /// Hooks for everything.
+    /// Hooks without a matcher.
     Plain(Vec<Hook>),
-    /// There is no such event.
+    /// Hooks under a name that is no event.
     Unknown,
 }
 
-/// Hooks for some tools.
+/// Hooks for certain tools.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MatchedHooks {
@@ -73,12 +73,12 @@ struct Hook {
     strict_output: Option<Spanned<bool>>,
 }
 
-/// A list, or one of its members alone.
+/// A list, or a single member without a list.
 #[derive(Debug, Clone)]
 struct OneOrMore<T>(Vec<T>);
 
 impl HooksConfig {
-    /// The hooks, in the order of the file, or the first thing that is wrong with them.
+    /// The hooks, in the order of the file, or the first error in them.
     pub fn entries(&self, file: &Path) -> Result<Vec<HookEntry>, SettingsError> {
         let contracts = contracts();
         let mut entries = Vec::new();
@@ -108,7 +108,7 @@ impl HooksConfig {
     }
 }
 
-/// Where something is wrong.
+/// The position of an error.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     file: &'a Path,
@@ -324,7 +324,7 @@ impl Hook {
         }
     }
 
-    /// The line in which it begins.
+    /// The line in which the hook begins.
     fn line(&self) -> Option<usize> {
         let texts = [
             "type",
@@ -376,7 +376,7 @@ impl<'de> de::Visitor<'de> for ConfigVisitor {
         formatter.write_str("hooks by event, such as `pre_tool_use:` with a list below it")
     }
 
-    /// A key without a value has no hooks.
+    /// A `hooks` key without a value has no hooks.
     fn visit_unit<E: de::Error>(self) -> Result<HooksConfig, E> {
         Ok(HooksConfig::default())
     }

@@ -1,72 +1,72 @@
-//! What docker-agent promises about each of its events: the part of a row that is plain data.
+//! docker-agent's promises about each of its events: the part of a row that is plain data.
 
 use becket_events::{Class, EventId};
 
-/// What an event is, and what a hook may answer to it.
+/// An event of docker-agent, and the answers that a hook may give to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contract {
-    /// docker-agent's name of it.
+    /// docker-agent's name of the event.
     pub name: &'static str,
     /// becket's event behind it.
     pub event: EventId,
-    /// What a broken hook means, unless its `on_error` says otherwise. It cannot loosen a guard.
+    /// What a broken hook means, unless its `on_error` says otherwise, which cannot loosen a guard.
     pub class: Class,
     /// Whether hooks choose tools by `matcher`.
     pub matcher: bool,
-    /// What exit code 2, `decision: block` and `continue: false` do.
+    /// The effect of exit code 2, `decision: block` and `continue: false`.
     pub block: Block,
-    /// What `permission_decision` does.
+    /// The effect of `permission_decision`.
     pub permission: Permission,
     /// Whether `additional_context` reaches the model.
     pub context: bool,
-    /// What becomes of output that is no JSON.
+    /// The use of output that is no JSON.
     pub plain: Plain,
-    /// Other fields of `hook_specific_output` that mean something.
+    /// Other fields of `hook_specific_output` that have an effect.
     pub fields: &'static [&'static str],
 }
 
-/// What a block does.
+/// The effect of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
-    /// Nothing.
+    /// A block has no effect.
     Nothing,
-    /// What was about to happen does not.
+    /// A block refuses the action.
     Refuses,
-    /// The run ends.
+    /// A block ends the run.
     EndsRun,
-    /// The model must go on.
+    /// A block makes the model go on.
     GoesOn,
 }
 
-/// What `permission_decision` does.
+/// The effect of `permission_decision`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// Nothing.
+    /// `permission_decision` has no effect.
     Nothing,
-    /// `deny` refuses, as a block does; the other words mean nothing.
+    /// `deny` refuses, as a block does; the other words have no effect.
     Refuses,
-    /// It is a verdict.
+    /// `permission_decision` is a verdict.
     Judges,
 }
 
-/// What becomes of output that is no JSON.
+/// The use of output that is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plain {
-    /// The model sees it.
+    /// The model sees plain output.
     Context,
-    /// The person sees it.
+    /// The user sees plain output.
     Shown,
-    /// Nobody sees it.
+    /// Plain output is dropped.
     Dropped,
 }
 
 impl Contract {
-    /// Whether a hook can block.
+    /// Whether a hook of this event can block.
     pub fn can_block(&self) -> bool {
         self.block != Block::Nothing
     }
 
-    /// Whether a field of the output means something here; by its name in snake_case.
+    /// Whether a field of the output, named in snake_case, has an effect at this event.
     pub fn means(&self, field: &str) -> bool {
         match field {
             "suppress_output" | "system_message" => true,
@@ -78,5 +78,5 @@ impl Contract {
     }
 }
 
-/// The events of docker-agent's that never happen here, and why.
+/// The events of docker-agent that never happen in becket, and why.
 pub const ABSENT_EVENTS: &[(&str, &str)] = &[("worktree_create", "becket makes no worktrees")];

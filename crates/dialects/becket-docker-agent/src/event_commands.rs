@@ -1,5 +1,5 @@
-//! `--on-event TYPE=COMMAND`: a shell command for each event of a run. It is told, and has no say: nobody waits for it
-//! before the end of the run, and what it prints is in the trace only.
+//! `--on-event TYPE=COMMAND`: a shell command for each event of a run. The command only observes: nothing waits for it
+//! before the end of the run, and its output appears only in the trace.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -20,25 +20,25 @@ use crate::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtim
 /// How long one command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long the end of a run waits for those that still run.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the end of a run waits for commands that are still running.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many run at once; the others wait for their turn.
+/// How many commands run at the same time; the others wait.
 const AT_ONCE: usize = 8;
 
-/// How much of its output is kept.
+/// How many bytes of a command's output are kept.
 const KEPT: usize = 4 * 1024;
 
 /// A command for events of one type, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventCommand {
-    /// `None` for all types.
+    /// The type of events; `None` for all types.
     kind: Option<String>,
     command: String,
 }
 
 impl EventCommand {
-    /// Reads what the command line gives, `TYPE=COMMAND` or `*=COMMAND`.
+    /// Parses the option's value, `TYPE=COMMAND` or `*=COMMAND`.
     pub fn read(given: &str) -> Result<Self, CliError> {
         let wrong = |what: String| CliError::usage(format!("--on-event {given}: {what}"));
         let usage = "it is written TYPE=COMMAND, such as --on-event 'tool_call=cat >> calls.jsonl'";
@@ -80,21 +80,21 @@ impl EventCommand {
 #[derive(Clone)]
 pub struct EventCommands {
     commands: Arc<Vec<EventCommand>>,
-    host: Arc<Host>,
+    host: Arc<CommandHost>,
     tasks: TaskTracker,
     turns: Arc<Semaphore>,
-    /// How many have not ended yet, by name, to say so if they never do.
+    /// The names of the commands that have not ended yet, for the message about those that never do.
     running: Arc<Mutex<Vec<String>>>,
 }
 
-struct Host {
+struct CommandHost {
     environment: HookEnvironment,
     surroundings: Surroundings,
     store: Arc<dyn Store>,
 }
 
 impl EventCommands {
-    /// Nothing runs yet.
+    /// The commands of a run, none of them started yet.
     pub fn new(
         commands: &[EventCommand],
         environment: &HookEnvironment,
@@ -103,7 +103,7 @@ impl EventCommands {
     ) -> Self {
         Self {
             commands: Arc::new(commands.to_vec()),
-            host: Arc::new(Host {
+            host: Arc::new(CommandHost {
                 environment: environment.clone(),
                 surroundings: surroundings.clone(),
                 store,
@@ -114,7 +114,7 @@ impl EventCommands {
         }
     }
 
-    /// From now on every event is told, if there is anybody to tell it to.
+    /// Starts commands for every event from now on, if there are any.
     pub fn watch(&self, engine: &Engine) {
         if self.commands.is_empty() {
             return;
@@ -178,10 +178,13 @@ impl EventCommands {
         change(&mut self.running.lock().expect("no panic happens while it is held"));
     }
 
-    /// Waits until all have ended, but not for ever.
+    /// Waits until all commands have ended, up to a limit.
     pub async fn close(&self) {
         self.tasks.close();
-        if tokio::time::timeout(PATIENCE, self.tasks.wait()).await.is_ok() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, self.tasks.wait())
+            .await
+            .is_ok()
+        {
             return;
         }
         let running = self
@@ -191,13 +194,13 @@ impl EventCommands {
             .clone();
         self.host.surroundings.remark(&format!(
             "commands did not end within {} seconds and are not waited for: {}",
-            PATIENCE.as_secs(),
+            CLOSE_TIMEOUT.as_secs(),
             running.join(", ")
         ));
     }
 }
 
-impl Host {
+impl CommandHost {
     async fn run(&self, event: EventId, command: &EventCommand, input: Arc<str>) -> DispatchTrace {
         let program = Program::shell(&command.command).environment(Arc::clone(&self.environment.variables));
         let lane = CommandLane::new(program);
@@ -236,7 +239,7 @@ impl Host {
     }
 }
 
-/// The beginning of what a command printed, and how it ended.
+/// The beginning of a command's output, and its exit code.
 fn kept(finished: &Finished) -> Value {
     let beginning = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(KEPT)]).into_owned();
     serde_json::json!({

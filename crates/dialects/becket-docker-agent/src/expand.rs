@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use becket_hooks::HookEnvironment;
 
-/// The value of a variable for a hook: `${env.NAME}` is replaced, everything else stays as it is. A key of a provider
-/// is passed on by this, because the entry names it.
+/// The value of a variable for a hook: `${env.NAME}` is replaced, everything else stays as it is. A provider's key is
+/// passed on if the entry names it.
 pub(super) fn expanded_value(
     value: &str,
     environment: &HookEnvironment,

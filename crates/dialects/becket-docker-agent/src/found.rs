@@ -1,5 +1,5 @@
-//! Hooks that count in every front end: of the user's docker-agent settings, and of `hooks.d`, in this order. Those of
-//! an agent file come before them, those of the command line behind.
+//! Hooks that are not from an agent file: those of the user's docker-agent settings and of `hooks.d`, in this order.
+//! Hooks of an agent file come before them, those of the command line after them.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use crate::sources::{self, CONFIG_VARIABLES, PersonsSettings};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DockerAgentConfig {
-    /// Whether docker-agent's configuration folder is used. Without a word: when one is named, or when the usual one is
-    /// there.
+    /// Whether docker-agent's configuration folder is used. By default it is used if it is named, or if the usual one
+    /// exists.
     pub enabled: Option<bool>,
-    /// That folder; a relative path is seen from the folder of this file.
+    /// docker-agent's configuration folder; a relative path is relative to the folder of this file.
     pub config_dir: Option<PathBuf>,
 }
 
@@ -28,8 +28,8 @@ impl SectionSettings for DockerAgentConfig {
     const ABOUT: &'static str = "Hooks in docker-agent's settings.";
 }
 
-/// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. One that is
-/// named must be there, because guards may be in it.
+/// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. A folder
+/// that is named must exist, because guards may be in it.
 pub fn folder_of_run(
     config: &DockerAgentConfig,
     folders: &Folders,
@@ -62,16 +62,16 @@ pub fn folder_of_run(
     }
 }
 
-/// Files in which such hooks stand, in the order in which they count.
+/// The files that hold hooks, in their order.
 pub struct Sources {
-    /// The person's docker-agent settings.
+    /// The user's docker-agent settings.
     pub settings: Option<PathBuf>,
-    /// Files with nothing but hooks.
+    /// Files with only hooks.
     pub drop_ins: Vec<PathBuf>,
 }
 
 impl Sources {
-    /// Finds them. Nothing is read yet.
+    /// Finds the files, without reading them.
     pub fn find(
         config: &DockerAgentConfig,
         folders: &Folders,
@@ -89,13 +89,13 @@ impl Sources {
         })
     }
 
-    /// Reads a file with nothing but hooks.
+    /// Reads a file with only hooks.
     pub fn read_file(file: &Path) -> Result<Vec<HookEntry>, CliError> {
         Ok(sources::read_drop_in(&text_of(file)?, file)?)
     }
 
-    /// Reads all of them: hooks, and the rules of the settings. A file that cannot be read may have held a guard, so
-    /// that nothing goes on without it.
+    /// Reads all files: hooks, and the rules of the settings. A file that cannot be read may have held a guard, so it
+    /// is an error.
     pub fn read(&self) -> Result<(Vec<HookEntry>, Permissions), CliError> {
         let (mut entries, mut permissions) = (Vec::new(), Permissions::default());
         if let Some(file) = &self.settings {
@@ -110,7 +110,7 @@ impl Sources {
     }
 }
 
-/// The files of a folder, in the order of their names; a folder that is not there has none.
+/// The files of a folder, sorted by name; none if the folder does not exist.
 fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let told = |error: std::io::Error| CliError::usage(format!("cannot read {}: {error}", folder.display()));
     let listing = match std::fs::read_dir(folder) {

@@ -1,5 +1,4 @@
-//! A hook as a docker-agent file writes it, whatever the file: an agent's, the person's settings, `hooks.d`, or the
-//! command line.
+//! A hook as docker-agent writes it, in any place: an agent file, the user's settings, `hooks.d`, or the command line.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +12,7 @@ use serde_json::Value;
 use super::expand::expanded_value;
 use super::output::Output;
 
-/// How long a hook may take that says nothing about it.
+/// How long a hook may take by default.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One hook of one event.
@@ -21,32 +20,32 @@ pub const USUAL_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct HookEntry {
     /// docker-agent's name of the event.
     pub event: &'static str,
-    /// The tools that it wants to hear about, as a regular expression for the whole name; all of them when absent.
+    /// The tools that the hook is for, as a regular expression for the whole name; all tools when absent.
     pub matcher: Option<String>,
-    /// Whether it is asked before anything else, and insists on the person where it asks.
+    /// Whether the hook is asked before all others, and only the user can answer when it asks.
     pub preempt_yolo: bool,
-    /// What is run.
+    /// The action of the hook.
     pub kind: HookKind,
-    /// What it is called.
+    /// The hook's name.
     pub name: Option<String>,
-    /// How long one run may take.
+    /// How long one run of the hook may take.
     pub timeout: Duration,
-    /// Variables for its program.
+    /// Variables for the hook's program.
     pub env: BTreeMap<String, String>,
-    /// Where its program runs: absolute, or from the working directory.
+    /// The directory in which the hook's program runs: absolute, or relative to the working directory.
     pub working_dir: Option<String>,
-    /// What a failure means, where the event leaves it to the hook; a warning when nothing is said.
+    /// What a failure means, if the event leaves it to the hook; default: a warning.
     pub on_error: Option<OnError>,
     /// Whether output that is not exactly one reply is a failure.
     pub strict_output: bool,
-    /// Where it stands: a file and a line, or a flag of the command line.
+    /// The place where the hook is defined: a file and a line, or a flag of the command line.
     pub source: String,
 }
 
 impl HookEntry {
-    /// The line in which it begins, where it stands in a file.
+    /// The line in which the hook begins, if it is defined in a file.
     pub fn line(&self) -> Option<usize> {
-        // A hook that a flag of an agent stands for names the flag behind its line.
+        // A hook that comes from a flag of an agent has the flag in parentheses after its line.
         let place = match self.source.strip_suffix(')') {
             Some(text) => text.rsplit_once(" (")?.0,
             None => &self.source,
@@ -54,7 +53,7 @@ impl HookEntry {
         place.rsplit_once(':')?.1.parse().ok()
     }
 
-    /// What it is called in messages.
+    /// The hook's name in messages.
     pub fn shown_name(&self) -> String {
         match (&self.name, &self.kind) {
             (Some(name), _) => name.clone(),
@@ -63,7 +62,7 @@ impl HookEntry {
         }
     }
 
-    /// What its program finds in its environment.
+    /// The environment of the hook's program.
     pub fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
         let mut variables = environment.variables.as_ref().clone();
         let mut missing = Vec::new();
@@ -74,12 +73,12 @@ impl HookEntry {
     }
 }
 
-/// What a hook runs.
+/// The action of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookKind {
-    /// A command of the shell.
+    /// A shell command.
     Command(String),
-    /// A part of the program.
+    /// A hook that is built into the program.
     Builtin(Builtin),
     /// A model that judges or comments.
     Model {
@@ -87,12 +86,12 @@ pub enum HookKind {
         model: String,
         /// The prompt, a template over the input.
         prompt: String,
-        /// Whether its answer is a verdict; otherwise it is context.
+        /// Whether the model's answer is a verdict; otherwise it is context.
         judges: bool,
     },
 }
 
-/// Hooks that are parts of the program, each with its arguments.
+/// The hooks that are built into the program, each with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Builtin {
     /// `add_date`
@@ -116,7 +115,7 @@ pub enum Builtin {
     AddRecentCommits(u32),
     /// `add_context` with templates over the input.
     AddContext(Vec<String>),
-    /// `max_iterations` with the limit; without one it does nothing.
+    /// `max_iterations` with the limit; without one the hook does nothing.
     MaxIterations(Option<u32>),
     /// `snapshot`
     Snapshot,
@@ -136,25 +135,25 @@ pub enum Builtin {
 /// What a failure means on an event that is no guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// It is reported, and the rest goes on.
+    /// A failure is reported, and the run continues.
     #[default]
     Warn,
-    /// Nobody hears of it.
+    /// A failure is not reported.
     Ignore,
-    /// It blocks, where the event can be blocked.
+    /// A failure blocks, if the event can be blocked.
     Block,
 }
 
-/// For whom hooks count.
+/// The owner of hooks: the agents that they are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
-    /// For every agent: hooks of the person, of the command line and of `hooks.d`.
+    /// Hooks for every agent: of the user, of the command line and of `hooks.d`.
     Everybody,
-    /// For one agent. Its guards also count for the agents below it.
+    /// Hooks for one agent. Its guards are also asked for the agents below it.
     Agent {
-        /// Its name.
+        /// The agent's name.
         name: String,
-        /// How far it stands from the first agent: outer ones are asked first.
+        /// The agent's distance from the first agent: hooks of outer agents are asked first.
         depth: usize,
     },
 }
@@ -162,19 +161,19 @@ pub enum Owner {
 /// A call of a builtin.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltinCall<'a> {
-    /// Which one.
+    /// The builtin that is called.
     pub builtin: &'a Builtin,
     /// docker-agent's name of the event.
     pub event: &'static str,
-    /// Where and in whose name it happens.
+    /// The session and the agent in which the event happens.
     pub scope: &'a Scope,
-    /// What a command would read.
+    /// The input that a command would read.
     pub input: &'a Value,
 }
 
-/// Runs builtins. They look at the machine, and this crate does not.
+/// Runs builtins. Builtins look at the machine, which the hooks of this crate do not.
 pub trait Builtins: Send + Sync {
-    /// Answers as a command would.
+    /// Runs a builtin, which answers as a command would.
     fn call<'a>(&'a self, call: BuiltinCall<'a>) -> BoxFuture<'a, Result<Output, String>>;
 }
 

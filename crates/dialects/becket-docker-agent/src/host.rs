@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use becket_agent::Rules;
 use becket_check::{HookFile, NamedFile};
+use becket_events::OperationKind;
 use becket_hooks::{HookEnvironment, Section};
 use becket_host::{
-    DeclaredServer, DeclaredServers, Found, FoundGuest, Guests, Host, Loading, NoGuests, Place, Reached,
-    Report, ServerDeclaration, Stage,
+    AGENT, AGENT_FILE, AgentFile, DeclaredServer, DeclaredServers, Found, FoundGuest, GuestSearch, Guests,
+    Host, HostOption, KnownTools, Loading, NoGuests, OptionValue, Reached, Report, RuleReading,
+    ServerDeclaration, Stage,
 };
-use becket_mcp::{Prefix, Secrets};
 use becket_providers::ProviderSettings;
 use becket_system::{CliError, Surroundings, Variables};
 use becket_tools::facts::GitFacts;
@@ -21,23 +23,21 @@ use crate::file::{McpReach, Permissions};
 use crate::found::{DockerAgentConfig, Sources};
 use crate::hook::{HookEntry, Owner};
 use crate::model_judge::ModelJudge;
+use crate::permissions::{OtherTools, idle_matcher};
 use crate::program_builtins::{GIT_DEADLINE, ProgramBuiltins};
 use crate::rows::register;
+use crate::rules::ForeignRules;
 use crate::run::HookHost;
 use crate::sources::HookFlag;
 use crate::team::{AgentFileChoice, TeamFile, TeamServer};
 
-/// The options by which an agent file is chosen, and who in it is talked to; those for hooks are [`HookFlag`]s.
-pub const AGENT_FILE: &str = "agent-file";
-pub const AGENT: &str = "agent";
-
-/// The option for a file with nothing but hooks.
+/// The option for a file with only hooks.
 pub const HOOK_FILE: &str = "docker-agent-hooks";
 
-/// The option for commands that hear of the run's events.
-pub const ON_EVENT: &str = "on-event";
+/// The option for commands that are started for the run's events.
+const ON_EVENT: &str = "on-event";
 
-/// Finds hooks in docker-agent's words, and the agent file that is run.
+/// Finds docker-agent's hooks, and the agent file that is run.
 pub struct DockerAgentHost;
 
 impl Host for DockerAgentHost {
@@ -49,7 +49,35 @@ impl Host for DockerAgentHost {
         const { &[Section::of::<DockerAgentConfig>()] }
     }
 
-    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+    fn options(&self) -> Vec<HostOption> {
+        let on_event = HostOption {
+            name: ON_EVENT.into(),
+            value: OptionValue::Text("TYPE=COMMAND"),
+            help: "A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has \
+                   no say, and nobody waits for it before the end of the run. May be given several times"
+                .into(),
+            ..HostOption::default()
+        };
+        let hooks = HookFlag::all().into_iter().map(|flag| HostOption {
+            help: format!(
+                "A shell command for docker-agent's event {}, for all tools; may be given several times",
+                flag.event
+            )
+            .into(),
+            name: flag.name.into(),
+            value: OptionValue::Command,
+            heading: Some("Hooks in docker-agent's words"),
+            is_rare: true,
+            ..HostOption::default()
+        });
+        std::iter::once(on_event).chain(hooks).collect()
+    }
+
+    fn unlisted_options(&self) -> &'static [&'static str] {
+        &[AGENT_FILE, AGENT, HOOK_FILE]
+    }
+
+    fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         check::files(place)
     }
 
@@ -57,8 +85,8 @@ impl Host for DockerAgentHost {
         check::file(file)
     }
 
-    fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
-        let Place {
+    fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
+        let GuestSearch {
             options,
             surroundings,
             ..
@@ -88,28 +116,36 @@ impl Host for DockerAgentHost {
             permissions: sources.settings.map(|file| (file, permissions)),
             commands: commands.collect::<Result<_, CliError>>()?,
             team: team.transpose()?.map(Arc::new),
+            operation_called: place.operation_called,
         }))
     }
 }
 
 /// The hooks that were found, and the agent file.
-pub struct FoundHooks {
-    /// Hooks that count for everybody: of the user's settings, `hooks.d`, the command line.
-    pub hooks: Vec<HookEntry>,
-    /// The user's docker-agent settings, and the rules in them.
-    pub permissions: Option<(PathBuf, Permissions)>,
-    /// Commands that hear of the run's events.
+struct FoundHooks {
+    /// Hooks for every agent: of the user's settings, `hooks.d`, the command line.
+    hooks: Vec<HookEntry>,
+    /// The user's docker-agent settings file, and the rules in it.
+    permissions: Option<(PathBuf, Permissions)>,
+    /// Commands that are started for the run's events.
     commands: Vec<EventCommand>,
     /// The agent file that is run.
-    pub team: Option<Arc<TeamFile>>,
+    team: Option<Arc<TeamFile>>,
+    /// The operation that some system means by the name of a tool.
+    operation_called: fn(&str) -> Option<OperationKind>,
+}
+
+impl FoundHooks {
+    /// All hooks: those of the agent file, then those for every agent.
+    fn all_hooks(&self) -> impl Iterator<Item = &HookEntry> {
+        let of_agents = self.team.iter().flat_map(|team| team.members());
+        of_agents.flat_map(|(agent, _)| &agent.hooks).chain(&self.hooks)
+    }
 }
 
 impl Found for FoundHooks {
     fn guests(&self) -> Vec<FoundGuest> {
-        let of_agents = self.team.iter().flat_map(|team| team.members());
-        let of_agents = of_agents.flat_map(|(agent, _)| &agent.hooks);
-        let hooks = of_agents.chain(&self.hooks);
-        hooks
+        self.all_hooks()
             .map(|hook| FoundGuest {
                 name: hook.shown_name(),
                 file: PathBuf::from(&hook.source),
@@ -130,7 +166,7 @@ impl Found for FoundHooks {
         keys.map(ToOwned::to_owned).collect()
     }
 
-    fn servers(&self, place: &Place<'_>) -> DeclaredServers {
+    fn servers(&self, place: &GuestSearch<'_>) -> DeclaredServers {
         let Some(team) = &self.team else {
             return DeclaredServers::default();
         };
@@ -141,6 +177,39 @@ impl Found for FoundHooks {
                 .collect(),
             only_these: true,
         }
+    }
+
+    fn agent_file(&self) -> Option<Arc<dyn AgentFile>> {
+        let team = self.team.as_ref()?;
+        Some(Arc::clone(team) as Arc<dyn AgentFile>)
+    }
+
+    fn add_rules(&self, rules: Rules, reading: &RuleReading<'_>) -> Result<Rules, CliError> {
+        self.team.iter().try_for_each(|team| team.check_rules())?;
+        let of_team = self
+            .team
+            .iter()
+            .map(|team| (&team.file.path, &team.file.permissions));
+        let of_user = self.permissions.iter().map(|(file, rules)| (file, rules));
+        of_team.chain(of_user).try_fold(rules, |rules, (file, foreign)| {
+            let reader = ForeignRules {
+                file,
+                home: reading.home,
+                profile: reading.profile,
+            };
+            Ok(reader.add(rules, foreign)?)
+        })
+    }
+
+    fn idle(&self, tools: &KnownTools<'_>) -> Vec<String> {
+        let rules = self.team.iter().flat_map(|team| team.idle_rules(tools.brought));
+        let others = [tools.brought, tools.own].concat();
+        let others = OtherTools {
+            names: &others,
+            elsewhere: self.operation_called,
+        };
+        let hooks = self.all_hooks().filter_map(|hook| idle_matcher(hook, others));
+        rules.chain(hooks).collect()
     }
 
     fn load<'a>(&'a self, loading: &'a Loading<'a>) -> BoxFuture<'a, Result<Arc<dyn Guests>, CliError>> {
@@ -172,19 +241,16 @@ impl Found for FoundHooks {
     }
 }
 
-/// A server of an agent file.
+/// The declaration of a server of an agent file.
 fn declared(server: &TeamServer, team: &TeamFile, surroundings: &Surroundings) -> ServerDeclaration {
     let variables = Variables::of(surroundings);
     let reached = reached(server, &variables, surroundings);
     let declared = reached.map(|reached| DeclaredServer {
         origin: team.file.path.display().to_string(),
-        prefix: match server.definition.name {
-            Some(_) => Prefix::Server,
-            None => Prefix::Nothing,
-        },
+        prefixes_tools: server.definition.name.is_some(),
         reached,
         call_timeout: None,
-        secrets: Secrets(variables.named()),
+        secrets: variables.named(),
     });
     (server.name.clone(), declared)
 }
@@ -230,7 +296,7 @@ struct HookGuests {
     environment: HookEnvironment,
     providers: ProviderSettings,
     surroundings: Surroundings,
-    /// The commands that hear of events, once there are events.
+    /// The commands for events, once hooks are registered.
     running: Mutex<Option<EventCommands>>,
 }
 

@@ -1,4 +1,4 @@
-//! How docker-agent is introduced to whatever goes over all dialects.
+//! docker-agent's entry in the list of all dialects.
 
 use becket_dialect_kit::{DialectInfo, RowInfo};
 use becket_hooks::Fault;
@@ -7,11 +7,12 @@ use super::dialect::DIALECT;
 use super::output::DECIDING;
 use super::{contracts, profile};
 
-/// What listings, checks and the reference ask for.
+/// The facts about docker-agent that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
     profile,
     deciding: DECIDING,
+    tools: &[],
     rows,
     lets_through,
 };

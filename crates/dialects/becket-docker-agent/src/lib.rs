@@ -1,11 +1,18 @@
-//! docker-agent: how it names what becket does, its hooks, and its agent files.
+//! The dialect of docker-agent: its names for becket's events and tools, its hooks, and its agent files.
 //!
-//! Read `rows.rs` first: the table of its events. `config.rs` reads hooks from files, `run.rs` makes handlers of them,
-//! `show.rs` and `messages.rs` write what they read, `protocol.rs` and `output.rs` read what they print, and `read.rs`
-//! says what that means.
+//! Read `rows.rs` first, the table of docker-agent's events. `config.rs` reads hooks from files, `run.rs` makes
+//! handlers of them, `show.rs`, `input.rs` and `messages.rs` write their input, `protocol.rs` and `output.rs` read
+//! their output, and `read.rs` turns it into a reply.
 //!
 //! Agent files are in `file/`, with their rules in `permissions.rs` and the texts of their commands in
 //! `command_text.rs`; `team.rs` runs one. `found.rs` finds the hooks that count without an agent file.
+//!
+//! docker-agent's versions differ in what a hook means. Here a hook means what the documentation promises, with the
+//! safety of the newest version: `updated_input` patches the arguments instead of replacing them, every exit code but 0
+//! and 2 is a failure, and answers are read in both spellings of their keys.
+//!
+//! After a rewrite only guards are asked once more. Other hooks that can block are asked once for each event, as their
+//! authors expect.
 
 mod builtin;
 mod call;
@@ -21,6 +28,7 @@ mod found;
 mod hook;
 mod host;
 mod info;
+mod input;
 mod judge;
 mod messages;
 mod model_judge;
@@ -31,6 +39,7 @@ mod program_builtins;
 mod protocol;
 mod read;
 mod results;
+mod row;
 mod rows;
 mod rules;
 mod run;
@@ -43,7 +52,7 @@ mod tools;
 mod words;
 
 pub use call::Moment;
-pub use command_text::{Piece, command_prompt, with_variables};
+pub use command_text::{command_prompt, with_variables};
 pub use config::HooksConfig;
 pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
 pub use dialect::DIALECT;
@@ -54,7 +63,7 @@ pub use file::{
 };
 pub use found::{DockerAgentConfig, Sources};
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
-pub use host::{AGENT, AGENT_FILE, DockerAgentHost, FoundHooks, HOOK_FILE, ON_EVENT};
+pub use host::{DockerAgentHost, HOOK_FILE};
 pub use info::INFO;
 pub use model_judge::ModelJudge;
 #[doc(hidden)]
@@ -71,11 +80,11 @@ pub use sources::{
     CONFIG_VARIABLES, FileKind, HookFlag, PersonsSettings, config_folder, drop_in_folder, is_drop_in,
     read_drop_in, settings_file,
 };
-pub use team::{AgentFileChoice, Resources, TeamCommands, TeamFile, TeamServer};
+pub use team::{AgentFileChoice, TeamFile, TeamServer};
 pub use template::Template;
 pub use tools::{profile, tool_names, toolset_tools};
 
-/// Whether a text is the verdict of a model: a reader that only its fuzz target calls from outside.
+/// Whether a text is the verdict of a model. Public only for its fuzz target.
 #[doc(hidden)]
 pub fn is_verdict(text: &str) -> bool {
     judge::verdict(text).is_ok()

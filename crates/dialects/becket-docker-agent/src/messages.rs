@@ -1,12 +1,12 @@
-//! The messages of a request in the form that hooks read and write, which is the one of OpenAI's chat interface.
+//! The messages of a request in the form that hooks read and write, which is that of OpenAI's chat interface.
 
 use becket_dialect_kit::alignment::{Origin, origins};
 use becket_events::{Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
 use becket_hooks::Failure;
 use serde_json::{Map, Value, json};
 
+use super::input::Input;
 use super::output::wrong;
-use super::show::{Input, usage};
 
 /// A message as hooks read it.
 pub(super) fn shown(message: &Message) -> Value {
@@ -56,7 +56,20 @@ pub(super) fn shown(message: &Message) -> Value {
         .into_value()
 }
 
-/// The messages that a hook wrote, as messages of becket's. One that is as it was shown stays what it was, with
+/// The tokens that a message used, as hooks read them; `null` if none were counted.
+pub(super) fn usage(usage: &Usage) -> Value {
+    if *usage == Usage::default() {
+        return Value::Null;
+    }
+    json!({
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_input_tokens": usage.cache_read_tokens,
+        "cached_write_tokens": usage.cache_write_tokens,
+    })
+}
+
+/// The messages that a hook wrote, as becket's messages. A message that is as it was shown stays unchanged, with
 /// everything that hooks do not see.
 pub(super) fn written(originals: &[Message], written: &[Value]) -> Result<Vec<Message>, Failure> {
     let before: Vec<Value> = originals.iter().map(shown).collect();
@@ -79,7 +92,7 @@ pub(super) fn written(originals: &[Message], written: &[Value]) -> Result<Vec<Me
         .collect()
 }
 
-/// A message with what a hook wrote; without an original, a new one.
+/// A message with the changes of a hook; without an original, a new message.
 fn changed(
     original: Option<&Message>,
     fields: &Map<String, Value>,
@@ -183,8 +196,8 @@ fn assistant(
     })
 }
 
-/// The parts of a message that a hook wrote. Thoughts that it left alone keep their seal; pictures stay unless it
-/// wrote a list of parts.
+/// The parts of a message that a hook wrote. Thoughts that it did not change keep their signature; images stay unless
+/// it wrote a list of parts.
 fn content(
     original: Option<&Message>,
     fields: &Map<String, Value>,

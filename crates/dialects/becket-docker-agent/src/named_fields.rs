@@ -1,4 +1,4 @@
-//! Which fields of an answer a command names, as far as its text shows it.
+//! The fields of an answer that a command's text names.
 
 use becket_check::has_key;
 use becket_events::Class;
@@ -6,16 +6,16 @@ use becket_events::Class;
 use super::contract::Contract;
 use super::output::{INNER, OUTER, Output};
 
-/// The fields that a command seems to answer with although they mean nothing at its event. Only what stands there as a
-/// key is seen, in either spelling; where a key may as well be part of a log, nothing is said.
+/// The fields that a command seems to answer with although they have no effect at its event. Only keys are found, in
+/// either spelling; a key that could as well be part of a log is ignored.
 pub fn meaningless_fields(command: &str, contract: &Contract) -> Vec<&'static str> {
     let fields = OUTER.iter().chain(INNER).copied();
     let meaningless = fields.filter(|field| !contract.means(field));
     meaningless.filter(|field| is_answered(command, field)).collect()
 }
 
-/// What is wrong with a text as the whole answer of a hook: words that there are not, and keys that mean nothing where
-/// they stand. Of those only what was probably meant otherwise is told where nobody decides by them.
+/// The errors in a text that is the whole answer of a hook: unknown words, and keys without effect. At events that are
+/// no guards, an unknown key is reported only if a known one was probably meant.
 pub fn troubles_of_answer(text: &str, contract: &Contract) -> Vec<String> {
     let printed = match Output::read(text) {
         Ok(printed) => printed,
@@ -28,7 +28,7 @@ pub fn troubles_of_answer(text: &str, contract: &Contract) -> Vec<String> {
         .collect()
 }
 
-/// The fields by which a command seems to put something else in the place of what it was told.
+/// The fields by which a command seems to rewrite a part of its input.
 pub fn rewriting_fields(command: &str, contract: &Contract) -> Vec<&'static str> {
     const REWRITING: &[&str] = &["updated_input", "updated_messages", "updated_tool_response"];
     let rewriting = REWRITING.iter().copied();
@@ -43,11 +43,11 @@ fn is_answered(command: &str, field: &str) -> bool {
     };
     match field {
         "hook_specific_output" | "hook_event_name" => false,
-        // They say why, and go with a field that says what.
+        // Reasons accompany a field that decides.
         "reason" | "stop_reason" | "permission_decision_reason" => false,
         "decision" => is_key("block"),
         "continue" => is_key("false"),
-        // Words that logs have too.
+        // These words also occur in logs.
         "summary" | "metadata" => {
             let inner = ["hook_specific_output", "hookSpecificOutput"];
             inner.iter().any(|key| command.contains(key)) && is_key("")

@@ -1,66 +1,102 @@
-//! What a docker-agent hook prints, in either spelling of its keys.
+//! The output of a docker-agent hook, in either spelling of its keys.
 
 use becket_hooks::{Cause, Failure, nearest, read_strictly};
 use serde_json::{Map, Value};
 
-/// The fields of an answer. Absent ones are `None`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Output {
-    /// Whether the run may go on.
-    pub keep_going: Option<bool>,
-    /// Why it may not.
-    pub stop_reason: Option<String>,
-    /// Nothing of the output is shown.
-    pub suppress_output: Option<bool>,
-    /// A line for the person.
-    pub system_message: Option<String>,
-    /// `block`, and nothing else.
-    pub decision: Option<String>,
-    /// Why it blocks.
-    pub reason: Option<String>,
-    /// `allow`, `ask` or `deny`.
-    pub permission_decision: Option<String>,
-    /// Why.
-    pub permission_decision_reason: Option<String>,
-    /// Arguments that replace those of the call; the others stay.
-    pub updated_input: Option<Map<String, Value>>,
-    /// Text for the model.
-    pub additional_context: Option<String>,
-    /// A summary in place of the model's.
-    pub summary: Option<String>,
-    /// The messages of the request.
-    pub updated_messages: Option<Vec<Value>>,
-    /// What the model sees of a tool's output.
-    pub updated_tool_response: Option<String>,
-    /// Facts to show with the question.
-    pub metadata: Option<Map<String, Value>>,
+/// Declares the fields of an answer, each with its key and the function that reads it: those at the top level, and
+/// those in `hook_specific_output`.
+macro_rules! fields {
+    (
+        outer { $($(#[$outer_about:meta])* $outer:ident: $outer_type:ty = $outer_key:literal by $read_outer:ident,)* }
+        inner { $($(#[$inner_about:meta])* $inner:ident: $inner_type:ty = $inner_key:literal by $read_inner:ident,)* }
+    ) => {
+        /// The fields of an answer. Absent ones are `None`.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct Output {
+            $($(#[$outer_about])* pub $outer: Option<$outer_type>,)*
+            $($(#[$inner_about])* pub $inner: Option<$inner_type>,)*
+        }
+
+        /// The top-level keys of an answer.
+        pub(super) const OUTER: &[&str] = &[$($outer_key,)* "hook_specific_output"];
+
+        /// The keys of `hook_specific_output`.
+        pub(super) const INNER: &[&str] = &["hook_event_name", $($inner_key,)*];
+
+        impl Output {
+            fn take_outer(&mut self, key: &str, value: Value) -> Result<(), Failure> {
+                match key {
+                    $($outer_key => self.$outer = $read_outer(key, value)?,)*
+                    _ => {}
+                }
+                Ok(())
+            }
+
+            fn take_inner(&mut self, key: &str, value: Value) -> Result<(), Failure> {
+                match key {
+                    $($inner_key => self.$inner = $read_inner(key, value)?,)*
+                    _ => {}
+                }
+                Ok(())
+            }
+
+            /// The names of the fields that were given. `continue` counts only when it is false: true is the default.
+            pub(super) fn given(&self) -> Vec<&'static str> {
+                let fields = [$(($outer_key, self.$outer.is_some()),)* $(($inner_key, self.$inner.is_some()),)*];
+                let goes_on = self.keep_going == Some(true);
+                let given = fields.into_iter().filter(|(key, given)| *given && !(goes_on && *key == "continue"));
+                given.map(|(key, _)| key).collect()
+            }
+
+            /// Removes a field.
+            pub(super) fn forget(&mut self, field: &str) {
+                match field {
+                    $($outer_key => self.$outer = None,)*
+                    $($inner_key => self.$inner = None,)*
+                    _ => {}
+                }
+            }
+        }
+    };
 }
 
-/// The keys of an answer.
-pub(super) const OUTER: &[&str] = &[
-    "continue",
-    "stop_reason",
-    "suppress_output",
-    "system_message",
-    "decision",
-    "reason",
-    "hook_specific_output",
-];
+fields! {
+    outer {
+        /// Whether the run may continue.
+        keep_going: bool = "continue" by truth,
+        /// Why the run may not continue.
+        stop_reason: String = "stop_reason" by text_of,
+        /// Whether the user sees nothing of the output.
+        suppress_output: bool = "suppress_output" by truth,
+        /// A line for the user.
+        system_message: String = "system_message" by text_of,
+        /// `block`, the only decision.
+        decision: String = "decision" by text_of,
+        /// Why the hook blocks.
+        reason: String = "reason" by text_of,
+    }
+    inner {
+        /// `allow`, `ask` or `deny`.
+        permission_decision: String = "permission_decision" by text_of,
+        /// The reason of the permission decision.
+        permission_decision_reason: String = "permission_decision_reason" by text_of,
+        /// Arguments that replace those of the call; the others stay.
+        updated_input: Map<String, Value> = "updated_input" by object,
+        /// Text for the model.
+        additional_context: String = "additional_context" by text_of,
+        /// A summary in place of the model's.
+        summary: String = "summary" by text_of,
+        /// The messages that replace those of the request.
+        updated_messages: Vec<Value> = "updated_messages" by list,
+        /// The text that the model sees instead of a tool's output. Unlike elsewhere, an empty text counts: it clears
+        /// the output.
+        updated_tool_response: String = "updated_tool_response" by any_text,
+        /// Facts to show with the question to the user.
+        metadata: Map<String, Value> = "metadata" by object,
+    }
+}
 
-/// The keys of `hook_specific_output`.
-pub(super) const INNER: &[&str] = &[
-    "hook_event_name",
-    "permission_decision",
-    "permission_decision_reason",
-    "updated_input",
-    "additional_context",
-    "summary",
-    "updated_messages",
-    "updated_tool_response",
-    "metadata",
-];
-
-/// The keys by which an action can be refused. A guard that misspells one of them may have meant to.
+/// The keys by which an action can be refused. A guard that misspells one of them may have meant to refuse.
 pub const DECIDING: &[&str] = &[
     "continue",
     "decision",
@@ -68,21 +104,21 @@ pub const DECIDING: &[&str] = &[
     "hook_specific_output",
 ];
 
-/// An answer that was read, with what was odd about it.
+/// A parsed answer, with remarks about it.
 pub(super) struct Printed {
     pub(super) output: Output,
     /// The event that the answer says it is for.
     pub(super) event: Option<String>,
-    /// Keys that mean nothing where they stand.
+    /// Keys without a meaning at their position.
     pub(super) unknown: Vec<UnknownKey>,
 }
 
-/// A key that means nothing where it stands.
+/// A key without a meaning at its position.
 pub(super) struct UnknownKey {
     pub(super) name: String,
-    /// What was probably meant.
+    /// The key that was probably meant.
     pub(super) hint: String,
-    /// Whether it may have been meant as a refusal.
+    /// Whether the key may have been meant as a refusal.
     pub(super) decides: bool,
 }
 
@@ -120,34 +156,7 @@ impl Output {
         Ok(printed)
     }
 
-    fn take_outer(&mut self, key: &str, value: Value) -> Result<(), Failure> {
-        match key {
-            "continue" => self.keep_going = truth(key, value)?,
-            "stop_reason" => self.stop_reason = text_of(key, value)?,
-            "suppress_output" => self.suppress_output = truth(key, value)?,
-            "system_message" => self.system_message = text_of(key, value)?,
-            "decision" => self.decision = text_of(key, value)?,
-            _ => self.reason = text_of(key, value)?,
-        }
-        Ok(())
-    }
-
-    fn take_inner(&mut self, key: &str, value: Value) -> Result<(), Failure> {
-        match key {
-            "permission_decision" => self.permission_decision = text_of(key, value)?,
-            "permission_decision_reason" => self.permission_decision_reason = text_of(key, value)?,
-            "updated_input" => self.updated_input = object(key, value)?,
-            "additional_context" => self.additional_context = text_of(key, value)?,
-            "summary" => self.summary = text_of(key, value)?,
-            "updated_messages" => self.updated_messages = list(key, value)?,
-            // Here the empty text means something: the output is cleared.
-            "updated_tool_response" => self.updated_tool_response = any_text(key, value)?,
-            _ => self.metadata = object(key, value)?,
-        }
-        Ok(())
-    }
-
-    /// Whether the words that decide are ones that there are.
+    /// Checks that the words that decide are known ones.
     pub(super) fn check_words(&self) -> Result<(), Failure> {
         match self.decision.as_deref() {
             None | Some("block") => {}
@@ -158,50 +167,6 @@ impl Output {
             Some(other) => Err(wrong(format!(
                 "`permission_decision` is allow, ask or deny, not `{other}`"
             ))),
-        }
-    }
-
-    /// The fields that were given, by their names. `continue` counts when it is false: true is what happens anyway.
-    pub(super) fn given(&self) -> Vec<&'static str> {
-        let fields = [
-            ("continue", self.keep_going == Some(false)),
-            ("stop_reason", self.stop_reason.is_some()),
-            ("suppress_output", self.suppress_output.is_some()),
-            ("system_message", self.system_message.is_some()),
-            ("decision", self.decision.is_some()),
-            ("reason", self.reason.is_some()),
-            ("permission_decision", self.permission_decision.is_some()),
-            (
-                "permission_decision_reason",
-                self.permission_decision_reason.is_some(),
-            ),
-            ("updated_input", self.updated_input.is_some()),
-            ("additional_context", self.additional_context.is_some()),
-            ("summary", self.summary.is_some()),
-            ("updated_messages", self.updated_messages.is_some()),
-            ("updated_tool_response", self.updated_tool_response.is_some()),
-            ("metadata", self.metadata.is_some()),
-        ];
-        let given = fields.into_iter().filter(|(_, given)| *given);
-        given.map(|(name, _)| name).collect()
-    }
-
-    /// Takes a field away.
-    pub(super) fn forget(&mut self, field: &str) {
-        match field {
-            "continue" => self.keep_going = None,
-            "stop_reason" => self.stop_reason = None,
-            "decision" => self.decision = None,
-            "reason" => self.reason = None,
-            "permission_decision" => self.permission_decision = None,
-            "permission_decision_reason" => self.permission_decision_reason = None,
-            "updated_input" => self.updated_input = None,
-            "additional_context" => self.additional_context = None,
-            "summary" => self.summary = None,
-            "updated_messages" => self.updated_messages = None,
-            "updated_tool_response" => self.updated_tool_response = None,
-            "metadata" => self.metadata = None,
-            _ => {}
         }
     }
 }
@@ -229,7 +194,8 @@ impl UnknownKey {
     }
 }
 
-/// The members of an object with their keys in one spelling. A key in two spellings would leave it open which counts.
+/// The members of an object with their keys in one spelling. A key in two spellings is an error, since either could
+/// count.
 fn spelt(object: Map<String, Value>) -> Result<Vec<(String, Value)>, Failure> {
     let mut members: Vec<(String, Value)> = Vec::with_capacity(object.len());
     for (key, value) in object {
@@ -242,7 +208,8 @@ fn spelt(object: Map<String, Value>) -> Result<Vec<(String, Value)>, Failure> {
     Ok(members)
 }
 
-/// `hookSpecificOutput` and `HookSpecificOutput` as `hook_specific_output`; the letters of `SessionID` stay together.
+/// A key in snake_case: `hookSpecificOutput` and `HookSpecificOutput` become `hook_specific_output`; the letters of
+/// `SessionID` stay together.
 pub(super) fn snake_case(key: &str) -> String {
     let mut spelt = String::with_capacity(key.len() + 4);
     let mut after_lower = false;

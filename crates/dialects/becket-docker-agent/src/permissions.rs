@@ -1,7 +1,11 @@
-//! Rules of agent files, `tool` or `tool:argument=glob`, in becket's words.
+//! Rules of agent files, `tool` or `tool:argument=glob`, translated into becket's rules.
 //!
-//! Their globs do not mind upper and lower case, `*` stands for any text, and all arguments must be what is wanted. A
-//! pattern may mean several tools, whose arguments have different names here: it becomes a rule for each.
+//! Globs ignore case, `*` stands for any text, and all arguments must match. A pattern may match several tools, whose
+//! arguments have different names in becket: it becomes a rule for each.
+//!
+//! Rules are translated when the file is read, so that there is one judge of calls. An allow is for a tool only if that
+//! tool is the operation that docker-agent's tool of the same name is, and `ls*` ends with the word, as in later
+//! versions of docker-agent.
 
 use std::path::Path;
 
@@ -12,28 +16,29 @@ use serde_json::{Map, Value};
 use super::hook::HookEntry;
 use super::{profile, tool_names};
 
-/// What a rule says about the calls that it covers.
+/// The effect of a rule on the calls that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleKind {
-    /// Nobody needs to be asked.
+    /// The call is allowed without asking.
     Allow,
-    /// The person is asked.
+    /// The user is asked.
     Ask,
-    /// They do not happen.
+    /// The call is refused.
     Deny,
 }
 
-/// An argument of a rule: its name, its glob as written, and what that means.
+/// An argument of a rule: its name, its glob as written, and the glob's pattern.
 pub type TranslatedArgument = (String, String, Pattern);
 
-/// A rule, translated: the tool as the model knows it, arguments in becket's words.
+/// A translated rule: the tool as the model knows it, and arguments under becket's names.
 #[derive(Debug, Clone)]
 pub struct TranslatedRule {
-    /// The tool as the model knows it.
+    /// The tool's name, as the model knows it.
     pub tool: Pattern,
-    /// What the rule means besides the name, or must mean to allow; `None` for nothing but the name.
+    /// The operation that the rule also covers under other names, or that an allowed tool must have; `None` if only the
+    /// name counts.
     pub operation: Option<OperationKind>,
-    /// The arguments: their names here, their globs, and what the globs mean.
+    /// The arguments: becket's names, the globs, and their patterns.
     pub arguments: Vec<TranslatedArgument>,
 }
 
@@ -69,9 +74,9 @@ pub fn translate_rule(
     Ok(rules)
 }
 
-/// A rule about a tool, for every name that it means. What forbids or asks about the first tool for something means
-/// every tool that does it, so that `shell` is not got around by a command in the background; about another tool, it
-/// means no more than that name.
+/// A rule about a tool, for each name that it covers. A deny or ask about the first tool of an operation covers all
+/// tools of it, so that a command in the background does not get around `shell`; about another tool, it covers only
+/// that name.
 fn for_names(
     face: &Face,
     kind: RuleKind,
@@ -92,8 +97,8 @@ fn for_names(
     }
 }
 
-/// The tool of a rule, and its arguments with their globs. A colon belongs to what stands before it, unless a name and
-/// a `=` follow.
+/// The tool of a rule, and its arguments with their globs. A colon belongs to the text before it, unless a name and a
+/// `=` follow.
 fn pieces(text: &str) -> Result<(String, Vec<(String, String)>), String> {
     let mut tool = String::new();
     let mut arguments: Vec<(String, String)> = Vec::new();
@@ -114,7 +119,7 @@ fn pieces(text: &str) -> Result<(String, Vec<(String, String)>), String> {
             }
         }
     }
-    // The tools of a server are written so in docker-agent's documents, and named otherwise.
+    // docker-agent's documentation writes the tools of a server like this, but names them differently.
     if let Some((server, name)) = tool.strip_prefix("mcp:").and_then(|rest| rest.split_once(':')) {
         tool = format!("{server}_{name}");
     }
@@ -130,7 +135,7 @@ fn pieces(text: &str) -> Result<(String, Vec<(String, String)>), String> {
     }
 }
 
-/// Whether names of tools, and patterns of them, may have a character.
+/// Whether a character may be part of a tool's name, or of a pattern for names.
 fn is_in_names(character: char) -> bool {
     character.is_alphanumeric()
         || "_-.".contains(character)
@@ -138,28 +143,29 @@ fn is_in_names(character: char) -> bool {
         || "]^".contains(character)
 }
 
-/// What makes a name a pattern.
+/// The characters that make a name a pattern.
 const WILDCARDS: &[char] = &['*', '?', '[', '\\'];
 
-/// The tool of a rule, where none is called so.
+/// A rule's tool that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingTool {
-    /// Whether the rule names one tool, and not a pattern.
+    /// Whether the rule names one tool, not a pattern.
     pub is_exact: bool,
-    /// What is wrong, with a suggestion.
+    /// The error, with a suggestion.
     pub message: String,
 }
 
-/// What a run knows of tools besides docker-agent's own names.
+/// The tools of a run besides docker-agent's own.
 #[derive(Clone, Copy)]
 pub struct OtherTools<'a> {
-    /// Names that count, such as scripts and tools of servers.
+    /// The names of other tools, such as scripts and tools of servers.
     pub names: &'a [&'a str],
-    /// Says what some other system means by a name, so that the right one can be suggested.
+    /// The operation that some other system means by a name, so that the right name can be suggested.
     pub elsewhere: fn(&str) -> Option<OperationKind>,
 }
 
-/// Looks for the tool of a rule among docker-agent's and others. A rule that cannot be read has other faults.
+/// Looks for the tool of a rule among docker-agent's and others. For a rule that cannot be parsed there is another
+/// error.
 pub fn missing_tool(rule: &str, others: OtherTools<'_>) -> Option<MissingTool> {
     let (tool, _) = pieces(rule).ok()?;
     let pattern = glob(&tool).ok()?;
@@ -170,11 +176,11 @@ pub fn missing_tool(rule: &str, others: OtherTools<'_>) -> Option<MissingTool> {
     })
 }
 
-/// What is wrong with the matcher of a hook that fits no tool, neither docker-agent's nor one of the others.
+/// The error about a hook's matcher that matches no tool, neither docker-agent's nor one of the others.
 pub fn idle_matcher(entry: &HookEntry, others: OtherTools<'_>) -> Option<String> {
     let matcher = entry.matcher.as_deref().filter(|matcher| *matcher != "*")?;
     let pattern = Pattern::regex(matcher).ok()?;
-    // What docker-agent has no tool for keeps its name.
+    // Operations without a docker-agent tool keep becket's names.
     let absent = profile().absent;
     let absent = absent.iter().map(|operation| operation.name());
     let names: Vec<&str> = others.names.iter().copied().chain(absent).collect();
@@ -193,7 +199,7 @@ fn fits_none(text: &str, pattern: &Pattern, others: OtherTools<'_>) -> Option<St
     if names().any(|name| pattern.matches(name)) {
         return None;
     }
-    // The name by which some other system knows the tool, or a slip of the pen.
+    // The name may be that of another system, or a typo.
     let meant = (others.elsewhere)(text).and_then(|operation| {
         let mut faces = profile().faces.into_iter();
         faces.find(|face| face.operation == operation)
@@ -213,7 +219,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain)
 }
 
-/// What a rule says about the arguments of a tool; `None` if the tool does not have them.
+/// A rule's arguments for a tool; `None` if the tool does not have them.
 fn for_face(
     face: &Face,
     arguments: &[(String, String)],
@@ -238,7 +244,7 @@ fn for_face(
     Ok(Some(own))
 }
 
-/// The name that an argument of a tool has here: where a text ends up that is given under it.
+/// becket's name for an argument of a tool: the key under which a probe text comes out.
 fn own_name(face: &Face, name: &str) -> Option<String> {
     const PROBE: &str = "a text that nobody writes";
     if !face.knows(name) {
@@ -268,7 +274,8 @@ fn unknown_argument(face: &Face, arguments: &[(String, String)]) -> String {
     }
 }
 
-/// Paths are judged after links and `..` were followed, absolutely or from the working directory.
+/// The glob for a path. Paths are judged after links and `..` were resolved, absolutely or relative to the working
+/// directory.
 fn path_glob(text: &str, home: Option<&Path>) -> Result<String, String> {
     let from_home = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => Some(home.join(rest).display().to_string()),
@@ -290,7 +297,7 @@ fn path_glob(text: &str, home: Option<&Path>) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What an allow rule about commands means: `ls*` is `ls` and `ls -l`, but not `lsof`.
+/// The pattern of an allow rule about commands: `ls*` is `ls` and `ls -l`, but not `lsof`.
 fn command_glob(text: &str) -> Result<Pattern, String> {
     let word = text.strip_suffix('*').filter(|prefix| {
         let is_plain = !prefix.contains(['*', '?', '[', '\\']);
@@ -302,7 +309,7 @@ fn command_glob(text: &str) -> Result<Pattern, String> {
     }
 }
 
-/// What a glob means: any text for `*`, any character for `?`, one of several for `[…]`, whatever their case.
+/// The pattern of a glob: any text for `*`, any character for `?`, one of several for `[…]`, ignoring case.
 fn glob(text: &str) -> Result<Pattern, String> {
     if text.is_empty() || text.trim() != text {
         return Err("a pattern is empty or has blanks around it".into());
@@ -324,7 +331,7 @@ fn glob(text: &str) -> Result<Pattern, String> {
     Pattern::regex(&expression)
 }
 
-/// The characters between brackets, the first of which was read.
+/// The characters between brackets, after the opening bracket was read.
 fn class(rest: &mut std::str::Chars<'_>) -> Result<String, String> {
     let mut class = String::from("[");
     let mut first = true;
@@ -350,7 +357,7 @@ fn class(rest: &mut std::str::Chars<'_>) -> Result<String, String> {
     Ok(class)
 }
 
-/// A text for a regular expression in which it means itself.
+/// A text escaped for a regular expression.
 fn literal(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

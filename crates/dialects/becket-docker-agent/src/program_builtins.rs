@@ -1,4 +1,8 @@
-//! The parts of the program that an agent file can name as hooks.
+//! The builtins that an agent file can name as hooks.
+//!
+//! Their work is done in `becket_tools::facts`, without docker-agent's terms; `call.rs` reads and writes
+//! docker-agent's. A checkpoint or a post that fails is a line for the user and never a failure of the hook: on a guard
+//! that would refuse the call.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,7 +10,7 @@ use std::time::Duration;
 use becket_agent::url_policy::UrlJudge;
 use becket_snapshot::Keeper;
 use becket_tools::facts::{
-    DiffDetail, GitFacts, PromptFileText, environment_text, listing_text, post, prompt_file_texts,
+    DiffDetail, GitFacts, Posted, PromptFileText, environment_text, listing_text, post, prompt_file_texts,
     redact_value, user_text,
 };
 use futures_util::future::BoxFuture;
@@ -15,18 +19,18 @@ use crate::call::Moment;
 use crate::hook::{Builtin, BuiltinCall, Builtins};
 use crate::output::Output;
 
-/// How long git may take for a fact.
+/// How long git may take.
 pub const GIT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long somebody on the web may take who is told something.
+/// How long a post may take.
 const POST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Runs builtins on this machine.
 pub struct ProgramBuiltins {
     pub git: GitFacts,
-    /// The person's home.
+    /// The user's home.
     pub home: Option<PathBuf>,
-    /// The person's name, where the system knows none.
+    /// The user's name, if the system knows none.
     pub user: Option<String>,
     pub urls: UrlJudge,
     pub keeper: Keeper,
@@ -63,7 +67,7 @@ impl ProgramBuiltins {
         Ok(Output::with_context(text))
     }
 
-    /// Builtins that are about no folder.
+    /// Runs the builtins that need no folder.
     async fn without_folder(&self, call: BuiltinCall<'_>) -> Result<Output, String> {
         Ok(match call.builtin {
             Builtin::AddDate => {
@@ -73,7 +77,7 @@ impl ProgramBuiltins {
                 Output::with_context(Some(format!("Today's date: {today}")))
             }
             Builtin::AddUserInfo => Output::with_context(user_text(self.user.as_deref())),
-            // They were rendered before.
+            // The templates were filled before.
             Builtin::AddContext(texts) => {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let texts: Vec<&str> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
@@ -89,9 +93,9 @@ impl ProgramBuiltins {
             },
             Builtin::RedactSecrets => call.cleaned(redact_value),
             Builtin::HttpPost { url, body } => return self.post(url, body.as_deref(), call).await,
-            // Large outputs of every tool are put aside anyway; see `tools.output_limit`.
+            // becket caches large outputs of every tool anyway; see `tools.output_limit`.
             Builtin::LimitLargeToolResults => Output::default(),
-            // These are about a folder, and there is none.
+            // These need a folder, and there is none.
             Builtin::AddEnvironmentInfo
             | Builtin::AddPromptFiles(_)
             | Builtin::AddGitStatus
@@ -116,7 +120,8 @@ impl ProgramBuiltins {
         }
     }
 
-    /// An address that can never be posted to is a mistake in the file; everything else is told and no failure.
+    /// Posts the input or a body. An address that can never be posted to is a mistake in the file; all other failures
+    /// are only reported.
     async fn post(&self, url: &str, body: Option<&str>, call: BuiltinCall<'_>) -> Result<Output, String> {
         if !["http://", "https://"]
             .iter()
@@ -127,7 +132,12 @@ impl ProgramBuiltins {
             ));
         }
         let body = body.map_or_else(|| call.input.to_string(), str::to_owned);
-        let posted = post(&self.urls, url, body, POST_DEADLINE).await;
+        let posted = Posted {
+            body,
+            headers: &[],
+            deadline: POST_DEADLINE,
+        };
+        let posted = post(&self.urls, url, posted).await;
         Ok(Output::with_message(posted.err()))
     }
 

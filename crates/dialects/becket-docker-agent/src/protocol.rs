@@ -1,4 +1,4 @@
-//! What the end of a command means: its exit code, its output, and whether they make sense together.
+//! The meaning of a command's end: its exit code, its output, and whether they are consistent.
 
 use becket_events::Class;
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
@@ -6,41 +6,41 @@ use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use super::contract::{Contract, Permission, Plain};
 use super::output::{Output, Printed, UnknownKey, wrong};
 
-/// The exit code by which a hook blocks; standard error says why.
+/// The exit code by which a hook blocks; standard error holds the reason.
 const BLOCKED: i32 = 2;
 
-/// Whether somebody prints this who takes it for an answer.
+/// Whether a text could be mistaken for an answer by the author of the hook.
 fn is_mistakable(text: &str) -> bool {
     let word = text.to_lowercase();
     ["allow", "ask", "block", "deny", "denied", "no", "false"].contains(&word.as_str())
 }
 
-/// How an answer is judged.
+/// The rules by which an answer is judged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) contract: Contract,
-    /// What the hook means when it breaks.
+    /// What a broken hook means.
     pub(super) class: Class,
-    /// Whether everything must be as the contract says.
+    /// Whether the output must follow the contract exactly.
     pub(super) strict: bool,
 }
 
-/// What a command has said.
+/// The answer of a command.
 #[derive(Default)]
 pub(super) struct Heard {
     pub(super) output: Output,
     /// Output that is no JSON.
     pub(super) plain: Option<String>,
-    /// Why it refuses by its exit code.
+    /// The reason of a refusal by exit code.
     pub(super) refusal: Option<String>,
-    /// What it said beside its answer.
+    /// The command's standard error.
     pub(super) stderr: String,
-    /// What the person should know about its answer, each with the field that it is about.
+    /// Remarks for the user about the answer, each with the field that it is about.
     pub(super) odd: Vec<(String, String)>,
 }
 
 impl Rules {
-    /// Reads what a command left behind.
+    /// Reads the exit code and the output of a command.
     pub(super) fn hear(self, finished: &Finished) -> Result<Heard, Failure> {
         let stderr = finished.stderr.trim().to_owned();
         match finished.code {
@@ -49,7 +49,8 @@ impl Rules {
                 self.check(Heard { stderr, ..heard })
             }
             BLOCKED if self.contract.can_block() => {
-                // Words beside the exit code may hold a reason too; those that cannot be read change nothing.
+                // Output beside the exit code may hold a reason too; if it cannot be read, the refusal stands without
+                // it.
                 let output = self.hear_output(finished).unwrap_or_default().output;
                 let heard = self.check(Heard {
                     output,
@@ -72,7 +73,7 @@ impl Rules {
         }
     }
 
-    /// Looks through an answer of which the words are known to be right, and takes away what means nothing here.
+    /// Checks an answer whose words are known to be valid, and removes fields without effect at this event.
     pub(super) fn check(self, mut heard: Heard) -> Result<Heard, Failure> {
         let event = self.contract.name;
         for field in heard.output.given() {
@@ -117,7 +118,7 @@ impl Rules {
                 "standard output is no JSON object, and `strict_output` is set",
             ));
         }
-        // A verdict with other words around it would be taken for plain text, and a refusal with it.
+        // A verdict inside of other text would be taken for plain text, and a refusal would be lost.
         let is_json = read_strictly(text).is_ok();
         if guard && (is_json || text.contains('{') || text.starts_with(['[', '"']) || is_mistakable(text)) {
             return Err(Failure::new(

@@ -1,4 +1,4 @@
-//! What answers of hooks mean, event by event.
+//! The replies that answers of hooks mean, event by event.
 
 use becket_events::{
     Append, Event, First, Merge, ModelContext, ModelContextReply, Part, PermissionRequest,
@@ -12,23 +12,23 @@ use super::output::Output;
 use super::words::patched;
 use super::{messages, show};
 
-/// An answer to one event.
+/// A hook's answer to one event.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// The hook, for reasons that it does not give.
+    /// The hook's name, for answers without a reason.
     pub(super) hook: String,
-    /// What it printed as JSON.
+    /// The hook's JSON output.
     pub(super) output: Output,
-    /// What it printed for the model that is no JSON.
+    /// The hook's plain output for the model.
     pub(super) plain: Option<String>,
-    /// Why it refuses by its exit code.
+    /// The reason of a refusal by exit code.
     pub(super) refusal: Option<String>,
-    /// Whether an ask cannot be answered by anybody but the person, and an allow is only advice.
+    /// Whether only the user can answer an ask, and an allow is only advice.
     pub(super) insists: bool,
 }
 
 impl Answer {
-    /// Why what was about to happen must not; also without a reason of the hook's own.
+    /// Why the action must not happen, if the hook blocks; the reason may come from becket if the hook gives none.
     fn blocked(&self) -> Option<String> {
         let Output {
             keep_going,
@@ -45,7 +45,7 @@ impl Answer {
         if !stops && !blocks && !denies && self.refusal.is_none() {
             return None;
         }
-        // Beside an exit code, whatever reason was printed is a reason.
+        // If the exit code refuses, every printed reason counts.
         let exits = self.refusal.is_some();
         let given = [
             self.refusal.as_ref(),
@@ -65,7 +65,7 @@ impl Answer {
         })
     }
 
-    /// A refusal or nothing.
+    /// A refusal, if the hook blocks.
     fn refusal(&self) -> Strictest {
         Strictest(self.blocked().map(Verdict::Deny))
     }
@@ -94,12 +94,12 @@ impl Answer {
     }
 }
 
-/// The hook only looks on.
+/// The reply of a hook that only observes.
 pub(super) fn nothing<E: Event>(_: &E::Payload, _: &Answer) -> Result<E::Reply, Failure> {
     Ok(E::Reply::default())
 }
 
-/// Of a refused call the arguments do not matter any more.
+/// The reply about a call. Changed arguments of a refused call do not matter.
 pub(super) fn call(payload: &<PreTool as Event>::Payload, answer: &Answer) -> Result<PreToolReply, Failure> {
     let verdict = answer.verdict();
     let patch = answer
@@ -148,7 +148,7 @@ pub(super) fn after_call(
     })
 }
 
-/// New words replace the words, and pictures stay.
+/// The reply about a tool's output. A new text replaces all texts, and images stay.
 pub(super) fn tool_output(
     payload: &<PreToolOutput as Event>::Payload,
     answer: &Answer,
@@ -207,7 +207,7 @@ pub(super) fn steering(_: &<Steering as Event>::Payload, answer: &Answer) -> Res
     })
 }
 
-/// An empty list means that nothing was rewritten.
+/// The reply about a request. An empty list of messages changes nothing.
 pub(super) fn request(
     payload: &<ModelContext as Event>::Payload,
     answer: &Answer,

@@ -1,4 +1,4 @@
-//! What tools bring back in docker-agent's words, where programs read them.
+//! Results of tools in docker-agent's formats, for tools whose results programs read.
 
 use becket_events::{Answered, Entry, EntryKind, Finding, Operation};
 use serde_json::{Map, Value, json};
@@ -63,7 +63,7 @@ fn failure(finding: &Finding) -> String {
     }
 }
 
-/// Several files, with their names above them, or as JSON.
+/// Several files, each under its name, or as JSON.
 pub fn files_together(arguments: &Map<String, Value>, answered: &[Answered]) -> String {
     let path = |answer: &Answered| text(&answer.arguments, "path");
     if arguments.get("json") == Some(&Value::Bool(true)) {
@@ -90,7 +90,7 @@ pub fn pages_together(_: &Map<String, Value>, answered: &[Answered]) -> String {
     Value::Array(pages.collect()).to_string()
 }
 
-/// One line after another.
+/// The outputs of several calls, one line for each.
 pub fn lines_together(_: &Map<String, Value>, answered: &[Answered]) -> String {
     let lines: Vec<&str> = answered.iter().map(|answer| answer.output.as_str()).collect();
     lines.join("\n")

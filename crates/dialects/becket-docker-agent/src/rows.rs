@@ -1,62 +1,33 @@
-//! docker-agent's events: for each its contract, the event of becket's that stands behind it, what a hook reads
-//! (`show.rs`) and what its answer means (`read.rs`).
+//! The table of docker-agent's events: for each its contract, becket's event behind it, the input of a hook (`show.rs`)
+//! and the meaning of its answer (`read.rs`).
 
-use becket_dialect_kit::called::Called;
 use becket_events::{
     AgentSwitch, ApprovalDecided, Attention, Class, ErrorRaised, Event, EventId, InputSource, IterationLimit,
     LimitRaised, ModelContext, Notification, PermissionRequest, PostCompact, PostSubagent, PostTool,
-    PreCompact, PreTool, PreToolOutput, RequestPurpose, Response, Scope, SessionEnd, SessionStart, Steering,
-    Stop, SwitchKind, TurnEnded, TurnStart, UserPrompt,
+    PreCompact, PreTool, PreToolOutput, RequestPurpose, Response, SessionEnd, SessionStart, Steering, Stop,
+    SwitchKind, TurnEnded, TurnStart, UserPrompt,
 };
-use becket_hooks::{Engine, Failure};
+use becket_hooks::Engine;
 
-use super::contract::{Block, Contract, Permission, Plain};
+use super::contract::{Block, Contract, Plain};
 use super::hook::{Builtin, HookEntry, HookKind, Owner};
-use super::read::{self, Answer};
+use super::read;
+use super::row::{RowOf, row};
 use super::run::{self, HookHost};
-use super::show::{self, Input};
+use super::show;
 
 /// One of docker-agent's events.
-pub(super) trait Row: Send + Sync {
-    /// What it promises.
+pub(super) trait HookRow: Send + Sync {
+    /// The event's contract.
     fn contract(&self) -> Contract;
 
-    /// Lets a hook answer it; what is odd about the hook comes back.
+    /// Registers a hook for the event. Returns remarks about the hook.
     fn register(&self, engine: &Engine, entry: &HookEntry, owner: &Owner, host: &HookHost) -> Vec<String>;
 }
 
-/// An event with the types of becket's event.
-pub(super) struct RowOf<E: Event> {
-    pub(super) contract: Contract,
-    /// Its place among the rows of the same event.
-    pub(super) phase: u8,
-    /// Whether an ask cannot be answered by anybody but the person, and an allow is only advice.
-    pub(super) insists: bool,
-    /// When becket's event is this one, where that is wider.
-    pub(super) condition: fn(&HookEntry, &Scope, &E::Payload) -> bool,
-    /// The agent whose hooks are asked.
-    pub(super) agent: for<'a> fn(&'a Scope, &'a E::Payload) -> &'a str,
-    /// The call that a matcher looks at.
-    pub(super) call: Option<CallOf<E>>,
-    pub(super) show: Show<E>,
-    pub(super) read: Read<E>,
-}
-
-/// Finds the tool call of an event.
-pub(super) type CallOf<E> = for<'a> fn(&'a <E as Event>::Payload) -> Called<'a>;
-
-/// Adds what a hook reads about an event.
-pub(super) type Show<E> = fn(Input, &Scope, &<E as Event>::Payload) -> Input;
-
-/// Says what an answer means.
-pub(super) type Read<E> = fn(&<E as Event>::Payload, &Answer) -> Result<<E as Event>::Reply, Failure>;
-
-/// The place of hooks with `preempt_yolo`: before the others of their event.
-pub(super) const PREEMPTING: u8 = 2;
-
-/// All events, in the order in which a run meets them.
+/// All events, in the order in which they occur in a run.
 // tidy: a table
-pub(super) fn rows() -> Vec<Box<dyn Row>> {
+pub(super) fn rows() -> Vec<Box<dyn HookRow>> {
     use Class::{Guard, Observe, Transform};
     vec![
         row::<SessionStart>(
@@ -103,7 +74,7 @@ pub(super) fn rows() -> Vec<Box<dyn Row>> {
             .context(Plain::Context)
             .done(),
         row::<ModelContext>("before_llm_call", Transform, show::before_llm_call, read::request)
-            // What is hidden from answers is hidden from summaries too.
+            // Secrets that are hidden from answers are hidden from summaries too.
             .only(|entry, _, request| {
                 request.purpose == RequestPurpose::Answer
                     || entry.kind == HookKind::Builtin(Builtin::RedactSecrets)
@@ -221,7 +192,7 @@ pub(super) fn rows() -> Vec<Box<dyn Row>> {
             read::nothing::<PostSubagent>,
         )
         .done(),
-        // Who gives the word away or gets it back is asked, and not who is given it.
+        // The agent that hands over or gets back the conversation is asked, not the one that receives it.
         row::<AgentSwitch>(
             "on_agent_switch",
             Observe,
@@ -265,7 +236,7 @@ pub(super) fn rows() -> Vec<Box<dyn Row>> {
     ]
 }
 
-/// becket's events for which docker-agent has none.
+/// becket's events that docker-agent does not have.
 pub const ABSENT: &[EventId] = &[
     EventId::PreSessionSwitch,
     EventId::PostSessionSwitch,
@@ -310,16 +281,22 @@ pub const ABSENT: &[EventId] = &[
     EventId::ThinkingChange,
     EventId::NameChange,
     EventId::Resources,
+    EventId::Setup,
+    EventId::InstructionsLoaded,
+    EventId::PromptExpansion,
+    EventId::PreModelChange,
+    EventId::ConfigChange,
+    EventId::PostResponse,
+    EventId::Output,
     EventId::HookFailed,
 ];
 
-/// What each event is, and what a hook may answer to it.
+/// The contracts of all events.
 pub fn contracts() -> Vec<Contract> {
     rows().iter().map(|row| row.contract()).collect()
 }
 
-/// Lets hooks answer their events. Of hooks that are the same in everything one is enough. What is odd about them
-/// comes back in words.
+/// Registers hooks for their events. Of identical hooks only one is registered. Returns remarks about them.
 pub fn register(engine: &Engine, entries: &[HookEntry], owner: &Owner, host: &HookHost) -> Vec<String> {
     let rows = rows();
     let mut remarks = Vec::new();
@@ -341,100 +318,13 @@ pub fn register(engine: &Engine, entries: &[HookEntry], owner: &Owner, host: &Ho
     remarks
 }
 
-/// A row that is the whole of its event, blocks nothing and adds nothing.
-fn row<E: Event>(name: &'static str, class: Class, show: Show<E>, read: Read<E>) -> RowOf<E> {
-    RowOf {
-        contract: Contract {
-            name,
-            event: E::ID,
-            class,
-            matcher: false,
-            block: Block::Nothing,
-            permission: Permission::Nothing,
-            context: false,
-            plain: Plain::Dropped,
-            fields: &[],
-        },
-        phase: 0,
-        insists: false,
-        condition: |_, _, _| true,
-        agent: |scope, _| &scope.agent_name,
-        call: None,
-        show,
-        read,
-    }
-}
-
 impl<E: Event> RowOf<E> {
-    fn phase(mut self, phase: u8) -> Self {
-        self.phase = phase;
-        self
-    }
-
-    fn insists(mut self) -> Self {
-        self.insists = true;
-        self
-    }
-
-    fn only(mut self, condition: fn(&HookEntry, &Scope, &E::Payload) -> bool) -> Self {
-        self.condition = condition;
-        self
-    }
-
-    fn of(mut self, agent: for<'a> fn(&'a Scope, &'a E::Payload) -> &'a str) -> Self {
-        self.agent = agent;
-        self
-    }
-
-    fn calls(mut self, call: CallOf<E>) -> Self {
-        self.call = Some(call);
-        self.contract.matcher = true;
-        self
-    }
-
-    /// Where something can be refused, `permission_decision: deny` refuses it too: nobody writes that by mistake.
-    fn blocks(mut self, block: Block) -> Self {
-        self.contract.block = block;
-        if E::CLASS == Class::Guard {
-            self.contract.permission = Permission::Refuses;
-        }
-        self
-    }
-
-    fn judges(mut self) -> Self {
-        self.contract.permission = Permission::Judges;
-        self
-    }
-
-    fn context(mut self, plain: Plain) -> Self {
-        self.contract.context = true;
-        self.plain(plain)
-    }
-
-    fn plain(mut self, plain: Plain) -> Self {
-        self.contract.plain = plain;
-        self
-    }
-
-    fn fields(mut self, fields: &'static [&'static str]) -> Self {
-        self.contract.fields = fields;
-        self
-    }
-
-    fn done(self) -> Box<dyn Row> {
+    fn done(self) -> Box<dyn HookRow> {
         Box::new(self)
     }
 }
 
-impl<E: Event> Clone for RowOf<E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<E: Event> Copy for RowOf<E> {}
-
-impl<E: Event> Row for RowOf<E> {
+impl<E: Event> HookRow for RowOf<E> {
     fn contract(&self) -> Contract {
         self.contract
     }

@@ -1,4 +1,4 @@
-//! Rules in docker-agent's words, of an agent file or of the person's docker-agent settings, beside becket's own.
+//! Rules in docker-agent's syntax, from an agent file or the user's docker-agent settings, next to becket's own.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ use crate::tools::profile;
 pub struct ForeignRules<'a> {
     /// The file.
     pub file: &'a Path,
-    /// What `~` stands for.
+    /// The directory that `~` stands for.
     pub home: Option<&'a Path>,
     /// The names of the tools.
     pub profile: &'a Profile,
 }
 
 impl ForeignRules<'_> {
-    /// Adds the rules to others.
+    /// Adds the rules to the given ones.
     pub fn add(&self, rules: Rules, permissions: &Permissions) -> Result<Rules, SettingsError> {
         let deny = self.read(&permissions.deny, RuleKind::Deny)?;
         let allow = self.read(&permissions.allow, RuleKind::Allow)?;
@@ -44,8 +44,8 @@ impl ForeignRules<'_> {
         Ok(read)
     }
 
-    /// The names by which the model may know the tool: the one in the rule, and where the run has other names, that of
-    /// the same operation there. An allow does not follow where two tools become one, since it spoke of one of them.
+    /// The names by which the model may know the tool: the one in the rule, and, if the run has other names, that of
+    /// the same operation there. An allow is not extended if two tools become one, since it was about one of them.
     fn names(&self, rule: &TranslatedRule, kind: RuleKind) -> Vec<Pattern> {
         let theirs = profile();
         let count = |operation: OperationKind| {

@@ -1,4 +1,4 @@
-//! A hook as a handler: how it is run, and what its answer or its failure comes to.
+//! A hook as a handler: how it is run, and the meaning of its answer or its failure.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,38 +18,38 @@ use super::contract::Plain;
 use super::dialect::DIALECT;
 use super::expand::{expanded_directory, expanded_value};
 use super::hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner};
+use super::input::Input;
 use super::judge;
 use super::output::Output;
 use super::protocol::{Heard, Rules};
 use super::read::Answer;
-use super::rows::{PREEMPTING, RowOf};
-use super::show::Input;
+use super::row::{PREEMPTING, RowOf};
 use super::template::Template;
 use super::words::otherwise;
 
-/// What hooks need of the machine and of the program.
+/// The parts of the machine and of the program that hooks need.
 #[derive(Clone)]
 pub struct HookHost {
-    /// The user's shell, if one is named.
+    /// The user's shell, if it is known.
     pub shell: Option<PathBuf>,
-    /// What programs find in their environment.
+    /// The environment of programs.
     pub environment: HookEnvironment,
-    /// Where the agent works.
+    /// The directory in which the agent works.
     pub directory: PathBuf,
-    /// Runs the hooks that are parts of the program.
+    /// Runs the hooks that are built into the program.
     pub builtins: Arc<dyn Builtins>,
     /// Asks models for the hooks that are models.
     pub judge: Arc<dyn Judge>,
 }
 
-/// Shells that understand what hooks are written for; under any other a hook would mean something else.
-/// `sh` is not among them: that is the name of whatever shell the system has, so it is as if none were named.
+/// Shells that understand hooks as they are written; in any other shell a hook would mean something else. `sh` is not
+/// among them: it is the name of the system's default shell, which is used anyway.
 const SHELLS: &[&str] = &["bash", "dash", "zsh", "ksh", "mksh", "ash", "yash"];
 
-/// How much of standard error is shown.
+/// How many characters of standard error are shown.
 const SHOWN_ERRORS: usize = 400;
 
-/// Lets a hook answer an event. What is odd about it comes back in words.
+/// Registers a hook for an event. Returns remarks about it.
 pub(super) fn register<E: Event>(
     row: &RowOf<E>,
     engine: &Engine,
@@ -64,7 +64,7 @@ pub(super) fn register<E: Event>(
     let phase = if entry.preempt_yolo { PREEMPTING } else { row.phase };
     let place = match owner {
         Owner::Agent { depth, .. } => format!("{depth:04}"),
-        // The person's hooks come after those of the agents.
+        // The user's hooks come after those of the agents: `~` sorts after digits.
         Owner::Everybody => "~".to_owned(),
     };
     let info = HandlerInfo {
@@ -103,18 +103,18 @@ pub(super) fn register<E: Event>(
     remarks.into_iter().map(mark).collect()
 }
 
-/// The tools that a hook wants to hear about; `None` for every tool.
+/// The tools that a hook is for; `None` for every tool.
 fn tools(entry: &HookEntry, remarks: &mut Vec<String>) -> Option<Pattern> {
     match entry.matcher.as_deref() {
         None | Some("" | "*") => None,
         Some(expression) => Pattern::regex(expression)
-            // A guard for the wrong tools is better than none.
+            // A guard for too many tools is better than none.
             .map_err(|error| remarks.push(format!("its matcher counts for every tool: {error}")))
             .ok(),
     }
 }
 
-/// Says which occasions a hook hears about: those of its event, of its agent and of the tools that it wants.
+/// The condition under which a hook is asked: its event, its agent and its tools match.
 fn wants<E: Event>(
     row: RowOf<E>,
     tools: Option<Pattern>,
@@ -129,15 +129,15 @@ fn wants<E: Event>(
     })
 }
 
-/// Under which of its names a hook wants a call.
+/// The name of a call that a hook's matcher matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     Usual,
-    /// The one of `Called::otherwise`.
+    /// The name of [`otherwise`].
     Other,
 }
 
-/// Under which name a hook wants to hear of the call; `None` if it does not.
+/// The name under which a hook's matcher matches the call; `None` if it does not.
 fn name_wanted<E: Event>(row: &RowOf<E>, tools: Option<&Pattern>, payload: &E::Payload) -> Option<Name> {
     let (Some(tools), Some(call)) = (tools, row.call) else {
         return Some(Name::Usual);
@@ -149,7 +149,7 @@ fn name_wanted<E: Event>(row: &RowOf<E>, tools: Option<&Pattern>, payload: &E::P
     tools.matches(otherwise(call).name()).then_some(Name::Other)
 }
 
-/// Whether hooks of that owner count. Guards also count for the agents below their own.
+/// Whether hooks of that owner are asked. Guards are also asked for the agents below their own.
 fn counts<E: Event>(row: &RowOf<E>, owner: &Owner, scope: &Scope, payload: &E::Payload) -> bool {
     match owner {
         Owner::Everybody => true,
@@ -160,11 +160,11 @@ fn counts<E: Event>(row: &RowOf<E>, owner: &Owner, scope: &Scope, payload: &E::P
     }
 }
 
-/// How a hook is run.
+/// The way in which a hook is run.
 enum Runner {
     Command(CommandLane),
     Builtin(Builtin, Arc<dyn Builtins>),
-    /// `add_context`, which needs nothing but the input.
+    /// `add_context`, which needs only the input.
     Context(Vec<Template>),
     Model {
         model: String,
@@ -172,7 +172,7 @@ enum Runner {
         judges: bool,
         judge: Arc<dyn Judge>,
     },
-    /// It cannot be run; so it fails whenever it is asked.
+    /// A hook that cannot be run, and so fails whenever it is asked.
     Broken(String),
 }
 
@@ -227,7 +227,7 @@ fn program(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<
     program.directory(directory)
 }
 
-/// The user's shell, if hooks can be read by it.
+/// The user's shell, if it understands hooks.
 fn shell(shell: &Path) -> Option<&Path> {
     let name = shell.file_name().and_then(|name| name.to_str());
     let is_known = name.is_some_and(|name| SHELLS.contains(&name));
@@ -243,7 +243,7 @@ struct HookHandler<E: Event> {
     runner: Runner,
     entry: HookEntry,
     directory: PathBuf,
-    /// What the person was told already, because once is enough.
+    /// The topics of remarks that the user has seen already: each is shown once.
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -327,7 +327,7 @@ impl<E: Event> HookHandler<E> {
         heard.map_err(|failure| failure.with_stderr(finished.stderr))
     }
 
-    /// Asks what is no program.
+    /// Asks a hook that is not a program.
     async fn ask(&self, occasion: &Occasion<'_, E>, text: &str) -> Result<Output, Failure> {
         let input: Value = serde_json::from_str(text).expect("what was written as JSON can be read as JSON");
         let raised = |error: String| Failure::new(Cause::Raised, error);
@@ -376,7 +376,7 @@ impl<E: Event> HookHandler<E> {
         })
     }
 
-    /// What the person is told: the hook's own words, and once what is odd about them.
+    /// The lines for the user: the hook's own output, and remarks about it that were not shown yet.
     fn lines(&self, heard: &Heard) -> Vec<String> {
         let mut lines = Vec::new();
         let suppressed = heard.output.suppress_output == Some(true);
@@ -387,7 +387,7 @@ impl<E: Event> HookHandler<E> {
                 .filter(|_| self.row.contract.plain == Plain::Shown);
             lines.extend(shown.into_iter().chain(heard.output.system_message.clone()));
         }
-        // A program that is missing says so here and nowhere else, and the hook ends as if nothing were wrong.
+        // A missing program shows only here, because the hook's exit code may still be 0.
         if !suppressed && !heard.stderr.is_empty() && self.once("standard error") {
             let words: String = heard.stderr.chars().take(SHOWN_ERRORS).collect();
             lines.push(format!("hook {} says on standard error: {words}", self.hook));
@@ -405,7 +405,7 @@ impl<E: Event> HookHandler<E> {
         told.insert(what.to_owned())
     }
 
-    /// What a failure comes to. A guard has refused by it; elsewhere the hook's entry decides.
+    /// The result of a failure. A guard refuses; at other events the hook's `on_error` decides.
     fn failed(&self, payload: &E::Payload, failure: Failure) -> Result<E::Reply, Failure> {
         let guard = self.class == Class::Guard;
         match self.entry.on_error {

@@ -1,16 +1,17 @@
-//! docker-agent's runtime events, which commands of `--on-event` hear: what happens, told in its words.
+//! docker-agent's runtime events, for which commands of `--on-event` are started.
 //!
-//! They are made from becket's events as these are written down, so whoever can watch the engine can tell them.
+//! Runtime events are made from becket's events in their JSON form, so everything that watches the engine can make
+//! them.
 
 use std::sync::LazyLock;
 
 use becket_events::{EventId, OperationKind, Profile};
 use serde_json::{Map, Value, json};
 
-/// Says what an event of becket's looks like as one of docker-agent's; `None` if it is not one.
+/// Converts an event of becket into one of docker-agent; `None` if it is not one.
 type Show = fn(&Value) -> Option<Value>;
 
-/// One type of event, and where it comes from.
+/// One type of runtime event, and becket's event behind it.
 struct RuntimeEvent {
     kind: &'static str,
     event: EventId,
@@ -21,11 +22,11 @@ const fn row(kind: &'static str, event: EventId, show: Show) -> RuntimeEvent {
     RuntimeEvent { kind, event, show }
 }
 
-/// All types that becket tells. A type may come from several events.
+/// All types that becket sends. A type may come from several events.
 // tidy: a table
 const EVENTS: &[RuntimeEvent] = &[
     row("user_message", EventId::UserPrompt, |event| {
-        // Only what a person said; what a hook added to go on with is not.
+        // Only prompts of the user count, not continuations that a hook added.
         (event["continuation"] == 0).then(|| json!({"message": event["prompt"], "session_position": -1}))
     }),
     row("stream_started", EventId::AgentStart, |_| Some(json!({}))),
@@ -111,7 +112,7 @@ const EVENTS: &[RuntimeEvent] = &[
     }),
 ];
 
-/// Types that docker-agent has and becket does not tell.
+/// The types that docker-agent has and becket does not send.
 pub const UNTOLD_RUNTIME_EVENTS: &[&str] = &[
     "agent_info",
     "agent_switching",
@@ -130,7 +131,7 @@ pub const UNTOLD_RUNTIME_EVENTS: &[&str] = &[
     "toolset_info",
 ];
 
-/// The types of events that becket tells, each once.
+/// The types of events that becket sends, each once.
 pub fn runtime_event_types() -> Vec<&'static str> {
     let mut kinds: Vec<&'static str> = EVENTS.iter().map(|row| row.kind).collect();
     kinds.sort_unstable();
@@ -138,12 +139,12 @@ pub fn runtime_event_types() -> Vec<&'static str> {
     kinds
 }
 
-/// Whether an event of becket's is one of docker-agent's at all.
+/// Whether docker-agent has a runtime event for one of becket's events.
 pub fn is_runtime_event(event: EventId) -> bool {
     EVENTS.iter().any(|row| row.event == event)
 }
 
-/// What an event of becket's, as it is written down, is in docker-agent's words: its type and itself.
+/// docker-agent's runtime events for an event of becket in its JSON form, each with its type.
 pub fn runtime_events(id: EventId, event: &Value) -> Vec<(&'static str, Map<String, Value>)> {
     let rows = EVENTS.iter().filter(|row| row.event == id);
     let told = rows.filter_map(|row| {
@@ -172,7 +173,7 @@ fn end_reason(reason: &str) -> &str {
 
 static PROFILE: LazyLock<Profile> = LazyLock::new(super::profile);
 
-/// The call of an event, as docker-agent's tools know it.
+/// The call of an event, as docker-agent's tools show it.
 fn call(event: &Value) -> Value {
     let own = event["arguments"].as_object().cloned().unwrap_or_default();
     let name = text(&event["tool_name"]);

@@ -1,20 +1,21 @@
-//! What hooks read, event by event. Zero values are left out, as docker-agent leaves them out.
+//! The input of hooks, event by event. Zero values are left out, as docker-agent leaves them out.
 
-use becket_dialect_kit::called::{Called, calls};
+use becket_dialect_kit::called::calls;
 use becket_events::{
     AgentSwitchPayload, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, AttentionPayload,
     CompactReason, EndReason, ErrorRaisedPayload, IterationLimitPayload, Level, LimitRaisedPayload,
     ModelContextPayload, NotificationPayload, PermissionRequestPayload, PostCompactPayload,
     PostSubagentPayload, PostToolPayload, PreCompactPayload, PreToolOutputPayload, PreToolPayload,
     ResponsePayload, Scope, SessionEndPayload, SessionStartPayload, StartReason, SteeringPayload,
-    StopPayload, SwitchKind, TurnEnd, TurnEndedPayload, TurnStartPayload, Usage, UserPromptPayload, text_of,
+    StopPayload, SwitchKind, TurnEnd, TurnEndedPayload, TurnStartPayload, UserPromptPayload, text_of,
 };
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::messages;
-use super::words::{PROFILE, category, otherwise};
+use super::input::Input;
+use super::messages::{self, usage};
+use super::words::PROFILE;
 
-/// Every key that a hook may find, for templates.
+/// All keys of inputs, for templates.
 pub(super) const KEYS: &[&str] = &[
     "session_id",
     "cwd",
@@ -55,62 +56,6 @@ pub(super) const KEYS: &[&str] = &[
     "summary",
 ];
 
-/// An object under construction.
-#[derive(Default)]
-pub(super) struct Input {
-    members: Map<String, Value>,
-    /// Whether a call is told under its other name.
-    otherwise: bool,
-}
-
-impl Input {
-    /// What every event tells.
-    pub(super) fn of(event: &'static str, scope: &Scope) -> Self {
-        Self::default()
-            .exactly("session_id", scope.session_id.as_str())
-            .exactly("cwd", scope.cwd.as_str())
-            .exactly("hook_event_name", event)
-            .with("agent_name", scope.agent_name.as_str())
-    }
-
-    /// The same for a hook that knows the call under its other name only.
-    pub(super) fn otherwise(self, otherwise: bool) -> Self {
-        Self { otherwise, ..self }
-    }
-
-    /// The same with one more member, unless it is empty.
-    pub(super) fn with(self, key: &str, value: impl Into<Value>) -> Self {
-        let value = value.into();
-        let empty = match &value {
-            Value::Null | Value::Bool(false) => true,
-            Value::Bool(true) => false,
-            Value::Number(number) => number.as_f64() == Some(0.0),
-            Value::String(text) => text.is_empty(),
-            Value::Array(values) => values.is_empty(),
-            Value::Object(members) => members.is_empty(),
-        };
-        if empty { self } else { self.exactly(key, value) }
-    }
-
-    /// The same with one more member, also an empty one.
-    pub(super) fn exactly(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.members.insert(key.to_owned(), value.into());
-        self
-    }
-
-    pub(super) fn into_value(self) -> Value {
-        Value::Object(self.members)
-    }
-
-    fn call(self, call: &Called<'_>) -> Self {
-        let call = if self.otherwise { otherwise(*call) } else { *call };
-        self.with("tool_name", call.name())
-            .with("tool_use_id", call.id)
-            .with("tool_input", call.foreign_arguments())
-            .with("tool_category", category(&call))
-    }
-}
-
 calls! {
     PROFILE;
     pre_tool_call(PreToolPayload),
@@ -120,7 +65,7 @@ calls! {
     decided_call(ApprovalDecidedPayload),
 }
 
-/// Nothing but what every event tells.
+/// The input of `turn_start`: only the fields that every event has.
 pub(super) fn turn_start(input: Input, _: &Scope, _: &TurnStartPayload) -> Input {
     input
 }
@@ -214,7 +159,8 @@ pub(super) fn user_steering_messages_submit(input: Input, _: &Scope, steering: &
     input.with("steering_messages", steering.messages.clone())
 }
 
-/// Here a limit is met before the next turn begins, so the turn before it ended as if there were one.
+/// The input of `turn_end`. becket checks a limit before the next turn begins, so the turn before it ended with
+/// `continue`.
 pub(super) fn turn_end(input: Input, _: &Scope, end: &TurnEndedPayload) -> Input {
     let reason = match end.reason {
         TurnEnd::Normal => "normal",
@@ -244,22 +190,10 @@ pub(super) fn after_llm_call(input: Input, scope: &Scope, response: &ResponsePay
         .with("last_user_message", response.prompt.as_str())
         .with("usage", usage(&response.usage));
     match response.usage.cost {
-        // A price of zero is a price; only one that nobody knows is left out.
+        // A price of zero is shown; only an unknown one is left out.
         Some(cost) => input.exactly("cost", cost),
         None => input,
     }
-}
-
-pub(super) fn usage(usage: &Usage) -> Value {
-    if *usage == Usage::default() {
-        return Value::Null;
-    }
-    json!({
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cached_input_tokens": usage.cache_read_tokens,
-        "cached_write_tokens": usage.cache_write_tokens,
-    })
 }
 
 pub(super) fn pre_compact(input: Input, _: &Scope, compaction: &PreCompactPayload) -> Input {
@@ -297,7 +231,7 @@ fn compaction_reason(reason: CompactReason) -> &'static str {
     }
 }
 
-/// The session and the agent are the child's here.
+/// The input of `subagent_stop`. The session and the agent are the child's.
 pub(super) fn subagent_stop(input: Input, scope: &Scope, child: &PostSubagentPayload) -> Input {
     let id = child.subagent_session_id.as_deref().unwrap_or_default();
     input

@@ -1,4 +1,4 @@
-//! Where hooks of docker-agent's stand besides agent files: the person's settings, `hooks.d`, the command line.
+//! docker-agent's hooks outside of agent files: in the user's settings, in `hooks.d`, and on the command line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use super::file::Permissions;
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::contracts;
 
-/// The variables that name docker-agent's configuration folder; the first that is set counts.
+/// The variables that name docker-agent's configuration folder; the first that is set is used.
 pub const CONFIG_VARIABLES: &[&str] = &["DOCKER_AGENT_CONFIG_DIR", "CAGENT_CONFIG_DIR"];
 
-/// The configuration folder in a person's home where nothing else is said.
+/// The default configuration folder, relative to the user's home.
 const USUAL_FOLDER: &str = ".config/cagent";
 
-/// The moments at which `settings.snapshot` takes a checkpoint.
+/// The events at which `settings.snapshot` takes a checkpoint.
 const SNAPSHOT_EVENTS: &[&str] = &[
     "session_start",
     "turn_start",
@@ -29,33 +29,33 @@ const SNAPSHOT_EVENTS: &[&str] = &[
     "session_end",
 ];
 
-/// docker-agent's configuration folder: the one that is named, else the usual one if it is there.
+/// docker-agent's configuration folder: the one that is named, else the default one if it exists.
 pub fn config_folder(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
     named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| folder.is_dir()))
 }
 
-/// The person's settings within a configuration folder.
+/// The user's settings file in a configuration folder.
 pub fn settings_file(folder: &Path) -> PathBuf {
     folder.join("config.yaml")
 }
 
-/// Where files with nothing but hooks lie, in a configuration folder.
+/// The folder for files with only hooks, in a configuration folder.
 pub fn drop_in_folder(folder: &Path) -> PathBuf {
     folder.join("hooks.d")
 }
 
-/// Whether a file of that folder is one with hooks; others lie there for other reasons.
+/// Whether a file in `hooks.d` holds hooks; others are ignored.
 pub fn is_drop_in(file: &Path) -> bool {
     let extension = file.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("yaml" | "yml"))
 }
 
-/// What becket takes from the person's docker-agent settings. The rest of that file is docker-agent's business.
+/// The part of the user's docker-agent settings that becket uses. The rest of that file is ignored.
 #[derive(Debug, Clone, Default)]
 pub struct PersonsSettings {
-    /// Hooks that count for every agent.
+    /// Hooks for every agent.
     pub hooks: Vec<HookEntry>,
-    /// Rules that count for every agent.
+    /// Rules for every agent.
     pub permissions: Permissions,
 }
 
@@ -88,7 +88,7 @@ impl PersonsSettings {
             let source = format!("settings.snapshot in {}", file.display());
             hooks.extend(SNAPSHOT_EVENTS.iter().map(|event| HookEntry {
                 name: Some("snapshot".into()),
-                // The person wants to be able to go back, and not to be stopped by a full disk.
+                // A full disk must not stop the user's work for want of a checkpoint.
                 on_error: Some(OnError::Warn),
                 ..entry(event, HookKind::Builtin(Builtin::Snapshot), source.clone())
             }));
@@ -100,19 +100,19 @@ impl PersonsSettings {
     }
 }
 
-/// What a YAML file is for.
+/// The purpose of a YAML file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// It describes agents.
+    /// A file that describes agents.
     Agents,
-    /// A person's settings.
+    /// The user's settings.
     Settings,
-    /// Nothing but hooks.
+    /// A file with only hooks.
     Hooks,
 }
 
 impl FileKind {
-    /// What a file is for, by the keys that it has, and by its name where they say nothing.
+    /// The purpose of a file, by its keys, or by its name if the keys do not tell.
     pub fn of(text: &str, file: &Path) -> Result<Self, SettingsError> {
         let keys: Option<BTreeMap<String, IgnoredAny>> = read_yaml(text, file)?;
         let keys = keys.unwrap_or_default();
@@ -128,7 +128,7 @@ impl FileKind {
     }
 }
 
-/// Reads a file with nothing but hooks: under a key `hooks`, or by themselves. An empty one has none.
+/// Reads a file with only hooks: under a key `hooks`, or at the top level. An empty file has none.
 pub fn read_drop_in(text: &str, file: &Path) -> Result<Vec<HookEntry>, SettingsError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -148,7 +148,7 @@ pub fn read_drop_in(text: &str, file: &Path) -> Result<Vec<HookEntry>, SettingsE
 /// A flag of the command line that adds a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookFlag {
-    /// Its name, without hyphens in front.
+    /// The flag's name, without leading hyphens.
     pub name: String,
     /// docker-agent's name of the event.
     pub event: &'static str,
@@ -164,14 +164,14 @@ impl HookFlag {
         contracts().iter().map(|contract| flag(contract.name)).collect()
     }
 
-    /// The hook that it adds: a command, for all tools.
+    /// The hook that the flag adds: a command, for all tools.
     pub fn entry(&self, command: &str) -> HookEntry {
         let source = format!("--{}", self.name);
         entry(self.event, HookKind::Command(command.to_owned()), source)
     }
 }
 
-/// A hook about which nothing is said that could be left out.
+/// A hook with only its required fields; the others have their defaults.
 fn entry(event: &'static str, kind: HookKind, source: String) -> HookEntry {
     HookEntry {
         event,

@@ -1,7 +1,10 @@
-//! A team of agents, as an agent file describes it: who belongs to it, with which models, tools and rules.
+//! A team of agents, as an agent file describes it: its members, with their models, tools and rules.
 //!
-//! `TeamFile` is the file and the agent that the person talks to. `assemble.rs` asks it for what an agent needs:
-//! instructions, a provider, tools.
+//! `TeamFile` is the file and the agent that the user talks to. The program's `assemble.rs` asks it for everything that
+//! an agent needs: instructions, a provider, tools.
+//!
+//! An agent of a file has the tools of its toolsets and nothing else, and neither `AGENTS.md` nor becket's notes. The
+//! user's hooks and rules and the hooks of plugins stay: they protect the user.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,9 +16,9 @@ use std::time::Duration;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::team::Member;
 use becket_agent::tool::Tool;
-use becket_events::OperationKind;
+use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, nearest};
-use becket_mcp::Servers;
+use becket_host::{AgentCommands, AgentResources, CommandPrompt};
 use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
 use becket_system::{CliError, Surroundings};
 use becket_tools::{
@@ -24,8 +27,8 @@ use becket_tools::{
 
 use crate::{
     AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
-    ModelDefinition, OtherTools, Owner, ScriptDefinition, Toolset, ToolsetKind, missing_tool, profile,
-    register, toolset_tools, with_variables,
+    ModelDefinition, OtherTools, Owner, ScriptDefinition, Toolset, ToolsetKind, command_prompt, missing_tool,
+    profile, register, toolset_tools, with_variables,
 };
 
 /// The longest agent file that is read.
@@ -34,15 +37,15 @@ const LONGEST_FILE: u64 = 4 * 1024 * 1024;
 /// The tools of an agent.
 type Tools = Vec<Arc<dyn Tool>>;
 
-/// What to do without a key.
+/// The advice for a run without a key.
 const REHEARSAL: &str = "`--model rehearsal` works without a key";
 
-/// An agent file, and who in it is talked to.
+/// The agent file to run, and the agent in it that the user talks to.
 #[derive(Debug, Clone)]
 pub struct AgentFileChoice {
     /// The file.
     pub file: PathBuf,
-    /// The agent that is not the usual one.
+    /// The agent, if it is not the file's default agent.
     pub agent: Option<String>,
 }
 
@@ -50,47 +53,23 @@ pub struct AgentFileChoice {
 pub struct TeamFile {
     /// The file.
     pub file: AgentFile,
-    /// Its agents that can come into play: the one that the person talks to, then those that it can reach, each with
-    /// how many others stand between.
+    /// The agents that can take part, as positions in the file with their distances: the one that the user talks to,
+    /// then those that it can reach.
     members: Vec<(usize, usize)>,
     servers: Vec<TeamServer>,
-    /// What other systems mean by the name of a tool.
+    /// The operation that other systems mean by the name of a tool.
     elsewhere: fn(&str) -> Option<OperationKind>,
 }
 
-/// A server of a team.
+/// An MCP server of a team.
 pub struct TeamServer {
-    /// What it is called.
+    /// The server's name.
     pub name: String,
-    /// How it is reached.
+    /// How the server is reached.
     pub definition: McpDefinition,
 }
 
-/// What agents are made of besides their file.
-pub struct Resources<'a> {
-    /// The model that the command line names.
-    pub model: Option<&'a str>,
-    /// How many requests one prompt may cause, as the command line says.
-    pub max_iterations: Option<u32>,
-    /// Where the program runs.
-    pub surroundings: &'a Surroundings,
-    /// The provider of the first agent, and of all if the command line names a model.
-    pub provider: &'a Arc<dyn Provider>,
-    /// What the person's settings say about providers.
-    pub providers: &'a ProviderSettings,
-    /// What they say about tools.
-    pub tools: &'a ToolSettings,
-    /// The servers of the file.
-    pub servers: &'a Servers,
-    /// How models are asked where the file says nothing.
-    pub request: &'a RequestOptions,
-    /// Holds a folder for each context.
-    pub contexts: &'a Path,
-    /// Where agents keep what they remember, unless the file says otherwise.
-    pub memories: &'a Path,
-}
-
-/// The text of an agent file. A pipe could keep the program waiting for ever, and a device has no end.
+/// The text of an agent file. A pipe could block forever, and a device has no end.
 fn text_of(path: &Path) -> io::Result<String> {
     let about = std::fs::metadata(path)?;
     if about.is_file() && about.len() > LONGEST_FILE {
@@ -107,7 +86,7 @@ fn text_of(path: &Path) -> io::Result<String> {
 }
 
 impl TeamFile {
-    /// Reads the file, and finds the agents that come into play.
+    /// Reads the file, and finds the agents that can take part.
     pub fn read(
         choice: &AgentFileChoice,
         elsewhere: fn(&str) -> Option<OperationKind>,
@@ -139,23 +118,23 @@ impl TeamFile {
         }
     }
 
-    /// The agent that the person talks to.
+    /// The agent that the user talks to.
     pub fn first(&self) -> &AgentDefinition {
         &self.file.agents[self.members[0].0]
     }
 
-    /// The agents that can come into play, the first of them first, each with how far it stands from that one.
+    /// The agents that can take part, the first of them first, each with its distance from that one.
     pub fn members(&self) -> impl Iterator<Item = (&AgentDefinition, usize)> {
         let members = self.members.iter();
         members.map(|(index, depth)| (&self.file.agents[*index], *depth))
     }
 
-    /// The servers of all these agents.
+    /// The MCP servers of all agents that can take part.
     pub fn servers(&self) -> &[TeamServer] {
         &self.servers
     }
 
-    /// The variables in which the file looks for keys, and those of all providers that such files know.
+    /// The variables in which the file looks for keys, and those of all providers that agent files know.
     pub fn key_variables(&self) -> impl Iterator<Item = &str> {
         let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
         let models = models.chain(self.file.models.values());
@@ -163,8 +142,8 @@ impl TeamFile {
         keys.into_iter().chain(crate::provider_keys())
     }
 
-    /// The agents that can come into play, ready to work, and what the person should know about them.
-    pub fn members_with(&self, with: &Resources<'_>) -> Result<(Vec<Member>, Vec<String>), CliError> {
+    /// The agents that can take part, ready to work, and remarks for the user about them.
+    fn members_with(&self, with: &AgentResources<'_>) -> Result<(Vec<Member>, Vec<String>), CliError> {
         let (mut members, mut remarks) = (Vec::new(), Vec::new());
         for (agent, _) in self.members() {
             let (mut tools, not_offered) = self.tools(agent, with)?;
@@ -186,19 +165,20 @@ impl TeamFile {
         Ok((members, remarks))
     }
 
-    /// The provider of an agent. One for all is shared, so that a script goes on where the agent before has left it.
+    /// The provider of an agent. A model for all agents is shared, so that a rehearsal's script continues across
+    /// agents.
     fn provider_with(
         &self,
         agent: &AgentDefinition,
-        with: &Resources<'_>,
+        with: &AgentResources<'_>,
     ) -> Result<Arc<dyn Provider>, CliError> {
         match with.model.is_some() || agent.name == self.first().name {
             true => Ok(Arc::clone(with.provider)),
-            false => self.provider(agent, with.model, with.providers, with.surroundings),
+            false => self.provider_of(agent, with.model, with.providers, with.surroundings),
         }
     }
 
-    /// The system prompt of an agent: its instruction, and what it is told about its tools.
+    /// The system prompt of an agent: its instruction, and those of its toolsets.
     fn instructions(&self, agent: &AgentDefinition, surroundings: &Surroundings) -> Result<String, CliError> {
         let of_tools = agent.toolsets.iter().filter_map(|set| set.instruction.as_deref());
         // becket's tools have no instructions beside their descriptions.
@@ -210,7 +190,8 @@ impl TeamFile {
             .map_err(|error| self.fault(agent, &error))
     }
 
-    /// A text of the file with variables in their places. A key is told to nobody.
+    /// A text of the file with its variables replaced. Variables that hold keys are an error, since the model would see
+    /// them.
     pub fn filled(&self, text: &str, surroundings: &Surroundings) -> Result<String, String> {
         let is_key =
             |name: &str| KEY_VARIABLES.contains(&name) || self.key_variables().any(|key| key == name);
@@ -222,14 +203,14 @@ impl TeamFile {
         })
     }
 
-    /// What is wrong with an agent of the file.
+    /// An error about an agent of the file.
     fn fault(&self, agent: &AgentDefinition, what: &str) -> CliError {
         let (file, line) = (self.file.path.display(), agent.line);
         CliError::usage(format!("{file}:{line}: the agent {}: {what}", agent.name))
     }
 
-    /// The model of an agent. One that the command line names is that of all agents.
-    pub fn provider(
+    /// The provider of an agent. A model that the command line names is used for all agents.
+    fn provider_of(
         &self,
         agent: &AgentDefinition,
         chosen: Option<&str>,
@@ -274,7 +255,7 @@ impl TeamFile {
             .map_err(|error| CliError::usage(format!("{place}: {error}")).hint(REHEARSAL))
     }
 
-    /// A rule about a tool that is certainly not there is an error: it may be a deny that is misspelt.
+    /// Checks the rules for tools that certainly do not exist: such a rule may be a misspelt deny.
     pub fn check_rules(&self) -> Result<(), CliError> {
         let scripts: Vec<&str> = self.scripts().collect();
         let mut sure = self.rules().filter_map(|(text, line)| {
@@ -308,14 +289,14 @@ impl TeamFile {
         self.file.agents.iter().flat_map(|agent| &agent.toolsets)
     }
 
-    /// Whether a tool is certainly not there. The tools of servers are known only when they run, and a pattern may be
-    /// meant for what is to come.
+    /// Whether a tool certainly does not exist. The tools of servers are known only when they run, and a pattern may be
+    /// meant for tools that come later.
     fn is_sure(&self, missing: &MissingTool) -> bool {
         let has_servers = self.toolsets().any(|set| matches!(set.kind, ToolsetKind::Mcp(_)));
         missing.is_exact && !has_servers
     }
 
-    /// Rules of the file about tools that are not there, but might be.
+    /// Remarks about rules for tools that do not exist, but might.
     pub fn idle_rules(&self, others: &[&str]) -> Vec<String> {
         let idle = self.rules().filter_map(|(text, line)| {
             let missing =
@@ -328,8 +309,12 @@ impl TeamFile {
         idle.collect()
     }
 
-    /// The tools of an agent, and what the person should know about them.
-    fn tools(&self, agent: &AgentDefinition, with: &Resources<'_>) -> Result<(Tools, Vec<String>), CliError> {
+    /// The tools of an agent, and remarks for the user about them.
+    fn tools(
+        &self,
+        agent: &AgentDefinition,
+        with: &AgentResources<'_>,
+    ) -> Result<(Tools, Vec<String>), CliError> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut remarks = Vec::new();
         for set in &agent.toolsets {
@@ -354,7 +339,7 @@ impl TeamFile {
         Ok((tools, remarks))
     }
 
-    fn tools_of_set(&self, set: &Toolset, with: &Resources<'_>) -> Result<Vec<Arc<dyn Tool>>, CliError> {
+    fn tools_of_set(&self, set: &Toolset, with: &AgentResources<'_>) -> Result<Vec<Arc<dyn Tool>>, CliError> {
         let chosen = |name: &str| match &set.tools {
             Some(names) => names.iter().any(|wanted| wanted == name),
             None => true,
@@ -392,23 +377,23 @@ impl TeamFile {
                     .servers
                     .iter()
                     .find(|server| server.definition == *definition);
-                let name = server.map(|server| server.name.as_str());
-                let tools = with.servers.tools().into_iter();
-                let wanted = tools.filter(|tool| Some(tool.server()) == name && chosen(tool.name()));
-                wanted.map(|tool| tool as Arc<dyn Tool>).collect()
+                let tools = server.map(|server| (with.server_tools)(&server.name));
+                let tools = tools.into_iter().flatten();
+                let wanted = tools.filter(|(name, _)| chosen(name));
+                wanted.map(|(_, tool)| tool).collect()
             }
         })
     }
 }
 
 impl TeamFile {
-    /// The folder in which the file lies.
+    /// The folder of the file.
     fn folder(&self, surroundings: &Surroundings) -> PathBuf {
         let folder = self.file.path.parent().unwrap_or(Path::new(""));
         surroundings.cwd.join(folder)
     }
 
-    /// A command of the file as a tool.
+    /// A script of the file as a tool.
     fn script(&self, script: &ScriptDefinition, surroundings: &Surroundings) -> Result<Script, String> {
         let mut environment = BTreeMap::new();
         for (name, value) in &script.env {
@@ -428,7 +413,7 @@ impl TeamFile {
         })
     }
 
-    /// Variables for programs, with those of the environment in their places.
+    /// Variables for programs, with references to the environment replaced.
     fn filled_values(
         &self,
         values: &BTreeMap<String, String>,
@@ -441,7 +426,7 @@ impl TeamFile {
             .map_err(|error| CliError::usage(format!("{}: {error}", self.file.path.display())))
     }
 
-    /// Registers the hooks of all agents that can come into play; what is odd about them comes back in words.
+    /// Registers the hooks of all agents that can take part. Returns remarks about them.
     pub fn register(&self, engine: &Engine, host: &HookHost) -> Vec<String> {
         let mut remarks = Vec::new();
         for (agent, depth) in self.members() {
@@ -454,7 +439,7 @@ impl TeamFile {
         remarks
     }
 
-    /// The models that hooks name: those of the file, and any other.
+    /// Finds the models that hooks name: those of the file, and any other.
     pub fn judges(
         self: &Arc<Self>,
         models: Models,
@@ -471,7 +456,7 @@ impl TeamFile {
     }
 }
 
-/// Whether becket's own tools have that name where an agent file is run.
+/// Whether one of becket's own tools has that name when an agent file is run.
 fn is_reserved(name: &str) -> bool {
     let profile = profile();
     let faces = profile.faces.iter().map(|face| face.name);
@@ -480,13 +465,12 @@ fn is_reserved(name: &str) -> bool {
     all.any(|other| other == name)
 }
 
-/// The prompts that the person can call by name, for each agent.
-#[derive(Default)]
-pub struct TeamCommands(BTreeMap<String, BTreeMap<String, CommandDefinition>>);
+/// The prompts that the user can call by name, for each agent.
+struct TeamCommands(BTreeMap<String, BTreeMap<String, CommandDefinition>>);
 
 impl TeamCommands {
-    /// Those of a file, with variables in their places.
-    pub fn of(team: &TeamFile, surroundings: &Surroundings) -> Result<Self, CliError> {
+    /// The commands of a file, with their variables replaced.
+    fn of(team: &TeamFile, surroundings: &Surroundings) -> Result<Self, CliError> {
         let mut all = BTreeMap::new();
         for (agent, _) in team.members() {
             let mut commands = agent.commands.clone();
@@ -503,21 +487,26 @@ impl TeamCommands {
         }
         Ok(Self(all))
     }
+}
 
-    /// The command that a line calls, with its name and the words behind it.
-    pub fn called<'a>(
-        &'a self,
-        agent: &str,
-        line: &'a str,
-    ) -> Option<(&'a CommandDefinition, &'a str, &'a str)> {
+impl AgentCommands for TeamCommands {
+    fn call(&self, agent: &str, line: &str) -> Option<Result<CommandPrompt, String>> {
         let line = line.trim().strip_prefix('/')?;
         let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let command = self.0.get(agent)?.get(name)?;
-        Some((command, name, words.trim()))
+        let template = command.instruction.as_deref().unwrap_or_default();
+        let prompt = match command_prompt(template, words.trim()) {
+            Ok(pieces) => Ok(CommandPrompt {
+                name: name.to_owned(),
+                agent: command.agent.clone(),
+                pieces,
+            }),
+            Err(error) => Err(format!("the command /{name}: {error}")),
+        };
+        Some(prompt)
     }
 
-    /// The commands of an agent with their slashes, and what they do.
-    pub fn names(&self, agent: &str) -> Vec<(String, String)> {
+    fn names(&self, agent: &str) -> Vec<(String, String)> {
         let commands = self.0.get(agent).into_iter().flatten();
         let named = commands.map(|(name, command)| {
             let about = command.description.as_deref().or(command.instruction.as_deref());
@@ -526,15 +515,40 @@ impl TeamCommands {
         });
         named.collect()
     }
+}
 
-    /// The same in lines for the person.
-    pub fn listed(&self, agent: &str) -> String {
-        let names = self.names(agent).into_iter();
-        names.map(|(name, about)| format!("{name:<9}{about}\n")).collect()
+impl becket_host::AgentFile for TeamFile {
+    fn profile(&self) -> Profile {
+        profile()
+    }
+
+    fn first_agent(&self) -> &str {
+        &self.first().name
+    }
+
+    fn welcome_message(&self) -> Option<&str> {
+        self.first().welcome_message.as_deref()
+    }
+
+    fn provider(
+        &self,
+        model: Option<&str>,
+        providers: &ProviderSettings,
+        surroundings: &Surroundings,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        self.provider_of(self.first(), model, providers, surroundings)
+    }
+
+    fn members(&self, resources: &AgentResources<'_>) -> Result<(Vec<Member>, Vec<String>), CliError> {
+        self.members_with(resources)
+    }
+
+    fn commands(&self, surroundings: &Surroundings) -> Result<Box<dyn AgentCommands>, CliError> {
+        Ok(Box::new(TeamCommands::of(self, surroundings)?))
     }
 }
 
-/// How a model of the file is asked, and what the person's settings say where the file says nothing.
+/// The request options of an agent's model. What the file leaves out stays unset, so that the user's settings count.
 fn request_options(agent: &AgentDefinition) -> RequestOptions {
     let sampling = agent
         .model
@@ -552,7 +566,7 @@ fn request_options(agent: &AgentDefinition) -> RequestOptions {
     }
 }
 
-/// The settings of tools, with what a toolset says about them.
+/// The settings of tools, with the variables and the timeout of a toolset.
 fn with_toolset(
     mut settings: ToolSettings,
     env: &BTreeMap<String, String>,
@@ -569,7 +583,7 @@ fn with_toolset(
     settings
 }
 
-/// The settings of providers, with what a model of the file says about its own.
+/// The settings of providers, with those that a model of the file adds for its own provider.
 fn with_provider(
     settings: &ProviderSettings,
     model: &ModelDefinition,
@@ -594,7 +608,7 @@ fn with_provider(
     Ok(settings)
 }
 
-/// The agents that can come into play when one is talked to, as their places in the file, with their distances.
+/// The agents that can take part when the given one is talked to, as positions in the file with their distances.
 fn reachable(file: &AgentFile, first: &AgentDefinition) -> Vec<(usize, usize)> {
     let place = |name: &str| file.agents.iter().position(|agent| agent.name == name);
     let mut found: Vec<(usize, usize)> = place(&first.name).map(|index| (index, 0)).into_iter().collect();
@@ -617,7 +631,7 @@ fn reachable(file: &AgentFile, first: &AgentDefinition) -> Vec<(usize, usize)> {
     found
 }
 
-/// The servers of some agents, each once. One without a name is called after what is started or asked.
+/// The MCP servers of some agents, each once. A server without a name is called `mcp` and its number.
 fn servers<'a>(agents: impl Iterator<Item = &'a AgentDefinition>) -> Vec<TeamServer> {
     let mut servers: Vec<TeamServer> = Vec::new();
     for set in agents.flat_map(|agent| &agent.toolsets) {

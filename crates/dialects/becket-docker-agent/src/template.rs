@@ -1,8 +1,8 @@
-//! Prompts with holes: the part of Go's templates that prompts of hooks use, over what a command would read.
+//! Templates: the part of Go's templates that prompts of hooks use, filled from the input that a command would read.
 //!
-//! `{{ .ToolName }}`, `{{ .ToolInput.cmd }}`, `{{ toJSON .ToolInput }}`, `{{ .ToolInput | toJSON }}`,
-//! `{{ truncate 200 .ToolResponse }}`; `{{-` and `-}}` eat the white space beside them. Anything else is an error
-//! before it runs.
+//! `{{ .ToolName }}`, `{{ .ToolInput.cmd }}`, `{{ toJSON .ToolInput }}`, `{{ .ToolInput | toJSON }}`, `{{ truncate 200
+//! .ToolResponse }}`; `{{-` and `-}}` eat the white space beside them. Anything else is an error when the template is
+//! read.
 
 use becket_hooks::nearest;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::output::snake_case;
 use super::show::KEYS;
 
-/// A template that was read.
+/// A parsed template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template(Vec<Piece>);
 
@@ -22,7 +22,7 @@ enum Piece {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Expression {
-    /// A way into the input; the whole of it when empty.
+    /// A path into the input; the whole input when empty.
     Field(Vec<String>),
     Literal(String),
     ToJson(Box<Expression>),
@@ -30,7 +30,7 @@ enum Expression {
 }
 
 impl Template {
-    /// Reads a template, or says what is wrong with it.
+    /// Parses a template. The error says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -54,7 +54,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// Fills the holes.
+    /// Fills the template from the input.
     pub fn fill(&self, input: &Value) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => text.clone(),
@@ -80,7 +80,7 @@ impl Expression {
                 let found = path.iter().try_fold(input, |value, member| value.get(member));
                 match (found, path.len()) {
                     (Some(value), _) => value.clone(),
-                    // What is empty is left out of the input; a member that is not there is something else.
+                    // Keys with empty values are left out of the input; a missing member of an object is different.
                     (None, 1) => Value::Null,
                     (None, _) => Value::from("<no value>"),
                 }
@@ -115,7 +115,7 @@ fn pipeline(text: &str) -> Result<Expression, String> {
     expression.ok_or_else(|| not_understood(text))
 }
 
-/// The words of a command; a text in quotes is one.
+/// The words of a command; a text in quotes is one word.
 fn words(command: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut rest = command.trim();
@@ -162,7 +162,7 @@ fn count(word: &str) -> Result<usize, String> {
     })
 }
 
-/// The name of a key in templates.
+/// The name of an input's key in templates.
 fn go_name(key: &str) -> String {
     let words = key.split('_').map(|word| match word {
         "id" => "ID".to_owned(),

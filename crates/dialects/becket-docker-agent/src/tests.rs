@@ -1,4 +1,4 @@
-//! Hooks through the engine: real shells, builtins and judges, and what the agent gets of them.
+//! Tests of hooks through the engine: real shells, builtins and judges, and their effect on the agent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,8 @@ impl Builtins for Stage {
         let answer = self.answer.lock().unwrap().clone();
         let run = self.asked.lock().unwrap().len() as u64;
         Box::pin(async move {
-            // Each run has another order of who is done first, so only the configured order can bring them into order.
+            // The order in which hooks finish differs between runs, so only the configured order can sort their
+            // answers.
             if let Builtin::AddRecentCommits(number) = call.builtin {
                 let turns = (u64::from(*number) + run).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
                 for _ in 0..turns {
@@ -96,7 +97,7 @@ fn entries(yaml: &str) -> Vec<HookEntry> {
         .unwrap()
 }
 
-/// One command for one event, written as JSON, which is YAML too.
+/// The entry of one command for one event, written as JSON, which is valid YAML.
 fn hook(event: &str, command: &str, more: Value) -> Vec<HookEntry> {
     let mut hook = json!({"type": "command", "command": command, "timeout": 20});
     for (key, value) in more.as_object().unwrap() {
@@ -146,6 +147,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 fn shell_call(command: &str) -> PreToolPayload {
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "c1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -157,6 +159,7 @@ fn shell_call(command: &str) -> PreToolPayload {
 
 fn ran(result: &str) -> PostToolPayload {
     PostToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "c1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -208,6 +211,7 @@ fn compaction() -> PreCompactPayload {
 
 fn permission() -> PermissionRequestPayload {
     PermissionRequestPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "c1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -238,7 +242,7 @@ fn turn_end() -> TurnEndedPayload {
     }
 }
 
-/// What came of a hook at an event, in one word and the reason.
+/// The effect of a hook on an event, with its reason.
 #[derive(Debug, PartialEq)]
 enum Effect {
     Nothing,
@@ -374,7 +378,7 @@ async fn words_of_permission_count_where_somebody_is_asked() {
     assert_eq!(effect("pre_tool_use", &preempting).await, Effect::Insisted);
 }
 
-/// Everything that is no answer.
+/// Commands that do not answer properly.
 const MISBEHAVIOURS: &[&str] = &[
     "exit 1",
     "exit 127",
@@ -391,7 +395,7 @@ const MISBEHAVIOURS: &[&str] = &[
     r"printf '\377{'",
 ];
 
-/// What is an answer, but none that a guard may give.
+/// Outputs that are answers, but too risky for a guard.
 const RISKS: &[&str] = &[
     r#"echo checking; echo '{"decision":"block"}'"#,
     r#"echo 'verdict: {"decision":"block"}'"#,
@@ -554,7 +558,7 @@ async fn the_person_is_told_what_a_hook_says_and_once_what_is_odd() {
 
 #[tokio::test]
 async fn rewriters_compose_and_keep_the_other_arguments() {
-    // Each sees what the one before it wrote.
+    // Each sees the result of the one before it.
     let add = |flag: &str| {
         format!(
             r#"cmd=$(sed 's/.*"cmd":"\([^"]*\)".*/\1/'); echo '{{"hook_specific_output":{{"updated_input":{{"cmd":"'"$cmd"' {flag}"}}}}}}'"#
@@ -610,6 +614,7 @@ async fn the_phases_of_a_call_have_their_order() {
 #[tokio::test]
 async fn outputs_messages_and_summaries_are_rewritten() {
     let output = |text: &str| PreToolOutputPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "c1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -619,6 +624,7 @@ async fn outputs_messages_and_summaries_are_rewritten() {
         is_error: false,
         ran: true,
         details: Value::Null,
+        duration_ms: 0,
     };
     let clear = r#"echo '{"hook_specific_output":{"updated_tool_response":""}}'"#;
     let engine = engine_with(&hook("tool_response_transform", clear, json!({})));
@@ -759,7 +765,7 @@ async fn a_matcher_speaks_about_the_whole_name_here() {
     ] {
         let mut entries = hook("pre_tool_use", "exit 2", json!({}));
         entries[0].matcher = Some(matcher.into());
-        // Whatever the model calls it.
+        // The name that the model uses does not matter.
         let mut call = shell_call("ls");
         call.called_as = "bash".into();
         let outcome = ask::<PreTool>(&engine_with(&entries), call).await;
@@ -789,7 +795,7 @@ async fn hooks_that_are_the_same_run_once_and_any_difference_counts() {
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "x\nx\n");
 }
 
-/// What a hook reads: it hands its input back as context or as a line.
+/// The input of a hook, which the hook writes into a file.
 async fn read_by<E: Event>(event: &str, payload: E::Payload) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("input");

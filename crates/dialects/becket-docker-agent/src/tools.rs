@@ -1,5 +1,9 @@
-//! docker-agent's names for becket's operations. It has no tool that finds files by name, and no virtual
-//! file system. Some of its tools take several paths or addresses at once: those are several calls.
+//! docker-agent's names for becket's operations. It has no tool that finds files by name, and no virtual file system. A
+//! call of a tool that takes several paths or addresses at once becomes several calls.
+//!
+//! If several tools have the same operation, the first represents all of them: a deny, an ask or a matcher that names
+//! it applies to all, and a hook that knows only that name is shown that name. An allow is only for the tool that it
+//! names.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +78,7 @@ const TOOLSETS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The tools that a type of toolset offers; `None` if its tools are told elsewhere, or there is no such type.
+/// The tools of a type of toolset; `None` if its tools are defined elsewhere, or if there is no such type.
 pub fn toolset_tools(toolset_type: &str) -> Option<&'static [&'static str]> {
     let mut toolsets = TOOLSETS.iter();
     toolsets
@@ -82,7 +86,7 @@ pub fn toolset_tools(toolset_type: &str) -> Option<&'static [&'static str]> {
         .map(|(_, tools)| *tools)
 }
 
-/// The names of all tools that an agent may have here, whatever its toolsets, without those of scripts and servers.
+/// The names of all tools that an agent may have, whatever its toolsets, without those of scripts and servers.
 pub fn tool_names() -> BTreeSet<&'static str> {
     let profile = profile();
     let faces = profile.faces.iter().map(|face| face.name);
@@ -157,7 +161,7 @@ fn background_job() -> Face {
     }
 }
 
-/// Whether a command goes on in the background is told by the tool's name.
+/// Arguments of a command without `background`, which docker-agent expresses by the tool's name.
 fn shell_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut foreign = words::to_foreign(arguments, SHELL);
     if foreign.get("background") == Some(&Value::Bool(true)) {
@@ -215,7 +219,7 @@ fn paths_schema(description: &str) -> Value {
 const MAKING: &str = "Create directories, with those above them.";
 const REMOVING: &str = "Remove empty directories.";
 
-/// Tools for directories. Here a call names one; with several it is told apart.
+/// Tools for directories. Each call has one path; a call with several is split by `plurals`.
 fn directories() -> Vec<Face> {
     let face = |name, description, about: &str, operation| Face {
         name,
@@ -287,7 +291,7 @@ fn plurals() -> Vec<Plural> {
     ]
 }
 
-/// The calls of a call whose argument `list` names several things: the same arguments, with one of them each.
+/// Splits a call whose argument `list` has several values into one call for each, with the other arguments unchanged.
 fn apart(
     arguments: &Map<String, Value>,
     list: &str,
@@ -323,7 +327,7 @@ fn read_apart(arguments: &Map<String, Value>) -> Result<Vec<Map<String, Value>>,
     apart(&arguments, "paths", |one| one_of_list(one, "paths", "path"))
 }
 
-/// Arguments with `single` in the place of a `list` of one.
+/// Arguments with `single` in place of a `list` of one.
 fn one_of_list(
     mut arguments: Map<String, Value>,
     list: &str,
@@ -343,7 +347,7 @@ fn one_of_list(
     }
 }
 
-/// Arguments with a `list` of one in the place of `single`.
+/// Arguments with a `list` of one in place of `single`.
 fn list_of_one(mut arguments: Map<String, Value>, single: &str, list: &str) -> Map<String, Value> {
     if let Some(one) = arguments.remove(single) {
         arguments.insert(list.to_owned(), json!([one]));
@@ -445,7 +449,7 @@ fn search_schema() -> Value {
     schema
 }
 
-/// Models write the list as a text now and then.
+/// Arguments with `edits` as a list: models sometimes write it as a text.
 fn with_edits_read(mut arguments: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::String(text)) = arguments.get("edits")
         && let Ok(edits @ Value::Array(_)) = serde_json::from_str(text)
@@ -503,15 +507,15 @@ fn fetch_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     list_of_one(foreign, "url", "urls")
 }
 
-/// Here a directory is always named, so the working directory becomes `.`.
+/// Arguments with a path: docker-agent always names a directory, so the working directory becomes `.`.
 fn with_path(arguments: &Map<String, Value>) -> Map<String, Value> {
     let mut foreign = arguments.clone();
     foreign.entry("path").or_insert_with(|| ".".into());
     foreign
 }
 
-/// Here a query is plain text unless it says otherwise; becket's pattern is a regular expression unless it says
-/// otherwise. An explicit `literal: false` is kept beside `is_regex`, so that the call comes back as it was.
+/// Arguments of a search under becket's names. docker-agent's query is plain text by default, becket's pattern a
+/// regular expression. An explicit `literal: false` is kept beside `is_regex`, so that the call can be converted back.
 fn search_to_own(arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let mut own = words::to_own(arguments, SEARCH);
     let is_regex = match own.remove("is_regex") {

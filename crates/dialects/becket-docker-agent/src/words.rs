@@ -1,4 +1,4 @@
-//! Tool calls in docker-agent's words.
+//! Tool calls under docker-agent's names.
 
 use std::sync::LazyLock;
 
@@ -12,8 +12,8 @@ use super::tools::profile;
 
 pub(super) static PROFILE: LazyLock<Profile> = LazyLock::new(profile);
 
-/// The same call under the other name that it has here: that of the first tool for what it does, so that a guard of
-/// `shell` hears of commands in the background. For what has no such tool it is the name that the model used.
+/// The call under its alternative name: that of the first tool with the same operation, so that a guard of `shell` also
+/// gets commands in the background. A call without such a tool keeps the name that the model used.
 pub(super) fn otherwise(call: Called<'_>) -> Called<'_> {
     let stands_for = |operation| PROFILE.faces.iter().find(move |face| face.operation == operation);
     match call.operation.and_then(stands_for) {
@@ -28,7 +28,7 @@ pub(super) fn otherwise(call: Called<'_>) -> Called<'_> {
     }
 }
 
-/// What kind of tool it is, where that is known.
+/// docker-agent's category of a tool, if it is known.
 pub(super) fn category(call: &Called<'_>) -> &'static str {
     match call.operation {
         Some(OperationKind::Shell) => "shell",
@@ -38,7 +38,7 @@ pub(super) fn category(call: &Called<'_>) -> &'static str {
     }
 }
 
-/// The whole arguments in becket's words, after a hook has replaced some of them in its own.
+/// All arguments under becket's names, after a hook has replaced some of them under docker-agent's names.
 pub(super) fn patched(call: &Called<'_>, patch: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
     let mut written = call.foreign_arguments();
     written.extend(patch.clone());

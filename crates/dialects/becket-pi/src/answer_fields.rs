@@ -1,8 +1,8 @@
-//! The fields of an answer that `read.rs` looks at, event by event, for those who look at a handler without calling it.
+//! The fields of an answer that `read.rs` uses, event by event, for checking a handler without calling it.
 
 use super::rows::rows;
 
-/// What handlers may answer. An event that is not here takes no answer.
+/// The fields of answers by event. An event that is not in this list takes no answer.
 const FIELDS: &[(&str, &[&str])] = &[
     ("resources_discover", &["skillPaths", "promptPaths", "themePaths"]),
     ("input", &["action", "text", "images"]),
@@ -29,10 +29,10 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("user_bash", &["result", "operations"]),
 ];
 
-/// The events of which anything that is returned counts.
+/// The events whose whole return value counts.
 const ANYTHING: &[&str] = &["before_provider_request"];
 
-/// The fields that mean something in an answer to an event; `None` where anything does, or there is no such event.
+/// The fields that have a meaning in an answer to an event; `None` if any value has, or if there is no such event.
 pub fn answer_fields(event: &str) -> Option<&'static [&'static str]> {
     let is_known = rows().iter().any(|row| row.name() == event);
     if !is_known || ANYTHING.contains(&event) {

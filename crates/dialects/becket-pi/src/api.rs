@@ -1,51 +1,51 @@
-//! What of pi's API is there: every member that some version of pi has, and what becket does with it. The page
-//! `docs/pi-api.md` is made of this table, and a test compares it with what extensions really find.
+//! The table of pi's API: every member that some version of pi has, and how becket supports it. The page
+//! `docs/pi-api.md` is made from this table, and a test compares it with the members that extensions really find.
 
-/// Something that has members.
+/// An object with members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Object {
-    /// What a factory is given.
+    /// The argument of a factory.
     Pi,
-    /// What every handler is given.
+    /// The context of every handler.
     Context,
-    /// What tools are given besides.
+    /// The additional context of tools.
     ToolContext,
-    /// What commands are given besides.
+    /// The additional context of commands.
     CommandContext,
-    /// How an extension talks to the person.
+    /// The object by which an extension talks to the user.
     Ui,
-    /// The session.
+    /// The object of the session.
     SessionManager,
-    /// The models.
+    /// The object of the models.
     ModelRegistry,
 }
 
-/// What becket does with a member.
+/// How becket supports a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// What pi does.
+pub enum Support {
+    /// The member works as in pi.
     Works,
-    /// What pi does, where there is a screen; elsewhere it is taken and has no effect, as in pi.
+    /// The member works as in pi if there is a screen; otherwise it is accepted and has no effect, as in pi.
     OnScreen,
-    /// It is taken, and has no effect: there is nothing here that it could change, such as a screen of pi's.
+    /// The member is accepted and has no effect: becket has nothing that it could change, such as pi's own screen.
     Quiet,
-    /// It is there, and throws when it is used.
+    /// The member exists, and throws when it is used.
     Later,
 }
 
-/// One member.
+/// One member of pi's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// Whose it is.
+    /// The object that has the member.
     pub object: Object,
-    /// Its name.
+    /// The member's name.
     pub name: &'static str,
-    /// What becket does with it.
-    pub state: State,
+    /// How becket supports the member.
+    pub state: Support,
 }
 
 impl Object {
-    /// All of them, in the order of the page.
+    /// All objects, in the order of the page.
     pub const ALL: &[Self] = &[
         Self::Pi,
         Self::Context,
@@ -56,7 +56,7 @@ impl Object {
         Self::ModelRegistry,
     ];
 
-    /// How an extension reaches it.
+    /// The expression by which an extension reaches the object.
     pub fn path(self) -> &'static str {
         match self {
             Self::Pi => "pi",
@@ -69,20 +69,20 @@ impl Object {
 }
 
 impl Member {
-    /// What of a member that works does not, if anything.
+    /// The part of a working member that is not supported, if any.
     pub fn without(&self) -> Option<&'static str> {
         let path = self.path();
         let found = WITHOUT.iter().find(|(member, _)| *member == path);
         found.map(|(_, words)| *words)
     }
 
-    /// As an extension writes it: `pi.exec`, `ctx.ui.notify`.
+    /// The member as an extension writes it: `pi.exec`, `ctx.ui.notify`.
     pub fn path(&self) -> String {
         format!("{}.{}", self.object.path(), self.name)
     }
 }
 
-/// All members.
+/// All members of pi's API.
 pub fn api() -> Vec<Member> {
     let members = MEMBERS.iter().flat_map(|(object, state, names)| {
         names.split_whitespace().map(|name| Member {
@@ -94,7 +94,7 @@ pub fn api() -> Vec<Member> {
     members.collect()
 }
 
-/// What members that work leave out. Whoever uses it is told.
+/// The parts of working members that are not supported. An extension that uses them is told.
 const WITHOUT: &[(&str, &str)] = &[
     (
         "pi.registerProvider",
@@ -112,10 +112,10 @@ const WITHOUT: &[(&str, &str)] = &[
 ];
 
 // tidy: a table
-const MEMBERS: &[(Object, State, &str)] = &[
+const MEMBERS: &[(Object, Support, &str)] = &[
     (
         Object::Pi,
-        State::Works,
+        Support::Works,
         "on registerTool registerCommand registerFlag getFlag registerProvider unregisterProvider events
         sendMessage sendUserMessage appendEntry setSessionName getSessionName setLabel exec getActiveTools
         setActiveTools getAllTools getCommands setModel getThinkingLevel setThinkingLevel registerVirtualModel
@@ -123,63 +123,63 @@ const MEMBERS: &[(Object, State, &str)] = &[
     ),
     (
         Object::Pi,
-        State::OnScreen,
+        Support::OnScreen,
         "registerShortcut registerMessageRenderer registerEntryRenderer registerToolRenderer
         registerMarkdownTransformer",
     ),
     (
         Object::Pi,
-        State::Later,
+        Support::Later,
         "getSettings registerMcpServer unregisterMcpServer getMcpServers",
     ),
     (
         Object::Context,
-        State::Works,
+        Support::Works,
         "ui hasUI mode cwd sessionManager modelRegistry model signal thinkingLevel isIdle isProjectTrusted abort
         shutdown hasPendingMessages getContextUsage getSystemPrompt compact",
     ),
-    (Object::Context, State::Quiet, "scopedModels"),
-    (Object::ToolContext, State::Works, "tools"),
-    (Object::ToolContext, State::Later, "executeTool"),
+    (Object::Context, Support::Quiet, "scopedModels"),
+    (Object::ToolContext, Support::Works, "tools"),
+    (Object::ToolContext, Support::Later, "executeTool"),
     (
         Object::CommandContext,
-        State::Works,
+        Support::Works,
         "waitForIdle getSystemPromptOptions newSession fork navigateTree switchSession reload",
     ),
     (
         Object::Ui,
-        State::Works,
+        Support::Works,
         "select confirm input editor custom notify setStatus theme getAllThemes getTheme setTheme getEditorText
         getToolsExpanded",
     ),
     (
         Object::Ui,
-        State::OnScreen,
+        Support::OnScreen,
         "onTerminalInput setWorkingMessage setWorkingVisible setWorkingIndicator setWidget setFooter setHeader setTitle
         pasteToEditor setEditorText addAutocompleteProvider setEditorComponent getEditorComponent setToolsExpanded
         setHiddenThinkingLabel",
     ),
     (
         Object::SessionManager,
-        State::Works,
+        Support::Works,
         "getCwd getSessionDir getSessionId getSessionFile getSessionName getLeafId getLeafEntry getEntry getLabel
         getChildren getBranch getHeader getEntries getTree buildSessionContext",
     ),
     (
         Object::SessionManager,
-        State::Later,
+        Support::Later,
         "buildContextEntries buildSessionProjection",
     ),
     (
         Object::ModelRegistry,
-        State::Works,
+        Support::Works,
         "getAll getAvailable find hasConfiguredAuth getProviderAuthStatus getProviderDisplayName isUsingOAuth
         getApiKey getApiKeyForProvider getApiKeyAndHeaders complete getError registerProvider unregisterProvider",
     ),
-    (Object::ModelRegistry, State::Quiet, "refresh"),
+    (Object::ModelRegistry, Support::Quiet, "refresh"),
     (
         Object::ModelRegistry,
-        State::Later,
+        Support::Later,
         "stream streamSimple classify generateImages getProvider getProviderAuth findOfType getModelsOfType
         getAvailableOfType getModelOfType getRegisteredProviderConfig getRegisteredNativeProvider
         getRegisteredProviderIds registerVirtualModel unregisterVirtualModel authStorage",

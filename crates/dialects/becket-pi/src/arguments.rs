@@ -1,18 +1,21 @@
-//! Arguments of tools that extensions bring, checked against their schema as pi does it: what has another type but a
-//! clear meaning becomes what the schema wants, and what does not fit is told in pi's words, so that the model can
-//! write a better call.
+//! Checks arguments of extensions' tools against their schema as pi does: a value of another type with a clear meaning
+//! is converted to the schema's type, and errors are reported in pi's phrases, so that the model can write a better
+//! call.
+//!
+//! The check is in Rust and not in the package with which extensions build their schemas, because loading that package
+//! only for this would cost every extension memory.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Number, Value};
 
-/// How deep schemas and values may lie in each other. What is deeper counts as it is.
+/// How deep schemas and values may be nested. Deeper ones are not checked.
 const DEEP: usize = 64;
 
-/// How many schemas are looked at in one check. A schema may lead to itself in several ways at once.
+/// How many schemas are visited in one check. A schema may refer to itself in several ways at once.
 const STEPS: u32 = 20_000;
 
-/// The arguments of a call as their tool gets them, or what the model is told.
+/// The arguments of a call as their tool gets them, or the message for the model.
 pub fn validate(tool: &str, schema: &Value, written: &Value) -> Result<Value, String> {
     let schemas = Schemas {
         root: schema,
@@ -31,21 +34,21 @@ pub fn validate(tool: &str, schema: &Value, written: &Value) -> Result<Value, St
     ))
 }
 
-/// A schema and what it refers to.
+/// A schema with its references.
 struct Schemas<'a> {
     root: &'a Value,
-    /// How many schemas may still be looked at.
+    /// How many schemas may still be visited.
     steps: Cell<u32>,
 }
 
 impl<'a> Schemas<'a> {
-    /// Whether there is nothing more to look at.
+    /// Counts a visit; returns whether the check must stop.
     fn is_over(&self, depth: usize) -> bool {
         self.steps.set(self.steps.get().saturating_sub(1));
         depth == 0 || self.steps.get() == 0
     }
 
-    /// The schema that a reference leads to, or the schema itself.
+    /// The schema to which a reference leads, or the schema itself.
     fn meant(&self, schema: &'a Value) -> &'a Value {
         let path = schema.get("$ref").and_then(Value::as_str);
         let found = path.and_then(|path| self.root.pointer(path.strip_prefix('#')?));
@@ -58,7 +61,7 @@ impl<'a> Schemas<'a> {
         problems.is_empty()
     }
 
-    /// The value as the schema wants it, as far as its meaning is clear.
+    /// The value with the schema's type, if its meaning is clear.
     fn coerce(&self, mut value: Value, schema: &'a Value, depth: usize) -> Value {
         if self.is_over(depth) {
             return value;
@@ -109,7 +112,7 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// Notes what of a value does not fit.
+    /// Collects the errors in a value.
     fn check(&self, value: &Value, schema: &'a Value, path: &str, depth: usize, problems: &mut Vec<String>) {
         if self.is_over(depth) {
             return;
@@ -211,7 +214,7 @@ fn shown(path: &str) -> &str {
     if path.is_empty() { "root" } else { path }
 }
 
-/// The parts of a keyword that holds a list.
+/// The elements of a keyword that holds a list.
 fn list<'a>(schema: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     schema.get(name).and_then(Value::as_array).into_iter().flatten()
 }
@@ -245,12 +248,12 @@ fn is_a(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Whether two values are the same for a script, which knows one kind of number.
+/// Whether two values are equal for a script, which has only one type of number.
 fn equal(one: &Value, other: &Value) -> bool {
     one == other || (one.is_number() && one.as_f64() == other.as_f64())
 }
 
-/// A value as another type, where its meaning is clear.
+/// A value as another type, if its meaning is clear.
 fn converted(value: &Value, kind: &str) -> Option<Value> {
     Some(match (kind, value) {
         ("number" | "integer", Value::Null) => 0.into(),
@@ -278,7 +281,7 @@ fn number_in(text: &str) -> Option<Value> {
     Some(Value::Number(shortest(&number)))
 }
 
-/// A number without a fraction of zero, as a script writes it.
+/// A number without a zero fraction, as a script writes it.
 fn shortest(number: &Number) -> Number {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match number.as_f64() {
@@ -289,7 +292,7 @@ fn shortest(number: &Number) -> Number {
     }
 }
 
-/// How numbers are limited, and the sign of each limit.
+/// The keywords that limit numbers, each with its comparison sign.
 const LIMITS: &[(&str, &str)] = &[
     ("minimum", ">="),
     ("maximum", "<="),
@@ -297,7 +300,7 @@ const LIMITS: &[(&str, &str)] = &[
     ("exclusiveMaximum", "<"),
 ];
 
-/// What is wrong with the size of a value.
+/// The errors in the size of a value.
 fn bounds(value: &Value, schema: &Value) -> Vec<String> {
     let limit = |name: &str| schema.get(name).and_then(Value::as_f64);
     let written = |name: &str| schema.get(name).map(Value::to_string).unwrap_or_default();
@@ -314,7 +317,7 @@ fn bounds(value: &Value, schema: &Value) -> Vec<String> {
         Value::String(text) => {
             size(text.chars().count(), "characters", "minLength", "maxLength");
             let pattern = schema.get("pattern").and_then(Value::as_str);
-            // A pattern that only scripts understand is the tool's own business.
+            // A pattern that only scripts understand is left to the tool.
             let read = pattern.and_then(|pattern| regex::Regex::new(pattern).ok());
             if read.is_some_and(|pattern| !pattern.is_match(text)) {
                 problems.push(format!("must match pattern \"{}\"", pattern.unwrap_or_default()));
@@ -455,7 +458,7 @@ mod tests {
     }
 
     proptest! {
-        /// What fits already stays as it is, and what was made to fit fits.
+        /// A value that fits stays as it is, and a converted value fits.
         #[test]
         fn checking_twice_changes_nothing(count in 1..9_i64, loud: bool, ratio in -1e6..1e6_f64, text in "[a-z]{2,9}") {
             let written = json!({ "text": text, "count": count.to_string(), "loud": loud.to_string(), "ratio": ratio });
@@ -470,7 +473,7 @@ mod tests {
         let again = json!({ "$ref": "#" });
         let schema =
             json!({ "allOf": [again], "anyOf": [again, again], "oneOf": [again], "type": "integer" });
-        // Whether something fits is as unclear as the schema.
+        // This must only end; whether the value fits is undefined.
         let _ = validate("probe", &schema, &json!(1));
     }
 }

@@ -1,24 +1,24 @@
-//! What is wrong with extensions before they run. They are read, not run.
+//! Checks of extensions before they run. Extensions are read, not run.
 
 use std::path::{Path, PathBuf};
 
 use becket_check::{CheckedHook, Finding, HookFile, Kind, LARGEST, NamedFile, Start, Subject, Told, boxed};
 use becket_hooks::nearest;
-use becket_host::Place;
+use becket_host::GuestSearch;
 use becket_js::{ApiCall, DefaultExport, Outline, Transformer, missing_imports, outline};
 use becket_system::CliError;
 use becket_system::files::read_regular;
 
 use crate::discovery::has_project_extensions;
-use crate::host::FoundExtensions;
+use crate::found::FoundExtensions;
 
 /// The type by which extensions in TypeScript know pi's API.
 const API_TYPE: &str = "ExtensionAPI";
 
-/// Words of extensions that other scripts hardly have.
+/// Words that extensions contain and other scripts rarely do.
 const WORDS: &[&str] = &["pi-coding-agent", "ExtensionAPI", "pi.on(", "pi.register"];
 
-/// An extension.
+/// An extension's file.
 #[derive(Debug)]
 struct ExtensionFile(PathBuf);
 
@@ -35,9 +35,9 @@ impl CheckedHook for ExtensionFile {
     }
 }
 
-/// The extensions that count here, trusted or not.
-pub fn files(place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
-    let found = FoundExtensions::find(&Place {
+/// The extensions of a run, trusted or not.
+pub fn files(place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
+    let found = FoundExtensions::find(&GuestSearch {
         without: &[],
         ..*place
     })?;
@@ -113,7 +113,7 @@ fn is_module_of_pi(name: &str) -> bool {
     modules.any(|module| module.names.contains(&name))
 }
 
-/// What is wrong with a call of pi's API: its name, the event, and what the handler answers.
+/// The errors in a call of pi's API: its name, the event, and the handler's answer.
 fn called(told: &Told<'_>, call: &ApiCall) -> Vec<Finding> {
     let api = crate::api();
     let members = api.iter().filter(|member| member.object == crate::Object::Pi);
@@ -145,7 +145,7 @@ fn called(told: &Told<'_>, call: &ApiCall) -> Vec<Finding> {
         .collect()
 }
 
-/// Names of tools that pi does not know, where it knows the tool by another name.
+/// Names of tools that pi does not know, although it knows the tool by another name.
 fn compared(told: &Told<'_>, outline: &Outline) -> Vec<Finding> {
     let elsewhere = told.0.machine.tools.elsewhere;
     let profile = crate::profile();

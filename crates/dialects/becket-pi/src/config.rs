@@ -7,14 +7,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Extensions of pi's.
+/// The pi extensions.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PiConfig {
-    /// Whether extensions of pi's folder and of the project's `.pi` are used. Without a word: when they are there. What
-    /// `-e` names counts in any case.
+    /// Whether extensions of pi's folder and of the project's `.pi` are used; default: if they exist. Extensions that
+    /// `-e` names are used in any case.
     pub enabled: Option<bool>,
-    /// pi's folder; a relative path is seen from the folder of this file. The variable PI_CODING_AGENT_DIR comes first.
+    /// pi's folder; a relative path is relative to the folder of this file. The variable PI_CODING_AGENT_DIR comes
+    /// first.
     pub home: Option<PathBuf>,
     /// How many seconds one call of an extension's handler may take; default: 30.
     #[schemars(with = "Option<u64>")]
@@ -24,21 +25,21 @@ pub struct PiConfig {
     pub memory_mb: Option<Spanned<u32>>,
     /// Whether extensions may use files; default: true.
     pub files: Option<bool>,
-    /// Whether they may run programs; default: true.
+    /// Whether extensions may run programs; default: true.
     pub processes: Option<bool>,
-    /// Whether they may use the network; default: true.
+    /// Whether extensions may use the network; default: true.
     pub network: Option<bool>,
 }
 
-/// What runs extensions.
+/// The engine that runs extensions.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsConfig {
-    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need
-    /// something that only Node has. Default: `auto`.
+    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need a
+    /// feature that only Node has. Default: `auto`.
     pub engine: Option<JsEngine>,
-    /// Node's program (or Bun's); a relative path is seen from the folder of this file. Default: the first `node` or
-    /// `bun` on the PATH.
+    /// The executable of Node (or Bun); a relative path is relative to the folder of this file. Default: the first
+    /// `node` or `bun` on the PATH.
     pub node: Option<PathBuf>,
 }
 
@@ -46,11 +47,11 @@ pub struct JsConfig {
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum JsEngine {
-    /// The embedded one.
+    /// The embedded engine.
     Embedded,
     /// Node.
     Node,
-    /// The embedded one where it is enough, Node where it is not.
+    /// The embedded engine if it is enough, else Node.
     Auto,
 }
 
@@ -61,9 +62,9 @@ impl SectionSettings for JsConfig {
 
 impl SectionSettings for PiConfig {
     const NAME: &'static str = "pi";
-    const ABOUT: &'static str = "Extensions of pi's.";
+    const ABOUT: &'static str = "pi extensions.";
 
-    /// Whether an extension can do anything at all with what it may use.
+    /// Checks that an extension has enough time and memory to do anything.
     fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         check_seconds("pi.timeout", self.timeout.as_ref(), text, file)?;
         let is_enough = |megabytes: &u32| (8..=65_536).contains(megabytes);

@@ -1,27 +1,25 @@
-//! Finds pi's extensions: those that the command line names, those of the project and of the person, and those of
-//! packages, in this order. Nothing runs here, and only what is there is found: nothing is installed.
+//! Finds pi extensions: those that the command line names, those of the project and of the user, and those of packages,
+//! in this order. Nothing is run or installed here.
 //!
-//! Any extension may hold a guard, and nobody can know without running it. So what cannot be read is an error, and what
-//! is not trusted is told and not passed over in silence.
+//! Any extension may hold a guard, which only running it would show. So a file that cannot be read is an error, and
+//! untrusted extensions are reported and not ignored silently.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use becket_host::Unloaded;
-use serde::{Deserialize, Serialize};
 
 use super::extension_files::{in_folder, of_package, places_in, wanted_of};
+use super::extension_place::{EXTENSIONS, Entry, ExtensionPlace};
+use super::home::from_home;
 use super::packages::{Source, installed};
 use super::patterns::{Overrides, chosen, is_pattern};
 use super::settings_file::{Package, Settings};
 
-/// The variable that names pi's folder.
-pub const HOME_VARIABLE: &str = "PI_CODING_AGENT_DIR";
-
 /// The folder of a project in which pi looks.
 pub(super) const PROJECT_FOLDER: &str = ".pi";
 
-/// Whether a folder is one in which a project has its extensions.
+/// Whether a folder is the one in which a project has its extensions.
 pub fn has_project_extensions(folder: &Path) -> bool {
     folder.ends_with(Path::new(PROJECT_FOLDER).join(EXTENSIONS))
 }
@@ -29,49 +27,40 @@ pub fn has_project_extensions(folder: &Path) -> bool {
 /// The word for a pi extension in messages.
 pub const EXTENSION: &str = "extension";
 
-/// Where extensions lie in either of them.
-pub(super) const EXTENSIONS: &str = "extensions";
-
-/// pi's folder: the one that is named, else the usual one if it is there.
-pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
-    let usual = || Some(persons_home?.join(".pi/agent")).filter(|folder| folder.is_dir());
-    named.map(|named| from_home(&named, persons_home)).or_else(usual)
-}
-
-/// The settings of the project around a folder, whether they are there or not.
+/// The path of the settings of the project around a folder, whether the file exists or not.
 pub fn project_settings(cwd: &Path) -> PathBuf {
     Settings::file(&cwd.join(PROJECT_FOLDER))
 }
 
-/// Where extensions are looked for.
+/// The places in which extensions are searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Search<'a> {
     /// Files, folders and package sources of the command line, in order.
     pub given: &'a [PathBuf],
-    /// Where becket was started.
+    /// The directory in which becket was started.
     pub cwd: &'a Path,
-    /// The person's home.
+    /// The user's home.
     pub persons_home: Option<&'a Path>,
-    /// pi's folder, if it counts.
+    /// pi's folder, if it is used.
     pub home: Option<&'a Path>,
-    /// Whether the project's folder is looked into.
+    /// Whether the project's folder is searched.
     pub project: ProjectFolder,
-    /// Where packages lie that are installed for everything: see `global_folders`.
+    /// The folders of globally installed packages: see `global_folders`.
     pub global: &'a [PathBuf],
 }
 
-/// What is done with extensions of the project.
+/// How extensions of the project are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectFolder {
-    /// They are used.
+    /// The extensions are used.
     Trusted,
-    /// They are found, and told, and not used.
+    /// The extensions are found and reported, and not used.
     Untrusted,
-    /// Nobody looks.
+    /// The folder is not searched.
     Ignored,
 }
 
-/// Where an extension comes from.
+/// The origin of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The command line.
@@ -80,20 +69,20 @@ pub enum Origin {
     Project,
     /// pi's folder.
     Person,
-    /// A package that somebody has installed.
+    /// An installed package.
     Package(String),
 }
 
 /// An extension that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it is called in messages. No other one has the name.
+    /// The extension's unique name in messages.
     pub name: String,
-    /// Its file.
+    /// The extension's file.
     pub file: PathBuf,
-    /// Where it comes from.
+    /// The extension's origin.
     pub origin: Origin,
-    /// The copy of its file that is loaded in its place, where there is one.
+    /// The copy of the file that is loaded instead, if there is one.
     pub copy: Option<PathBuf>,
 }
 
@@ -104,39 +93,23 @@ impl Candidate {
     }
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
     /// The extensions, in the order in which they are loaded.
     pub extensions: Vec<Candidate>,
-    /// What is odd, in words for the person.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
-    /// What pi would load and is not there.
+    /// Extensions that pi would load and that do not exist.
     pub unloaded: Vec<Unloaded>,
-    /// What in the project is not trusted and was not used.
+    /// Files of the project that are not trusted and were not used.
     pub untrusted: Vec<PathBuf>,
-    /// Where the user's own extensions were looked for.
-    pub places: Vec<Place>,
-}
-
-/// A file or folder that yields extensions, or could.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The file or folder.
-    pub path: PathBuf,
-    /// Its extensions, also those that settings leave out.
-    pub(super) files: Vec<Entry>,
-}
-
-/// A file that may be an extension, before it has a name of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) file: PathBuf,
+    /// The places in which the user's own extensions were searched.
+    pub places: Vec<ExtensionPlace>,
 }
 
 impl Search<'_> {
-    /// Looks everywhere. The error says what cannot be read or is not there.
+    /// Searches all places. The error says which file cannot be read or does not exist.
     pub fn find(&self) -> Result<Found, String> {
         let mut finder = Finder {
             search: self,
@@ -166,7 +139,7 @@ impl Search<'_> {
         }
         let mut known: HashSet<String> = HashSet::new();
         for (folder, package) in packages {
-            // The project comes first, so its version of a package counts.
+            // The project comes first, so its version of a package is used.
             if known.insert(Source::of(&package.source).identity(folder, self.persons_home)) {
                 finder.add_package(folder, &package)?;
             }
@@ -174,7 +147,7 @@ impl Search<'_> {
         Ok(finder.found)
     }
 
-    /// What the command line names.
+    /// The extensions of an argument of the command line.
     fn entries_of(&self, given: &Path) -> Result<Vec<Entry>, String> {
         let text = given.to_string_lossy();
         let path = match Source::of(&text) {
@@ -202,13 +175,13 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// A package that the person has installed, in pi's folder or for everything.
+    /// A package that the user has installed, in pi's folder or globally.
     fn installed(&self, source: &str) -> Option<PathBuf> {
         installed(source, self.home, self.global, self.persons_home)
     }
 }
 
-/// What an untrusted project would bring.
+/// The files that an untrusted project would bring.
 fn untrusted(project: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found: Vec<PathBuf> = Vec::new();
     let file = Settings::file(project);
@@ -227,7 +200,7 @@ fn untrusted(project: &Path) -> Result<Vec<PathBuf>, String> {
 struct Finder<'a> {
     search: &'a Search<'a>,
     found: Found,
-    /// Files as they really lie, so that none is loaded twice.
+    /// The real paths of files, so that none is loaded twice.
     seen: HashSet<PathBuf>,
 }
 
@@ -259,16 +232,16 @@ impl Finder<'_> {
         }
     }
 
-    /// The extensions of some places. Those of the user are noted: what was there once may be missed later. Trust
-    /// knows what was in a project.
-    fn noted(&mut self, places: Vec<Place>, origin: &Origin) -> Vec<Entry> {
+    /// The extensions of some places. The user's places are recorded, so that missing extensions are noticed later. For
+    /// a project, trust remembers them.
+    fn noted(&mut self, places: Vec<ExtensionPlace>, origin: &Origin) -> Vec<Entry> {
         if *origin == Origin::Person {
             self.found.places.extend(places.iter().cloned());
         }
         places.into_iter().flat_map(|place| place.files).collect()
     }
 
-    /// What the settings of a folder name, then what lies in it.
+    /// Adds the extensions that the settings of a folder name, then those in it.
     fn add_folder(&mut self, folder: &Path, settings: &[String], origin: &Origin) -> Result<(), String> {
         let (patterns, paths): (Vec<&String>, Vec<&String>) =
             settings.iter().partition(|entry| is_pattern(entry));
@@ -299,7 +272,7 @@ impl Finder<'_> {
 
     fn add_package(&mut self, folder: &Path, package: &Package) -> Result<(), String> {
         let search = self.search;
-        // What a project names, it has in its own folder.
+        // A project's packages are in its own folder.
         let global = if search.home == Some(folder) {
             search.global
         } else {
@@ -321,7 +294,7 @@ impl Finder<'_> {
             true => Origin::Person,
             false => Origin::Project,
         };
-        let place = Place {
+        let place = ExtensionPlace {
             path: root.clone(),
             files: entries,
         };
@@ -329,27 +302,6 @@ impl Finder<'_> {
         let entries = wanted_of(entries, package.of(EXTENSIONS), &root);
         self.add(entries, &Origin::Package(package.source.clone()));
         Ok(())
-    }
-}
-
-impl Entry {
-    /// A file, called by its name; one called `index` by its folder.
-    pub(super) fn of_file(file: PathBuf) -> Self {
-        // Without the `.` that manifests and settings write before their paths.
-        let file: PathBuf = file.components().collect();
-        let word = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
-        let stem = word(file.file_stem()).filter(|stem| stem != "index");
-        let folder = || word(file.parent().and_then(Path::file_name));
-        let name = stem.or_else(folder).unwrap_or_else(|| "index".into());
-        Self { name, file }
-    }
-}
-
-/// A path in which `~` stands for the person's home.
-pub(super) fn from_home(path: &Path, persons_home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix("~"), persons_home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_path_buf(),
     }
 }
 
@@ -393,7 +345,7 @@ mod tests {
             search.find()
         }
 
-        /// The names of all that is found, with the files from the room on.
+        /// The names of all extensions that are found, with their files relative to the room.
         fn names(&self, given: &[&str], project: ProjectFolder) -> Vec<String> {
             let found = self.find(given, project).unwrap();
             let shown = |path: &Path| path.strip_prefix(self.0.path()).unwrap().display().to_string();
@@ -538,7 +490,7 @@ mod tests {
         let expected = ["work/.pi/settings.json", "work/.pi/extensions/gate.ts"].map(|name| room.path(name));
         assert_eq!(found.untrusted, expected);
         assert_eq!(room.find(&[], ProjectFolder::Ignored), Ok(Found::default()));
-        // Settings about other things bring nothing, and those that cannot be read may bring anything.
+        // Settings without extensions bring none, and those that cannot be read may bring any.
         for (text, count) in [(r#"{"theme": "dark"}"#, 1), ("{", 2), (r#"{"extensions": 1}"#, 2)] {
             std::fs::write(room.path("work/.pi/settings.json"), text).unwrap();
             assert_eq!(

@@ -1,4 +1,7 @@
 //! Entries of a stored conversation as pi's session manager shows them.
+//!
+//! `fromId` of a branch summary is the entry from which the conversation continues, as pi's own code writes it. pi's
+//! documentation says that it is the branch that was left.
 
 use becket_events::{Message, MessageBody};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -10,69 +13,69 @@ use super::words::ModelName;
 /// An entry of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// Identifies it.
+    /// The entry's id.
     pub id: &'a str,
-    /// The entry before it.
+    /// The id of the entry before it.
     pub parent_id: Option<&'a str>,
-    /// When it was stored, in milliseconds since 1970.
+    /// When the entry was stored, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What it is.
+    /// The entry's kind and content.
     pub kind: EntryKind<'a>,
 }
 
-/// What an entry can be.
+/// The kinds of entries.
 #[derive(Debug, Clone, Copy)]
 pub enum EntryKind<'a> {
-    /// A message; one that a hook has made is an entry of its own kind there.
+    /// A message; a message that a hook has made has its own kind of entry in pi.
     Message(&'a Message),
     /// Data of an extension, which the model never sees.
     Custom {
-        /// A name of the extension's own choice.
+        /// A name that the extension chose.
         kind: &'a str,
         /// The data.
         data: &'a Value,
     },
-    /// A summary stands for what was before.
+    /// A summary that replaces the messages before it.
     Compaction {
         /// The summary.
         summary: &'a str,
         /// The first entry that is kept.
         first_kept_id: Option<&'a str>,
-        /// How many tokens there were before.
+        /// How many tokens the conversation had before.
         tokens_before: u64,
-        /// Data of the extension that wrote it.
+        /// Data of the extension that wrote the summary.
         details: Option<&'a Value>,
-        /// Whether an extension wrote it.
+        /// Whether an extension wrote the summary.
         by_hook: bool,
     },
     /// A summary of a branch that was left.
     BranchSummary {
-        /// Where the conversation went on instead: the entry before this one, or `root`.
+        /// The entry from which the conversation continues instead: the one before this, or `root`.
         from_id: &'a str,
         /// The summary.
         summary: &'a str,
-        /// Data of the extension that wrote it.
+        /// Data of the extension that wrote the summary.
         details: Option<&'a Value>,
-        /// Whether an extension wrote it.
+        /// Whether an extension wrote the summary.
         by_hook: bool,
     },
-    /// An entry has a label now, or none any more.
+    /// A label that was added to an entry, or removed.
     Label {
-        /// The entry.
+        /// The id of the labelled entry.
         target_id: &'a str,
-        /// Its label.
+        /// The new label; `None` removes it.
         label: Option<&'a str>,
     },
-    /// The session has a name now.
+    /// A new name of the session.
     SessionInfo {
         /// The name.
         name: Option<&'a str>,
     },
-    /// Another model is in use.
+    /// A change of the model.
     ModelChange(ModelName<'a>),
-    /// The model thinks more or less from here on.
+    /// A change of the thinking level.
     ThinkingLevelChange(&'a str),
-    /// A command that the person ran.
+    /// A command that the user ran.
     Command(&'a CommandRun),
 }
 
@@ -103,7 +106,7 @@ impl Entry<'_> {
                 by_hook,
             } => {
                 entry["summary"] = summary.into();
-                // Where nothing was kept, what is kept begins with the summary itself.
+                // If no entry was kept, the kept part begins with the summary itself.
                 entry["firstKeptEntryId"] = first_kept_id.unwrap_or(self.id).into();
                 entry["tokensBefore"] = tokens_before.into();
                 add(&mut entry, "details", details.cloned());
@@ -152,7 +155,7 @@ impl Entry<'_> {
     }
 }
 
-/// Entries of messages that follow one another.
+/// Entries for messages that follow one another.
 pub(super) fn entries<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
     model: ModelName<'_>,
@@ -187,7 +190,7 @@ fn add_message(entry: &mut Value, message: &Message, model: ModelName<'_>) {
     }
 }
 
-/// A time as pi writes it.
+/// A time in pi's format.
 pub(super) fn iso(time_ms: u64) -> String {
     let time = i64::try_from(time_ms)
         .ok()

@@ -1,4 +1,4 @@
-//! Which files of a folder are extensions.
+//! Finds the extensions among the files of a folder.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -8,24 +8,24 @@ use becket_hooks::check_glob;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde_json::Value;
 
-use super::discovery::{EXTENSIONS, Entry, Place};
+use super::extension_place::{EXTENSIONS, Entry, ExtensionPlace};
 use super::patterns::{chosen, glob, is_glob, is_override};
 
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
 
-/// How deep a pattern of a manifest looks.
+/// How deep a pattern of a manifest searches.
 const DEEPEST: usize = 12;
 
-/// The extensions of a folder: what its manifest or index says, else its files and those folders in it that have a
-/// manifest or an index. Sorted by name; what ignore files leave out is left out.
+/// The extensions of a folder: those of its manifest or index, else its files and those folders in it that have a
+/// manifest or an index. Sorted by name; files that ignore files name are left out.
 pub(super) fn in_folder(folder: &Path) -> Result<Vec<Entry>, String> {
     let places = places_in(folder)?.into_iter();
     Ok(places.flat_map(|place| place.files).collect())
 }
 
-/// The same by the places that yield extensions or could: the folder itself, and what lies in it.
-pub(super) fn places_in(folder: &Path) -> Result<Vec<Place>, String> {
-    let place = |path: &Path, files| Place {
+/// The places of a folder that yield extensions or could: the folder itself, and the entries in it.
+pub(super) fn places_in(folder: &Path) -> Result<Vec<ExtensionPlace>, String> {
+    let place = |path: &Path, files| ExtensionPlace {
         path: path.to_path_buf(),
         files,
     };
@@ -47,7 +47,8 @@ pub(super) fn places_in(folder: &Path) -> Result<Vec<Place>, String> {
     Ok(std::iter::once(place(folder, Vec::new())).chain(inner).collect())
 }
 
-/// The extensions of a package: what its manifest names, else those of its folder `extensions`, else what it is itself.
+/// The extensions of a package: those that its manifest names, else those of its folder `extensions`, else those of the
+/// package as a plain folder.
 pub(super) fn of_package(root: &Path) -> Result<Vec<Entry>, String> {
     let usual = root.join(EXTENSIONS);
     match manifest(root, EXTENSIONS) {
@@ -57,7 +58,7 @@ pub(super) fn of_package(root: &Path) -> Result<Vec<Entry>, String> {
     }
 }
 
-/// The extensions of a package that are wanted, by the patterns of whoever uses it; an empty list wants nothing.
+/// The extensions of a package that match the patterns of its user; an empty list matches none.
 pub(super) fn wanted_of(entries: Vec<Entry>, wanted: Option<&[String]>, root: &Path) -> Vec<Entry> {
     match wanted {
         None => entries,
@@ -66,7 +67,7 @@ pub(super) fn wanted_of(entries: Vec<Entry>, wanted: Option<&[String]>, root: &P
     }
 }
 
-/// What a folder itself says it is: the files of its manifest, or its index.
+/// The extensions that a folder itself names: the files of its manifest, or its index.
 fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
     let named = manifest(folder, EXTENSIONS).map(|named| of_manifest(folder, &named));
     if let Some(entries) = named.filter(|entries| !entries.is_empty()) {
@@ -77,7 +78,7 @@ fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
     Some(vec![Entry::of_file(index)])
 }
 
-/// The paths that a list of `pi` in a folder's `package.json` names; `None` where there is no such list.
+/// The paths that a list of `pi` in a folder's `package.json` names; `None` if there is no such list.
 pub(super) fn manifest(folder: &Path, list: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(folder.join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&text).ok()?;
@@ -105,7 +106,7 @@ fn of_manifest(root: &Path, named: &[String]) -> Vec<Entry> {
     entries
 }
 
-/// Files of a manifest are called by the folder that has it: `src/index.ts` says little.
+/// Names the files of a manifest after its folder, because a name such as `src/index.ts` says little.
 fn name_after(root: &Path, entries: &mut [Entry]) {
     let Some(folder) = root.file_name().map(|name| name.to_string_lossy().into_owned()) else {
         return;
@@ -119,7 +120,7 @@ fn name_after(root: &Path, entries: &mut [Entry]) {
     }
 }
 
-/// The files and folders under a root that a pattern names.
+/// The files and folders under a root that match a pattern.
 pub(super) fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = glob(pattern.strip_prefix("./").unwrap_or(pattern));
     let mut found = Vec::new();
@@ -141,7 +142,7 @@ pub(super) fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What lies in a folder, sorted; without hidden files and foreign packages.
+/// The entries of a folder, sorted; without hidden files and `node_modules`.
 pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let entries = std::fs::read_dir(folder)?;
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
@@ -155,7 +156,7 @@ pub(super) fn ignored_in(folder: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for name in IGNORE_FILES {
         let file = folder.join(name);
-        // A file that is not there, or a line that makes no sense, leaves nothing out.
+        // A missing file, or an invalid line, excludes nothing.
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let lines = text.trim_start_matches('\u{feff}').lines();
         for line in lines.filter(|line| check_glob(line).is_ok()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_hooks::Field;
 use serde::Serialize;
 
-/// Fields under construction. What is not there is left out, which scripts see as `undefined`.
+/// The fields of an event under construction. Missing ones are left out, which scripts see as `undefined`.
 pub(super) struct Fields(Vec<Field>);
 
 impl Fields {
@@ -14,12 +14,12 @@ impl Fields {
         Self(Vec::with_capacity(8)).with("type", event)
     }
 
-    /// The same with one more field.
+    /// The fields with one more.
     pub(super) fn with(self, name: &'static str, value: impl Serialize) -> Self {
         self.raw(name, json(&value))
     }
 
-    /// The same with one more field, if there is a value.
+    /// The fields with one more, if there is a value.
     pub(super) fn maybe(self, name: &'static str, value: Option<impl Serialize>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -27,19 +27,19 @@ impl Fields {
         }
     }
 
-    /// The same with a field that is JSON already.
+    /// The fields with one more that is JSON already.
     pub(super) fn raw(mut self, name: &'static str, json: impl Into<Arc<str>>) -> Self {
         self.0.push(Field::new(name, json));
         self
     }
 
-    /// The same with a field whose changes count.
+    /// The fields with one more that a handler may change.
     pub(super) fn mutable(mut self, name: &'static str, json: impl Into<Arc<str>>) -> Self {
         self.0.push(Field::mutable(name, json));
         self
     }
 
-    /// The same with a field whose changes count, if there is a value.
+    /// The fields with one more that a handler may change, if there is a value.
     pub(super) fn maybe_mutable(self, name: &'static str, value: Option<impl Serialize>) -> Self {
         match value {
             Some(value) => self.mutable(name, json(&value)),

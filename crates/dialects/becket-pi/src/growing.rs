@@ -1,7 +1,7 @@
-//! What grows while a script listens: a model's answer, and the output of a running tool.
+//! Data that grow while a script listens: a model's answer, and the output of a running tool.
 //!
-//! becket tells what was added, so that a long answer costs no more than it is long. pi tells how far it is each time,
-//! so each handler that listens keeps what there was. pi also tells where each block of an answer begins and ends.
+//! becket sends only the additions, so that the cost of a long answer is proportional to its length. pi sends the whole
+//! state each time, so each handler that listens keeps it. pi also marks where each block of an answer begins and ends.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::messages::{part, parts, shown_call, shown_usage};
 use super::words::ModelName;
 
-/// How many calls can run beside each other before the oldest is forgotten.
+/// How many calls can run at the same time before the oldest is forgotten.
 const MOST_CALLS: usize = 32;
 
-/// What one handler has heard so far.
+/// The state that one handler has seen so far.
 #[derive(Default)]
 pub(super) struct Growing {
     answer: Answer,
@@ -88,7 +88,7 @@ impl Growing {
         events
     }
 
-    /// What a call's result would be by now.
+    /// The result of a call as far as it is known.
     pub(super) fn partial_result(&mut self, update: &ToolUpdatePayload) -> Value {
         let known = self.outputs.iter().position(|(id, _)| *id == update.tool_call_id);
         if let Some(partial) = &update.partial {
@@ -110,7 +110,7 @@ impl Growing {
 }
 
 impl Answer {
-    /// The block to which a piece belongs; `None` for one that begins another.
+    /// The block to which a piece belongs; `None` if it begins a new one.
     fn place_of(&self, delta: &Delta) -> Option<usize> {
         let last = self.blocks.len().checked_sub(1)?;
         match (delta, &self.blocks[last]) {
@@ -124,7 +124,7 @@ impl Answer {
         }
     }
 
-    /// The event that a block is complete.
+    /// The event for the end of a block.
     fn ended(&self, place: usize) -> Value {
         let block = &self.blocks[place];
         let mut event = json!({"type": format!("{}_end", block.kind()), "contentIndex": place});
@@ -175,7 +175,7 @@ impl Block {
                 signature: None,
             }),
             Delta::ToolCall { index, id, name } => call(*index, id, name),
-            // A handler that began to listen in the middle of an answer.
+            // The handler began to listen in the middle of an answer.
             Delta::Arguments { index, .. } => call(*index, "", ""),
             Delta::End => Self::Said(Part::text("")),
         }
@@ -189,7 +189,7 @@ impl Block {
         }
     }
 
-    /// Adds a piece; what was added, if there is something to tell.
+    /// Adds a piece; returns the added text, if it is to be sent.
     fn add<'d>(&mut self, delta: &'d Delta) -> Option<&'d str> {
         match (self, delta) {
             (Self::Said(Part::Text { text: so_far }), Delta::Text { text }) => {

@@ -1,13 +1,13 @@
-//! Everything that pi's API, as an extension finds it, can ask of the program.
+//! The host calls: everything that pi's API in an extension can ask of the program.
 //!
-//! The prelude (`js/prelude.ts`) is pi's API in TypeScript, over two host functions: one that answers at once
-//! (`HostCall`) and one that takes its time (`HostCallAsync`). Both are asked under one name, [`HOST_CALL`], with one
-//! value: the variant with its fields, `{"get_flag": {"name": …}}`, or its bare name where it has none, `"is_idle"`.
-//! The line after each variant says what is answered; what is not JSON there is `null`. Messages, entries, models and
-//! content are in pi's JSON shapes.
+//! The prelude (`js/prelude.ts`) is pi's API in TypeScript, over two host functions: a synchronous one (`HostCall`) and
+//! an asynchronous one (`HostCallAsync`). Both are called under one name, [`HOST_CALL`], with one value: the variant
+//! with its fields, `{"get_flag": {"name": …}}`, or its bare name if it has none, `"is_idle"`. The line after each
+//! variant describes its answer; without one the answer is `null`. Messages, entries, models and content are in pi's
+//! JSON forms.
 //!
-//! What extensions do before there is a session, and after it is over, the prelude refuses by itself (services `Bind`
-//! and `End`); the program hears of neither.
+//! Calls before there is a session, and after it is over, are refused by the prelude itself (services `Bind` and
+//! `End`); the program does not see them.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The name under which the prelude asks for everything.
+/// The name under which the prelude calls the host.
 pub const HOST_CALL: &str = "pi";
 
-/// What is answered at once. The extension stands still meanwhile.
+/// The synchronous calls. The extension is blocked until the answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(
     rename_all = "snake_case",
@@ -27,117 +27,117 @@ pub const HOST_CALL: &str = "pi";
     deny_unknown_fields
 )]
 pub enum HostCall {
-    /// What the extension is and where it runs. Asked once, before its factory is called.
+    /// The extension's identity and its environment. Called once, before its factory.
     /// Answer: [`About`].
     About,
-    /// A function wants to hear an event. It is called as a `ScriptHandler` by its number. Also asked later than at
-    /// load. An unknown event is a remark, no error.
+    /// Registers a function for an event. The function is called as a `ScriptHandler` by its number. May also be called
+    /// after loading. An unknown event is a remark, not an error.
     On {
         /// pi's name of the event.
         event: String,
         /// The number under which the engine keeps the function.
         handler: u32,
     },
-    /// It does not want to hear it any more.
+    /// Removes a function from its event.
     Off {
         /// The number of the function.
         handler: u32,
     },
-    /// There is a tool for the model; one of the same name and extension is replaced. Also asked later than at load:
-    /// then the tool is active at once.
+    /// Registers a tool for the model; one with the same name of the same extension is replaced. May also be called
+    /// after loading: then the tool is active at once.
     RegisterTool(ToolDefinition),
-    /// There is a command for the person: `/name arguments`. Runs by the service `RunCommand`.
+    /// Registers a command for the user: `/name arguments`. It is run by the service `RunCommand`.
     RegisterCommand {
-        /// What is typed after the slash.
+        /// The name that is typed after the slash.
         name: String,
-        /// What it does, in a line.
+        /// The command's description, in one line.
         description: Option<String>,
-        /// Whether it completes its argument (service `CompleteArgument`).
+        /// Whether the command completes its argument (service `CompleteArgument`).
         completes: bool,
     },
-    /// There is a key for the person. Runs by the service `RunShortcut`.
+    /// Registers a key for the user. Its action is run by the service `RunShortcut`.
     RegisterShortcut {
-        /// The key in pi's words, such as `ctrl+shift+p`.
+        /// The key in pi's notation, such as `ctrl+shift+p`.
         key: String,
-        /// What it does, in a line.
+        /// The action's description, in one line.
         description: Option<String>,
     },
-    /// Messages of a kind are drawn by the extension (service `RenderMessage`).
+    /// Registers a renderer for messages of a kind (service `RenderMessage`).
     RegisterRenderer {
-        /// The kind.
+        /// The kind of the messages.
         custom_type: String,
     },
-    /// The extension has a say in who draws tools (service `ResolveRenderers`).
+    /// Registers the extension for deciding who draws tools (service `ResolveRenderers`).
     ResolveRenderers,
-    /// The extension has a say in how texts look (service `TransformMarkdown`).
+    /// Registers the extension for changing texts before they are shown (service `TransformMarkdown`).
     TransformMarkdown,
-    /// There is an option for the command line.
+    /// Registers an option for the command line.
     RegisterFlag(FlagDefinition),
-    /// What an option of this extension's was set to.
+    /// The value of one of this extension's options.
     /// Answer: a boolean or a string; its default; `null` for one that it has not registered.
     GetFlag {
-        /// Its name, without dashes.
+        /// The option's name, without dashes.
         name: String,
     },
-    /// There is a provider of models, or another address for a known one. Also asked later than at load.
+    /// Registers a provider of models, or another address for a known one. May also be called after loading.
     RegisterProvider(ProviderDefinition),
-    /// It is no more; what it had replaced is back.
+    /// Removes a provider; the one that it had replaced is back.
     UnregisterProvider {
-        /// Its name.
+        /// The provider's name.
         name: String,
     },
-    /// The extension listens to a channel of the bus: what others emit there, it hears by the service `BusEvent`.
+    /// Subscribes the extension to a channel of the bus: events of others come by the service `BusEvent`.
     BusListen {
-        /// The channel.
+        /// The channel's name.
         channel: String,
     },
-    /// Something for the bus. For the other extensions; listeners in the same one have heard it already.
+    /// Sends an event to the other extensions on the bus; listeners in the same one have got it already.
     BusEmit {
-        /// The channel.
+        /// The channel's name.
         channel: String,
-        /// Anything.
+        /// The event's data.
         #[serde(default)]
         data: Value,
     },
 
-    /// A message of the extension's own, for the model. `nextTurn`: kept for the next prompt. While the agent works:
-    /// queued, as a follow-up or else to steer. Otherwise: begins a run if it triggers a turn, else it is only
-    /// appended.
+    /// Sends a message of the extension to the model. With `nextTurn` it is kept for the next prompt. While the agent
+    /// is running it is queued, as a follow-up or else to steer. Otherwise it begins a run if it triggers a turn, else
+    /// it is only appended.
     SendMessage {
         /// The message.
         message: CustomMessage,
-        /// Whether the model answers it. Where that is said to be false, it causes nothing while the agent works
-        /// either: it is appended when the turn is over.
+        /// Whether the model answers the message. If this is `false`, a message that is sent while the agent is running
+        /// is not queued, but appended when the turn is over.
         trigger_turn: Option<bool>,
-        /// When it is heard.
+        /// When the model gets the message.
         deliver_as: Option<Delivery>,
     },
-    /// A message as if the person had said it. Always begins a run, or is queued while the agent works; without
-    /// `deliver_as` that is an error then.
+    /// Sends a message in the user's name. It always begins a run, or is queued while the agent is running; then a
+    /// missing `deliver_as` is an error.
     SendUserMessage {
         /// A string, or pi's list of text and images.
         content: Value,
-        /// When it is heard, if the agent works.
+        /// When the model gets the message, if the agent is running.
         deliver_as: Option<Delivery>,
-        /// Whether commands, skills and prompt templates can be called in it.
+        /// Whether the message can call commands, skills and prompt templates.
         #[serde(default)]
         expand_prompt_templates: bool,
     },
-    /// An entry of the session that the model never sees.
+    /// Adds an entry to the session that the model never sees.
     AppendEntry {
-        /// What kind of entry it is; the extension's own word.
+        /// The kind of the entry; a word of the extension.
         custom_type: String,
-        /// Anything.
+        /// The entry's data.
         data: Option<Value>,
     },
     /// Names the session.
     SetSessionName {
-        /// Its name.
+        /// The session's name.
         name: String,
     },
-    /// Labels an entry, or takes its label away. An error where there is no such entry.
+    /// Adds a label to an entry, or removes it. It is an error if there is no such entry.
     SetLabel {
-        /// The entry.
+        /// The id of the entry.
         entry_id: String,
         /// The label.
         label: Option<String>,
@@ -145,48 +145,48 @@ pub enum HostCall {
     /// The tools that the model is offered.
     /// Answer: a list of names, as the model knows them.
     GetActiveTools,
-    /// Decides which ones it is offered from the next request on. Unknown names are ignored.
+    /// Sets the tools that the model is offered from the next request on. Unknown names are ignored.
     SetActiveTools {
-        /// Their names.
+        /// The names of the tools.
         names: Vec<String>,
     },
-    /// All tools.
+    /// All tools of the session.
     /// Answer: a list of [`ToolInfo`].
     GetAllTools,
-    /// The commands of extensions, and whatever else can be typed after a slash.
+    /// The commands of extensions, and everything else that can be typed after a slash.
     /// Answer: a list of [`CommandInfo`].
     GetCommands,
-    /// How much the model thinks.
+    /// The thinking level.
     /// Answer: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
     GetThinkingLevel,
-    /// Decides it, as far as the model can.
+    /// Sets the thinking level, as far as the model supports it.
     SetThinkingLevel {
-        /// pi's word.
+        /// pi's name of the level.
         level: String,
     },
 
-    /// Whether nothing runs.
+    /// Whether the agent is idle.
     /// Answer: a boolean.
     IsIdle,
-    /// Whether something waits for the model to hear it.
+    /// Whether messages are queued for the model.
     /// Answer: a boolean.
     HasPendingMessages,
-    /// Ends what the agent does.
+    /// Aborts the agent's run.
     Abort,
     /// Ends the program when the agent is idle.
     Shutdown,
-    /// How full the model's window is.
+    /// How full the model's context window is.
     /// Answer: [`ContextUsage`]; `null` without a model.
     GetContextUsage,
     /// Answer: the system prompt as it stands.
     GetSystemPrompt,
-    /// What the system prompt is made of.
+    /// The parts of the system prompt.
     /// Answer: [`PromptOptions`].
     SystemPromptOptions,
     /// The conversation at the end of a turn.
     /// Answer: `{contextEntries, contextMessages, pendingMessages}`.
     BoundaryContext,
-    /// Whether what lies in the working directory is trusted.
+    /// Whether the project in the working directory is trusted.
     /// Answer: a boolean.
     IsProjectTrusted,
 
@@ -195,162 +195,164 @@ pub enum HostCall {
     /// Answer: the first line of pi's session file, `{type: "session", version, id, timestamp, cwd, …}`; `null` for
     /// none.
     SessionHeader,
-    /// Writes the session as a file of pi's, now and after each run from now on.
-    /// Answer: the path; `null` where nothing is kept.
+    /// Writes the session as one of pi's session files, now and after each run from now on.
+    /// Answer: the path; `null` if nothing is stored.
     SessionFile,
     /// Answer: all entries on all branches without the header, in the order of their writing.
     SessionEntries,
-    /// The way to an entry.
+    /// The branch of an entry.
     /// Answer: the entries from the root to it.
     SessionBranch {
-        /// The entry; where the session stands if not said.
+        /// The id of the entry; default: the session's current one.
         from_id: Option<String>,
     },
     /// Answer: the entry, or `null`.
     SessionEntry {
-        /// Its id.
+        /// The id of the entry.
         id: String,
     },
     /// Answer: the label of an entry, or `null`.
     SessionLabel {
-        /// Its id.
+        /// The id of the entry.
         id: String,
     },
-    /// What the model sees of the session.
+    /// The part of the session that the model sees.
     /// Answer: `{messages, thinkingLevel, model: {provider, modelId} | null}`.
     SessionContext,
 
     /// Answer: the model in use, in pi's shape; `null` for none.
     Model,
-    /// The models there are.
+    /// The known models.
     /// Answer: a list of models in pi's shape.
     Models {
-        /// Only those that can be used: a key is configured, or none is needed.
+        /// Whether only models count that can be used: a key is configured, or none is needed.
         available: bool,
     },
-    /// One model of a provider. becket has no list of a known provider's models, so it believes every name.
+    /// One model of a provider. becket has no list of a known provider's models, so it accepts every name.
     /// Answer: the model in pi's shape; `null` for none.
     FindModel {
-        /// The provider.
+        /// The provider's name.
         provider: String,
-        /// The model's id there; any if not said.
+        /// The provider's id of the model; default: any.
         id: Option<String>,
-        /// Only if it can be used.
+        /// Whether the model must be usable.
         available: bool,
     },
 
-    /// The themes there are.
+    /// The available themes.
     /// Answer: a list of `{name, path?}`.
     Themes,
-    /// Answer: the theme `{name, path?, colors}`; `null` where there is none of that name.
+    /// Answer: the theme `{name, path?, colors}`; `null` if there is none with that name.
     Theme {
-        /// Its name; the one that things are drawn with if not said.
+        /// The theme's name; default: the one that is used for drawing.
         name: Option<String>,
     },
-    /// Draws with that theme from now on.
+    /// Uses a theme for drawing from now on.
     /// Answer: `{success, error?}`.
     SetTheme {
-        /// Its name.
+        /// The theme's name.
         name: String,
     },
 
-    /// Something for the person to see. Where there is nobody, or nothing that could show it, nothing happens.
+    /// Shows something to the user. Without a user, or without a way to show it, the call has no effect.
     Show(Shown),
-    /// Answer: what the person has typed so far.
+    /// Answer: the text that the user has typed so far.
     GetEditorText,
-    /// Whether the person sees the whole output of tools.
+    /// Whether the user sees the whole output of tools.
     /// Answer: a boolean.
     GetToolsExpanded,
 
-    /// Puts a component on the screen, where it stays until it is closed or something else takes its place. Its lines
-    /// are asked for by the service `RenderComponent`.
+    /// Puts a component on the screen, where it stays until it is closed or replaced. Its lines are asked for by the
+    /// service `RenderComponent`.
     PlaceComponent(Placed),
-    /// Other lines of a component.
+    /// Replaces the lines of a component.
     Draw {
-        /// The component.
+        /// The component's number.
         id: u64,
-        /// Its lines.
+        /// The component's lines.
         lines: Vec<String>,
     },
-    /// Takes a component from the screen.
+    /// Removes a component from the screen.
     CloseComponent {
-        /// The component.
+        /// The component's number.
         id: u64,
     },
-    /// Does something with an overlay, or asks about it.
+    /// Changes an overlay, or asks about it.
     /// Answer: a boolean.
     Overlay {
-        /// The component in it.
+        /// The number of the overlay's component.
         id: u64,
-        /// What is wanted.
-        wish: OverlayWish,
+        /// The change or the question.
+        #[serde(rename = "wish")]
+        action: OverlayAction,
     },
-    /// The extension hears keys before whoever has the focus (service `TerminalInput`), or not any more.
+    /// Registers the extension for keys before the focused component gets them (service `TerminalInput`), or removes
+    /// it.
     Intercept {
-        /// Whether it does.
+        /// Whether the extension is registered.
         on: bool,
     },
-    /// The extension says what could be meant by what the person types (service `Suggest`).
+    /// Registers the extension for completing the text that the user types (service `Suggest`).
     RegisterCompleter,
-    /// Lines for the person to read, as they are.
+    /// Prints lines for the user, unchanged.
     Print {
         /// The lines.
         lines: Vec<String>,
     },
-    /// Something has happened in an editor that the extension has put in the place of the usual one.
+    /// Reports an event of an editor by which the extension has replaced the usual one.
     Editor(EditorNews),
-    /// The extension wants the terminal for another program, or gives it back.
+    /// Lends the terminal to the extension for another program, or takes it back.
     LendTerminal {
-        /// Whether it has it from now on.
+        /// Whether the terminal is lent from now on.
         lent: bool,
     },
-    /// Answer: `{columns, rows}` of the screen; `null` where there is none.
+    /// Answer: `{columns, rows}` of the screen; `null` if there is none.
     ScreenSize,
-    /// Answer: a list of pairs, names and texts of the lines of state.
+    /// Answer: a list of pairs, the keys and texts of the status lines.
     Statuses,
     /// Answer: the branch of the repository in which the agent works; `null` for none.
     GitBranch,
 
-    /// Part of what a running tool gives (service `ExecuteTool`).
+    /// Reports a partial result of a running tool (service `ExecuteTool`).
     ToolUpdate {
-        /// The call.
+        /// The id of the call.
         call_id: String,
-        /// What there is so far.
+        /// The result so far.
         result: ToolResult,
     },
-    /// Part of what a provider's stream gives (service `ProviderStream`): pi's event without `partial`, which repeats
-    /// what was said before. `done` and `error` are not told here, they are the service's answer.
+    /// Reports a part of a provider's stream (service `ProviderStream`): pi's event without `partial`, which repeats
+    /// the earlier parts. `done` and `error` are not reported here, because they are the service's answer.
     ProviderEvent {
-        /// The stream.
+        /// The number of the stream.
         stream: u32,
-        /// The event, `{type: "text_delta", contentIndex, delta}` and its like.
+        /// The event, `{type: "text_delta", contentIndex, delta}` or similar.
         event: Value,
     },
-    /// Part of what a command gives that an extension runs in the shell's place (service `RunShell`).
+    /// Reports output of a shell command that an extension runs (service `RunShell`).
     ShellOutput {
-        /// The run.
+        /// The number of the run.
         run: u32,
         /// The text.
         text: String,
     },
-    /// Nobody waits any more for an asynchronous call (`Exec`, `Dialog`, `ModelComplete`).
+    /// Cancels an asynchronous call (`Exec`, `Dialog`, `ModelComplete`), whose answer is no longer needed.
     Cancel {
         /// The call's id.
         id: u32,
     },
-    /// Where the extension's file exports its default, for one whose default is no factory.
-    /// Answer: the line, or 1 where there is none.
+    /// The line in which the extension's file exports its default, for an extension whose default is no factory.
+    /// Answer: the line, or 1 if there is none.
     ExportLine,
-    /// Something of the extension's failed where no caller sees it. It is shown and nothing else happens.
+    /// Reports a failure of the extension that no caller sees. It is shown and has no other effect.
     Report {
-        /// What was going on, such as `send_user_message` or `event:CHANNEL`.
+        /// The event that was handled, such as `send_user_message` or `event:CHANNEL`.
         event: String,
-        /// What the error says, where, and why.
+        /// The error's message, place and cause.
         error: String,
     },
 }
 
-/// What takes its time. The extension holds a promise meanwhile.
+/// The asynchronous calls. The extension gets a promise.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(
     rename_all = "snake_case",
@@ -358,139 +360,139 @@ pub enum HostCall {
     deny_unknown_fields
 )]
 pub enum HostCallAsync {
-    /// Runs a program, without a shell. At its timeout or when it is cancelled it is told to end (SIGTERM), and killed
-    /// 5 s later. Also asked at load.
+    /// Runs a program, without a shell. At its timeout, or when it is cancelled, it gets SIGTERM, and is killed 5 s
+    /// later. May also be called while loading.
     /// Answer: [`ExecResult`]; a program that cannot be started is one with code 1.
     Exec {
-        /// For `HostCall::Cancel`.
+        /// The id for `HostCall::Cancel`.
         id: u32,
-        /// The program.
+        /// The executable.
         command: String,
-        /// Its arguments.
+        /// The program's arguments.
         #[serde(default)]
         args: Vec<String>,
-        /// Where it runs; in the session's directory if not said.
+        /// The directory in which the program runs; default: the session's directory.
         cwd: Option<String>,
-        /// Milliseconds it may take; 0 and none for as long as it likes.
+        /// How many milliseconds the program may take; 0 or none for no limit.
         timeout: Option<f64>,
     },
-    /// Asks the person.
+    /// Asks the user.
     /// Answer: [`DialogAnswer`].
     Dialog {
-        /// For `HostCall::Cancel`.
+        /// The id for `HostCall::Cancel`.
         id: u32,
-        /// What is asked.
+        /// The question.
         dialog: Dialog,
-        /// Milliseconds after which nobody answers any more.
+        /// After how many milliseconds the dialog closes without an answer.
         timeout: Option<f64>,
     },
-    /// What the program, and extensions before this one, would complete.
-    /// Answer: `{prefix, items: [{value, label, description?}]}`; `null` where there is no screen.
+    /// Completions of the program, and of extensions before this one.
+    /// Answer: `{prefix, items: [{value, label, description?}]}`; `null` if there is no screen.
     Complete {
         /// The whole text.
         text: String,
-        /// What stands before the cursor.
+        /// The text before the cursor.
         before: String,
-        /// Whether the person asked for it, or only typed.
+        /// Whether the user asked for completions, or only typed.
         forced: bool,
     },
-    /// Puts a component on the screen for a while. While it is there, no handler's time runs out.
-    /// Answer: nothing, when it is gone; at once where there is no screen.
+    /// Puts a component on the screen until it is closed. Meanwhile no handler times out.
+    /// Answer: nothing, when it is closed; at once if there is no screen.
     Component(Placed),
     /// Chooses a model for the session.
-    /// Answer: whether it can be used; `false` where its key is not configured.
+    /// Answer: whether it can be used; `false` if its key is not configured.
     SetModel {
-        /// Its provider.
+        /// The model's provider.
         provider: String,
-        /// Its id there.
+        /// The provider's id of the model.
         id: String,
     },
     /// Summarises the conversation.
     /// Answer: pi's `{summary, firstKeptEntryId, tokensBefore, details?}`; an error says why there is none.
     Compact {
-        /// What the summary should look at.
+        /// Instructions for the summary.
         custom_instructions: Option<String>,
     },
-    /// Goes on in a new conversation, as soon as nothing runs. What runs is ended. This and the next four are asked for
-    /// by commands and by programs only.
-    /// Answer: [`WentOn`]; an error says why it does not go on there.
+    /// Continues in a new conversation, as soon as the agent is idle. A run is aborted. Only commands and programs may
+    /// call this and the next four.
+    /// Answer: [`WentOn`]; an error says why it does not continue there.
     NewSession {
-        /// The file of the conversation that it follows.
+        /// The file of the conversation before the new one.
         parent_session: Option<String>,
-        /// The function that sets it up (service `SetUp`).
+        /// The function that sets up the conversation (service `SetUp`).
         setup: Option<u32>,
     },
-    /// Goes on in an earlier conversation, as soon as nothing runs. What runs is ended.
+    /// Continues in an earlier conversation, as soon as the agent is idle. A run is aborted.
     /// Answer: [`WentOn`].
     SwitchSession {
-        /// Its file, or the beginning of the id of one of its sessions.
+        /// The conversation's file, or the beginning of the id of one of its sessions.
         session_path: String,
     },
-    /// Goes on in a copy of the conversation up to an entry, as soon as nothing runs. What runs is ended.
+    /// Continues in a copy of the conversation up to an entry, as soon as the agent is idle. A run is aborted.
     /// Answer: [`WentOn`].
     Fork {
-        /// The entry.
+        /// The id of the entry.
         entry_id: String,
-        /// Whether the copy ends before it, which must be words of the person's then, or with it.
+        /// Whether the copy ends before the entry, which must be a user message then, or with it.
         #[serde(default)]
         position: ForkPosition,
     },
-    /// Goes on from another entry, as soon as nothing runs.
+    /// Continues from another entry, as soon as the agent is idle.
     /// Answer: [`WentOn`].
     NavigateTree {
-        /// The entry.
+        /// The id of the entry.
         target_id: String,
-        /// Whether a summary tells of the branch that is left.
+        /// Whether the abandoned branch is summarised.
         summarize: Option<bool>,
-        /// What it should look at.
+        /// Instructions for the summary.
         custom_instructions: Option<String>,
-        /// Whether these instructions are the whole of what the model is told.
+        /// Whether these instructions replace the usual ones.
         replace_instructions: Option<bool>,
-        /// A label for the place.
+        /// A label for the entry.
         label: Option<String>,
     },
-    /// Loads extensions and resources as their files are now, as soon as nothing runs.
+    /// Loads extensions and resources again from their files, as soon as the agent is idle.
     /// Answer: [`WentOn`].
     Reload,
-    /// Answered when nothing runs any more.
+    /// Waits until the agent is idle.
     WaitForIdle,
-    /// Answered when what the agent does is over.
+    /// Waits until the agent's run is over.
     /// Answer: whether it was aborted.
     WaitForAbort,
-    /// A provider's stream is about to send this (service `ProviderStream`): hooks see it and may change it.
-    /// Answer: what to send.
+    /// Lets hooks see and change the request that a provider's stream is about to send (service `ProviderStream`).
+    /// Answer: the request to send.
     ProviderPayload {
-        /// The stream.
+        /// The number of the stream.
         stream: u32,
-        /// The body in the provider's own shape.
+        /// The body in the provider's own form.
         payload: Value,
     },
-    /// A provider's stream has got an answer (service `ProviderStream`).
+    /// Reports the response to a provider's stream (service `ProviderStream`).
     ProviderResponse {
-        /// The stream.
+        /// The number of the stream.
         stream: u32,
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
         /// The headers.
         #[serde(default)]
         headers: BTreeMap<String, String>,
     },
-    /// The extension wants an answer of a model for itself, outside of the session. Keys are the program's business.
-    /// Answer: pi's assistant message; one with `stopReason: "error"` and `errorMessage` where the model failed.
+    /// Asks a model on behalf of the extension, outside of the session. The program adds the key.
+    /// Answer: pi's assistant message; one with `stopReason: "error"` and `errorMessage` if the model failed.
     ModelComplete {
-        /// For `HostCall::Cancel`.
+        /// The id for `HostCall::Cancel`.
         id: u32,
-        /// The model in pi's shape; `provider` and `id` say which one it is.
+        /// The model in pi's form; `provider` and `id` identify it.
         model: Value,
         /// pi's `{systemPrompt?, messages, tools?}`.
         context: Value,
-        /// pi's options as far as they are data: `maxTokens`, `temperature`, `reasoning`.
+        /// pi's options that are data: `maxTokens`, `temperature`, `reasoning`.
         #[serde(default)]
         options: Map<String, Value>,
     },
 }
 
-/// Where a copy of a conversation ends.
+/// The end of a copy of a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ForkPosition {
@@ -501,25 +503,25 @@ pub enum ForkPosition {
     At,
 }
 
-/// How a wish to go on elsewhere ended.
+/// The result of a request to continue elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WentOn {
-    /// Whether somebody did not want it.
+    /// Whether a hook or the user cancelled the move.
     pub cancelled: bool,
-    /// What was said at the chosen place, to be said again in other words.
+    /// The text of the user message at the chosen entry, for editing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
 impl HostCall {
-    /// Reads what the prelude asks for.
+    /// Parses a call of the prelude.
     pub fn read(json: &str) -> Result<Self, String> {
         read(json)
     }
 }
 
 impl HostCallAsync {
-    /// Reads what the prelude asks for.
+    /// Parses a call of the prelude.
     pub fn read(json: &str) -> Result<Self, String> {
         read(json)
     }
@@ -529,70 +531,70 @@ fn read<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     serde_json::from_str(json).map_err(|error| format!("pi's API was used in a way it cannot be: {error}"))
 }
 
-/// What an extension is and where it runs.
+/// An extension's identity and its environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
-    /// Its file, as the person wrote or knows it.
+    /// The extension's file, as the user wrote or knows it.
     pub path: String,
     /// The directory in which the agent works.
     pub cwd: String,
-    /// What runs the agent.
+    /// The mode of the program.
     pub mode: Mode,
-    /// Whether a person can answer dialogs.
+    /// Whether a user can answer dialogs.
     #[serde(rename = "hasUI")]
     pub has_ui: bool,
-    /// How often it had begun anew when it was loaded.
+    /// How often the extension had been loaded again at this load.
     pub life: u64,
 }
 
-/// What runs the agent, in pi's words.
+/// The mode of the program, under pi's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// A person at a terminal.
+    /// A user at a terminal.
     Tui,
-    /// A program that speaks pi's protocol.
+    /// A program that uses pi's protocol.
     Rpc,
     /// A program that reads events.
     Json,
-    /// A prompt and its answer.
+    /// A prompt and its answer, in text.
     Print,
 }
 
 impl Mode {
-    /// Whether somebody can answer dialogs.
+    /// Whether dialogs can be answered.
     pub fn has_ui(self) -> bool {
         matches!(self, Self::Tui | Self::Rpc)
     }
 }
 
-/// A tool that an extension brings. Runs by the service `ExecuteTool`.
+/// A tool that an extension brings. It is run by the service `ExecuteTool`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolDefinition {
-    /// Its name for the model.
+    /// The tool's name for the model.
     pub name: String,
-    /// Its name for the person.
+    /// The tool's name for the user.
     pub label: String,
-    /// What it does, for the model.
+    /// The tool's description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     pub parameters: Value,
-    /// A line about it for the system prompt.
+    /// A line about the tool for the system prompt.
     pub prompt_snippet: Option<String>,
-    /// Advice about it for the system prompt.
+    /// Guidelines about the tool for the system prompt.
     #[serde(default)]
     pub prompt_guidelines: Vec<String>,
-    /// Whether its calls run one at a time, or beside other ones.
+    /// Whether the tool's calls run one at a time, or in parallel with others.
     pub execution_mode: Option<ExecutionMode>,
     /// Whether arguments go through the service `PrepareArguments` before they are validated.
     #[serde(default)]
     pub prepares_arguments: bool,
-    /// Whether it draws its calls (service `RenderCall`).
+    /// Whether the extension draws the tool's calls (service `RenderCall`).
     #[serde(default)]
     pub renders_call: bool,
-    /// Whether it draws what it gives (service `RenderResult`).
+    /// Whether the extension draws the tool's results (service `RenderResult`).
     #[serde(default)]
     pub renders_result: bool,
 }
@@ -601,25 +603,25 @@ pub struct ToolDefinition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExecutionMode {
-    /// One at a time.
+    /// Calls run one at a time.
     Sequential,
-    /// Beside other ones.
+    /// Calls run in parallel with others.
     Parallel,
 }
 
-/// What a tool gave, or has given so far.
+/// The result of a tool, or a partial one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// pi's list of text and images, for the model.
     pub content: Vec<Value>,
-    /// Anything for hooks, renderers and the session; never for the model.
+    /// Data for hooks, renderers and the session; never for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Whether the run ends after it.
+    /// Whether the run ends after the call.
     #[serde(default)]
     pub terminate: bool,
-    /// Whether it failed.
+    /// Whether the tool failed.
     #[serde(default)]
     pub is_error: bool,
 }
@@ -628,34 +630,34 @@ pub struct ToolResult {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FlagDefinition {
-    /// Its name, without dashes.
+    /// The option's name, without dashes.
     pub name: String,
-    /// What it takes.
+    /// The type of the option's value.
     #[serde(rename = "type")]
     pub kind: FlagKind,
-    /// What it is if nobody sets it.
+    /// The option's default value.
     pub default: Option<FlagValue>,
-    /// What it does, in a line.
+    /// The option's description, in one line.
     pub description: Option<String>,
 }
 
-/// What an option takes.
+/// The type of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlagKind {
-    /// Nothing: it is there or not.
+    /// No value: the option is given or not.
     Boolean,
-    /// A word.
+    /// A text.
     String,
 }
 
-/// What an option is set to.
+/// The value of an option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FlagValue {
-    /// There or not.
+    /// Whether the option was given.
     Boolean(bool),
-    /// A word.
+    /// A text.
     String(String),
 }
 
@@ -663,15 +665,15 @@ pub enum FlagValue {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderDefinition {
-    /// Its name, as in `name/model`.
+    /// The provider's name, as in `name/model`.
     pub name: String,
-    /// Its name for the person.
+    /// The provider's name for the user.
     pub label: Option<String>,
-    /// Where it answers.
+    /// The provider's address.
     pub base_url: Option<String>,
-    /// A key, or the name of the variable of the environment that holds it.
+    /// A key, or the name of the environment variable that holds it.
     pub api_key: Option<String>,
-    /// Its interface in pi's words, such as `openai-completions` or `anthropic-messages`.
+    /// The provider's interface under pi's name, such as `openai-completions` or `anthropic-messages`.
     pub api: Option<String>,
     /// Headers for every request.
     #[serde(default)]
@@ -679,60 +681,60 @@ pub struct ProviderDefinition {
     /// Whether the key goes into an `Authorization` header.
     #[serde(default)]
     pub auth_header: bool,
-    /// Its models; none where only the address of a known provider changes.
+    /// The provider's models; none if only the address of a known provider changes.
     pub models: Option<Vec<ModelDefinition>>,
-    /// Whether its requests go through the service `ProviderStream`.
+    /// Whether requests go through the service `ProviderStream`.
     #[serde(default)]
     pub streams: bool,
 }
 
-/// A model of such a provider.
+/// A model of an extension's provider.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelDefinition {
-    /// Its id there.
+    /// The provider's id of the model.
     pub id: String,
-    /// Its name for the person.
+    /// The model's name for the user.
     pub name: Option<String>,
-    /// Its interface, if it is another one than the provider's.
+    /// The model's interface, if it differs from the provider's.
     pub api: Option<String>,
-    /// Where it answers, if that is elsewhere.
+    /// The model's address, if it differs from the provider's.
     pub base_url: Option<String>,
-    /// Whether it thinks.
+    /// Whether the model thinks.
     #[serde(default)]
     pub reasoning: bool,
-    /// What it reads: `text`, `image`.
+    /// The kinds of input that the model reads: `text`, `image`.
     #[serde(default)]
     pub input: Vec<String>,
-    /// What a million tokens cost: `input`, `output`, `cacheRead`, `cacheWrite`.
+    /// The price of a million tokens: `input`, `output`, `cacheRead`, `cacheWrite`.
     #[serde(default)]
     pub cost: Map<String, Value>,
-    /// How many tokens it can take.
+    /// How many tokens the context window has.
     #[serde(default)]
     pub context_window: u64,
-    /// How many it can give.
+    /// How many tokens an answer can have.
     #[serde(default)]
     pub max_tokens: u64,
-    /// Headers for its requests.
+    /// Headers for the model's requests.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Whatever else the extension says about it; shown where the model is.
+    /// Other fields of the extension's definition; shown with the model.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// A message of an extension's own.
+/// A message of an extension.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CustomMessage {
-    /// What kind of message it is; the extension's own word.
+    /// The kind of the message; a word of the extension.
     pub custom_type: String,
     /// A string, or pi's list of text and images.
     pub content: Value,
-    /// Whether the person sees it.
+    /// Whether the user sees the message.
     #[serde(default)]
     pub display: bool,
-    /// Anything that the model does not see.
+    /// Data that the model does not see.
     pub details: Option<Value>,
 }
 
@@ -740,25 +742,25 @@ pub struct CustomMessage {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInfo {
-    /// Its name for the model.
+    /// The tool's name for the model.
     pub name: String,
-    /// What it does, for the model.
+    /// The tool's description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     pub parameters: Value,
-    /// Advice about it in the system prompt.
+    /// Guidelines about the tool in the system prompt.
     pub prompt_guidelines: Vec<String>,
-    /// Where it comes from.
+    /// The tool's source.
     pub source_info: SourceInfo,
 }
 
-/// Something that can be typed after a slash, as `getCommands` shows it.
+/// A command that can be typed after a slash, as `getCommands` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandInfo {
-    /// What is typed.
+    /// The name that is typed.
     pub name: String,
-    /// What it does, in a line.
+    /// The command's description, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `extension`, `prompt` or `skill`.
@@ -766,31 +768,31 @@ pub struct CommandInfo {
     /// `user`, `project` or `path`, for older extensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<&'static str>,
-    /// Its file, for older extensions.
+    /// The command's file, for older extensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Where it comes from, for newer ones.
+    /// The command's source, for newer extensions.
     pub source_info: SourceInfo,
 }
 
-/// Where something comes from.
+/// The source of a tool, command or skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceInfo {
-    /// Its file, or something in angle brackets.
+    /// The file, or a word in angle brackets.
     pub path: String,
-    /// What brought it: `builtin`, `local`, `cli`, the name of a package.
+    /// The kind of source: `builtin`, `local`, `cli`, the name of a package.
     pub source: String,
     /// `user`, `project` or `temporary`.
     pub scope: &'static str,
     /// `package` or `top-level`.
     pub origin: &'static str,
-    /// The folder that it belongs to.
+    /// The folder of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_dir: Option<String>,
 }
 
-/// What the system prompt is made of. Handlers may change it; then the prompt changes.
+/// The parts of the system prompt. Handlers may change them; then the prompt changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptOptions {
@@ -798,30 +800,30 @@ pub struct PromptOptions {
     pub cwd: String,
     /// The tools that the model is offered.
     pub selected_tools: Vec<String>,
-    /// Those among them that are only reached through others; becket has none.
+    /// The tools that are only reachable through others; becket has none.
     pub hidden_tools: Vec<String>,
     /// A line about each tool that has one.
     pub tool_snippets: BTreeMap<String, String>,
-    /// Advice about each tool that has some.
+    /// Guidelines about each tool that has some.
     pub tool_guidelines: BTreeMap<String, Vec<String>>,
-    /// Further advice; becket has none.
+    /// Other guidelines; becket has none.
     pub prompt_guidelines: Vec<String>,
     /// Text that is added to the prompt.
     pub append_system_prompt: String,
-    /// Texts that are added to the prompt, each in a tag of its name.
+    /// Texts that are added to the prompt, each in a tag with its name.
     pub sections: BTreeMap<String, String>,
-    /// The project's files of instructions.
+    /// The project's instruction files.
     pub context_files: Vec<ContextFile>,
-    /// The skills there are.
+    /// The available skills.
     pub skills: Vec<SkillInfo>,
 }
 
-/// A file of instructions.
+/// An instruction file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContextFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: String,
-    /// What it says.
+    /// The content of the file.
     pub content: String,
 }
 
@@ -829,82 +831,82 @@ pub struct ContextFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInfo {
-    /// Its name.
+    /// The skill's name.
     pub name: String,
-    /// What it is for.
+    /// The skill's purpose.
     pub description: String,
-    /// Its file.
+    /// The skill's file.
     pub file_path: String,
-    /// The folder that its paths are relative to.
+    /// The folder to which the skill's paths are relative.
     pub base_dir: String,
-    /// Where it comes from.
+    /// The skill's source.
     pub source_info: SourceInfo,
-    /// Whether the model is not told of it.
+    /// Whether the model does not see the skill.
     pub disable_model_invocation: bool,
 }
 
-/// How full the model's window is.
+/// How full the model's context window is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// How many tokens the conversation has; `None` where nobody knows yet.
+    /// How many tokens the conversation has; `None` if that is not known yet.
     pub tokens: Option<u64>,
-    /// How many the model can take.
+    /// How many tokens the context window has.
     pub context_window: u64,
-    /// The same in percent.
+    /// The used part of the context window, in percent.
     pub percent: Option<f64>,
 }
 
-/// A session.
+/// The facts about a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
-    /// The directory it was begun in.
+    /// The directory in which the session began.
     pub cwd: String,
-    /// The folder of its file.
+    /// The folder of the session's file.
     pub session_dir: String,
-    /// Its id.
+    /// The session's id.
     pub session_id: String,
-    /// The entry where it stands.
+    /// The id of the current entry.
     pub leaf_id: Option<String>,
-    /// Its name.
+    /// The session's name.
     pub name: Option<String>,
 }
 
-/// A component of an extension's, and where it stands.
+/// A component of an extension, and its place.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Placed {
-    /// Its number in its extension, in all its lives ([`Self::life`]).
+    /// The component's number, unique in its extension across all its loads ([`Self::life`]).
     pub id: u64,
-    /// Where it stands.
-    pub place: Place,
-    /// Whether it wants to hear when a key is let go.
+    /// The component's place on the screen.
+    pub place: ComponentPlace,
+    /// Whether the component gets key releases.
     pub releases: bool,
 }
 
 impl Placed {
-    /// The life of the extension ([`About::life`]) in which a component lives.
+    /// The load of the extension ([`About::life`]) in which a component was made.
     pub fn life(id: u64) -> u64 {
         id >> 32
     }
 }
 
-/// Where a component stands.
+/// The place of a component on the screen.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Place {
-    /// In the editor's place, with all keys.
+pub enum ComponentPlace {
+    /// In place of the editor, with all keys.
     Custom,
-    /// In the editor's place, as an editor.
+    /// In place of the editor, as an editor.
     Editor,
     /// On top of everything.
     Overlay(Box<OverlayPlace>),
-    /// Beside the editor.
+    /// Next to the editor.
     Widget {
-        /// Which of the widgets.
+        /// The key of the widget.
         key: String,
-        /// On which side.
+        /// The side of the editor.
         placement: Option<Placement>,
     },
     /// Above everything else.
@@ -913,31 +915,31 @@ pub enum Place {
     Footer,
 }
 
-/// Where an overlay stands, in pi's words: numbers of rows and columns, or parts of the screen (`50%`).
+/// The place of an overlay in pi's notation: numbers of rows and columns, or parts of the screen (`50%`).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OverlayPlace {
-    /// To which point of the screen it clings.
+    /// The point of the screen to which the overlay is anchored.
     pub anchor: Option<String>,
-    /// How wide it is.
+    /// The overlay's width.
     pub width: Option<String>,
-    /// How wide it is at least.
+    /// The overlay's smallest width.
     pub min_width: Option<f64>,
-    /// How high it is at most.
+    /// The overlay's largest height.
     pub max_height: Option<String>,
     /// The row, in place of the anchor.
     pub row: Option<String>,
-    /// The column.
+    /// The column, in place of the anchor.
     pub col: Option<String>,
-    /// Columns to the right of its place.
+    /// How many columns the overlay is moved to the right.
     pub offset_x: Option<f64>,
-    /// Rows below its place.
+    /// How many rows the overlay is moved down.
     pub offset_y: Option<f64>,
-    /// What stays free at the edges.
+    /// The free space at the edges.
     pub margin: Option<Sides>,
-    /// Whether keys stay with whoever had them.
+    /// Whether the focus stays where it is.
     pub non_capturing: bool,
-    /// Whether it is seen now, if its extension decides that (service `OverlayVisible`).
+    /// Whether the overlay is visible now, if its extension decides that (service `OverlayVisible`).
     pub visible: Option<bool>,
 }
 
@@ -955,37 +957,37 @@ pub struct Sides {
     pub left: Option<f64>,
 }
 
-/// What is wanted of an overlay.
+/// A change of an overlay, or a question about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OverlayWish {
-    /// Not to be seen for a while.
+pub enum OverlayAction {
+    /// Hides the overlay.
     Hide,
-    /// To be seen again.
+    /// Shows the overlay again.
     Show,
-    /// To have the keys.
+    /// Gives the overlay the focus.
     Focus,
-    /// To give them back.
+    /// Takes the focus from the overlay.
     Unfocus,
-    /// Whether it cannot be seen.
+    /// Whether the overlay is hidden.
     IsHidden,
-    /// Whether it has the keys.
+    /// Whether the overlay has the focus.
     IsFocused,
-    /// To be seen, by its own decision.
+    /// Shows the overlay, by its own decision.
     Appear,
-    /// Not to be seen, by its own decision.
+    /// Hides the overlay, by its own decision.
     Disappear,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExecResult {
-    /// What it printed.
+    /// The standard output.
     pub stdout: String,
-    /// What it printed as errors.
+    /// The standard error.
     pub stderr: String,
-    /// Its exit code.
+    /// The exit code.
     pub code: i32,
-    /// Whether it was ended.
+    /// Whether the program was killed.
     pub killed: bool,
 }

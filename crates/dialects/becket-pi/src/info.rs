@@ -1,4 +1,4 @@
-//! How pi is introduced to whatever goes over all dialects.
+//! pi's entry in the list of all dialects.
 
 use becket_dialect_kit::{DialectInfo, RowInfo};
 use becket_hooks::Fault;
@@ -6,11 +6,12 @@ use becket_hooks::Fault;
 use super::dialect::DIALECT;
 use super::profile;
 
-/// What listings, checks and the reference ask for.
+/// The facts about pi that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
     profile,
     deciding: &["block"],
+    tools: &[],
     rows,
     lets_through,
 };
@@ -27,6 +28,6 @@ fn rows() -> Vec<RowInfo> {
 }
 
 fn lets_through(fault: Fault) -> Option<&'static str> {
-    // What is thrown blocks, a value in the place of true counts as true, and one that hangs is waited for.
+    // In pi a handler that throws blocks, a truthy value counts as true, and a hanging handler is waited for.
     (fault == Fault::Misspelt).then_some("a member that nobody knows is taken for silence")
 }

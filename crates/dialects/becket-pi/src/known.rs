@@ -1,20 +1,21 @@
-//! Remembers which extensions were found where. A folder that is still there and no longer yields its extension, as one
-//! whose `package.json` was emptied, holds an extension that cannot be loaded.
+//! Remembers which extensions were found where. A folder that still exists and no longer yields its extension, for
+//! example because its `package.json` was emptied, holds an extension that cannot be loaded.
 
 use std::path::Path;
 
 use becket_dialect_kit::Remembered;
 use becket_host::Unloaded;
 
-use super::discovery::{EXTENSION, Entry, Found, Place};
+use super::discovery::{EXTENSION, Found};
+use super::extension_place::{Entry, ExtensionPlace};
 
-/// The form of the file. Another number is another form, and is ignored.
+/// The version of the file's format. A file with another version is ignored.
 const VERSION: u32 = 1;
 
 type Known = Remembered<Vec<Entry>>;
 
 impl Found {
-    /// Adds the extensions that were found earlier, as the file remembers, in places that no longer yield them.
+    /// Adds the extensions that were found earlier, according to the file, in places that no longer yield them.
     pub fn miss_known(&mut self, file: &Path) {
         let known = Known::read(Some(file), VERSION);
         let missing = self.places.iter().flat_map(|place| {
@@ -31,7 +32,7 @@ impl Found {
         self.unloaded.extend(missing);
     }
 
-    /// Remembers in the file what was found, and what is missing until its place is gone.
+    /// Stores the extensions that were found, and the missing ones until their place is gone.
     pub fn remember(&self, file: &Path) -> std::io::Result<()> {
         let mut known = Known::read(Some(file), VERSION);
         known.forget_gone();
@@ -45,9 +46,9 @@ impl Found {
         known.write()
     }
 
-    /// The extensions that a place yielded once and yields no more. One whose file is gone was taken out by whoever
-    /// wrote the others that are left.
-    fn missing(&self, known: &Known, place: &Place) -> Vec<Entry> {
+    /// The extensions that a place once yielded and no longer yields. If the place still yields others, one whose file
+    /// is gone was removed on purpose.
+    fn missing(&self, known: &Known, place: &ExtensionPlace) -> Vec<Entry> {
         let is_found = |known: &Entry| {
             let mut files = self.places.iter().flat_map(|place| &place.files);
             files.any(|found| found.file == known.file)

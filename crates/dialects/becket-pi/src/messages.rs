@@ -1,7 +1,7 @@
 //! Messages of a conversation as pi's extensions read and write them.
 //!
-//! pi's messages have no ids. One that comes back as it was shown stays what it was, with everything that extensions do
-//! not see; one that was changed keeps what pi has no word for.
+//! pi's messages have no ids. A message that comes back as it was shown stays unchanged, with everything that
+//! extensions do not see; a changed one keeps the parts that pi's form does not have.
 
 use becket_dialect_kit::alignment::{Origin, origins};
 use becket_events::{
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::words::{ModelName, called_tool, own_arguments, written_call};
 
-/// What an answer says that somebody has ended.
+/// The error message of an answer that was aborted.
 pub const ABORTED: &str = "Request was aborted";
 
 /// A message as an extension reads it. `model` names the provider, which a message does not.
@@ -87,7 +87,7 @@ pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
     }
 }
 
-/// A message as a model reads it: there only the person, the model and its tools speak.
+/// A message as a model reads it: only the roles of the user, the model and its tools exist there.
 pub fn said(message: &Message, model: ModelName<'_>) -> Value {
     match message.body() {
         MessageBody::Note { content, .. } => {
@@ -102,7 +102,7 @@ fn with_details(mut shown: Value, details: &Option<Value>) -> Value {
     shown
 }
 
-/// A note of becket's own for which pi has a role of its own.
+/// A note of becket's own for which pi has a role.
 fn own_note(kind: &str, details: Option<&Value>, time_ms: u64) -> Option<Value> {
     let details = details?;
     match kind {
@@ -119,19 +119,19 @@ fn own_note(kind: &str, details: Option<&Value>, time_ms: u64) -> Option<Value> 
     }
 }
 
-/// A command that the person ran, as extensions read of it.
+/// A command that the user ran, as extensions see it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CommandRun {
     /// The command line.
     pub command: String,
-    /// What came of it.
+    /// The result of the command.
     #[serde(flatten)]
     pub result: ShellResult,
-    /// Whether the model never sees it.
+    /// Whether the model never sees the command.
     pub hidden: bool,
 }
 
-/// The message of a command that the person ran.
+/// The message of a command that the user ran.
 pub(super) fn command_run(run: &CommandRun, time_ms: u64) -> Value {
     let mut shown = json!({
         "role": "bashExecution",
@@ -152,7 +152,7 @@ pub(super) fn command_run(run: &CommandRun, time_ms: u64) -> Value {
     shown
 }
 
-/// The messages that an extension wrote, as messages of becket's.
+/// The messages that an extension wrote, as becket's messages.
 pub fn written(
     originals: &[Message],
     values: &[Value],
@@ -177,7 +177,7 @@ pub fn written(
     Ok(messages)
 }
 
-/// The message that stands in the place of another one. It must have the same role.
+/// The message that replaces another one. It must have the same role.
 pub fn replacement(original: &Message, value: &Value, model: ModelName<'_>) -> Result<Message, Failure> {
     let before = shown(original, model);
     if before == *value {
@@ -193,7 +193,7 @@ pub fn replacement(original: &Message, value: &Value, model: ModelName<'_>) -> R
     read.ok_or_else(|| wrong("`message` cannot be left out of the conversation"))
 }
 
-/// An answer that nobody was asked for, where pi has one for every turn.
+/// The empty answer of a turn that had none, because pi has one for every turn.
 pub(super) fn no_answer(model: ModelName<'_>, outcome: &str, time_ms: u64) -> Value {
     let stop_reason = if outcome == "aborted" { "aborted" } else { "error" };
     json!({
@@ -208,12 +208,12 @@ pub(super) fn no_answer(model: ModelName<'_>, outcome: &str, time_ms: u64) -> Va
     })
 }
 
-/// The same for the summary of a conversation.
+/// The message of the summary that stands before a conversation.
 pub(super) fn standing_summary(summary: &StandingSummary) -> Value {
     compaction_summary(&summary.text, summary.input_tokens, summary.time_ms)
 }
 
-/// The message that stands for what a conversation was before its compaction.
+/// The message that replaces a conversation before its compaction.
 pub fn compaction_summary(summary: &str, tokens_before: u64, time_ms: u64) -> Value {
     json!({
         "role": "compactionSummary",
@@ -237,12 +237,12 @@ pub fn draft(value: &Value, place: &str) -> Result<NoteDraft, Failure> {
     })
 }
 
-/// Parts as a list.
+/// The parts of a message as a list.
 pub fn parts(content: &[Part]) -> Value {
     content.iter().map(part).collect()
 }
 
-/// Words and pictures that an extension wrote.
+/// Texts and images that an extension wrote.
 pub fn written_parts(value: &Value, place: &str) -> Result<Vec<Part>, Failure> {
     let Value::Array(values) = value else {
         return Err(wrong(format!(
@@ -262,7 +262,7 @@ pub fn written_parts(value: &Value, place: &str) -> Result<Vec<Part>, Failure> {
     values.iter().enumerate().map(read).collect()
 }
 
-/// What a request cost.
+/// The token usage of a request, in pi's form.
 pub fn shown_usage(usage: &Usage) -> Value {
     let cached = usage.cache_read_tokens + usage.cache_write_tokens;
     json!({
@@ -278,7 +278,7 @@ pub fn shown_usage(usage: &Usage) -> Value {
     })
 }
 
-/// What a request cost, as pi wrote it.
+/// The token usage of a request, from pi's form.
 pub fn read_usage(value: &Value) -> Usage {
     let count = |name: &str| value[name].as_u64().unwrap_or(0);
     let (read, written) = (count("cacheRead"), count("cacheWrite"));
@@ -291,7 +291,7 @@ pub fn read_usage(value: &Value) -> Usage {
     }
 }
 
-/// Why a model stopped.
+/// pi's word for the reason why a model stopped.
 pub fn stop_word(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Stop => "stop",
@@ -302,7 +302,8 @@ pub fn stop_word(reason: StopReason) -> &'static str {
     }
 }
 
-/// A message with what an extension wrote; without an original, a new one. `None` for one that the model never sees.
+/// A message with the changes of an extension; without an original, a new one. `None` for one that the model never
+/// sees.
 fn read(original: Option<&Message>, value: &Value, place: &str) -> Result<Option<Message>, Failure> {
     let fields = object(value, place)?;
     let role = fields.get("role").and_then(Value::as_str).unwrap_or_default();
@@ -351,18 +352,18 @@ fn read(original: Option<&Message>, value: &Value, place: &str) -> Result<Option
     })))
 }
 
-/// What the model reads before the summary of what was compacted.
+/// The text before the summary of a compacted conversation.
 const COMPACTED: &str =
     "The conversation history before this point was compacted into the following summary:";
 
-/// What it reads before that of another branch.
+/// The text before the summary of another branch.
 const BRANCHED: &str = "The following is a summary of a branch that this conversation came back from:";
 
 fn summary_text(about: &str, summary: &str, end: &str) -> String {
     format!("{about}\n\n<summary>\n{summary}{end}</summary>")
 }
 
-/// A command that the person ran, as the model reads of it.
+/// A command that the user ran, as the model reads it.
 fn command_text(fields: &Map<String, Value>, place: &str) -> Result<String, Failure> {
     let (command, output) = (text(fields, "command", place)?, text(fields, "output", place)?);
     let is = |name: &str| fields.get(name) == Some(&Value::Bool(true));
@@ -402,7 +403,7 @@ fn assistant(
         }
     };
     let values = match fields.get("content") {
-        // pi's own models write a list; a text can mean only one thing.
+        // pi's own models write a list, but a text is unambiguous.
         Some(Value::String(words)) => vec![json!({"type": "text", "text": words})],
         Some(Value::Array(values)) => values.clone(),
         other => {
@@ -471,7 +472,7 @@ fn result(
     })
 }
 
-/// `content`, which may be a text or a list of parts.
+/// The `content` of a message, which may be a text or a list of parts.
 fn content(fields: &Map<String, Value>, place: &str) -> Result<Vec<Part>, Failure> {
     match fields.get("content") {
         Some(Value::String(words)) => Ok(vec![Part::text(words)]),
@@ -485,7 +486,7 @@ fn content(fields: &Map<String, Value>, place: &str) -> Result<Vec<Part>, Failur
     }
 }
 
-/// A text alone as it is, as extensions wrote it; everything else as a list.
+/// Content in the form in which extensions write it: a single text as a string, everything else as a list.
 pub(super) fn words_or_parts(content: &[Part]) -> Value {
     match content {
         [Part::Text { text }] => text.as_str().into(),
@@ -526,7 +527,7 @@ fn written_part(value: &Value) -> Option<Part> {
 }
 
 pub(super) fn shown_call(call: &ToolCall) -> Value {
-    // Arguments that are no object cannot be read as one; they stay what they are unless the call is changed.
+    // Arguments that are no object cannot be shown; they stay unchanged unless the call is changed.
     let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
     let (name, arguments) = written_call(&call.name, arguments);
     json!({"type": "toolCall", "id": call.id, "name": name, "arguments": arguments})
@@ -569,7 +570,7 @@ fn read_stop_word(word: &str) -> Option<StopReason> {
     }
 }
 
-/// Adds a member to an object, if there is one.
+/// Adds a member to an object, if there is a value.
 pub(super) fn add(object: &mut Value, name: &str, value: Option<Value>) {
     if let Some(value) = value {
         object[name] = value;
@@ -592,12 +593,12 @@ fn text(fields: &Map<String, Value>, name: &str, place: &str) -> Result<String, 
     }
 }
 
-/// An answer of the wrong shape.
+/// The failure of an answer of the wrong shape.
 pub(super) fn wrong(detail: impl Into<String>) -> Failure {
     Failure::new(Cause::WrongShape, detail)
 }
 
-/// A value in a message to the person.
+/// A value, shortened for a message to the user.
 pub(super) fn brief(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(80) {

@@ -1,13 +1,22 @@
 //! The packages that pi gives its extensions (`js/modules`), as TypeScript texts under the names by which they are
 //! imported.
 //!
-//! Both npm scopes and both names of typebox lead to the same module, so an extension of any generation finds what it
-//! imports. A package is a list of names and little else; what is behind them is in rooms (`pi:NAME`), each of which is
-//! loaded when something in it is used, because every extension has an engine of its own.
+//! Both npm scopes and both names of typebox lead to the same module, so an extension for any version of pi finds its
+//! imports. A package is little more than a list of names; their code is in separate modules (`pi:NAME`), each of which
+//! is loaded on first use, because every extension has its own engine.
+//!
+//! The packages are becket's own TypeScript, because the real ones would bring Node's terminal, a Markdown parser and
+//! five SDKs into each engine. A name that is not supported exists all the same and throws when it is used, because a
+//! failing import would break the whole extension. A package that only re-exports others (`typebox-all.ts`) is for
+//! files that may want all of it; a file that imports only names of the first part gets that part, since the rest would
+//! cost it 140 kB.
+//!
+//! Where versions differ, schemas have the newest texts and values are read leniently: an error of `Value` has the
+//! fields of both typeboxes, and `Parse` converts.
 
 use super::prelude::Module;
 
-/// Modules by their files, each with the names that it has besides `pi:FILE`.
+/// Modules by their files, each with its names besides `pi:FILE`.
 macro_rules! modules {
     ($($file:literal: [$($name:literal),*],)*) => {
         &[$(Module {
@@ -17,7 +26,7 @@ macro_rules! modules {
     };
 }
 
-/// All of pi's host packages with their rooms.
+/// All of pi's host packages with the modules behind them.
 pub fn host_modules() -> &'static [Module] {
     MODULES
 }
@@ -68,7 +77,7 @@ const MODULES: &[Module] = modules! {
     ],
     "typebox-compile": ["typebox/compile", "@sinclair/typebox/compiler"],
 
-    // Rooms.
+    // The modules behind the packages.
     "agent-folder": [],
     "agent-screen": [],
     "agent-text": [],
@@ -107,7 +116,7 @@ mod tests {
     use super::*;
     use crate::prelude_modules;
 
-    /// The names behind `from`, `room(` and the like that are rooms of these packages.
+    /// The names after `from`, `room(` and the like that are modules behind these packages.
     fn rooms(source: &str) -> impl Iterator<Item = &str> {
         source.split('"').filter(|text| text.starts_with("pi:"))
     }

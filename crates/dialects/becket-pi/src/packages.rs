@@ -1,15 +1,15 @@
-//! Packages as pi's settings name them, and where pi puts them when it installs them.
+//! Packages in pi's settings, and the folders into which pi installs them.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::discovery::from_home;
+use super::home::from_home;
 
-/// The folder in which packages lie, wherever it is.
+/// The name of folders that hold packages.
 const PACKAGES: &str = "node_modules";
 
-/// Where a package comes from.
+/// The source of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// npm's registry, by name.
@@ -21,7 +21,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// A source as it is written: `npm:name@1.0`, `git:host/owner/name@ref`, an address, or a path.
+    /// Parses a source: `npm:name@1.0`, `git:host/owner/name@ref`, an address, or a path.
     pub(super) fn of(text: &str) -> Self {
         let text = text.trim();
         if let Some(spec) = text.strip_prefix("npm:") {
@@ -49,7 +49,7 @@ impl Source {
         repository(&place).unwrap_or_else(|| Self::Local(text.to_owned()))
     }
 
-    /// Says that two sources are the same package.
+    /// A text that is the same for two sources of the same package.
     pub(super) fn identity(&self, base: &Path, persons_home: Option<&Path>) -> String {
         match self {
             Self::Npm(name) => format!("npm:{name}"),
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// Host and path of a repository, however its place is written.
+/// The host and path of a repository, for every form of its address.
 fn repository(place: &str) -> Option<Source> {
     let place = match place.split_once("://") {
         Some((_, rest)) => rest.to_owned(),
@@ -79,8 +79,8 @@ fn repository(place: &str) -> Option<Source> {
     is_whole.then(|| Source::Git(host.to_owned(), path.to_owned()))
 }
 
-/// The folder of a package that is on this machine. `base` is the folder whose settings name it, if there is one;
-/// `global` are those of packages that are installed for everything, where older versions of pi have put the person's.
+/// The folder of an installed package. `base` is the folder whose settings name it, if there is one; `global` are the
+/// folders of globally installed packages, into which older versions of pi have installed the user's.
 pub(super) fn installed(
     source: &str,
     base: Option<&Path>,
@@ -99,8 +99,8 @@ pub(super) fn installed(
     own.into_iter().chain(others).find(|path| path.exists())
 }
 
-/// The folders in which package managers keep what is installed for everything. Nothing is run to find them: they are
-/// named by variables and settings, or lie beside the programs. `variable` gives one of the environment.
+/// The folders in which package managers keep globally installed packages. No program is run to find them: they are
+/// named by variables and settings, or are beside the programs. `variable` looks up an environment variable.
 pub fn global_folders(
     variable: impl Fn(&str) -> Option<OsString>,
     persons_home: Option<&Path>,
@@ -141,7 +141,7 @@ pub fn global_folders(
     found
 }
 
-/// The prefix that npm's settings name.
+/// The prefix in npm's settings.
 fn prefix_in(file: &Path, persons_home: Option<&Path>) -> Option<PathBuf> {
     let text = std::fs::read_to_string(file).ok()?;
     let mut lines = text.lines().filter_map(|line| line.split_once('='));

@@ -1,27 +1,28 @@
-//! Patterns in pi's settings: `*` and `?` choose, `!x` leaves out, `+x` brings one file back, `-x` takes one away.
+//! Patterns in pi's settings: `*` and `?` include, `!x` excludes, `+x` adds one file back, `-x` removes one.
 
 use std::path::Path;
 
 use becket_hooks::{Glob, Slashes};
 
-use super::discovery::Entry;
+use super::extension_place::Entry;
 
-/// Whether an entry of a list is no plain path.
+/// Whether an entry of a list is a pattern, not a plain path.
 pub(super) fn is_pattern(entry: &str) -> bool {
     is_override(entry) || is_glob(entry)
 }
 
-/// Whether it changes what others have chosen.
+/// Whether an entry changes the choice that others have made.
 pub(super) fn is_override(entry: &str) -> bool {
     entry.starts_with(['!', '+', '-'])
 }
 
-/// Whether it may stand for several files.
+/// Whether an entry may stand for several files.
 pub(super) fn is_glob(entry: &str) -> bool {
     entry.contains(['*', '?'])
 }
 
-/// The files that patterns leave, in their order. What has no mark at its front chooses; without such, all are chosen.
+/// The files that patterns leave, in their order. A pattern without a prefix includes; without any such pattern, all
+/// files are included.
 pub(super) fn chosen(entries: Vec<Entry>, patterns: &[&String], base: &Path) -> Vec<Entry> {
     let including: Vec<&str> = patterns
         .iter()
@@ -40,7 +41,7 @@ pub(super) fn chosen(entries: Vec<Entry>, patterns: &[&String], base: &Path) -> 
     entries
 }
 
-/// The patterns of a list that change what others have chosen.
+/// The patterns of a list that change the choice that others have made.
 pub(super) struct Overrides<'a> {
     without: Vec<&'a str>,
     with: Vec<&'a str>,
@@ -62,12 +63,12 @@ impl<'a> Overrides<'a> {
         }
     }
 
-    /// Whether they leave a file where it was found.
+    /// Whether the patterns keep a file that was found.
     pub(super) fn allow(&self, file: &Path, base: &Path) -> bool {
         self.decide(file, base).unwrap_or(true)
     }
 
-    /// What they say about a file, if anything.
+    /// The decision of the patterns about a file, if there is one.
     fn decide(&self, file: &Path, base: &Path) -> Option<bool> {
         let exactly = |patterns: &[&str]| patterns.iter().any(|pattern| is_exactly(pattern, file, base));
         if exactly(&self.never) {
@@ -81,7 +82,7 @@ impl<'a> Overrides<'a> {
     }
 }
 
-/// Whether a pattern fits the path from the base, the name alone, or the whole path.
+/// Whether a pattern matches the path from the base, the name alone, or the whole path.
 fn matches(pattern: &str, file: &Path, base: &Path) -> bool {
     let pattern = glob(pattern);
     let below = file.strip_prefix(base).unwrap_or(file).to_string_lossy();
@@ -94,7 +95,7 @@ fn is_exactly(pattern: &str, file: &Path, base: &Path) -> bool {
     file == pattern || file.strip_prefix(base).is_ok_and(|below| below == pattern)
 }
 
-/// A pattern in which `*` stays inside of a folder. One that makes no sense fits only itself.
+/// A pattern in which `*` does not match a slash. An invalid pattern matches only itself.
 pub(super) fn glob(pattern: &str) -> impl Fn(&str) -> bool + use<> {
     let plain = pattern.to_owned();
     let built = Glob::new(pattern, Slashes::Apart).ok();

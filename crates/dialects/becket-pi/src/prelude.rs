@@ -1,15 +1,22 @@
-//! The modules of TypeScript that run in the engine beside an extension.
+//! The prelude: the TypeScript modules that run in the engine beside an extension.
+//!
+//! The prelude needs only two host functions (`host_call.rs`), so that any engine can run the same files. Only the
+//! modules for registering are loaded at once; those for running tools and commands, `ctx.ui`, the session and the
+//! models are loaded on first use, so that idle engines stay small.
+//!
+//! Members of `ctx` are getters that ask the host when they are read. So no state has to be kept in sync, and a large
+//! answer costs nothing unless it is read. One `ctx` serves all handlers of an extension.
 
-/// A module that extensions find by name.
+/// A module that extensions can import by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Module {
-    /// The names under which it can be imported.
+    /// The names under which the module can be imported.
     pub names: &'static [&'static str],
-    /// Its TypeScript.
+    /// The module's TypeScript.
     pub source: &'static str,
 }
 
-/// The module whose default export starts an extension: it is given all that the extension's module exports.
+/// The module whose default export starts an extension: it gets everything that the extension's module exports.
 pub const PRELUDE: &str = "pi:prelude";
 
 macro_rules! modules {

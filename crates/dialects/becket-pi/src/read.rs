@@ -1,4 +1,4 @@
-//! What answers of extensions mean, event by event. An extension can refuse, but it never allows.
+//! The replies that answers of extensions mean, event by event. An extension can refuse, but it never allows.
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::messages::{self, brief, written_parts, wrong};
 use super::words::{ModelName, call_of};
 
-/// What the model reads when a call is blocked without a reason.
+/// The text for the model if a call is blocked without a reason.
 const BLOCKED: &str = "Tool execution was blocked";
 
 /// An answer of a script.
@@ -26,7 +26,7 @@ pub(super) struct Said(pub(super) Answered);
 struct Returned(Map<String, Value>);
 
 impl Said {
-    /// What was returned; `None` for `undefined` and `null`.
+    /// The returned value; `None` for `undefined` and `null`.
     fn value(&self) -> Result<Option<Value>, Failure> {
         let value = self
             .0
@@ -36,7 +36,7 @@ impl Said {
         Ok(value.transpose()?.filter(|value| !value.is_null()))
     }
 
-    /// The object that was returned. Anything else but nothing is a mistake: it cannot mean what its author meant.
+    /// The returned object. Any other value but none is an error, because it cannot mean what its author meant.
     fn object(&self) -> Result<Returned, Failure> {
         match self.value()? {
             None => Ok(Returned(Map::new())),
@@ -48,13 +48,13 @@ impl Said {
         }
     }
 
-    /// What became of a field that can be changed in place.
+    /// The JSON text of a field that the handler changed in place, if it did.
     fn changed(&self, name: &str) -> Option<&str> {
         let changed = self.0.changed.iter().find(|(field, _)| *field == name);
         changed.map(|(_, json)| json.as_str())
     }
 
-    /// The same as a value.
+    /// The value of a field that the handler changed in place, if it did.
     fn rewritten(&self, name: &str) -> Result<Option<Value>, Failure> {
         let changed = self.changed(name).map(|text| parsed(&format!("`{name}`"), text));
         Ok(changed.transpose()?.filter(|value| !value.is_null()))
@@ -62,7 +62,7 @@ impl Said {
 }
 
 impl Returned {
-    /// A member; `undefined` and `null` are the same here.
+    /// Takes a member; `undefined` and `null` count as absent.
     fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())
     }
@@ -103,7 +103,7 @@ impl Returned {
         values.into_iter().map(text).collect::<Result<_, _>>().map(Append)
     }
 
-    /// An object within the object, which can be read the same way.
+    /// Takes a nested object, which can be read in the same way.
     fn object(&mut self, name: &str) -> Result<Option<Self>, Failure> {
         match self.take(name) {
             None => Ok(None),
@@ -112,7 +112,7 @@ impl Returned {
         }
     }
 
-    /// `{cancel: true}`, which refuses what was about to happen.
+    /// A refusal if the answer is `{cancel: true}`.
     fn cancel(&mut self, what: &str) -> Result<Strictest, Failure> {
         let cancels = self.truth("cancel")? == Some(true);
         Ok(Strictest(cancels.then(|| {
@@ -128,12 +128,12 @@ fn parsed(what: &str, text: &str) -> Result<Value, Failure> {
 
 // ---------------------------------------------------------------- observers
 
-/// Whatever it is.
+/// The reply of a handler that only observes.
 pub(super) fn nothing<E: Event>(_: &Occasion<'_, E>, _: &Said) -> Result<E::Reply, Failure> {
     Ok(E::Reply::default())
 }
 
-// ---------------------------------------------------------------- the person's words
+// ---------------------------------------------------------------- the user's input
 
 pub(super) fn input(_: &Occasion<'_, UserInput>, said: &Said) -> Result<UserInputReply, Failure> {
     let mut returned = said.object()?;
@@ -173,7 +173,8 @@ fn pictures(value: &Value) -> Result<Vec<Part>, Failure> {
     }
 }
 
-/// A function that runs the command is something of the script's engine; it is passed on as it is.
+/// The reply about a command of the user. A function that runs the command belongs to the script's engine; its handle
+/// is passed on.
 pub(super) fn user_bash(_: &Occasion<'_, UserShell>, said: &Said) -> Result<UserShellReply, Failure> {
     let mut returned = said.object()?;
     match (returned.object("result")?, returned.object("operations")?) {
@@ -202,7 +203,7 @@ pub(super) fn user_bash(_: &Occasion<'_, UserShell>, said: &Said) -> Result<User
             })
         }
         (None, Some(operations)) => {
-            // Documents and programs differ in the name of the one function that counts.
+            // Documentation and programs differ in the name of the function.
             if !operations.0.contains_key("exec") && !operations.0.contains_key("execute") {
                 return Err(wrong("`operations` has a function `exec` (or `execute`)"));
             }
@@ -221,7 +222,7 @@ pub(super) fn before_agent_start(
     said: &Said,
 ) -> Result<AgentStartReply, Failure> {
     let mut returned = said.object()?;
-    // An empty prompt counts as none: pi asks whether there is one.
+    // An empty prompt counts as none, as in pi.
     let system_prompt = returned.text("systemPrompt")?.filter(|prompt| !prompt.is_empty());
     let message = returned.take("message");
     let message = message.map(|message| messages::draft(&message, "message"));
@@ -245,7 +246,7 @@ pub(super) fn context(
         },
         (None, None) => return Ok(ModelContextReply::default()),
     };
-    // The model reads the summary in its system prompt; as a message it counts only if it says something else.
+    // The model reads the summary in its system prompt; as a message it counts only if it was changed.
     let standing = occasion.payload.summary.as_ref().map(messages::standing_summary);
     let changed: Vec<Value> = changed
         .into_iter()
@@ -307,7 +308,8 @@ fn drafts(returned: &mut Returned) -> Result<Option<Vec<EntryDraft>>, Failure> {
 
 // ---------------------------------------------------------------- requests and messages
 
-/// Anything that is returned is the payload; otherwise what became of the payload in place.
+/// The reply about a request. A returned value replaces the payload; otherwise the payload counts as it was changed in
+/// place.
 pub(super) fn before_provider_request(
     _: &Occasion<'_, PreRequest>,
     said: &Said,
@@ -375,7 +377,7 @@ pub(super) fn tool_call(occasion: &Occasion<'_, PreTool>, said: &Said) -> Result
     };
     let arguments = match call.read(written.clone()) {
         Ok(arguments) => arguments,
-        // pi's own tools look at nothing that they do not know.
+        // pi's own tools ignore unknown arguments.
         Err(error) => call
             .read(without_unknown(&call, written))
             .map_err(|_| wrong(format!("`input`: {error}")))?,
@@ -386,7 +388,7 @@ pub(super) fn tool_call(occasion: &Occasion<'_, PreTool>, said: &Said) -> Result
     })
 }
 
-/// What a handler has written, without fields that neither the tool knows nor the model wrote.
+/// A handler's arguments, without fields that are unknown to the tool and that the model did not write.
 fn without_unknown(call: &Called<'_>, mut written: Map<String, Value>) -> Map<String, Value> {
     let shown = call.foreign_arguments();
     if let Some(face) = call.face() {
@@ -395,7 +397,8 @@ fn without_unknown(call: &Called<'_>, mut written: Map<String, Value>) -> Map<St
     written
 }
 
-/// A single replacement is shown in two forms, for extensions of every age. Of these the one that was changed counts.
+/// The arguments with a single replacement in one form. It is shown in two, for extensions of every version; the
+/// changed one counts.
 fn one_of_two_forms(shown: &Map<String, Value>, mut written: Map<String, Value>) -> Map<String, Value> {
     const SINGLE: [&str; 2] = ["oldText", "newText"];
     let in_both = shown.contains_key("edits") && SINGLE.iter().all(|name| shown.contains_key(*name));
@@ -481,7 +484,7 @@ pub(super) fn session_before_compact(
     })
 }
 
-/// `{summary, firstKeptEntryId, details}`, of which a step in the tree has no first entry that is kept.
+/// A summary, `{summary, firstKeptEntryId, details}`; for a step in the tree there is no first kept entry.
 fn summary(returned: Option<Returned>) -> Result<Option<Summary>, Failure> {
     let Some(mut returned) = returned else {
         return Ok(None);

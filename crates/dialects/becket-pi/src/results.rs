@@ -1,7 +1,9 @@
-//! How results read in pi. Models that were taught by it, and extensions that look for its words, find them.
+//! Results of tools in pi's formats. Models that were trained with pi, and extensions that look for its phrases, find
+//! them.
 //!
-//! What is too long for an answer is put aside by becket, whichever tool it comes from; pi's own way, a file among the
-//! temporary ones, is not followed.
+//! becket caches outputs that are too long, whichever tool they come from, instead of writing them to a temporary file
+//! as pi does. The address of a cached output can be read and searched like any file, and the file is removed when it
+//! is old.
 
 use becket_events::{
     EditFault, EntryKind, Finding, GrepArguments, Operation, OperationKind, Passage, ReadLines, ReadStop,
@@ -9,22 +11,22 @@ use becket_events::{
 };
 use serde_json::{Value, json};
 
-/// The most bytes of a text, as they are told.
+/// The largest number of bytes of a text, for messages.
 const MOST_BYTES: u64 = 50 * 1024;
 
-/// Entries that `ls` shows where nothing else is said.
+/// How many entries `ls` shows by default.
 const USUAL_ENTRIES: u64 = 500;
 
-/// Files that `find` shows where nothing else is said.
+/// How many files `find` shows by default.
 const USUAL_FILES: u64 = 1000;
 
-/// Matches that `grep` shows where nothing else is said.
+/// How many matches `grep` shows by default.
 const USUAL_MATCHES: u64 = 100;
 
-/// The most characters of a line that `grep` shows.
+/// How many characters of a line `grep` shows.
 const LONGEST_LINE: usize = 500;
 
-/// A command: both outputs, and how it ended if not well.
+/// The result of a command: both outputs, and its exit status if it failed.
 pub fn bash(operation: &Operation, finding: &Finding) -> String {
     let Finding::Shell {
         stdout,
@@ -55,7 +57,7 @@ pub fn bash(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// The end of a long output, and where all of it is.
+/// The end of a long output, and the address of the whole.
 pub fn tail(tail: &Tail<'_>) -> String {
     let Tail {
         text,
@@ -78,7 +80,7 @@ pub fn tail(tail: &Tail<'_>) -> String {
     )
 }
 
-/// Lines of a file, and where to go on.
+/// The result of reading: lines of a file, and where to continue.
 pub fn read(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Read { text, lines, notice }, Operation::Read(arguments)) = (finding, operation) else {
         return read_failure(operation, finding).unwrap_or_else(|| other(finding));
@@ -87,7 +89,7 @@ pub fn read(operation: &Operation, finding: &Finding) -> String {
         .strip_suffix('\n')
         .filter(|_| lines.stopped.is_some())
         .unwrap_or(text);
-    match (goes_on(lines, &arguments.path), notice) {
+    match (continuation_hint(lines, &arguments.path), notice) {
         (Some(words), _) if lines.stopped == Some(ReadStop::LongLine) => words,
         (Some(words), _) => format!("{text}\n\n{words}"),
         (None, Some(notice)) => format!("{text}\n\n{notice}"),
@@ -112,7 +114,7 @@ fn read_failure(operation: &Operation, finding: &Finding) -> Option<String> {
     }
 }
 
-/// What Node says about a failure of the system.
+/// Node's message for a failure of the system.
 fn system(code: &str, call: &str, path: Option<&str>) -> String {
     let what = match code {
         "ENOENT" => "no such file or directory",
@@ -135,7 +137,7 @@ fn why(finding: &Finding) -> Option<&Why> {
     }
 }
 
-/// A place where nothing can be looked for.
+/// The failure of a search whose directory does not exist.
 fn not_found(finding: &Finding) -> Option<String> {
     match why(finding)? {
         Why::System { code: "ENOENT", path } => Some(format!("Path not found: {path}")),
@@ -147,8 +149,8 @@ fn not_found(finding: &Finding) -> Option<String> {
     }
 }
 
-/// Where to go on in a file that has more lines.
-fn goes_on(lines: &ReadLines, path: &str) -> Option<String> {
+/// The hint where to continue in a file that has more lines.
+fn continuation_hint(lines: &ReadLines, path: &str) -> Option<String> {
     let ReadLines {
         first, count, total, ..
     } = *lines;
@@ -174,7 +176,7 @@ fn goes_on(lines: &ReadLines, path: &str) -> Option<String> {
     })
 }
 
-/// A file was written.
+/// The result of writing a file.
 pub fn write(operation: &Operation, finding: &Finding) -> String {
     match (operation, finding) {
         (Operation::Write(arguments), Finding::Done(_)) => {
@@ -188,7 +190,7 @@ pub fn write(operation: &Operation, finding: &Finding) -> String {
     }
 }
 
-/// A file was changed.
+/// The result of editing a file.
 pub fn edit(operation: &Operation, finding: &Finding) -> String {
     match (operation, finding) {
         (Operation::Edit(arguments), Finding::Done(_)) => {
@@ -241,11 +243,11 @@ fn edit_failure(path: &str, why: &Why) -> Option<String> {
     })
 }
 
-/// What extensions read besides a result's words: becket's data, and pi's where it has some.
+/// The data of a result that extensions read besides its text: becket's, and pi's if it has some.
 pub fn details(operation: Option<OperationKind>, details: &Value) -> Value {
     let mut shown = details.clone();
     match operation {
-        // What a handler has changed is shown as it left it.
+        // Details that a handler has changed are shown unchanged.
         Some(OperationKind::Edit) if details.get("firstChangedLine").is_none() => {
             if let Some(diff) = details["diff"].as_str() {
                 shown["diff"] = numbered(diff).into();
@@ -269,7 +271,7 @@ pub fn details(operation: Option<OperationKind>, details: &Value) -> Value {
     shown
 }
 
-/// A unified diff with the numbers of its lines in place of its headings.
+/// A unified diff with line numbers in place of its headings.
 fn numbered(diff: &str) -> String {
     let beginnings = |heading: &str| -> Option<(usize, usize)> {
         let mut ranges = heading.strip_prefix("@@ -")?.split(" +");
@@ -302,7 +304,7 @@ fn numbered(diff: &str) -> String {
     lines.join("\n")
 }
 
-/// Matches: `file:line: text`, and `file-line- text` for the lines beside them.
+/// The result of `grep`: matches are `file:line: text`, context lines `file-line- text`.
 pub fn grep(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Grep { passages, notice }, Operation::Grep(arguments)) = (finding, operation) else {
         return not_found(finding).unwrap_or_else(|| other(finding));
@@ -351,7 +353,7 @@ fn limit_notice(arguments: &GrepArguments, passages: &[Passage]) -> Option<Strin
     (matches >= limit).then(|| reached(limit, "matches", ", or refine pattern"))
 }
 
-/// Paths from the searched directory.
+/// The result of `find`: paths relative to the searched directory.
 pub fn find(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Find { files, notice }, Operation::Find(arguments)) = (finding, operation) else {
         return not_found(finding).unwrap_or_else(|| other(finding));
@@ -367,7 +369,7 @@ pub fn find(operation: &Operation, finding: &Finding) -> String {
     with_notices(files.join("\n"), &notices)
 }
 
-/// Names, those of directories with a slash.
+/// The result of `ls`: names, those of directories with a slash.
 pub fn ls(operation: &Operation, finding: &Finding) -> String {
     let (Finding::List { entries, notice, .. }, Operation::List(arguments)) = (finding, operation) else {
         return not_found(finding).unwrap_or_else(|| other(finding));
@@ -411,7 +413,7 @@ fn unbracketed(notice: &str) -> String {
     notice.trim_matches(['[', ']']).trim_end_matches('.').to_owned()
 }
 
-/// What has no words of its own here: becket's.
+/// A result without a format of its own: becket's text.
 fn other(finding: &Finding) -> String {
     match finding {
         Finding::Done(words) | Finding::Failure { words, .. } => words.clone(),
@@ -419,7 +421,7 @@ fn other(finding: &Finding) -> String {
     }
 }
 
-/// A number of bytes in a few characters.
+/// A number of bytes in a short form.
 fn size(bytes: u64) -> String {
     format!("{:.1}KB", bytes as f64 / 1024.0)
 }

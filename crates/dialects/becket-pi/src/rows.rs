@@ -1,5 +1,12 @@
-//! pi's events: for each its name, the event of becket's that stands behind it, what it means when a handler breaks,
-//! what the handler reads (`show.rs`) and what its answer means (`read.rs`).
+//! The table of pi's events: for each its name, becket's event behind it, its class, the input of a handler (`show.rs`)
+//! and the meaning of its answer (`read.rs`).
+//!
+//! pi's documentation and its versions disagree about the order of events, and becket's own order is a third one.
+//! Extensions see the order of pi's newest version; that is why a prompt becomes a message only after its turn has
+//! begun.
+//!
+//! Handlers run one after another, even where becket's own would run in parallel: extensions rely on the effects of the
+//! one before.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,35 +31,35 @@ use super::read::{self, Said};
 use super::show::{self, is_own};
 use super::words::{ModelName, update_of};
 
-/// Whose handler it is.
+/// The owner of a handler.
 #[derive(Debug, Clone)]
 pub struct ExtensionOwner {
-    /// The extension, for messages.
+    /// The extension's name, for messages.
     pub name: String,
-    /// Where it comes from.
+    /// The extension's source.
     pub source: String,
-    /// Its place among the extensions.
+    /// The extension's position among the extensions.
     pub order: Vec<String>,
     /// How long one run of a handler may take.
     pub timeout: Duration,
-    /// What runs it.
+    /// The lane that runs the handler.
     pub lane: LaneKind,
-    /// Its place among all handlers; those with a higher one come first.
+    /// The handler's priority among all handlers; those with a higher one come first.
     pub priority: i32,
 }
 
 /// One of pi's events.
-pub trait Row: Send + Sync {
-    /// Its name.
+pub trait ExtensionRow: Send + Sync {
+    /// The event's name.
     fn name(&self) -> &'static str;
 
-    /// The event behind it.
+    /// becket's event behind it.
     fn event(&self) -> EventId;
 
-    /// What it means when a handler breaks.
+    /// The class of the event, which decides what a broken handler means.
     fn class(&self) -> Class;
 
-    /// Lets a function of a script answer it.
+    /// Registers a script's function for the event.
     fn register(
         &self,
         engine: &Engine,
@@ -65,31 +72,31 @@ pub trait Row: Send + Sync {
 struct RowOf<E: Event> {
     name: &'static str,
     class: Class,
-    /// When becket's event is this one, where that is wider.
+    /// When becket's event is this one, if becket's is wider.
     condition: fn(&Scope, &E::Payload) -> bool,
     show: Show<E>,
     read: Read<E>,
 }
 
-/// Adds what a handler reads.
+/// Adds the fields that a handler reads.
 enum Show<E: Event> {
-    /// One call.
+    /// One call of the handler.
     Once(fn(Fields, &Occasion<'_, E>) -> Fields),
-    /// As many calls as pi has events for it, with the help of what the handler has heard before.
+    /// As many calls as pi has events for it, with the state that the handler has seen before.
     Growing(fn(&'static str, &Occasion<'_, E>, &mut Growing) -> Vec<Fields>),
 }
 
-/// Says what an answer means.
+/// Turns an answer into a reply.
 type Read<E> = fn(&Occasion<'_, E>, &Said) -> Result<<E as Event>::Reply, Failure>;
 
-/// The events whose handlers judge: one that breaks refuses.
+/// The events whose handlers are guards: one that breaks refuses.
 pub fn guard_events() -> Vec<&'static str> {
     let rows = rows().into_iter();
     let guards = rows.filter(|row| row.class() == Class::Guard);
     guards.map(|row| row.name()).collect()
 }
 
-/// The guard that an event which pi does not have was probably meant to be.
+/// The guard that an unknown event was probably meant to be.
 pub fn misspelt_guard(event: &str) -> Option<&'static str> {
     let rows = rows();
     let known = rows.iter().map(|row| (row.name(), row.class() == Class::Guard));
@@ -102,22 +109,22 @@ pub fn misspelt_guard(event: &str) -> Option<&'static str> {
     }
 }
 
-/// What an extension is told that was loaded in the middle of a session: the event and its fields.
+/// The event, with its fields, that an extension gets when it was loaded in the middle of a session.
 pub fn loaded_again() -> (&'static str, Vec<Field>) {
     let event = "session_start";
     (event, Fields::of(event).with("reason", "reload").done())
 }
 
-/// The event and the fields by which an extension hears that it is about to be loaded anew.
+/// The event, with its fields, that an extension gets before it is loaded again.
 pub fn about_to_be_loaded_again() -> (&'static str, Vec<Field>) {
     let event = "session_shutdown";
     (event, Fields::of(event).with("reason", "reload").done())
 }
 
-/// All events, in the order in which a run meets them. Sub-agents are processes of their own in pi, with extensions of
-/// their own: so what is about the conversation hears nothing of them, and what is about tools and requests hears all.
+/// All events, in the order in which they occur in a run. In pi sub-agents are processes with their own extensions: so
+/// events about the conversation do not fire for them, and events about tools and requests do.
 // tidy: a table
-pub fn rows() -> Vec<Box<dyn Row>> {
+pub fn rows() -> Vec<Box<dyn ExtensionRow>> {
     use Class::{Guard, Transform};
     vec![
         own::<SessionStart>("session_start", show::session_start),
@@ -134,7 +141,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
         ),
         agent_start(),
         own::<TurnStart>("turn_start", show::turn_start),
-        // A summary is no turn of the conversation.
+        // A request for a summary is no turn of the conversation.
         Box::new(RowOf::<ModelContext> {
             class: Transform,
             condition: |_, context| context.purpose == RequestPurpose::Answer,
@@ -143,7 +150,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
         }),
         Box::new(RowOf::<PreRequest> {
             class: Transform,
-            // Of a provider that writes its own requests, what it has written counts.
+            // Of a provider that writes its own requests, only the final request counts.
             condition: |_, request| {
                 request.purpose == RequestPurpose::Answer && request.form == RequestForm::Wire
             },
@@ -151,8 +158,8 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             ..telling("before_provider_request", show::before_provider_request)
         }),
         own::<ResponseStart>("after_provider_response", show::after_provider_response),
-        // pi tells its front ends of a message that is only kept, and not extensions: one that says something at each
-        // message would never come to an end.
+        // pi sends a message that is only stored to its front ends, but not to extensions: one that adds a message for
+        // each message would never end.
         Box::new(RowOf::<MessageStart> {
             condition: |scope, start| is_own(scope) && !start.at_rest,
             ..telling("message_start", show::message_start)
@@ -172,7 +179,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             ..telling("tool_call", show::tool_call)
         }),
         growing("tool_execution_update", tool_execution_update),
-        // A call that did not run has no result there.
+        // In pi a call that did not run has no result.
         Box::new(RowOf::<PreToolOutput> {
             class: Transform,
             condition: |_, output| output.ran,
@@ -194,7 +201,7 @@ pub fn rows() -> Vec<Box<dyn Row>> {
             read::session_before_compact,
         ),
         own::<PostCompact>("session_compact", show::session_compact),
-        // A context that the command line chooses takes the place of no session: the program begins with it.
+        // A context that the command line chooses replaces no session: the program begins with it.
         Box::new(RowOf::<PreSessionSwitch> {
             class: Transform,
             condition: |scope, switch| is_own(scope) && switch.reason != SwitchReason::Context,
@@ -230,9 +237,9 @@ pub fn rows() -> Vec<Box<dyn Row>> {
     ]
 }
 
-/// The events that pi's own front ends hear, each with the fields that it has for them. They hear of every message.
+/// The events that pi's own front ends get, each with its fields. Front ends get every message.
 // tidy: a table
-pub(super) fn front_rows() -> Vec<(Box<dyn Row>, &'static [&'static str])> {
+pub(super) fn front_rows() -> Vec<(Box<dyn ExtensionRow>, &'static [&'static str])> {
     vec![
         (agent_start(), &[]),
         (own::<AgentEnd>("agent_end", show::agent_end), &["messages"]),
@@ -266,7 +273,7 @@ pub(super) fn front_rows() -> Vec<(Box<dyn Row>, &'static [&'static str])> {
     ]
 }
 
-/// becket's events for which pi has none.
+/// becket's events that pi does not have.
 pub const ABSENT: &[EventId] = &[
     EventId::UserPrompt,
     EventId::Steering,
@@ -300,13 +307,20 @@ pub const ABSENT: &[EventId] = &[
     EventId::ErrorRaised,
     EventId::IterationLimit,
     EventId::LimitRaised,
+    EventId::Setup,
+    EventId::InstructionsLoaded,
+    EventId::PromptExpansion,
+    EventId::PreModelChange,
+    EventId::ConfigChange,
+    EventId::PostResponse,
+    EventId::Output,
     EventId::HookFailed,
 ];
 
 /// pi's event by which extensions bring resources.
 pub const RESOURCES_EVENT: &str = "resources_discover";
 
-/// Events that some version of pi has and that nothing here causes, so that a handler of one of them is never called.
+/// Events that some version of pi has and that never fire in becket, so that a handler of one of them is never called.
 pub const NEVER_FIRED: &[&str] = &[
     "before_provider_headers",
     "cache_warming_decision",
@@ -320,7 +334,7 @@ pub const NEVER_FIRED: &[&str] = &[
     "ui_prompt_start",
 ];
 
-/// Lets a function of an extension answer an event of pi's. The error says why it will never be called.
+/// Registers an extension's function for one of pi's events. The error says why it will never be called.
 pub fn register(
     engine: &Engine,
     event: &str,
@@ -348,7 +362,7 @@ pub fn register(
     Err(format!("{source}: there is no event `{event}`{hint}"))
 }
 
-/// A row of the person's own session that changes nothing.
+/// A row of the user's own session that changes nothing.
 fn telling<E: Event>(name: &'static str, show: fn(Fields, &Occasion<'_, E>) -> Fields) -> RowOf<E> {
     RowOf {
         name,
@@ -359,23 +373,23 @@ fn telling<E: Event>(name: &'static str, show: fn(Fields, &Occasion<'_, E>) -> F
     }
 }
 
-fn own<E: Event>(name: &'static str, show: fn(Fields, &Occasion<'_, E>) -> Fields) -> Box<dyn Row> {
+fn own<E: Event>(name: &'static str, show: fn(Fields, &Occasion<'_, E>) -> Fields) -> Box<dyn ExtensionRow> {
     Box::new(telling(name, show))
 }
 
-/// What goes on without the person is still the same run.
-fn agent_start() -> Box<dyn Row> {
+/// The row of `agent_start`. A continuation without the user is still the same run.
+fn agent_start() -> Box<dyn ExtensionRow> {
     Box::new(RowOf::<LoopStart> {
         condition: |scope, start| is_own(scope) && start.continuation == 0,
         ..telling("agent_start", show::agent_start)
     })
 }
 
-/// A row of the person's own session about something that grows.
+/// A row of the user's own session about data that grow.
 fn growing<E: Event>(
     name: &'static str,
     show: fn(&'static str, &Occasion<'_, E>, &mut Growing) -> Vec<Fields>,
-) -> Box<dyn Row> {
+) -> Box<dyn ExtensionRow> {
     Box::new(RowOf::<E> {
         name,
         class: Class::Observe,
@@ -385,12 +399,12 @@ fn growing<E: Event>(
     })
 }
 
-/// A row of the person's own session that can change something.
+/// A row of the user's own session that can change something.
 fn changing<E: Event>(
     name: &'static str,
     show: fn(Fields, &Occasion<'_, E>) -> Fields,
     read: Read<E>,
-) -> Box<dyn Row> {
+) -> Box<dyn ExtensionRow> {
     Box::new(RowOf {
         class: Class::Transform,
         read,
@@ -443,7 +457,7 @@ impl<E: Event> Clone for RowOf<E> {
 
 impl<E: Event> Copy for RowOf<E> {}
 
-impl<E: Event> Row for RowOf<E> {
+impl<E: Event> ExtensionRow for RowOf<E> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -487,7 +501,7 @@ impl<E: Event> Row for RowOf<E> {
     }
 }
 
-/// A function of a script behind a row.
+/// A script's function as the handler of a row.
 struct Listener<E: Event> {
     row: RowOf<E>,
     handler: Arc<dyn ScriptHandler>,
@@ -495,7 +509,7 @@ struct Listener<E: Event> {
 }
 
 impl<E: Event> Listener<E> {
-    /// The fields of each call.
+    /// The fields of each call of the function.
     fn calls(&self, occasion: &Occasion<'_, E>) -> Vec<Vec<Field>> {
         let name = self.row.name;
         match self.row.show {

@@ -1,6 +1,8 @@
-//! pi's RPC protocol: what a program writes to standard input, and what it reads besides events (`stream.rs`).
+//! pi's RPC protocol: the commands that a program writes to standard input, and the responses besides events
+//! (`stream.rs`).
 //!
-//! Lines end with `\n` and nothing else; one `\r` before it does not count.
+//! Lines end with `
+//! ` and nothing else; a `\r` before it is ignored.
 
 use becket_events::ShellResult;
 use serde::Deserialize;
@@ -8,147 +10,147 @@ use serde_json::{Value, json};
 
 use super::host_call::{Delivery, Dialog, DialogAnswer, Shown};
 
-/// A line that came in.
+/// A line of input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
-    /// Something to be done.
+    /// A command.
     Command {
-        /// By which the program knows the response.
+        /// The id that the response repeats.
         id: Option<Value>,
         /// The command's name.
         name: String,
-        /// What it is.
+        /// The command with its fields.
         command: Command,
     },
     /// The answer to a dialog.
     Answer(UiResponse),
-    /// Nothing that could be understood; the response says why.
+    /// A line that could not be understood; the response says why.
     Wrong(Value),
 }
 
-/// What a program can ask for.
+/// The commands of the protocol.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Command {
-    /// The person's words, or a command of an extension's.
+    /// A prompt of the user, or a command of an extension.
     Prompt {
-        /// The words.
+        /// The text.
         message: String,
-        /// Pictures.
+        /// The images.
         images: Option<Value>,
-        /// When they are heard if the agent works.
+        /// When the model gets the message if the agent is running.
         streaming_behavior: Option<Behaviour>,
     },
-    /// Words for the model as soon as the tools of its answer have run.
+    /// A message for the model as soon as the tools of its answer have run.
     Steer {
-        /// The words.
+        /// The text.
         message: String,
-        /// Pictures.
+        /// The images.
         images: Option<Value>,
     },
-    /// Words for the model when it would stop.
+    /// A message for the model when it would stop.
     FollowUp {
-        /// The words.
+        /// The text.
         message: String,
-        /// Pictures.
+        /// The images.
         images: Option<Value>,
     },
-    /// Ends what the agent does.
+    /// Aborts the agent's run.
     Abort,
     /// Begins another session.
     NewSession {
-        /// The session it comes from.
+        /// The file of the session from which the new one comes.
         parent_session: Option<String>,
     },
-    /// How things stand.
+    /// The state of the session.
     GetState,
     /// Chooses a model.
     SetModel {
-        /// Its provider.
+        /// The model's provider.
         provider: String,
-        /// Its id there.
+        /// The provider's id of the model.
         model_id: String,
     },
     /// Chooses the next model.
     CycleModel,
     /// The models that can be used.
     GetAvailableModels,
-    /// How much the model is to think.
+    /// Sets the thinking level.
     SetThinkingLevel {
-        /// pi's word.
+        /// pi's name of the level.
         level: String,
     },
-    /// The next level of thinking.
+    /// Chooses the next thinking level.
     CycleThinkingLevel,
-    /// How many words that steer are heard at once.
+    /// Sets how many steering messages are delivered at once.
     SetSteeringMode {
-        /// How many.
+        /// How many messages are delivered at once.
         mode: QueueMode,
     },
-    /// How many words that follow are heard at once.
+    /// Sets how many follow-up messages are delivered at once.
     SetFollowUpMode {
-        /// How many.
+        /// How many messages are delivered at once.
         mode: QueueMode,
     },
     /// Summarises the conversation.
     Compact {
-        /// What the summary should look at.
+        /// Instructions for the summary.
         custom_instructions: Option<String>,
     },
-    /// Whether a conversation that has become too long is summarised.
+    /// Sets whether a conversation that is too long is summarised automatically.
     SetAutoCompaction {
-        /// Whether it is.
+        /// Whether long conversations are summarised.
         enabled: bool,
     },
-    /// Whether a request that failed is tried again.
+    /// Sets whether a failed request is retried automatically.
     SetAutoRetry {
-        /// Whether it is.
+        /// Whether failed requests are retried.
         enabled: bool,
     },
-    /// Ends the waiting for another try.
+    /// Aborts the waiting for a retry.
     AbortRetry,
-    /// Runs a command line of the person's own.
+    /// Runs a shell command of the user.
     Bash {
         /// The command line.
         command: String,
     },
-    /// Ends it.
+    /// Aborts the shell commands of the user.
     AbortBash,
-    /// What the session has cost.
+    /// The token usage and cost of the session.
     GetSessionStats,
-    /// Writes the conversation as a page.
+    /// Exports the conversation as an HTML page.
     ExportHtml {
-        /// Where to.
+        /// The path of the page.
         output_path: Option<String>,
     },
-    /// Goes on with another session.
+    /// Continues with another session.
     SwitchSession {
-        /// Its file.
+        /// The other session's file.
         session_path: String,
     },
-    /// Begins another session with the conversation before an entry.
+    /// Starts another session with the conversation before an entry.
     Fork {
-        /// The entry.
+        /// The id of the entry.
         entry_id: String,
     },
-    /// Begins another session with the conversation as it is.
+    /// Starts another session with a copy of the conversation.
     Clone,
     /// The entries at which the session can be forked.
     GetForkMessages,
-    /// The model's last words.
+    /// The text of the model's last answer.
     GetLastAssistantText,
     /// Names the session.
     SetSessionName {
-        /// Its name.
+        /// The session's name.
         name: String,
     },
-    /// The conversation.
+    /// The messages of the conversation.
     GetMessages,
-    /// What can be typed after a slash.
+    /// The commands that can be typed after a slash.
     GetCommands,
 }
 
-/// When words are heard that are said while the agent works.
+/// When a message is delivered that is sent while the agent is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Behaviour {
@@ -167,18 +169,18 @@ impl From<Behaviour> for Delivery {
     }
 }
 
-/// How many words are heard at once.
+/// How many queued messages are delivered at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
-    /// All that wait.
+    /// All queued messages.
     All,
-    /// The first.
+    /// The first message.
     OneAtATime,
 }
 
 impl QueueMode {
-    /// pi's word for it.
+    /// pi's name of the mode.
     pub fn word(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -190,7 +192,7 @@ impl QueueMode {
 /// The answer to a dialog.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct UiResponse {
-    /// The dialog.
+    /// The id of the dialog.
     pub id: String,
     #[serde(default)]
     value: Value,
@@ -201,12 +203,12 @@ pub struct UiResponse {
 }
 
 impl UiResponse {
-    /// Whether it says yes, to whichever dialog.
+    /// Whether the answer is a yes, to whichever dialog.
     pub fn says_yes(&self) -> bool {
         self.cancelled != true && self.confirmed == true
     }
 
-    /// What it means.
+    /// The answer to the given dialog.
     pub fn answers(&self, dialog: &Dialog) -> DialogAnswer {
         if self.cancelled == true {
             return dialog.unanswered();
@@ -219,16 +221,16 @@ impl UiResponse {
     }
 }
 
-/// The names of all commands, as they are read.
+/// Whether a command exists.
 fn is_known(name: &str) -> bool {
-    // A command without its fields is another mistake than an unknown one.
+    // A known command without its fields has another error than an unknown one.
     match serde_json::from_value::<Command>(json!({"type": name})) {
         Ok(_) => true,
         Err(error) => !error.to_string().starts_with("unknown variant"),
     }
 }
 
-/// Reads a line, without its end.
+/// Parses a line, given without its end.
 pub fn read(line: &str) -> Line {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let wrong = |why: String| {
@@ -262,7 +264,7 @@ pub fn read(line: &str) -> Line {
     }
 }
 
-/// A response: what was asked for, if there is something to tell, or why it was not done.
+/// A response: the result of a command, if it has one, or why it failed.
 pub fn response(id: Option<&Value>, command: &str, outcome: Result<Option<Value>, String>) -> Value {
     let mut response = json!({});
     if let Some(id) = id {
@@ -279,7 +281,7 @@ pub fn response(id: Option<&Value>, command: &str, outcome: Result<Option<Value>
     response
 }
 
-/// A dialog on its way to the program.
+/// The request for a dialog.
 pub fn dialog_request(id: &str, dialog: &Dialog, timeout_ms: Option<u64>) -> Value {
     let mut request = match dialog {
         Dialog::Select { title, options } => json!({"method": "select", "title": title, "options": options}),
@@ -297,7 +299,7 @@ pub fn dialog_request(id: &str, dialog: &Dialog, timeout_ms: Option<u64>) -> Val
     ui_request(id, request)
 }
 
-/// Something to be seen on its way to the program; `None` for what it could not show.
+/// The request to show something; `None` if the protocol has no form for it.
 pub fn shown_request(id: &str, shown: &Shown) -> Option<Value> {
     let request = match shown {
         Shown::Notify { message, level } => {
@@ -327,7 +329,7 @@ pub fn shown_request(id: &str, shown: &Shown) -> Option<Value> {
     Some(ui_request(id, request))
 }
 
-/// What is not said is left out, as JavaScript does.
+/// A UI request with the given fields; missing ones are left out, as in JavaScript.
 fn ui_request(id: &str, fields: Value) -> Value {
     let mut request = json!({"type": "extension_ui_request", "id": id});
     if let (Value::Object(request), Value::Object(fields)) = (&mut request, fields) {
@@ -336,39 +338,39 @@ fn ui_request(id: &str, fields: Value) -> Value {
     request
 }
 
-/// How things stand, for `get_state`.
+/// The state of the session, for `get_state`.
 #[derive(Debug, Clone, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionState {
-    /// The model in pi's shape.
+    /// The model in pi's form.
     pub model: Value,
-    /// How much it thinks.
+    /// The thinking level.
     pub thinking_level: Value,
-    /// Whether the agent works.
+    /// Whether the agent is running.
     pub is_streaming: bool,
-    /// Whether a summary is written.
+    /// Whether a summary is being written.
     pub is_compacting: bool,
-    /// How many words that steer are heard at once.
+    /// How many steering messages are delivered at once.
     pub steering_mode: &'static str,
-    /// The same of words that follow.
+    /// How many follow-up messages are delivered at once.
     pub follow_up_mode: &'static str,
     /// The session's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_file: Option<String>,
-    /// Its id.
+    /// The session's id.
     pub session_id: String,
-    /// Its name.
+    /// The session's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<String>,
-    /// Whether a conversation that has become too long is summarised.
+    /// Whether a conversation that is too long is summarised automatically.
     pub auto_compaction_enabled: bool,
     /// How many messages the model sees.
     pub message_count: usize,
-    /// How many words wait.
+    /// How many messages are queued.
     pub pending_message_count: usize,
 }
 
-/// What a conversation has cost, for `get_session_stats`, of its messages in pi's shape.
+/// The token usage and cost of a conversation, for `get_session_stats`, from its messages in pi's form.
 pub fn session_stats(messages: &[Value]) -> Value {
     let of = |role: &str| messages.iter().filter(|message| message["role"] == role).count();
     let answers = || messages.iter().filter(|message| message["role"] == "assistant");
@@ -403,7 +405,7 @@ pub fn session_stats(messages: &[Value]) -> Value {
     })
 }
 
-/// What came of a command line of the person's.
+/// The result of a shell command of the user.
 pub fn bash_result(result: &ShellResult) -> Value {
     let mut shown = json!({
         "output": result.output,
@@ -419,7 +421,7 @@ pub fn bash_result(result: &ShellResult) -> Value {
     shown
 }
 
-/// The words of the last answer that has some.
+/// The text of the last answer that has one.
 pub fn last_answer(messages: &[Value]) -> Option<String> {
     let answer = messages.iter().rev().find(|message| {
         let is_empty = message["content"].as_array().is_none_or(Vec::is_empty);

@@ -1,7 +1,8 @@
-//! What the prelude offers to the program: functions that are called by name, with JSON in and out.
+//! The services of the prelude: functions that the program calls by name, with JSON in and out.
 //!
-//! Each is a type that knows its name and what it answers. The program writes `serde_json::to_string(&service)`, calls
-//! `S::NAME` with that, and reads `S::Answer` of what comes back (`null` where it says nothing).
+//! Each service is a type that knows its name and the type of its answer. The program writes
+//! `serde_json::to_string(&service)`, calls `S::NAME` with that, and reads `S::Answer` from the result (`null` if there
+//! is none).
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,12 +12,12 @@ use super::host_call::ToolResult;
 
 /// A function of the prelude.
 pub trait Service: Serialize {
-    /// The name by which it is called.
+    /// The name by which the service is called.
     const NAME: &'static str;
-    /// What it answers.
+    /// The type of the answer.
     type Answer: DeserializeOwned;
 
-    /// Reads what it answered.
+    /// Parses the answer.
     fn read(answer: Option<&str>) -> Result<Self::Answer, String> {
         serde_json::from_str(answer.unwrap_or("null"))
             .map_err(|error| format!("{} answered something unexpected: {error}", Self::NAME))
@@ -50,245 +51,247 @@ macro_rules! services {
 }
 
 services! {
-    /// The session has begun, before `session_start`: from now on the extension may act.
+    /// Begins the session, before `session_start`: from now on the extension may act.
     "bind" => Bind -> () {}
-    /// The session is over, after `session_shutdown`: whatever the extension still holds of it refuses from now on.
+    /// Ends the session, after `session_shutdown`: objects of the session that the extension still holds refuse from
+    /// now on.
     "end" => End -> () {}
-    /// Brings arguments of older shapes into the present one. Answers at once (the future is ready when it is first
-    /// polled), so that it can be asked before anybody judges the call.
+    /// Converts arguments of older shapes into the present one. Answers at once (the future is ready when it is first
+    /// polled), so that it can be asked before the call is judged.
     "prepare_arguments" => PrepareArguments -> Prepared {
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// What the model wrote.
+        /// The arguments that the model wrote.
         arguments: Value,
     }
     /// Runs a tool.
     "execute_tool" => ExecuteTool -> ToolResult {
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// Identifies the call; parts come with it by `HostCall::ToolUpdate`.
+        /// The id of the call, which `HostCall::ToolUpdate` repeats with partial results.
         call_id: String,
         /// The arguments that were judged.
         arguments: Map<String, Value>,
     }
-    /// Tells a running tool that nobody wants its result any more.
+    /// Tells a running tool that its result is no longer needed.
     "abort_tool" => AbortTool -> () {
-        /// The call.
+        /// The id of the call.
         call_id: String,
     }
     /// Runs a command.
     "run_command" => RunCommand -> Ran {
-        /// The command, without its slash.
+        /// The command's name, without its slash.
         name: String,
-        /// What was typed after it.
+        /// The text after the command's name.
         arguments: String,
     }
-    /// Lets a function set up a new conversation, which its command has asked for (`HostCallAsync::NewSession`).
+    /// Runs a function that sets up a new conversation, for a command that has asked for one
+    /// (`HostCallAsync::NewSession`).
     "set_up" => SetUp -> WasSetUp {
-        /// The function.
+        /// The function's number.
         id: u32,
         /// The conversation, as far as it is known before it begins.
         session: ComingSession,
     }
     /// Completes the argument of a command.
     "complete_argument" => CompleteArgument -> Option<Vec<Completion>> {
-        /// The command.
+        /// The command's name.
         name: String,
-        /// What is there so far.
+        /// The argument so far.
         prefix: String,
     }
-    /// Runs what belongs to a key.
+    /// Runs the action of a shortcut.
     "run_shortcut" => RunShortcut -> Ran {
         /// The key, as it was registered.
         key: String,
     }
-    /// Another extension has emitted something.
+    /// Delivers an event of another extension.
     "bus_event" => BusEvent -> () {
-        /// The channel.
+        /// The channel's name.
         channel: String,
-        /// What it was.
+        /// The event's data.
         data: Value,
     }
-    /// Asks a model of a provider that streams by itself. Parts come by `HostCall::ProviderEvent`.
+    /// Asks a model of a provider that streams by itself. Parts of the answer come by `HostCall::ProviderEvent`.
     "provider_stream" => ProviderStream -> Streamed {
-        /// Identifies the stream.
+        /// The number of the stream.
         stream: u32,
-        /// The provider.
+        /// The provider's name.
         provider: String,
-        /// The model in pi's shape.
+        /// The model in pi's form.
         model: Value,
         /// pi's `{systemPrompt, messages, tools}`.
         context: Value,
         /// pi's options that are data: `apiKey`, `maxTokens`, `temperature`, `reasoning`, `sessionId`, `headers`.
         options: Map<String, Value>,
     }
-    /// Ends such a stream.
+    /// Aborts a stream of a provider.
     "abort_stream" => AbortStream -> () {
-        /// The stream.
+        /// The number of the stream.
         stream: u32,
     }
-    /// Runs a command line by a function that an answer of `user_bash` held (`{"$function": n}`). Parts come by
+    /// Runs a shell command by a function that an answer of `user_bash` held (`{"$function": n}`). Output comes by
     /// `HostCall::ShellOutput`.
     "run_shell" => RunShell -> ShellEnd {
-        /// Identifies the run.
+        /// The number of the run.
         run: u32,
-        /// The function.
+        /// The function's number.
         function: u32,
         /// The command line.
         command: String,
-        /// Where it runs.
+        /// The directory in which the command runs.
         cwd: String,
-        /// Seconds that it may take.
+        /// How many seconds the command may take.
         timeout: Option<f64>,
-        /// Its environment, if it is not that of the program.
+        /// The environment of the command, if it is not that of the program.
         env: Option<Map<String, Value>>,
     }
-    /// The lines of a component on the screen, for a new width or because it has the keys now, or not any more.
+    /// Draws a component on the screen, for a new width or because it has gained or lost the focus.
     "render_component" => RenderComponent -> Option<Vec<String>> {
-        /// The component.
+        /// The component's number.
         id: u64,
-        /// How many columns it has.
+        /// How many columns the component has.
         width: usize,
-        /// Whether it has the keys.
+        /// Whether the component has the focus.
         focused: bool,
-        /// Whether the keyboard speaks the kitty protocol.
+        /// Whether the keyboard uses the kitty protocol.
         kitty: bool,
     }
-    /// Whether an overlay that decides this itself is seen in a terminal of another size.
+    /// Asks an overlay that decides about its visibility whether it is visible in a terminal of another size.
     "overlay_visible" => OverlayVisible -> bool {
-        /// The component in it.
+        /// The number of the overlay's component.
         id: u64,
         /// How many columns the terminal has.
         columns: usize,
-        /// How many rows.
+        /// How many rows the terminal has.
         rows: usize,
     }
-    /// A component is given a key. Answers with its lines, if it is still there.
+    /// Sends a key to a component. Answers with its lines, if it still exists.
     "component_key" => ComponentKey -> Option<Vec<String>> {
-        /// The component.
+        /// The component's number.
         id: u64,
-        /// What the terminal sent.
+        /// The bytes that the terminal sent.
         data: String,
     }
-    /// A key, before whoever has the focus gets it. Answers with what is left of it.
+    /// Offers a key before the focused component gets it. Answers with the part that was not consumed.
     "terminal_input" => TerminalInput -> Option<String> {
-        /// What the terminal sent.
+        /// The bytes that the terminal sent.
         data: String,
     }
-    /// What could be meant by what the person types.
+    /// Completes the text that the user types.
     "suggest" => Suggest -> Option<Suggestions> {
         /// The whole text.
         text: String,
-        /// What stands before the cursor.
+        /// The text before the cursor.
         before: String,
-        /// Whether the person asked for it, or only typed.
+        /// Whether the user asked for completions, or only typed.
         forced: bool,
     }
-    /// The lines of a message of the extension's own.
+    /// Draws a message of the extension.
     "render_message" => RenderMessage -> Option<Vec<String>> {
-        /// The message in pi's shape.
+        /// The message in pi's form.
         message: Value,
         /// How many columns there are.
         width: usize,
-        /// Whether the person wants to see everything.
+        /// Whether the user wants to see everything.
         expanded: bool,
     }
-    /// The lines of a call of one of its tools.
+    /// Draws a call of one of the extension's tools.
     "render_call" => RenderCall -> Option<Vec<String>> {
-        /// The tool.
+        /// The tool's name.
         tool: String,
         /// The arguments.
         args: Value,
         /// How many columns there are.
         width: usize,
-        /// Whether the person wants to see everything.
+        /// Whether the user wants to see everything.
         expanded: bool,
     }
-    /// The lines of what one of its tools gave.
+    /// Draws a result of one of the extension's tools.
     "render_result" => RenderResult -> Option<Vec<String>> {
-        /// The tool.
+        /// The tool's name.
         tool: String,
         /// The arguments.
         args: Value,
-        /// What it gave: `content` and `details`.
+        /// The result: `content` and `details`.
         result: Value,
-        /// Whether it failed.
+        /// Whether the tool failed.
         is_error: bool,
         /// How many columns there are.
         width: usize,
-        /// Whether the person wants to see everything.
+        /// Whether the user wants to see everything.
         expanded: bool,
     }
-    /// Who draws a tool, as far as this extension has a say. It is asked from the last extension to the first, each is
-    /// told what the later ones have said.
+    /// Decides who draws a tool, as far as this extension has a say. Extensions are asked from the last to the first,
+    /// and each sees the decision of the later ones.
     "resolve_renderers" => ResolveRenderers -> Resolved {
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// Whether somebody else draws it.
+        /// Whether another extension or becket draws the tool.
         others: bool,
     }
-    /// A text that is about to be shown, in Markdown. Answers with what is shown in its place.
+    /// Changes a text that is about to be shown, in Markdown. Answers with the text that is shown instead.
     "transform_markdown" => TransformMarkdown -> String {
         /// The text.
         markdown: String,
-        /// Whose text it is: `user`, `assistant` or `assistant-thinking`.
+        /// The author of the text: `user`, `assistant` or `assistant-thinking`.
         message_type: &'static str,
-        /// Whether more of it may come.
+        /// Whether more of the text may come.
         is_streaming: bool,
         /// How many columns there are.
         width: usize,
     }
-    /// The text of an editor that the extension has put in the place of the usual one.
+    /// Sets the text of an editor by which the extension has replaced the usual one.
     "set_editor_text" => SetEditorText -> () {
         /// The text.
         text: String,
-        /// Whether it stands where the cursor is, and not in place of all.
+        /// Whether the text is inserted at the cursor instead of replacing all.
         paste: bool,
     }
-    /// Ends such a run.
+    /// Aborts a shell command that an extension runs.
     "abort_shell" => AbortShell -> () {
-        /// The run.
+        /// The number of the run.
         run: u32,
     }
 }
 
-/// Who draws a tool.
+/// The decision about who draws a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Resolved {
-    /// Who draws its calls.
+    /// Who draws the tool's calls.
     pub call: Drawer,
-    /// Who draws what it gives.
+    /// Who draws the tool's results.
     pub result: Drawer,
 }
 
-/// Who draws something.
+/// The one that draws something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drawer {
     /// The extension that was asked.
     Own,
-    /// Whoever would do it without it.
+    /// The extension, or becket, that would draw without the asked one.
     Others,
-    /// Nobody.
+    /// Nothing is drawn.
     Nobody,
 }
 
-/// Arguments after their tool has seen them.
+/// The arguments after their tool has prepared them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prepared {
-    /// In the present shape.
+    /// The arguments in the present shape.
     Arguments(Value),
-    /// The tool could not read them, for this reason.
+    /// The reason why the tool could not read the arguments.
     Failed(String),
 }
 
-/// How a command or a key ended.
+/// The end of a command or a shortcut.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Ran {
-    /// What it threw, and where.
+    /// The error that was thrown, and its place.
     pub error: Option<String>,
-    /// The message of that alone.
+    /// The error's message alone.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -299,65 +302,65 @@ pub struct Ran {
 pub struct ComingSession {
     /// The directory in which the agent will work.
     pub cwd: String,
-    /// The folder of its file.
+    /// The folder of the session's file.
     pub session_dir: String,
-    /// Its id.
+    /// The session's id.
     pub session_id: String,
-    /// Its file, if it is kept.
+    /// The session's file, if it is stored.
     pub session_file: Option<String>,
-    /// The first line of that.
+    /// The first line of the session's file.
     pub header: Value,
 }
 
-/// What a session is to begin with.
+/// The beginning of a session.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WasSetUp {
-    /// Its entries, in pi's shape.
+    /// The session's entries, in pi's form.
     pub entries: Vec<Value>,
-    /// Where it stands.
+    /// The id of the current entry.
     #[serde(default)]
     pub leaf_id: Option<String>,
-    /// What the function threw.
+    /// The error that the function threw.
     #[serde(default)]
     pub error: Option<String>,
 }
 
-/// What could be meant.
+/// Completions of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suggestions {
-    /// The end of the text before the cursor that one of them replaces.
+    /// The end of the text before the cursor, which a completion replaces.
     pub prefix: String,
-    /// What could be meant.
+    /// The completions.
     pub items: Vec<Completion>,
 }
 
-/// Something that an argument can be.
+/// A completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// What is written.
+    /// The text that is inserted.
     pub value: String,
-    /// What is shown.
+    /// The text that is shown.
     pub label: String,
-    /// A few words about it.
+    /// A short description.
     pub description: Option<String>,
 }
 
-/// How a stream ended.
+/// The end of a stream.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Streamed {
-    /// pi's assistant message. Where it failed, `stopReason` is `error` or `aborted` and `errorMessage` says why.
+    /// pi's assistant message. If the stream failed, `stopReason` is `error` or `aborted` and `errorMessage` says why.
     pub message: Value,
 }
 
-/// How a command line ended.
+/// The end of a shell command that an extension ran.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShellEnd {
-    /// Its exit code; `None` if it was ended.
+    /// The exit code; `None` if the command was aborted.
     pub exit_code: Option<i32>,
-    /// What the function threw.
+    /// The error that the function threw.
     pub error: Option<String>,
-    /// Output that the function gave at its end.
+    /// Output that the function returned at its end.
     pub output: Option<String>,
 }

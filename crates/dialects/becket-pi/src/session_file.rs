@@ -1,9 +1,12 @@
-//! pi's session files: JSON lines, the first of which tells of the session, and each other one of an entry of its tree.
+//! pi's session files: JSON lines, of which the first describes the session, and each other one an entry of its tree.
 //!
-//! Files of versions 1 and 2 are read as what pi makes of them: entries of version 1 follow one another and get ids,
-//! and messages of hooks have another role since version 3. Lines that cannot be read are told and left out, as pi does
-//! it. What becket has no words for is kept as it stood in the file (`FileEntry::source`), and is written that way
-//! again: so a file that was read and written says what it said.
+//! Files of versions 1 and 2 are read as pi migrates them: entries of version 1 follow one another and get ids, and
+//! messages of hooks have another role since version 3. Lines that cannot be read are reported and left out, as in pi.
+//! Data without a form in becket are kept as they were in the file (`FileEntry::source`), and written back unchanged:
+//! so a file that was read and written has the same content.
+//!
+//! The source is kept only if becket's form has less information, and always for answers, because of the provider's
+//! data. So nothing has to be modelled twice.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,104 +21,104 @@ use super::words::{ModelName, own_arguments, own_tool};
 /// The version of the files that are written.
 const VERSION: u64 = 3;
 
-/// The kind of an entry that says where the conversation stands; it is the last one of its file. pi goes on from the
-/// last entry of a file, and this one is behind the right one.
+/// The kind of a last entry that marks the session's current entry, its parent. pi continues from the last entry of a
+/// file, so it continues in the right place as well.
 const LEAF: &str = "becket:leaf";
 
-/// What begins the kind of an entry that becket has no words for.
+/// The prefix of the kinds of entries that have no form in becket.
 const UNKNOWN: &str = "pi:";
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionFile {
-    /// What it says of itself.
+    /// The first line.
     pub header: Value,
-    /// Its entries. A parent stands before its children.
+    /// The entries, parents before their children.
     pub entries: Vec<FileEntry>,
-    /// Where the session stands.
+    /// The id of the session's current entry.
     pub leaf_id: Option<String>,
-    /// What was left out or changed, and in which line.
+    /// Errors with their lines: what was left out or changed.
     pub problems: Vec<String>,
 }
 
 /// An entry of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileEntry {
-    /// Identifies it.
+    /// The entry's id.
     pub id: String,
-    /// The entry before it.
+    /// The id of the entry before it.
     pub parent_id: Option<String>,
-    /// When it came to be, in milliseconds since 1970.
+    /// When the entry was created, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What it is.
+    /// The entry's content.
     pub content: FileContent,
-    /// The line, where it says more than the content does.
+    /// The line, if it has more information than the content.
     pub source: Option<Value>,
 }
 
-/// What an entry of a file can be.
+/// The content of an entry of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileContent {
-    /// A message, or words of an extension for the model.
+    /// A message, or a text of an extension for the model.
     Message(Message),
-    /// A command that the person ran.
+    /// A command that the user ran.
     Command(CommandRun),
-    /// Data of an extension, or something that becket has no words for.
+    /// Data of an extension, or an entry without a form in becket.
     Custom {
-        /// Its kind.
+        /// The kind of the data.
         kind: String,
         /// The data.
         data: Value,
     },
-    /// A summary stands for what was before.
+    /// A summary that replaces the messages before it.
     Compaction {
         /// The summary.
         summary: String,
         /// The first entry that is kept.
         first_kept_id: Option<String>,
-        /// How many tokens there were before.
+        /// How many tokens the conversation had before.
         tokens_before: u64,
-        /// Data of whoever wrote it.
+        /// Data of the author of the summary.
         details: Option<Value>,
-        /// Whether an extension wrote it.
+        /// Whether an extension wrote the summary.
         by_hook: bool,
     },
     /// A summary of a branch that was left.
     BranchSummary {
-        /// Where the branch ended.
+        /// The entry at which the branch ended.
         from_id: Option<String>,
         /// The summary.
         summary: String,
-        /// Data of whoever wrote it.
+        /// Data of the author of the summary.
         details: Option<Value>,
-        /// Whether an extension wrote it.
+        /// Whether an extension wrote the summary.
         by_hook: bool,
     },
-    /// An entry has a label now, or none any more.
+    /// A label that was added to an entry, or removed.
     Label {
-        /// The entry.
+        /// The id of the labelled entry.
         target_id: String,
-        /// Its label.
+        /// The new label; `None` removes it.
         label: Option<String>,
     },
-    /// The session has a name now; an empty one is none.
+    /// A new name of the session; an empty one removes it.
     Name(String),
-    /// Another model is in use, as `provider/name`.
+    /// A change of the model, as `provider/name`.
     Model(String),
-    /// The model thinks so much from here on.
+    /// A change of the thinking level.
     Thinking(String),
 }
 
 /// The first line of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Header<'a> {
-    /// Identifies the session.
+    /// The session's id.
     pub id: &'a str,
-    /// When it began, in milliseconds since 1970.
+    /// When the session began, in milliseconds since 1970.
     pub time_ms: u64,
-    /// The directory it was begun in.
+    /// The directory in which the session began.
     pub cwd: &'a str,
-    /// The file of the session that it was forked from.
+    /// The file of the session from which this one was forked.
     pub parent: Option<&'a str>,
 }
 
@@ -134,7 +137,7 @@ impl Header<'_> {
     }
 }
 
-/// An entry as the file from which it was read said it, at its place in the tree.
+/// An entry as in the file from which it was read, at its place in the tree.
 pub fn as_it_was(source: &Value, id: &str, parent_id: Option<&str>) -> Value {
     let mut line = source.clone();
     line["id"] = id.into();
@@ -142,7 +145,7 @@ pub fn as_it_was(source: &Value, id: &str, parent_id: Option<&str>) -> Value {
     line
 }
 
-/// Writes a file of entries, as pi shows them, for a session that stands at one of them or before the first.
+/// Writes a file with entries in pi's form, for a session whose current entry is one of them, or none.
 pub fn write(header: &Value, entries: &[Value], leaf_id: Option<&str>) -> String {
     let mut header = header.clone();
     header["version"] = VERSION.into();
@@ -167,7 +170,7 @@ fn marker(entries: &[Value], leaf_id: Option<&str>) -> Value {
     })
 }
 
-/// Reads a file of any version. The error says why it is none.
+/// Reads a file of any version. The error says why it is no session file.
 pub fn read(text: &str) -> Result<SessionFile, String> {
     let mut problems = Vec::new();
     let mut lines: Vec<(usize, Value)> = Vec::new();
@@ -212,7 +215,7 @@ pub fn read(text: &str) -> Result<SessionFile, String> {
     })
 }
 
-/// Entries of version 1 follow one another, and name each other by their place in the file.
+/// Adds ids to entries of version 1, which follow one another and refer to each other by index.
 fn give_ids(lines: &mut [(usize, Value)]) {
     let ids: Vec<String> = (0..lines.len()).map(|place| format!("{place:08x}")).collect();
     let mut parent = Value::Null;
@@ -235,7 +238,7 @@ fn give_ids(lines: &mut [(usize, Value)]) {
     }
 }
 
-/// Until version 3, messages of hooks had a role of another name.
+/// Renames the role of hooks' messages, which had another name before version 3.
 fn rename_roles(lines: &mut [(usize, Value)]) {
     for (_, line) in lines {
         if line["type"] == "message" && line["message"]["role"] == "hookMessage" {
@@ -263,7 +266,7 @@ fn entry(line: Value) -> Result<FileEntry, String> {
         content,
         source: None,
     };
-    // An answer says which provider gave it, and what each of its tokens cost.
+    // An answer names its provider, and the cost of its tokens.
     let is_answer = line["message"]["role"] == "assistant";
     if is_answer || entry.shown() != line {
         entry.source = Some(line);
@@ -319,7 +322,7 @@ impl FileEntry {
     }
 }
 
-/// What a line says, as far as becket has words for it.
+/// The content of a line, if it has a form in becket.
 fn content(kind: &str, line: &Value, id: &str, time_ms: u64) -> Option<FileContent> {
     let text = |name: &str| line[name].as_str().map(ToOwned::to_owned);
     let details = || Some(line["details"].clone()).filter(|details| !details.is_null());
@@ -367,7 +370,8 @@ fn content(kind: &str, line: &Value, id: &str, time_ms: u64) -> Option<FileConte
     }
 }
 
-/// A message of the conversation with the model, in becket's names of tools. None for one that the model is not shown.
+/// A message of the conversation with the model, with becket's names of tools. `None` for one that the model does not
+/// see.
 fn message(value: &Value, id: &str, time_ms: u64) -> Option<Message> {
     let is_seen = ["user", "assistant", "toolResult", "custom"].contains(&value["role"].as_str()?);
     if !is_seen {
@@ -384,7 +388,7 @@ fn message(value: &Value, id: &str, time_ms: u64) -> Option<Message> {
             ..
         } => {
             let failed = matches!(stop_reason, StopReason::Error | StopReason::Cancelled);
-            // An answer that never came is nothing that a model could go on from.
+            // A model cannot continue from an answer that never came.
             if failed && content.is_empty() && tool_calls.is_empty() {
                 return None;
             }
@@ -430,7 +434,7 @@ fn command(value: &Value) -> Option<CommandRun> {
     })
 }
 
-/// Two entries with one id cannot be told apart: the first one stays.
+/// Removes entries with an id that is taken: the first one stays.
 fn without_doubles(entries: Vec<(usize, FileEntry)>, problems: &mut Vec<String>) -> Vec<(usize, FileEntry)> {
     let mut lines: HashMap<String, usize> = HashMap::new();
     let mut kept = Vec::with_capacity(entries.len());
@@ -449,8 +453,8 @@ fn without_doubles(entries: Vec<(usize, FileEntry)>, problems: &mut Vec<String>)
     kept
 }
 
-/// The entries with parents before their children, else in the order of the file. One whose parent is not there, or is
-/// among those that come after it, begins a conversation.
+/// The entries with parents before their children, otherwise in the order of the file. An entry whose parent is
+/// missing, or is its own descendant, becomes a root.
 fn in_order(entries: Vec<(usize, FileEntry)>, problems: &mut Vec<String>) -> Vec<(usize, FileEntry)> {
     let places: HashMap<String, usize> = entries
         .iter()
@@ -470,7 +474,7 @@ fn in_order(entries: Vec<(usize, FileEntry)>, problems: &mut Vec<String>) -> Vec
             way.push(at);
             next = parents[at];
         }
-        // Whoever is met again on the way to its own root would be its own ancestor.
+        // An entry that is met again on the way to its root would be its own ancestor.
         if let (Some(met), Some(last)) = (next, way.last())
             && way.contains(&met)
         {
@@ -492,7 +496,7 @@ fn in_order(entries: Vec<(usize, FileEntry)>, problems: &mut Vec<String>) -> Vec
     ordered.collect()
 }
 
-/// Where the session stands: at the last entry of the file, or where the last one says.
+/// The session's current entry: the last one of the file, or the one that it names.
 fn standing(mut entries: Vec<(usize, FileEntry)>) -> (Vec<(usize, FileEntry)>, Option<String>) {
     let last = entries.iter().enumerate().max_by_key(|(_, (number, _))| *number);
     let Some((place, (_, last))) = last else {
@@ -507,7 +511,7 @@ fn standing(mut entries: Vec<(usize, FileEntry)>) -> (Vec<(usize, FileEntry)>, O
     (entries, marker.parent_id)
 }
 
-/// A time as pi writes it.
+/// A time from pi's format.
 fn moment(text: &str) -> Option<u64> {
     let time = DateTime::parse_from_rfc3339(text).ok()?;
     u64::try_from(time.timestamp_millis()).ok()

@@ -1,31 +1,37 @@
-//! Conversations as session files of pi's, there and back: for extensions that ask for the file of their session, and
+//! Converts conversations to pi's session files and back: for extensions that ask for the file of their session, and
 //! for `becket sessions export` and `import`.
+//!
+//! A file is written when it is asked for. One that is always up to date would cost every run a copy of the whole
+//! conversation.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::store::{EntryContent, NewEntry, Origin, Seed, SeedEntry, ShellRun, StoredEntry, Tree};
+use becket_host::{AboutSession, ForeignSession, SessionFiles};
+use becket_system::Surroundings;
 use serde_json::{Value, json};
 
+use crate::home::{HOME_VARIABLE, home as home_folder};
 use crate::messages::CommandRun;
 use crate::session_file::{self, FileContent, FileEntry, Header, SessionFile};
 use crate::{Entry, EntryKind, ModelName};
 
-/// The kind of an entry that says who has the word in a team.
+/// The kind of an entry that names the agent that speaks in a team.
 const SPEAKER: &str = "becket:speaker";
 
-/// Whose conversation a file is about.
+/// The conversation of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     /// Identifies the conversation.
     pub id: &'a str,
     /// The directory in which the agent works.
     pub cwd: &'a str,
-    /// Where the conversation comes from.
+    /// The origin of the conversation.
     pub origin: Option<&'a Origin>,
     /// The folder that holds a folder for each context.
     pub contexts: &'a Path,
-    /// When it began, where no entry says so.
+    /// When the conversation began, if no entry says so.
     pub now_ms: u64,
 }
 
@@ -50,14 +56,14 @@ pub fn header(tree: &Tree, about: About<'_>) -> Value {
     header.shown()
 }
 
-/// The whole file. `model_of` says, as `provider/name`, with which model a session worked.
+/// The whole file. `model_of` returns the model of a session, as `provider/name`.
 pub fn export(tree: &Tree, about: About<'_>, model_of: impl Fn(&str) -> String) -> String {
     let shown = |entry: &StoredEntry| shown(entry, ModelName::of(&model_of(&entry.session_id)));
     let entries: Vec<Value> = tree.entries().iter().map(|entry| shown(entry)).collect();
     session_file::write(&header(tree, about), &entries, tree.leaf_id())
 }
 
-/// An entry in pi's words.
+/// An entry in pi's form.
 pub fn shown(entry: &StoredEntry, model: ModelName<'_>) -> Value {
     let parent_id = entry.parent_id.as_deref();
     if let Some(source) = &entry.source {
@@ -114,7 +120,7 @@ pub fn shown(entry: &StoredEntry, model: ModelName<'_>) -> Value {
             label: label.as_deref(),
         }),
         EntryContent::Custom { kind, data } => show(EntryKind::Custom { kind, data }),
-        // pi knows no teams; others of its entries stand behind this one all the same.
+        // pi knows no teams, but its other entries follow this one, so it is kept as a custom entry.
         EntryContent::Speaker { agent_name } => show(EntryKind::Custom {
             kind: SPEAKER,
             data: &json!({"agent_name": agent_name}),
@@ -122,7 +128,7 @@ pub fn shown(entry: &StoredEntry, model: ModelName<'_>) -> Value {
     }
 }
 
-/// A conversation that was read from a file.
+/// The seed of a conversation that was read from a file.
 pub fn seed(file: SessionFile) -> Seed {
     let planted = |entry: FileEntry| SeedEntry {
         parent_id: entry.parent_id,
@@ -140,7 +146,7 @@ pub fn seed(file: SessionFile) -> Seed {
     }
 }
 
-/// The model that a conversation was held with last.
+/// The last model of a conversation.
 pub fn last_model(seed: &Seed) -> Option<String> {
     seed.entries.iter().rev().find_map(|planted| {
         let said = planted.source.as_ref().map(|source| &source["message"]);
@@ -198,11 +204,50 @@ fn content(content: FileContent) -> EntryContent {
         FileContent::Model(model) => EntryContent::Model { model },
         FileContent::Thinking(word) => match serde_json::from_value(json!(word)) {
             Ok(level) => EntryContent::Thinking { level },
-            // A level that becket does not have is nothing that a model could be told.
+            // A level that becket does not have cannot be passed to a model.
             Err(_) => EntryContent::Custom {
                 kind: "pi:thinking_level_change".into(),
                 data: json!(word),
             },
         },
+    }
+}
+/// pi's session files.
+pub struct PiSessionFiles;
+
+impl SessionFiles for PiSessionFiles {
+    fn format(&self) -> &'static str {
+        "pi"
+    }
+
+    fn read(&self, text: &str) -> Result<ForeignSession, String> {
+        let mut read = session_file::read(text)?;
+        let problems = std::mem::take(&mut read.problems);
+        let cwd = read.header["cwd"].as_str().map(ToOwned::to_owned);
+        let seed = seed(read);
+        let model = last_model(&seed);
+        Ok(ForeignSession {
+            seed,
+            cwd,
+            model,
+            problems,
+        })
+    }
+
+    fn write(&self, tree: &Tree, about: &AboutSession<'_>) -> String {
+        let of_file = About {
+            id: about.id,
+            cwd: about.cwd,
+            origin: about.origin,
+            contexts: about.contexts,
+            now_ms: about.begun_ms,
+        };
+        export(tree, of_file, |session| (about.model_of)(session))
+    }
+
+    fn folder(&self, surroundings: &Surroundings) -> Option<PathBuf> {
+        let users_home = surroundings.variable("HOME").map(PathBuf::from);
+        let home = surroundings.variable(HOME_VARIABLE).map(PathBuf::from);
+        Some(home_folder(home, users_home.as_deref())?.join("sessions"))
     }
 }

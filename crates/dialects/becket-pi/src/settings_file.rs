@@ -1,11 +1,11 @@
-//! What pi's `settings.json` says about extensions, resources and packages.
+//! The part of pi's `settings.json` about extensions, resources and packages.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// The part of the settings that counts here.
+/// The part of the settings that becket uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Settings {
@@ -17,20 +17,20 @@ pub(super) struct Settings {
     prompts: Vec<String>,
     /// Paths and patterns of themes.
     themes: Vec<String>,
-    /// Packages, which may hold any of them.
+    /// Packages, which may hold all of these.
     pub(super) packages: Vec<Package>,
 }
 
-/// A package, and what is wanted of it.
+/// A package, and the parts of it that are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Written")]
 pub(super) struct Package {
-    /// Where it comes from.
+    /// The package's source.
     pub(super) source: String,
     wanted: WantedOfPackage,
 }
 
-/// Patterns for what is wanted of a package; everything is where there are none.
+/// Patterns for the wanted parts of a package; all parts if there are no patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct WantedOfPackage {
@@ -62,7 +62,7 @@ impl From<Written> for Package {
 }
 
 impl Package {
-    /// The patterns for what lies in that folder of a package by custom.
+    /// The patterns for the files in that folder of a package.
     pub(super) fn of(&self, folder: &str) -> Option<&[String]> {
         let wanted = &self.wanted;
         match folder {
@@ -75,12 +75,12 @@ impl Package {
 }
 
 impl Settings {
-    /// Where the settings of a folder lie.
+    /// The path of the settings in a folder.
     pub(super) fn file(folder: &Path) -> PathBuf {
         folder.join("settings.json")
     }
 
-    /// Paths and patterns for what lies in that folder by custom.
+    /// Paths and patterns for the files in that folder.
     pub(super) fn of(&self, folder: &str) -> &[String] {
         match folder {
             "skills" => &self.skills,
@@ -90,7 +90,7 @@ impl Settings {
         }
     }
 
-    /// Those of a folder; none where there is no file.
+    /// The settings in a folder; empty if there is no file.
     pub(super) fn read(folder: &Path) -> Result<Self, String> {
         let file = Self::file(folder);
         match std::fs::read_to_string(&file) {

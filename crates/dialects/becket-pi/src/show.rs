@@ -1,6 +1,6 @@
-//! What extensions read, event by event: the union of what all generations of pi have, so that each finds its fields.
+//! The input of extensions, event by event: the union of the fields of all versions of pi, so that each finds its own.
 //!
-//! What is no data (`signal`, sets of files) the prelude makes of it.
+//! Values that are no data (`signal`, sets of files) are made by the prelude.
 
 use std::sync::Arc;
 
@@ -21,11 +21,12 @@ use super::messages::{self, parts, words_or_parts};
 use super::results;
 use super::words::{ModelName, call_of, output_of, tool_name};
 
-/// What an extension finds in `preparation.settings` of a compaction, where becket has other settings: pi's usual ones.
+/// pi's default for `reserveTokens` in `preparation.settings` of a compaction, which becket's settings do not have.
 const RESERVE_TOKENS: u64 = 16_384;
+/// pi's default for `keepRecentTokens` in `preparation.settings` of a compaction.
 const KEEP_RECENT_TOKENS: u64 = 20_000;
 
-// ---------------------------------------------------------------- the person's words
+// ---------------------------------------------------------------- the user's input
 
 pub(super) fn input(fields: Fields, occasion: &Occasion<'_, UserInput>) -> Fields {
     let said = occasion.payload;
@@ -66,7 +67,7 @@ pub(super) fn before_agent_start(fields: Fields, occasion: &Occasion<'_, AgentSt
         .with("systemPromptOptions", json!({"cwd": occasion.scope.cwd}))
 }
 
-/// Nothing but its name.
+/// The input of `agent_start`: only its name.
 pub(super) fn agent_start(fields: Fields, _: &Occasion<'_, LoopStart>) -> Fields {
     fields
 }
@@ -191,7 +192,7 @@ pub(super) fn tool_execution_start(fields: Fields, occasion: &Occasion<'_, ToolS
     let own_name = call.own_name.as_deref().unwrap_or(&call.tool_name);
     let fields = fields.with("toolCallId", &call.tool_call_id);
     let name = tool_name(call.operation, own_name);
-    // As the model wrote it, where those are pi's words, or where nobody can read it.
+    // The call is shown as the model wrote it if pi has the same names, or if it cannot be parsed.
     match call.normalised.as_ref().filter(|_| name != call.tool_name) {
         None => fields.with("toolName", name).raw("args", call.arguments.text()),
         Some(arguments) => {
@@ -256,7 +257,7 @@ pub(super) fn session_start(fields: Fields, occasion: &Occasion<'_, SessionStart
         StartReason::Resume if replaces => "resume",
         StartReason::Fork => "fork",
         StartReason::Reload => "reload",
-        // A program that starts with an earlier conversation starts all the same.
+        // A program that starts with an earlier conversation is a start as well.
         _ => "startup",
     };
     fields
@@ -293,7 +294,7 @@ pub(super) fn session_switch(fields: Fields, occasion: &Occasion<'_, PostSession
         .maybe("previousSessionFile", switch.previous_session_file.as_ref())
 }
 
-/// Another context is another conversation that is taken up; pi's events do not tell of it.
+/// pi's reason for a switch. A switch to another context counts as resuming a conversation; pi has no event for it.
 fn switch_reason(reason: SwitchReason) -> &'static str {
     match reason {
         SwitchReason::New => "new",
@@ -420,7 +421,7 @@ pub(super) fn compact_reason(reason: CompactReason) -> &'static str {
     }
 }
 
-/// The files that the calls of some messages were about.
+/// The files that were used by the calls in some messages.
 fn file_operations(messages: &[Value]) -> Value {
     let calls = messages
         .iter()
@@ -485,14 +486,14 @@ pub(super) fn resources_discover(fields: Fields, occasion: &Occasion<'_, Resourc
 
 // ---------------------------------------------------------------- helpers
 
-/// Milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub(super) fn now_ms() -> u64 {
     std::time::SystemTime::UNIX_EPOCH
         .elapsed()
         .map_or(0, |age| age.as_millis() as u64)
 }
 
-/// Messages as text, after the summary of what was before them; made once for all handlers that see the same.
+/// Messages as text, after the summary of the messages before them; made once for all handlers that see the same.
 fn shown_messages<E: Event>(
     occasion: &Occasion<'_, E>,
     summary: Option<&StandingSummary>,
@@ -514,7 +515,7 @@ fn present(value: &Value) -> Option<&Value> {
     Some(value).filter(|value| !value.is_null())
 }
 
-/// Whether an event happens in the person's own session, and not in one of a sub-agent.
+/// Whether an event happens in the user's own session, not in that of a sub-agent.
 pub(super) fn is_own(scope: &Scope) -> bool {
     scope.parent_session_id.is_none()
 }

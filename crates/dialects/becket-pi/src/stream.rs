@@ -1,7 +1,8 @@
-//! A session as programs hear it that read pi's events (`--mode json`, `--mode rpc`): one line of JSON for each.
+//! A session as a stream of pi's events for other programs (`--mode json`, `--mode rpc`): one line of JSON per event.
 //!
-//! What extensions hear too comes by handlers of the same rows (`rows.rs`), behind all others: so a reader sees what
-//! hooks have made of it. What only a front end knows of (queues, retries, summaries) the program tells by itself.
+//! Events that extensions get as well are sent by handlers of the same rows (`rows.rs`), after all others: so a reader
+//! sees the result of hooks. Events that only a front end knows (queues, retries, summaries) are sent by the program
+//! itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,19 +17,19 @@ use super::host_call::Delivery;
 use super::rows::{ExtensionOwner, front_rows};
 use super::show::compact_reason;
 
-/// How long a reader may hold up an event.
+/// How long a reader may block an event.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// Where lines go.
+/// The sink for lines.
 pub trait Lines: Send + Sync {
-    /// Takes a line, without its end. Never waits.
+    /// Writes a line, given without its end. Never waits.
     fn push(&self, line: String);
 
     /// Waits while the reader is far behind.
     fn room(&self) -> BoxFuture<'_, ()>;
 }
 
-/// A session on its way to a reader.
+/// The event stream of a session.
 pub struct Stream {
     lines: Arc<dyn Lines>,
     state: Mutex<State>,
@@ -36,19 +37,19 @@ pub struct Stream {
 
 #[derive(Default)]
 struct State {
-    /// Words that wait for the model, as far as the reader was told of them.
+    /// Messages that are queued for the model, as far as the reader was told.
     steering: Vec<String>,
     follow_ups: Vec<String>,
-    /// The block of an answer that has begun and not ended: its kind and its place.
+    /// The block of an answer that has begun and not ended: its kind and its index.
     open: Option<(String, usize)>,
-    /// How often a request was tried again.
+    /// How often a request was retried.
     retries: u32,
-    /// Whether a run was told to have begun, and not to have ended.
+    /// Whether the beginning of a run was sent, and not its end.
     runs: bool,
 }
 
 impl Stream {
-    /// A stream of which nothing was told yet.
+    /// A stream that has sent nothing yet.
     pub fn new(lines: Arc<dyn Lines>) -> Arc<Self> {
         Arc::new(Self {
             lines,
@@ -56,7 +57,7 @@ impl Stream {
         })
     }
 
-    /// Tells every event from now on.
+    /// Sends every event from now on.
     pub fn listen(self: &Arc<Self>, engine: &Engine) {
         let owner = ExtensionOwner {
             name: "the reader of events".into(),
@@ -76,13 +77,13 @@ impl Stream {
         }
     }
 
-    /// Tells something in the program's own words.
+    /// Sends an event of the program itself.
     pub fn say(&self, value: &impl Serialize) {
         self.lines
             .push(serde_json::to_string(value).expect("what is told is plain data"));
     }
 
-    /// Words wait for the model.
+    /// Adds a message to a queue, and sends the queues.
     pub fn queued(&self, text: &str, delivery: Delivery) {
         let mut state = self.state();
         match delivery {
@@ -95,18 +96,19 @@ impl Stream {
         self.say(&queues);
     }
 
-    /// Whether something runs, as far as the reader was told: who has read of the end of a run may speak.
+    /// Whether a run is in progress, as far as the reader was told: a reader that has seen the end of a run may send a
+    /// prompt.
     pub fn runs(&self) -> bool {
         self.state().runs
     }
 
-    /// How many words wait for the model.
+    /// How many messages are queued for the model.
     pub fn waiting(&self) -> usize {
         let state = self.state();
         state.steering.len() + state.follow_ups.len()
     }
 
-    /// Nothing waits any more, whatever hooks have made of the words.
+    /// Empties the queues, whatever hooks have made of the messages.
     pub fn settled(&self) {
         let mut state = self.state();
         if state.steering.is_empty() && state.follow_ups.is_empty() {
@@ -119,7 +121,7 @@ impl Stream {
         self.say(&queues);
     }
 
-    /// A request is tried again, after a while.
+    /// Sends that a request is retried after a delay.
     pub fn retries(&self, most: u32, delay_ms: u64, error: &str) {
         let mut state = self.state();
         state.retries += 1;
@@ -134,12 +136,12 @@ impl Stream {
         }));
     }
 
-    /// A summary is about to be written.
+    /// Sends that a summary is about to be written.
     pub fn compacts(&self, reason: CompactReason) {
         self.say(&json!({"type": "compaction_start", "reason": compact_reason(reason)}));
     }
 
-    /// The summary is there, or there is none.
+    /// Sends that the summary was written, or that there is none.
     pub fn compacted(&self, reason: CompactReason, end: Compacted<'_>) {
         let mut told = json!({
             "type": "compaction_end",
@@ -159,17 +161,17 @@ impl Stream {
         self.say(&told);
     }
 
-    /// Another level of thinking was chosen.
+    /// Sends that another thinking level was chosen.
     pub fn thinks(&self, level: &str) {
         self.say(&json!({"type": "thinking_level_changed", "level": level}));
     }
 
-    /// The session has another name.
+    /// Sends that the session has another name.
     pub fn named(&self, name: &str) {
         self.say(&json!({"type": "session_info_changed", "name": name}));
     }
 
-    /// An extension has failed.
+    /// Sends that an extension has failed.
     pub fn failed(&self, path: &str, event: &str, error: &str) {
         self.say(&json!({
             "type": "extension_error",
@@ -179,7 +181,7 @@ impl Stream {
         }));
     }
 
-    /// What has to be told before an event, or belongs to it.
+    /// Sends the events that must come before an event or belong to it, and updates the state.
     fn prepare(&self, event: &str, fields: &[Field]) {
         match event {
             "agent_start" => self.state().runs = true,
@@ -195,7 +197,7 @@ impl Stream {
         }
     }
 
-    /// A message has reached the model: if it had waited, it does not any more.
+    /// Removes a message from its queue, since it has reached the model.
     fn heard(&self, message: &Value) {
         let Some(text) = user_text(message) else { return };
         let mut state = self.state();
@@ -215,7 +217,7 @@ impl Stream {
         };
     }
 
-    /// The last block of an answer is complete when the answer is.
+    /// Ends the last block of an answer, since the answer is complete.
     fn end_block(&self, message: &Value) {
         let Some((kind, place)) = self.state().open.take().filter(|_| is_answer(message)) else {
             return;
@@ -229,7 +231,7 @@ impl Stream {
         self.say(&json!({"type": "message_update", "message": message, "assistantMessageEvent": update}));
     }
 
-    /// An answer ends what was tried again: it is there, or will not come.
+    /// Ends the retries, since an answer or its failure has arrived.
     fn end_retries(&self, message: &Value) {
         if !is_answer(message) {
             return;
@@ -252,7 +254,7 @@ impl Stream {
 }
 
 impl State {
-    /// Words do not wait any more; whether they did.
+    /// Removes a message from its queue; returns whether it was queued.
     fn forget(&mut self, text: &str) -> bool {
         for queue in [&mut self.steering, &mut self.follow_ups] {
             if let Some(place) = queue.iter().position(|waiting| waiting == text) {
@@ -268,25 +270,25 @@ impl State {
     }
 }
 
-/// How a summary ended.
+/// The end of a compaction.
 #[derive(Debug, Clone, Copy)]
 pub enum Compacted<'a> {
-    /// It stands in the place of what was before.
+    /// The summary replaces the messages before it.
     Done {
-        /// What it says.
+        /// The text of the summary.
         summary: &'a str,
         /// The first entry that was kept; that of the summary if none was.
         first_kept_id: &'a str,
         /// How many tokens the conversation had.
         tokens_before: u64,
     },
-    /// Somebody did not want it.
+    /// The compaction was cancelled.
     Aborted,
-    /// It could not be had.
+    /// The compaction failed.
     Failed(&'a str),
 }
 
-/// A summary in pi's shape.
+/// A summary in pi's form.
 pub fn compaction_result(summary: &str, first_kept_id: &str, tokens_before: u64) -> Value {
     json!({
         "summary": summary,
@@ -295,7 +297,7 @@ pub fn compaction_result(summary: &str, first_kept_id: &str, tokens_before: u64)
     })
 }
 
-/// Tells one kind of event.
+/// Sends one kind of event.
 struct Teller {
     stream: Arc<Stream>,
     event: &'static str,
@@ -314,7 +316,7 @@ impl ScriptHandler for Teller {
     }
 }
 
-/// The line of an event: its name, and those fields.
+/// The line of an event: its name, and the wanted fields.
 fn line(event: &str, wanted: &[&str], fields: &[Field]) -> String {
     let mut line = format!("{{\"type\":\"{event}\"");
     for name in wanted {
@@ -337,7 +339,7 @@ fn is_answer(message: &Value) -> bool {
     message["role"] == "assistant"
 }
 
-/// The words of a message of the person's.
+/// The text of a user message.
 fn user_text(message: &Value) -> Option<String> {
     if message["role"] != "user" {
         return None;

@@ -1,8 +1,7 @@
-//! pi's names for becket's operations. It has no tool that fetches, and no virtual file
-//! system.
+//! pi's names for becket's operations. pi has no tool that fetches, and no virtual file system.
 //!
-//! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. A hook of either
-//! age finds its fields: a single replacement is shown in both forms, and both are read.
+//! Older versions of `edit` take one replacement as `oldText` and `newText`, newer ones a list. Hooks for either
+//! version find their fields: a single replacement is shown in both forms, and both are read.
 
 use becket_dialect_kit::words::{self, Renames, schema};
 use becket_events::{Face, Manner, OperationKind, Profile, TailLimit, Telling, Wording};
@@ -44,8 +43,8 @@ pub fn profile() -> Profile {
     }
 }
 
-/// Arguments as pi's tools take them: what has another type but a clear meaning becomes what the schema wants, an `@`
-/// before a path is left out, and so are names that mean nothing here.
+/// Arguments as pi's tools take them: a value of another type with a clear meaning is converted to the schema's type,
+/// an `@` before a path is removed, and so are unknown names.
 fn settle(tool: &str, schema: &Value, mut written: Map<String, Value>) -> Result<Map<String, Value>, String> {
     if tool == "edit" {
         fold_single_edit(&mut written);
@@ -63,7 +62,7 @@ fn settle(tool: &str, schema: &Value, mut written: Map<String, Value>) -> Result
     Ok(settled)
 }
 
-/// The replacement of older versions stands among the others, and a list that was written as text is read.
+/// Adds the single replacement of older versions to the list, and parses a list that was written as text.
 fn fold_single_edit(written: &mut Map<String, Value>) {
     let listed = match written.get("edits") {
         Some(Value::String(text)) => serde_json::from_str::<Value>(text).ok(),
@@ -76,7 +75,7 @@ fn fold_single_edit(written: &mut Map<String, Value>) {
         (written.get("oldText"), written.get("newText"))
     {
         let single = json!({"oldText": old, "newText": new});
-        // Hooks are shown a single replacement in both forms, and so are models in their own calls.
+        // Hooks see a single replacement in both forms, and so do models in their own calls.
         if !edits.contains(&single) {
             edits.push(single);
         }

@@ -1,4 +1,4 @@
-//! Tool calls and models in pi's words.
+//! Tool calls and models under pi's names.
 
 use std::sync::LazyLock;
 
@@ -20,14 +20,15 @@ calls! {
     update_of(ToolUpdatePayload),
 }
 
-/// The name of the tool that does this; tools without an operation, and those for what pi has no tool, keep their own.
+/// pi's name for the tool of an operation; tools without an operation, or with one that pi does not have, keep their
+/// own.
 pub(super) fn tool_name(operation: Option<OperationKind>, own_name: &str) -> &str {
     operation
         .and_then(|operation| PROFILE.faces.iter().find(|face| face.operation == operation))
         .map_or(own_name, |face| face.name)
 }
 
-/// What a model wrote, in pi's words where the model has becket's own tools: the tool's name and its arguments.
+/// A call that a model wrote, under pi's names if the tool is one of becket's own: the tool's name and its arguments.
 pub fn written_call(name: &str, arguments: Map<String, Value>) -> (&str, Map<String, Value>) {
     let read = |face: &Face| face.read(arguments.clone()).ok();
     let own = OWN
@@ -41,9 +42,9 @@ pub fn written_call(name: &str, arguments: Map<String, Value>) -> (&str, Map<Str
     }
 }
 
-/// One of becket's own tools in pi's words, as a model is to know it; others stay what they are.
+/// A tool as a model should know it: becket's own in pi's form; others unchanged.
 pub fn shown_tool(name: &str, description: &str, parameters: &Value) -> Value {
-    // One that stands in for becket's own says itself what it takes.
+    // A replacement for one of becket's own tools describes its parameters itself.
     let own = OWN
         .face_named(name)
         .filter(|own| own.parameters == *parameters && own.description == description);
@@ -56,14 +57,14 @@ pub fn shown_tool(name: &str, description: &str, parameters: &Value) -> Value {
     }
 }
 
-/// The one of becket's own tools that does what one of pi's does.
+/// becket's own tool for the operation of one of pi's tools.
 pub fn own_tool(name: &str) -> Option<&'static str> {
     let operation = PROFILE.face_named(name)?.operation;
     let own = OWN.faces.iter().find(|face| face.operation == operation);
     own.map(|face| face.name)
 }
 
-/// A call that a hook has changed, as the model would have written it: the other way of `written_call`.
+/// A call that a hook has changed, as the model would have written it: the reverse of `written_call`.
 pub fn own_arguments(name: &str, shown_as: &str, arguments: Map<String, Value>) -> Map<String, Value> {
     let is_own = OWN.face_named(name).is_some();
     let face = PROFILE.face_named(shown_as).filter(|_| is_own);
@@ -73,7 +74,7 @@ pub fn own_arguments(name: &str, shown_as: &str, arguments: Map<String, Value>) 
     }
 }
 
-/// The name of a tool by which a model called it, in pi's words where it is one of becket's own.
+/// The name by which a model called a tool, as pi's name if it is one of becket's own.
 pub(super) fn called_tool(name: &str) -> &str {
     let operation = OWN.face_named(name).map(|face| face.operation);
     tool_name(operation, name)
@@ -82,14 +83,14 @@ pub(super) fn called_tool(name: &str) -> &str {
 /// A model as pi names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelName<'a> {
-    /// Its provider.
+    /// The model's provider.
     pub provider: &'a str,
-    /// Its name there.
+    /// The provider's name for the model.
     pub id: &'a str,
 }
 
 impl<'a> ModelName<'a> {
-    /// From becket's `provider/name`.
+    /// Parses becket's `provider/name`.
     pub fn of(model: &'a str) -> Self {
         let (provider, id) = model.split_once('/').unwrap_or(("", model));
         Self { provider, id }
@@ -100,7 +101,7 @@ impl<'a> ModelName<'a> {
         Self::of(&scope.model)
     }
 
-    /// The interface by which it is asked.
+    /// The interface of the model's provider.
     pub fn api(&self) -> &'static str {
         match self.provider {
             "anthropic" => "anthropic-messages",
@@ -109,7 +110,7 @@ impl<'a> ModelName<'a> {
     }
 }
 
-/// Keys that pi keeps for itself: an extension that wants one of them does not get it.
+/// Keys that pi keeps for itself: an extension cannot bind them.
 pub const RESERVED_KEYS: &[&str] = &[
     "escape",
     "ctrl+c",
@@ -127,7 +128,7 @@ pub const RESERVED_KEYS: &[&str] = &[
     "ctrl+k",
 ];
 
-/// Where a component wants the cursor, in its lines.
+/// The marker of the cursor's position in a component's lines.
 pub const CURSOR_MARKER: &str = "\x1b_pi:c\x07";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! pi's rows, through the real engine: what a handler is given for each event, and what its answers come to.
+//! Tests of pi's rows through the real engine: the input of a handler for each event, and the effect of its answers.
 //!
-//! What handlers are given stands under `docs/events/pi`, made of the examples of becket's own events.
-//! `BECKET_UPDATE_GOLDENS=1` writes these files anew.
+//! The inputs are stored under `docs/events/pi`, made from the examples of becket's own events.
+//! `BECKET_UPDATE_GOLDENS=1` rewrites these files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ impl ScriptHandler for Script {
     }
 }
 
-/// Nothing, something returned, or something changed in place.
+/// The answer of a function that returns a value.
 fn returning(value: Value) -> Result<Answered, Failure> {
     Ok(Answered {
         returned: Some(value.to_string()),
@@ -69,7 +69,7 @@ fn scope() -> Scope {
     }
 }
 
-/// An engine with one handler of one of pi's events, and what the handler hears.
+/// An engine with one handler for each answer to one of pi's events, and the inputs of the handlers.
 fn engine_with(event: &str, answers: Vec<Result<Answered, Failure>>) -> (Engine, Arc<Mutex<Vec<Value>>>) {
     let engine = Engine::new(None);
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -115,7 +115,7 @@ fn example<E: Event>() -> E::Payload {
     serde_json::from_value(example).unwrap()
 }
 
-/// Another session takes over, not only another context at the start of the program.
+/// A switch to another session, not only to another context at the start of the program.
 fn switch() -> PreSessionSwitchPayload {
     PreSessionSwitchPayload {
         reason: SwitchReason::Resume,
@@ -211,6 +211,7 @@ fn context() -> ModelContextPayload {
 
 fn call(operation: Option<OperationKind>, name: &str, arguments: Value) -> PreToolPayload {
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "c1".into(),
         tool_name: name.into(),
         called_as: name.into(),
@@ -236,9 +237,9 @@ fn output() -> PreToolOutputPayload {
     }
 }
 
-// ---------------------------------------------------------------- what a handler is given
+// ---------------------------------------------------------------- the input of handlers
 
-/// Replaces what is different in every run.
+/// Replaces values that are different in every run.
 fn make_stable(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -791,7 +792,7 @@ async fn a_guard_that_breaks_or_answers_nonsense_blocks() {
         (returning(json!(true)), "it returned true"),
         (returning(json!("no")), "it returned \"no\""),
         (returning(json!([])), "it returned []"),
-        // The prelude says true where something is true in JavaScript; what comes past it is not guessed at.
+        // The prelude converts truthy values to `true`; other values that get past it are not guessed at.
         (returning(json!({"block": "yes"})), "`block` is true or false"),
         (
             returning(json!({"block": true, "reason": 5})),
@@ -1012,7 +1013,7 @@ async fn resources_add_up() {
     assert_eq!(heard[0]["reason"], "reload");
 }
 
-/// For events that guard nothing, an answer of the wrong shape is a failure that names what is wrong.
+/// For events that are no guards, an answer of the wrong shape is a failure that names the error.
 // tidy: a table
 #[tokio::test]
 async fn wrong_answers_are_failures_that_name_the_field() {
@@ -1113,7 +1114,7 @@ async fn wrong_answers_are_failures_that_name_the_field() {
     .await;
 }
 
-// ---------------------------------------------------------------- what grows
+// ---------------------------------------------------------------- growing data
 
 #[tokio::test]
 async fn an_answer_grows_in_blocks() {
@@ -1255,7 +1256,7 @@ fn a_misspelt_event_is_told_from_one_that_is_never_fired() {
 
 #[tokio::test]
 async fn handlers_are_called_one_after_another_in_the_order_of_their_extensions() {
-    /// A function that takes a moment, and tells when it begins and when it ends.
+    /// A function that takes a moment, and records when it begins and when it ends.
     struct Slow(&'static str, Arc<Mutex<Vec<String>>>);
     impl ScriptHandler for Slow {
         fn call<'a>(&'a self, _: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>> {

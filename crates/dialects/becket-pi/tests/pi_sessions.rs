@@ -1,4 +1,5 @@
-//! pi's session files: all versions are read, what is broken is told, and what was read is written as it was.
+//! Tests of pi's session files: all versions are read, errors are reported, and a file that was read is written
+//! unchanged.
 
 use becket_events::MessageBody;
 use becket_pi::session_file::{self, FileContent, SessionFile, as_it_was};
@@ -158,7 +159,7 @@ fn every_kind_of_entry_is_read_without_loss() {
         assert!(file.problems.is_empty(), "{kind}: {:?}", file.problems);
         let entry = &file.entries[0];
         let back = entry.source.as_ref().map(|source| as_it_was(source, "a", None));
-        // One without its line is said completely by what becket has.
+        // An entry without a source is fully represented by becket's form.
         assert!(back.is_none_or(|back| back == line), "{kind}");
     }
 }

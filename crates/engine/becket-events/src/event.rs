@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::operation::field_names;
 use crate::{EventId, Scope, Verdict};
 
-/// A moment of the agent's life. The types are declared by the table and never written by hand.
+/// A moment of the agent's life. The table declares the types that implement it; none is written by hand.
 pub trait Event: Send + Sync + 'static {
-    /// Its place in the table.
+    /// The event's place in the table.
     const ID: EventId;
-    /// Its name.
+    /// The event's name.
     const NAME: &'static str;
-    /// What a broken handler of it means at most.
+    /// The strongest consequence that a failing handler can have.
     const CLASS: Class;
     /// What handlers receive.
     type Payload: Payload;
@@ -60,32 +60,38 @@ pub trait Reply: Default + Clone + Serialize + DeserializeOwned + JsonSchema + S
     /// The verdict, where the event has one.
     fn verdict(&self) -> Option<&Verdict>;
 
-    /// A reply that refuses, or lets nothing pass of what the event is about; neutral where the event knows neither.
+    /// A reply that refuses, or lets nothing through; neutral if the event can do neither.
     fn refuse(reason: String) -> Self;
 
-    /// A reply that tells the person something, and nothing else.
+    /// A reply that tells the user something, and nothing else.
     fn telling(lines: Vec<String>) -> Self;
 
-    /// What the person should be told.
+    /// What the user should be told.
     fn notices(&self) -> &[String];
+
+    /// A reply that ends the run, and does nothing else.
+    fn halting(reason: String) -> Self;
+
+    /// Why the run must end, if a handler wants that.
+    fn halt(&self) -> Option<&str>;
 }
 
-/// What it means when a handler breaks. Later is stronger.
+/// What happens when a handler fails. Later variants are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// It was told something: the failure is reported, nothing else.
+    /// The handler was only notified: the failure is reported, nothing else.
     Observe,
-    /// It was asked to change something: its change is dropped, the rest goes on, the person is told.
+    /// The handler was asked to change something: its change is dropped, the rest continues, the user is told.
     Transform,
-    /// It stands between data and the model: what it was asked about does not pass.
+    /// The handler filters data for the model: the data it was asked about does not pass.
     Filter,
-    /// It was asked for permission: the action does not happen.
+    /// The handler was asked for permission: the action does not happen.
     Guard,
 }
 
 impl Class {
-    /// Its name in configuration and listings.
+    /// The class's name in configuration and listings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Observe => "observe",
@@ -99,36 +105,36 @@ impl Class {
 /// A row of the table, for listings and reference pages.
 #[derive(Debug, Clone, Copy)]
 pub struct EventInfo {
-    /// Its place in the table.
+    /// The event's place in the table.
     pub id: EventId,
-    /// Its name.
+    /// The event's name.
     pub name: &'static str,
-    /// When it fires and what can be answered.
+    /// When the event fires and what can be answered.
     pub doc: &'static str,
-    /// What a broken handler means at most.
+    /// The strongest consequence that a failing handler can have.
     pub class: Class,
-    /// The fields of its payload.
+    /// The fields of the event's payload.
     pub payload: &'static [FieldInfo],
-    /// The fields of its reply.
+    /// The fields of the event's reply.
     pub reply: &'static [FieldInfo],
 }
 
 /// A field of a payload or a reply.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldInfo {
-    /// Its name.
+    /// The field's name.
     pub name: &'static str,
-    /// What it means.
+    /// What the field means.
     pub doc: &'static str,
-    /// Its Rust type.
+    /// The field's Rust type.
     pub type_name: &'static str,
     /// How several answers combine; empty for a payload's field.
     pub rule: &'static str,
 }
 
-/// Something to be done with an event whose type is known only by its id.
+/// A function over an event whose type is known only by its id.
 pub trait Visitor {
-    /// What comes out.
+    /// The result of the visit.
     type Output;
 
     /// Called with the event's type.
@@ -149,7 +155,7 @@ pub fn envelope<E: Event>(scope: &Scope, payload: &E::Payload) -> String {
     envelope_of(E::NAME, scope, &payload)
 }
 
-/// The same of an event by its name, with the payload as JSON text.
+/// The JSON text that handlers of the event with this name receive, given the payload as JSON text.
 pub fn envelope_of(name: &str, scope: &Scope, payload: &str) -> String {
     let scope = serde_json::to_string(scope).expect("a scope is plain data");
     let mut text = String::with_capacity(scope.len() + payload.len() + name.len() + 16);

@@ -1,93 +1,95 @@
-//! Findings: what an operation brought back, as data.
+//! Findings: the result of an operation, as data.
 //!
-//! An operation tells its result in becket's own words. A face whose system words results differently, so that
-//! programs there can read them, makes its text of the finding instead.
+//! An operation reports its result in becket's own wording. A face whose system words results differently, so that
+//! programs there can parse them, makes its text from the finding instead.
+//!
+//! Whoever judges or changes an output sees the text that the model would see, whichever words it is in.
 
-/// What an operation brought back.
+/// The result of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     /// A command has ended. Its two outputs are apart, if the face wants them so.
     Shell {
-        /// What it wrote to standard output, or to both.
+        /// The command's standard output, or both outputs in one.
         stdout: String,
-        /// What it wrote to standard error; empty where both are one.
+        /// The command's standard error; empty if both outputs are in `stdout`.
         stderr: String,
-        /// The code it ended with; a signal or the end of its time leaves none.
+        /// The command's exit code; `None` after a signal or a timeout.
         exit_code: Option<i32>,
-        /// Whether its time was up.
+        /// Whether the command timed out.
         timed_out: bool,
     },
     /// Some lines of a file.
     Read {
         /// The lines.
         text: String,
-        /// What is missing of what was asked for.
+        /// A note on what is missing of the requested lines.
         notice: Option<String>,
-        /// Which lines they are.
+        /// Which lines of the file these are.
         lines: ReadLines,
     },
     /// A directory.
     List {
         /// The directory, absolute.
         root: String,
-        /// What is in it, by name.
+        /// The entries of the directory, by name.
         entries: Vec<Entry>,
-        /// What is missing of what was asked for.
+        /// A note on what is missing of the requested entries.
         notice: Option<String>,
     },
-    /// Files that were looked for.
+    /// Files that match a pattern.
     Find {
-        /// Their paths below the searched directory.
+        /// The paths of the files below the searched directory.
         files: Vec<String>,
-        /// What is missing of what was asked for.
+        /// A note on what is missing of the matching files.
         notice: Option<String>,
     },
-    /// Lines that were looked for.
+    /// Lines that match a pattern.
     Grep {
-        /// Lines that stand together.
+        /// The matches, with adjacent lines grouped together.
         passages: Vec<Passage>,
-        /// What is missing of what was asked for.
+        /// A note on what is missing of the matches.
         notice: Option<String>,
     },
     /// What an address holds, as it was sent.
     Fetch {
-        /// The text.
+        /// The text that was fetched.
         text: String,
-        /// What is missing of it.
+        /// A note on what is missing of the text.
         notice: Option<String>,
     },
-    /// It is done, and that is all there is to tell; in becket's own words.
+    /// The operation is done and has nothing else to report; in becket's own wording.
     Done(String),
-    /// Nothing was brought back.
+    /// The operation failed.
     Failure {
-        /// Why, in becket's own words.
+        /// Why the operation failed, in becket's own wording.
         words: String,
-        /// The same for a face that has words of its own for it.
+        /// Why the operation failed, as data for a face that words it differently.
         why: Why,
     },
 }
 
-/// Why an operation brought nothing back.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// Nothing more than becket's words is known.
+    /// Only becket's own wording of the failure is known.
     Other,
-    /// The system did not do it.
+    /// The operating system returned an error.
     System {
-        /// Its name for the error, such as `ENOENT`.
+        /// The system's name for the error, such as `ENOENT`.
         code: &'static str,
         /// The file, absolute.
         path: String,
     },
-    /// The first line that was asked for is past the end of a file with so many lines.
+    /// The first requested line is past the end of a file with this many lines.
     PastEnd(u64),
     /// An edit cannot be made.
     Edit {
-        /// Which one, counted from 0.
+        /// The edit that failed, counted from 0.
         index: usize,
-        /// Of how many.
+        /// How many edits there are.
         of: usize,
-        /// What is wrong with it.
+        /// What is wrong with the edit.
         fault: EditFault,
     },
 }
@@ -95,13 +97,13 @@ pub enum Why {
 /// What is wrong with an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditFault {
-    /// Its old text is empty.
+    /// The edit's old text is empty.
     Empty,
-    /// Its old and its new text are the same.
+    /// The edit's old and new text are the same.
     Same,
-    /// Its old text is not there.
+    /// The edit's old text is not in the file.
     Absent,
-    /// Its old text is there so many times.
+    /// The edit's old text is in the file this many times.
     Several(usize),
     /// Another edit, counted from 0, changes the same place.
     Overlaps(usize),
@@ -110,37 +112,37 @@ pub enum EditFault {
 /// Which lines of a file were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadLines {
-    /// The first, counted from 1; `None` where that is not known.
+    /// The first line that was read, counted from 1; `None` if unknown.
     pub first: Option<u64>,
-    /// How many.
+    /// How many lines were read.
     pub count: u64,
-    /// How many there are in the file; `None` where that is not known.
+    /// How many lines the file has; `None` if unknown.
     pub total: Option<u64>,
-    /// Why there are no more of them, if there is more in the file.
+    /// Why reading stopped, if the file has more lines.
     pub stopped: Option<ReadStop>,
 }
 
 /// Why reading stopped before the end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadStop {
-    /// As many lines as were asked for.
+    /// The requested number of lines was reached.
     Asked,
-    /// As many lines as there may be.
+    /// The limit of lines was reached.
     Lines,
-    /// As many bytes as there may be.
+    /// The limit of bytes was reached.
     Bytes,
-    /// The line alone is longer than that.
+    /// The line alone is longer than the limit of bytes.
     LongLine,
 }
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// The entry's name.
     pub name: String,
-    /// What it is.
+    /// What the entry is.
     pub kind: EntryKind,
-    /// What is in it, for a directory that was looked into.
+    /// The entries of a directory that was looked into.
     pub entries: Vec<Entry>,
 }
 
@@ -149,13 +151,13 @@ pub struct Entry {
 pub enum EntryKind {
     /// A directory.
     Directory,
-    /// A file of so many bytes.
+    /// A file with its size in bytes.
     File(u64),
-    /// A link, and where it leads, if that can be told.
+    /// A link with its target, if that is known.
     Link(Option<String>),
     /// A pipe, a device, a socket.
     Special,
-    /// It went away while the directory was read.
+    /// An entry that disappeared while the directory was read.
     Gone,
 }
 
@@ -173,10 +175,10 @@ pub struct Passage {
 /// One line of a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassageLine {
-    /// Its number, counted from 1.
+    /// The line's number, counted from 1.
     pub number: u64,
-    /// Whether it is one that was looked for, or stands beside one.
+    /// Whether the line matches, or only stands beside a match.
     pub matches: bool,
-    /// Its text.
+    /// The line's text.
     pub text: String,
 }

@@ -1,7 +1,7 @@
 //! JSON text that is passed on without being taken apart.
 //!
-//! A request body or a tool's details can be large, and most of the time nobody changes it. `Json` keeps the text
-//! as it is, shares it, and is written into a larger document by copying.
+//! A request body or a tool's details can be large, and most of the time nothing changes it. `Json` keeps the text as
+//! it is, shares it, and is written into a larger document by copying.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 #[derive(Clone)]
 pub struct Json(Arc<Text>);
 
-/// Where the text comes from. Neither is copied when it becomes a `Json`, nor when that is shared.
+/// The JSON text, by its origin. Neither variant is copied when it becomes a `Json`, nor when that is shared.
 enum Text {
-    /// It was read and found to be JSON.
+    /// Text that was read and found to be JSON.
     Read(Box<RawValue>),
-    /// It was put together from JSON.
+    /// Text that was put together from JSON.
     Joined(String),
 }
 
@@ -52,12 +52,12 @@ impl Json {
         }
     }
 
-    /// The value taken apart, for the few who need to look inside.
+    /// The value parsed, for the few callers that need to look inside.
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.text()).expect("Json holds valid JSON text")
     }
 
-    /// The members of an object, each still as text; `None` when this is not an object.
+    /// The members of an object, each still as text; `None` if the value is not an object.
     pub fn members(&self) -> Option<serde_json::Result<Vec<(String, Json)>>> {
         if !self.text().trim_start().starts_with('{') {
             return None;

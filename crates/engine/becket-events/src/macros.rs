@@ -36,6 +36,7 @@ macro_rules! events {
                         rule: <$rule $(< $of >)? as Rule>::NAME,
                     }, )*
                     NOTICE,
+                    HALT,
                 ],
             },
         )*];
@@ -88,9 +89,12 @@ macro_rules! events {
                     #[serde(skip_serializing_if = "Rule::is_neutral")]
                     pub $answer: $rule $(< $of >)?,
                 )*
-                /// Lines to show to the person.
+                /// Lines to show to the user.
                 #[serde(skip_serializing_if = "Rule::is_neutral")]
                 pub notice: Append<String>,
+                /// Ends the run at its next step, for this reason.
+                #[serde(skip_serializing_if = "Rule::is_neutral")]
+                pub halt: First<String>,
             }
 
             impl Reply for $Reply {
@@ -103,6 +107,7 @@ macro_rules! events {
                     Self {
                         $( $answer: self.$answer.then(later.$answer), )*
                         notice: self.notice.then(later.notice),
+                        halt: self.halt.then(later.halt),
                     }
                 }
 
@@ -149,11 +154,19 @@ macro_rules! events {
                 }
 
                 fn telling(lines: Vec<String>) -> Self {
-                    Self { $( $answer: Default::default(), )* notice: Append(lines) }
+                    Self { notice: Append(lines), ..Self::default() }
+                }
+
+                fn halting(reason: String) -> Self {
+                    Self { halt: First(Some(reason)), ..Self::default() }
                 }
 
                 fn notices(&self) -> &[String] {
                     &self.notice.0
+                }
+
+                fn halt(&self) -> Option<&str> {
+                    self.halt.0.as_deref()
                 }
             }
         )*
@@ -170,7 +183,7 @@ macro_rules! on_rewrite {
     };
 }
 
-/// Lets a field refuse or withhold, by its rule.
+/// Makes a field refuse or withhold, by its rule.
 macro_rules! on_refusal {
     (Strictest, $field:expr, $reason:ident) => {
         $field = Verdict::Deny($reason.clone()).into()

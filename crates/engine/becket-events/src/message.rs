@@ -1,7 +1,7 @@
 //! Messages of a conversation, as every event and every provider sees them.
 //!
-//! A message never changes once it is made; a new one replaces it. So it is shared, and it remembers its own JSON
-//! text: a long conversation is joined from these texts instead of being serialised anew on every turn.
+//! A message never changes once it is made; a new one replaces it. So it is shared, and it caches its own JSON text: a
+//! long conversation is joined from these texts instead of being serialised anew on every turn.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -10,67 +10,66 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// The kind of a note that tells of a branch of the conversation that was left; its details are `from_id` and
-/// `summary`.
+/// The kind of a note about a branch of the conversation that was left; its details are `from_id` and `summary`.
 pub const BRANCH_NOTE: &str = "branch_summary";
 
-/// The kind of a note that tells of a command that the person ran; its details are the command and what came of it.
+/// The kind of a note about a command that the user ran; its details are the command and its outcome.
 pub const SHELL_NOTE: &str = "user_shell";
 
-/// The kind of a note that tells that the answer before it was lost, because the program was killed.
+/// The kind of a note saying that the answer before it was lost, because the program was killed.
 pub const LOST_ANSWER_NOTE: &str = "lost_answer";
 
-/// One message. Cloning it is cheap.
+/// One message. Cheap to clone.
 #[derive(Clone)]
 pub struct Message(Arc<Shared>);
 
 struct Shared {
     record: MessageRecord,
     json: OnceLock<Box<RawValue>>,
-    /// The message in the words of the first wire format that asked for it.
+    /// The message as text of the first wire format that asked for it.
     wire: OnceLock<(&'static str, Box<str>)>,
 }
 
-/// What a message holds.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRecord {
     /// Identifies the message in its transcript.
     pub id: String,
-    /// When it was made, in milliseconds since 1970.
+    /// When the message was made, in milliseconds since 1970.
     pub time_ms: u64,
-    /// Who speaks, and what is said.
+    /// The role of the speaker, with what is said.
     #[serde(flatten)]
     pub body: MessageBody,
 }
 
-/// Who speaks, and what is said.
+/// The role of the speaker, with what is said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum MessageBody {
-    /// The person, or a program in the person's place.
+    /// The user, or a program in the user's place.
     User {
-        /// What was said.
+        /// What the user said.
         content: Vec<Part>,
     },
     /// The model.
     Assistant {
-        /// What was said.
+        /// What the model said.
         content: Vec<Part>,
-        /// The tools it asks for.
+        /// The tool calls that the model makes.
         tool_calls: Vec<ToolCall>,
         /// The model that answered.
         model: String,
-        /// Why it stopped.
+        /// Why the model stopped.
         stop_reason: StopReason,
         /// What the answer cost.
         usage: Usage,
-        /// What happened, where the provider failed. Such an answer is told and not stored.
+        /// What went wrong, if the provider failed. Such an answer is reported and not stored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
     /// The result of one tool call.
     Tool {
-        /// The call that it answers.
+        /// The tool call that this result answers.
         tool_call_id: String,
         /// The tool's name as the model knows it.
         tool_name: String,
@@ -84,13 +83,13 @@ pub enum MessageBody {
     },
     /// Text from a hook or from becket itself. The model sees it as a user's message.
     Note {
-        /// Where it comes from: `hook`, `summary`, `steering`, or a name that a hook chose.
+        /// The note's origin: `hook`, `summary`, `steering`, or a name that a hook chose.
         kind: String,
-        /// What is said.
+        /// What the note says.
         content: Vec<Part>,
-        /// Whether the person sees it; the model always does.
+        /// Whether the user sees the note; the model always does.
         display: bool,
-        /// Data of the hook that made it, never sent to the model.
+        /// Data of the hook that made the note, never sent to the model.
         details: Option<serde_json::Value>,
     },
 }
@@ -99,23 +98,23 @@ pub enum MessageBody {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text itself.
         text: String,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// Its kind, such as `image/png`.
+        /// The image's media type, such as `image/png`.
         media_type: String,
-        /// Its bytes in base64.
+        /// The image's bytes in base64.
         data: String,
     },
-    /// What the model thought before it spoke.
+    /// What the model thought before it answered.
     Thinking {
         /// The thought.
         text: String,
-        /// The provider's seal on it, which must be sent back unchanged.
+        /// The provider's signature of the thought, which must be sent back unchanged.
         signature: Option<String>,
     },
 }
@@ -135,15 +134,15 @@ pub struct ToolCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It had said everything.
+    /// The model had said everything.
     Stop,
-    /// It waits for tools.
+    /// The model waits for the results of its tool calls.
     ToolCalls,
     /// The answer reached its length limit.
     Length,
     /// The provider refused to go on.
     Refused,
-    /// The person cancelled.
+    /// The user cancelled.
     Cancelled,
     /// The provider failed.
     Error,
@@ -166,7 +165,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Both together.
+    /// The sum of two usages.
     pub fn plus(self, other: Self) -> Self {
         Self {
             input_tokens: self.input_tokens + other.input_tokens,
@@ -191,7 +190,7 @@ impl Message {
         }))
     }
 
-    /// Who speaks, and what is said.
+    /// The role of the speaker, with what is said.
     pub fn body(&self) -> &MessageBody {
         &self.0.record.body
     }
@@ -206,7 +205,7 @@ impl Message {
         &self.0.record.id
     }
 
-    /// Its parts.
+    /// The parts of the message.
     pub fn content(&self) -> &[Part] {
         match self.body() {
             MessageBody::User { content }
@@ -216,12 +215,12 @@ impl Message {
         }
     }
 
-    /// Its words, without pictures and thoughts.
+    /// The text of the message, without images and thoughts.
     pub fn text(&self) -> String {
         text_of(self.content())
     }
 
-    /// The tools that it asks for.
+    /// The tool calls that the message asks for.
     pub fn tool_calls(&self) -> &[ToolCall] {
         match self.body() {
             MessageBody::Assistant { tool_calls, .. } => tool_calls,
@@ -236,7 +235,7 @@ impl Message {
         })
     }
 
-    /// The message in the words of a wire format, made once for the format that asks first.
+    /// The message as text of a wire format, cached for the format that asks first.
     pub fn wire(&self, format: &'static str, make: impl FnOnce(&MessageRecord) -> String) -> Cow<'_, str> {
         let mut make = Some(make);
         let (first, text) = self.0.wire.get_or_init(|| {
@@ -257,7 +256,7 @@ impl Part {
     }
 }
 
-/// The words among some parts, one after another.
+/// The text parts among some parts, joined.
 pub fn text_of(parts: &[Part]) -> String {
     let words = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
@@ -303,11 +302,11 @@ impl JsonSchema for Message {
 /// A message that a hook wants to add to the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteDraft {
-    /// A name of the hook's own choice.
+    /// A name that the hook chooses.
     pub kind: String,
     /// What the model will see.
     pub content: Vec<Part>,
-    /// Whether the person sees it too.
+    /// Whether the user sees the note too.
     #[serde(default)]
     pub display: bool,
     /// Data of the hook, never sent to the model.
@@ -323,9 +322,9 @@ pub enum EntryDraft {
     Note(NoteDraft),
     /// Data of the hook, which the model never sees.
     Record {
-        /// A name of the hook's own choice.
+        /// A name that the hook chooses.
         kind: String,
-        /// The data.
+        /// The data to store.
         #[serde(default)]
         data: serde_json::Value,
     },
@@ -335,21 +334,21 @@ pub enum EntryDraft {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Delta {
-    /// More words.
+    /// More text.
     Text {
-        /// The words that were added.
+        /// The text that was added.
         text: String,
     },
     /// More thoughts.
     Thinking {
-        /// The words that were added.
+        /// The text that was added.
         text: String,
-        /// The provider's seal, which comes last.
+        /// The provider's signature, which comes last.
         signature: Option<String>,
     },
     /// A tool call begins.
     ToolCall {
-        /// Its place among the calls of this answer.
+        /// The call's index among the calls of this answer.
         index: usize,
         /// Identifies the call.
         id: String,
@@ -358,12 +357,12 @@ pub enum Delta {
     },
     /// More of a tool call's arguments.
     Arguments {
-        /// Its place among the calls of this answer.
+        /// The call's index among the calls of this answer.
         index: usize,
         /// The text that was added.
         text: String,
     },
-    /// Nothing more is added: all of the answer is there.
+    /// The answer is complete; nothing more is added.
     End,
 }
 

@@ -1,7 +1,8 @@
 //! Operations: what a tool does, in normalised terms.
 //!
 //! A model may know an operation under many names and argument spellings (its *profile*); hooks, rules and the
-//! implementation see only what stands here. Aliases are resolved when a call is read, before anybody judges it.
+//! implementation see only the names declared here. Aliases are resolved when a call is read, before anything judges
+//! it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ macro_rules! operations {
         $name:literal => $Kind:ident, effect: $effect:ident,
         $Arguments:ident { $( $(#[$meta:meta])* $field:ident : $type:ty, )* }
     )*) => {
-        /// Which operation.
+        /// The kind of an operation.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum OperationKind {
@@ -36,30 +37,30 @@ macro_rules! operations {
         )*
 
         impl OperationKind {
-            /// All of them.
+            /// All operations.
             pub const ALL: &[Self] = &[$(Self::$Kind),*];
 
-            /// Its name in becket's own words.
+            /// becket's own name for the operation.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$Kind => $name),* }
             }
 
-            /// One sentence for the model.
+            /// One sentence about the operation, for the model.
             pub fn description(self) -> &'static str {
                 match self { $(Self::$Kind => concat!($($doc),+).trim_ascii()),* }
             }
 
-            /// What it does to the world.
+            /// What the operation does to the world.
             pub fn effect(self) -> Effect {
                 match self { $(Self::$Kind => Effect::$effect),* }
             }
 
-            /// The JSON Schema of its arguments.
+            /// The JSON Schema of the operation's arguments.
             pub fn schema(self) -> Value {
                 match self { $(Self::$Kind => argument_schema::<$Arguments>()),* }
             }
 
-            /// The names of its arguments, with their aliases.
+            /// The names of the operation's arguments, with their aliases.
             pub fn argument_names(self) -> &'static [&'static str] {
                 match self { $(Self::$Kind => field_names::<$Arguments>()),* }
             }
@@ -74,7 +75,7 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// Which operation it is.
+            /// The kind of this operation.
             pub fn kind(&self) -> OperationKind {
                 match self { $(Self::$Kind(_) => OperationKind::$Kind),* }
             }
@@ -94,12 +95,13 @@ macro_rules! operations {
 /// The names by which the fields of a type can be read.
 pub(crate) fn field_names<'de, Fields: Deserialize<'de>>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // A type that is read tells its names first. There is nothing to read, so that is all that happens.
+    // Deserializing a struct passes its field names first. There is nothing to read, so the call fails right after
+    // that.
     let _ = Fields::deserialize(NamesOnly(&mut names));
     names
 }
 
-/// Hears the names of a type's fields, and has no values for them.
+/// A deserializer that records the names of a struct's fields and has no values for them.
 struct NamesOnly<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> serde::Deserializer<'de> for NamesOnly<'_> {
@@ -125,7 +127,7 @@ impl<'de> serde::Deserializer<'de> for NamesOnly<'_> {
     }
 }
 
-/// What an operation does to the world. It decides which permission event fires, and what needs a yes.
+/// What an operation does to the world: this decides which permission event fires, and what needs a yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Reads files.
@@ -151,7 +153,7 @@ operations! {
         /// Seconds after which the command is ended.
         #[serde(default, alias = "timeout", alias = "timeout_secs")]
         timeout_seconds: Option<u64>,
-        /// Whether it goes on as a job in the background, until it is stopped or the session ends.
+        /// Whether the command runs as a job in the background, until it is stopped or the session ends.
         #[serde(default)]
         background: Option<bool>,
     }
@@ -179,7 +181,7 @@ operations! {
         /// The file.
         #[serde(alias = "file_path", alias = "file", alias = "filename")]
         path: String,
-        /// Its new content.
+        /// The new content of the file.
         #[serde(alias = "text", alias = "contents")]
         content: String,
     }
@@ -295,7 +297,7 @@ operations! {
         /// How many bytes of the answer are read at most.
         #[serde(default)]
         max_bytes: Option<u64>,
-        /// How a web page is told: `text`, `markdown` or `html`, which is as it was sent; markdown when absent.
+        /// How a web page is returned: `text`, `markdown` or `html`, which is as it was sent; markdown when absent.
         #[serde(default)]
         #[schemars(with = "Option<String>")]
         format: Option<PageFormat>,
@@ -329,10 +331,10 @@ operations! {
     /// Move or rename a file or a folder of the virtual file system.
     "vfs_move" => VfsMove, effect: Write,
     VfsMoveArguments {
-        /// Its address.
+        /// The address of the file or folder.
         #[serde(alias = "source", alias = "from")]
         src: String,
-        /// Its new address.
+        /// The new address.
         #[serde(alias = "destination", alias = "to")]
         dst: String,
     }
@@ -347,9 +349,9 @@ operations! {
     /// Delete a file or a folder of the virtual file system.
     "vfs_delete" => VfsDelete, effect: Write,
     VfsDeleteArguments {
-        /// Its address.
+        /// The address of the file or folder.
         path: String,
-        /// Whether a folder goes with everything in it; without it only an empty one does.
+        /// Whether a folder is deleted with everything in it; otherwise only an empty folder is.
         #[serde(default)]
         recursive: Option<bool>,
     }
@@ -359,15 +361,15 @@ operations! {
     CacheListArguments {}
 }
 
-/// How a web page is told.
+/// The form in which a web page is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageFormat {
-    /// Its words alone.
+    /// The text of the page alone.
     Text,
-    /// Its words, with headings, lists, links and code in the manner of Markdown.
+    /// The text of the page as Markdown, with headings, lists, links and code.
     Markdown,
-    /// As it was sent.
+    /// The page as it was sent.
     Html,
 }
 
@@ -375,7 +377,7 @@ pub enum PageFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Replacement {
-    /// The text to find; it must occur exactly once, unless the first place is meant.
+    /// The text to find; it must occur exactly once, unless the first place or every place is meant.
     #[serde(alias = "oldText", alias = "old_string", alias = "old")]
     pub old_text: String,
     /// The text to put in its place.
@@ -384,6 +386,9 @@ pub struct Replacement {
     /// Whether the first of several places is meant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub first: bool,
+    /// Whether every place is meant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", alias = "replace_all")]
+    pub all: bool,
 }
 
 /// A change of some lines, found by their numbers.
@@ -405,13 +410,13 @@ pub struct LineEdit {
     pub expected: Option<String>,
 }
 
-/// On which side of a line.
+/// The side of a line on which text is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
-    /// In front of it.
+    /// In front of the line.
     Before,
-    /// Behind it.
+    /// Behind the line.
     After,
 }
 
@@ -429,7 +434,7 @@ impl OperationKind {
 }
 
 impl Operation {
-    /// The file or directory that it touches or runs in, as the caller wrote it.
+    /// The file or directory that the operation touches or runs in, as the caller wrote it.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Read(arguments) => Some(&arguments.path),
@@ -451,7 +456,7 @@ impl Operation {
         }
     }
 
-    /// Where a copy or a move puts what it takes from its path.
+    /// The destination of a copy or a move.
     pub fn destination(&self) -> Option<&str> {
         match self {
             Self::VfsCopy(arguments) => Some(&arguments.dst),

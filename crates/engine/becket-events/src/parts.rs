@@ -24,7 +24,7 @@ macro_rules! words {
 words! {
     /// Why a session starts.
     StartReason {
-        /// A context's first session.
+        /// The first session of a context.
         Startup,
         /// A context is taken up again.
         Resume,
@@ -40,19 +40,27 @@ words! {
         Subagent,
     }
 
+    /// What the user wants of a project before a session begins.
+    SetupReason {
+        /// To set it up.
+        Init,
+        /// To maintain it.
+        Maintenance,
+    }
+
     /// Why a session ends.
     EndReason {
         /// Everything was answered.
         Done,
         /// Something failed.
         Failed,
-        /// The person cancelled.
+        /// The user cancelled.
         Cancelled,
         /// A limit was reached.
         Limit,
-        /// A hook ended it.
+        /// A hook ended the session.
         Blocked,
-        /// Another session takes its place.
+        /// Another session takes this one's place.
         Switched,
     }
 
@@ -62,11 +70,11 @@ words! {
         Normal,
         /// Tools ran, and the model goes on.
         Continue,
-        /// Words from the person came in between.
+        /// The user sent a message in between.
         Steered,
         /// The request failed.
         Error,
-        /// The person cancelled.
+        /// The user cancelled.
         Cancelled,
         /// A hook stopped the run.
         HookBlocked,
@@ -76,7 +84,7 @@ words! {
         Limit,
     }
 
-    /// Where the person's words come from.
+    /// Where an input comes from.
     InputSource {
         /// The command line or the chat.
         Interactive,
@@ -84,17 +92,17 @@ words! {
         Rpc,
         /// A hook.
         Hook,
-        /// Words queued while the model was at work.
+        /// A message queued while the model was working.
         Steering,
-        /// Words queued for after the answer.
+        /// A message queued for after the answer.
         FollowUp,
         /// Another agent, which asks this one as its sub-agent.
         Agent,
     }
 
-    /// Who goes on when the model has answered.
+    /// What happens when the model has answered.
     Fallback {
-        /// The answer goes to the person.
+        /// The answer goes to the user.
         CallUser,
         /// The model is asked again.
         CallAgent,
@@ -112,8 +120,8 @@ words! {
     RequestForm {
         /// As it goes over the wire.
         Wire,
-        /// As a conversation, for a provider that writes what goes over the wire by itself. If that one tells what it
-        /// has written, there is a second event with it.
+        /// As a conversation, for a provider that writes the wire format itself. If that provider reports what it
+        /// wrote, a second event carries it.
         Conversation,
     }
 
@@ -123,7 +131,7 @@ words! {
         Allow,
         /// The call does not run.
         Deny,
-        /// The person cancelled.
+        /// The user cancelled.
         Cancelled,
     }
 
@@ -133,33 +141,33 @@ words! {
         AllowRule,
         /// A rule of the configuration that denies.
         DenyRule,
-        /// The policy for addresses of the web.
+        /// The policy for web addresses.
         UrlPolicy,
         /// A hook that was asked about the call.
         Hook,
-        /// A hook of `permission_request`, which answered for the person.
+        /// A hook of `permission_request`, which answered for the user.
         RequestHook,
-        /// The tool only reads where that is free, or changes nothing but the context's own notes.
+        /// The tool only reads where reading is free, or changes nothing but the context's own notes.
         ReadOnly,
-        /// The person has installed the tool.
+        /// The user has installed the tool.
         Installed,
-        /// The zones of the virtual file system: reading is free, and every context writes in its own.
+        /// The zones of the virtual file system: reading is free, and every context may write in its own zone.
         Zone,
-        /// The person said yes or no to this call.
+        /// The user said yes or no to this call.
         Person,
-        /// The person said yes for the session, to this very call or to this file.
+        /// The user said yes for the session, to this very call or to this file.
         PersonForSession,
-        /// `--yes` answered for the person.
+        /// `--yes` answered for the user.
         Yes,
-        /// Nobody was there to ask.
+        /// No user was there to ask.
         Headless,
         /// What the call touches could not be found out.
         Unresolved,
-        /// The call was cancelled before anybody decided.
+        /// The call was cancelled before a decision was made.
         Cancellation,
     }
 
-    /// Why the agent waits for the person.
+    /// Why the agent waits for the user.
     AttentionReason {
         /// A tool call needs a yes.
         Approval,
@@ -167,7 +175,7 @@ words! {
         Limit,
         /// A hook or a tool asks a question.
         Question,
-        /// The answer is there.
+        /// The answer is complete.
         Idle,
     }
 
@@ -195,7 +203,7 @@ words! {
 
     /// What made a compaction necessary.
     CompactReason {
-        /// The person asked for it.
+        /// The user asked for a compaction.
         Manual,
         /// The context came close to its limit.
         Threshold,
@@ -217,7 +225,7 @@ words! {
     SwitchKind {
         /// A task was given to a sub-agent.
         Transfer,
-        /// A sub-agent gave the word back.
+        /// A sub-agent gave control back.
         Return,
         /// Another agent takes over the session.
         Handoff,
@@ -225,11 +233,11 @@ words! {
 
     /// How a model came to be chosen.
     ModelChoice {
-        /// It was named.
+        /// The model was named.
         Set,
         /// The next one of a list was taken.
         Cycle,
-        /// An earlier session had it.
+        /// An earlier session had this model.
         Restore,
     }
 
@@ -247,22 +255,22 @@ words! {
 /// A model that an agent works with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentModel {
-    /// Its provider.
+    /// The model's provider.
     pub provider: String,
-    /// Its name there.
+    /// The model's name at its provider.
     pub model: String,
-    /// Where the provider is asked, when known.
+    /// The base address of the provider's API, when known.
     pub base_url: Option<String>,
 }
 
 /// A tool that is offered to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolOffer {
-    /// Its name as the model knows it.
+    /// The tool's name as the model knows it.
     pub name: String,
-    /// What it does, where it is one of becket's operations.
+    /// What the tool does, if it is one of becket's operations.
     pub operation: Option<OperationKind>,
-    /// Where it comes from: `builtin`, or the name of the plugin or server.
+    /// The tool's origin: `builtin`, or the name of the plugin or server.
     pub source: String,
 }
 
@@ -271,37 +279,39 @@ pub struct ToolOffer {
 pub struct CallRecord {
     /// Identifies the call.
     pub tool_call_id: String,
-    /// The tool, in becket's own words.
+    /// becket's own name for the tool.
     pub tool_name: String,
     /// The tool's name as the model called it.
     pub called_as: String,
-    /// What it does, where it is one of becket's operations.
+    /// The tool's origin: `builtin`, the name of a plugin, or `mcp:` and the name of a server.
+    pub tool_source: String,
+    /// What the tool does, if it is one of becket's operations.
     pub operation: Option<OperationKind>,
-    /// Its arguments as they ran.
+    /// The arguments with which the tool ran.
     pub arguments: Map<String, Value>,
-    /// Whether it failed or was refused.
+    /// Whether the call failed or was refused.
     pub is_error: bool,
 }
 
-/// What a shell command gave.
+/// The result of a shell command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShellResult {
     /// Standard output and standard error.
     pub output: String,
-    /// Its exit code; `None` when it was ended by a signal.
+    /// The command's exit code; `None` when it was ended by a signal.
     pub exit_code: Option<i32>,
-    /// Whether it was cancelled.
+    /// Whether the command was cancelled.
     #[serde(default)]
     pub cancelled: bool,
-    /// Whether the output is not all that there was.
+    /// Whether some output was left out.
     #[serde(default)]
     pub truncated: bool,
-    /// The file that holds all of it, where there is one.
+    /// The file that holds all of the output, if there is one.
     #[serde(default)]
     pub full_output_path: Option<String>,
 }
 
-/// What a running tool has so far.
+/// The result of a running tool so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartialResult {
     /// What the model would see.
@@ -311,10 +321,10 @@ pub struct PartialResult {
     pub details: Option<Value>,
 }
 
-/// A hook took the person's words upon itself.
+/// A hook handled the user's input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Handled {
-    /// What to show to the person instead of an answer.
+    /// What to show to the user instead of an answer.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -322,19 +332,19 @@ pub struct Handled {
 /// A hook delivered a message by its own means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Delivery {
-    /// By what means.
+    /// The means of delivery.
     pub via: String,
 }
 
 /// A summary that stands for a part of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// The text.
+    /// The text of the summary.
     pub text: String,
     /// The first message that is kept as it is.
     #[serde(default)]
     pub first_kept_id: Option<String>,
-    /// Data of the hook that made it.
+    /// Data of the hook that made the summary.
     #[serde(default)]
     pub details: Option<Value>,
 }
@@ -342,28 +352,28 @@ pub struct Summary {
 /// The summary that stands for the older part of a conversation. The model reads it in its system prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StandingSummary {
-    /// The text.
+    /// The text of the summary.
     pub text: String,
-    /// How many tokens the conversation had before.
+    /// How many tokens the conversation had before it was summarised.
     pub input_tokens: u64,
-    /// When it was written, in milliseconds since 1970.
+    /// When the summary was written, in milliseconds since 1970.
     pub time_ms: u64,
 }
 
 /// The goals of one group of contexts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlockGoals {
-    /// The group.
+    /// The group's name.
     pub flock: String,
-    /// Its goals.
+    /// The group's goals.
     pub goals: String,
 }
 
 /// An HTTP header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
-    /// Its name in lower case.
+    /// The header's name in lower case.
     pub name: String,
-    /// Its value.
+    /// The header's value.
     pub value: String,
 }

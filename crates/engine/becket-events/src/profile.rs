@@ -1,15 +1,19 @@
 //! Profiles: the names and schemas by which a model, or a foreign hook, knows becket's operations.
 //!
-//! A profile is a table of faces. A face changes words and nothing else: `to_own` turns arguments into becket's
-//! words, `to_foreign` turns them back, and `output` tells what came of the call. What a foreign schema has no word
-//! for keeps its own name, so that nothing gets lost on a round trip.
+//! A profile is a table of faces. A face changes names and wording and nothing else: `to_own` turns arguments into
+//! becket's terms, `to_foreign` turns them back, and `output` words the result of the call. An argument that a foreign
+//! schema has no name for keeps its own, so that nothing gets lost on a round trip.
+//!
+//! A default of a foreign schema counts for a model's call, and not for the arguments that a hook writes: a hook that
+//! was shown a whole file and leaves the length out means the whole file.
 
 use serde_json::{Map, Value};
 
 use crate::finding::Finding;
 use crate::operation::{Operation, OperationKind};
 
-/// becket's own tools that are no operation, by name. They are the same for every model that has them.
+/// becket's own tools that are not operations, by name. Every model that is offered one of them sees it under this
+/// name.
 pub const OWN_EXTRAS: &[&str] = &[
     "update_todos",
     "update_goals",
@@ -29,7 +33,7 @@ pub const OWN_EXTRAS: &[&str] = &[
     "scheme_eval",
 ];
 
-/// The tools for jobs in the background, which only a profile needs that can start some.
+/// The tools for background jobs, which only a profile needs that can start some.
 pub const JOB_EXTRAS: &[&str] = &[
     "list_background_jobs",
     "view_background_job",
@@ -41,7 +45,7 @@ pub const JOB_EXTRAS: &[&str] = &[
 pub struct Profile {
     /// The profile's name, as in `--tools NAME`.
     pub name: &'static str,
-    /// The tools. Several may stand for one operation; the first that can say a call exactly shows it.
+    /// The tools. Several may stand for one operation; a call is shown by the first that can express it exactly.
     pub faces: Vec<Face>,
     /// The operations for which this system has no tool.
     pub absent: Vec<OperationKind>,
@@ -49,16 +53,17 @@ pub struct Profile {
     pub extras: Vec<&'static str>,
     /// What the model is told about calls that do not run.
     pub wording: Wording,
-    /// How operations are done.
+    /// How operations are carried out.
     pub manner: Manner,
-    /// Tools that stand for several calls at once. One with the name of a face takes its place where a call is several.
+    /// Tools that stand for several calls at once. A plural named like a face replaces it for arguments that mean
+    /// several calls.
     pub plurals: Vec<Plural>,
 }
 
-/// How operations are done where agents differ.
+/// How operations are carried out where agents differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Manner {
-    /// The program that runs commands; where it is not there, `/bin/sh` does.
+    /// The program that runs commands; `/bin/sh` if it is missing.
     pub shell: &'static str,
     /// Whether the old text of an edit that does not occur is looked for with other quotes, dashes and spaces.
     pub forgives_typography: bool,
@@ -76,28 +81,28 @@ impl Default for Manner {
 /// What the model is told about calls that do not run, and about outputs of commands that are too long.
 #[derive(Debug, Clone, Copy)]
 pub struct Wording {
-    /// A call was refused, for this reason.
+    /// Words the refusal of a call, given the reason.
     pub refused: fn(&str) -> String,
-    /// There is no tool of this name; the second text is a hint, perhaps empty.
+    /// Words the answer to a call of an unknown tool, given its name and a hint that may be empty.
     pub unknown_tool: fn(&str, &str) -> String,
-    /// How much of a command's output is shown, where that is its end; otherwise large outputs have a preview.
+    /// How much of the end of a command's output is shown; without a limit, large outputs get a preview.
     pub tail: Option<TailLimit>,
-    /// Puts arguments right that a model wrote for a tool with this name and schema, or says what is wrong with them.
-    /// Without it the schema is held to, and becket's own words say what does not fit.
+    /// Corrects arguments that a model wrote for a tool with this name and schema, or says what is wrong with them.
+    /// Without it, arguments are checked against the schema and becket words the error.
     pub settle: Option<Settle>,
 }
 
-/// Arguments as a tool with this name and schema takes them, or what the model is told.
+/// Corrects a call's arguments for the tool with this name and schema, or returns what the model is told.
 pub type Settle = fn(&str, &Value, Map<String, Value>) -> Result<Map<String, Value>, String>;
 
 /// How much is shown of the end of an output, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct TailLimit {
-    /// So many lines at most.
+    /// The largest number of lines shown.
     pub lines: usize,
-    /// So many bytes at most.
+    /// The largest number of bytes shown.
     pub bytes: usize,
-    /// Tells the end, and where all of it is.
+    /// Words the end of the output, and where all of the output is.
     pub told: fn(&Tail<'_>) -> String,
 }
 
@@ -106,24 +111,24 @@ pub struct TailLimit {
 pub struct Tail<'a> {
     /// The last lines, or the end of the last one.
     pub text: &'a str,
-    /// The first of them, counted from 1.
+    /// The number of the first line in `text`, counted from 1.
     pub first_line: usize,
-    /// How many lines there are.
+    /// How many lines the whole output has.
     pub lines: usize,
-    /// What left out the rest.
+    /// Which limit left out the rest.
     pub cut: TailCut,
-    /// Where all of it is.
+    /// Where all of the output is.
     pub address: &'a str,
 }
 
-/// What keeps an output from being shown as a whole.
+/// Which limit keeps an output from being shown as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TailCut {
-    /// It has too many lines.
+    /// The output has too many lines.
     Lines,
-    /// It has too many bytes.
+    /// The output has too many bytes.
     Bytes,
-    /// Its last line alone has too many.
+    /// The last line alone has too many bytes.
     Line,
 }
 
@@ -188,59 +193,59 @@ impl Default for Wording {
     }
 }
 
-/// A tool that stands for several calls of one operation. Each of them is judged, told and answered like one that the
-/// model makes alone.
+/// A tool that stands for several calls of one operation. Each of them is judged, reported and answered like a call
+/// that the model makes alone.
 #[derive(Debug, Clone)]
 pub struct Plural {
     /// The tool's name.
     pub name: &'static str,
-    /// What it does, in one or two sentences for the model.
+    /// What the tool does, in one or two sentences for the model.
     pub description: &'static str,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     pub parameters: Value,
-    /// What each of its calls does.
+    /// The operation of each single call.
     pub operation: OperationKind,
-    /// The arguments of each of its calls in becket's words, or what is wrong with those of the whole.
+    /// Splits the tool's arguments into those of each call in becket's terms, or says what is wrong with them.
     pub apart: Apart,
-    /// What came of them, told for the whole.
+    /// Words the outcome of all calls together.
     pub together: Together,
-    /// What a call that failed means for those after it.
+    /// What happens to the remaining calls when one has failed.
     pub after_failure: AfterFailure,
 }
 
-/// Takes the arguments of several calls apart, in becket's words for each, or says what is wrong with them.
+/// Splits the arguments of several calls, in becket's terms for each, or says what is wrong with them.
 pub type Apart = fn(&Map<String, Value>) -> Result<Vec<Map<String, Value>>, String>;
 
-/// Tells what came of several calls for the whole.
+/// Words the outcome of several calls together.
 pub type Together = fn(&Map<String, Value>, &[Answered]) -> String;
 
-/// One call of several, and what came of it.
+/// One of several calls, with its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// Its arguments in becket's words.
+    /// The call's arguments in becket's terms.
     pub arguments: Map<String, Value>,
-    /// What it brought back, or why it did not.
+    /// The call's output, or why it has none.
     pub output: String,
-    /// Whether it failed or was refused.
+    /// Whether the call failed or was refused.
     pub is_error: bool,
 }
 
-/// What a call that failed means for those after it.
+/// What happens to the remaining calls when one has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// They are made all the same.
+    /// The remaining calls are made all the same.
     GoOn,
-    /// They are not made, and the whole has failed.
+    /// The remaining calls are not made, and the whole has failed.
     Stop,
 }
 
-/// Turns arguments in a face's words into becket's, or says what is wrong with them.
+/// Turns arguments in a face's terms into becket's, or says what is wrong with them.
 pub type ToOwn = fn(Map<String, Value>) -> Result<Map<String, Value>, String>;
 
-/// Turns arguments in becket's words into a face's.
+/// Turns arguments in becket's terms into a face's.
 pub type ToForeign = fn(&Map<String, Value>) -> Map<String, Value>;
 
-/// Tells what an operation brought back in a face's words.
+/// Words the result of an operation as a face does.
 pub type ToOutput = fn(&Operation, &Finding) -> String;
 
 /// One tool of a profile.
@@ -248,40 +253,40 @@ pub type ToOutput = fn(&Operation, &Finding) -> String;
 pub struct Face {
     /// The tool's name.
     pub name: &'static str,
-    /// What it does, in one or two sentences for the model.
+    /// What the tool does, in one or two sentences for the model.
     pub description: &'static str,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     pub parameters: Value,
-    /// What it does, in becket's terms.
+    /// The operation that the tool stands for.
     pub operation: OperationKind,
-    /// Turns this tool's arguments into becket's words.
+    /// Turns this tool's arguments into becket's terms.
     pub to_own: ToOwn,
-    /// Turns arguments in becket's words into this tool's.
+    /// Turns arguments in becket's terms into this tool's.
     pub to_foreign: ToForeign,
-    /// Tells the result in this tool's words, where they are not becket's own.
+    /// Words the result as this tool does, if that differs from becket's own wording.
     pub output: Option<Telling>,
 }
 
-/// How a face tells results.
+/// How a face words results.
 #[derive(Debug, Clone, Copy)]
 pub struct Telling {
-    /// Its words.
+    /// The function that words a result.
     pub words: ToOutput,
-    /// How it wants a command's two outputs.
+    /// Whether the function wants a command's two outputs together or apart.
     pub streams: Streams,
 }
 
-/// What becomes of a command's two outputs.
+/// Whether a command's standard output and standard error share a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
-    /// They share one pipe, so that their order stays.
+    /// Both outputs share one pipe, so that their order stays.
     Together,
-    /// Each has a pipe of its own.
+    /// Each output has its own pipe.
     Apart,
 }
 
 impl Telling {
-    /// Words for a result; a command's two outputs stay together.
+    /// Wording for a result; a command's two outputs stay together.
     pub fn new(words: ToOutput) -> Self {
         Self {
             words,
@@ -289,7 +294,7 @@ impl Telling {
         }
     }
 
-    /// The same with a command's two outputs apart.
+    /// This wording with a command's two outputs kept apart.
     pub fn apart(self) -> Self {
         Self {
             streams: Streams::Apart,
@@ -299,7 +304,7 @@ impl Telling {
 }
 
 impl Profile {
-    /// becket's own: every operation under its own name.
+    /// becket's own profile: every operation under its own name.
     pub fn own() -> Self {
         let face = |kind: &OperationKind| Face {
             name: kind.name(),
@@ -326,14 +331,14 @@ impl Profile {
         self.faces.iter().find(|face| face.name == name)
     }
 
-    /// What the tool with this name does, once or several times.
+    /// The operation of the tool with this name, whether it stands for one call or several.
     pub fn operation_of(&self, name: &str) -> Option<OperationKind> {
         let plural = self.plurals.iter().find(|plural| plural.name == name);
         let several = plural.map(|plural| plural.operation);
         self.face_named(name).map(|face| face.operation).or(several)
     }
 
-    /// The face that shows a call best: the first that says it exactly, else the first of the operation.
+    /// The face that shows a call best: the first that expresses it exactly, else the first of the operation.
     pub fn face_for(&self, operation: OperationKind, arguments: &Map<String, Value>) -> Option<&Face> {
         let mut candidates = self.faces.iter().filter(|face| face.operation == operation);
         let first = candidates.clone().next()?;
@@ -342,22 +347,22 @@ impl Profile {
 }
 
 impl Face {
-    /// Whether arguments in becket's words survive the way there and back unchanged.
+    /// Whether arguments in becket's terms survive the round trip through this face unchanged.
     pub fn expresses(&self, own: &Map<String, Value>) -> bool {
         (self.to_own)((self.to_foreign)(own)).is_ok_and(|back| back == *own)
     }
 
-    /// Whether a name is one of its arguments, in its own words or in becket's. Others mean nothing here.
+    /// Whether a name is one of this face's arguments, in its own terms or in becket's. Other names mean nothing here.
     pub fn knows(&self, name: &str) -> bool {
         self.parameters["properties"].get(name).is_some() || self.operation.argument_names().contains(&name)
     }
 
-    /// Reads a call by somebody who knows this face only: what is left out gets the default of its schema.
+    /// Reads a call of a model that knows only this face: omitted arguments get the defaults of its schema.
     pub fn read_call(&self, arguments: Map<String, Value>) -> Result<Operation, String> {
         self.read_as(arguments, |own| self.with_defaults(own))
     }
 
-    /// Reads arguments written in this face's words, such as the rewrite of a call that was made in other words. The
+    /// Reads arguments written in this face's terms, such as the rewrite of a call that was made in other terms. The
     /// error names the argument and what is expected.
     pub fn read(&self, arguments: Map<String, Value>) -> Result<Operation, String> {
         self.read_as(arguments, |own| own)
@@ -376,8 +381,8 @@ impl Face {
             .map_err(|error| format!("{}. {}", self.fault(&written).unwrap_or(error), self.usage()))
     }
 
-    /// Models write numbers and truth values as text, and whole numbers with a fraction of zero. Where the schema
-    /// wants a number or a truth value and the meaning is beyond doubt, that is what they get.
+    /// Corrects the types of arguments: models write numbers and booleans as text, and whole numbers with a fraction of
+    /// zero. If the schema wants a number or a boolean and the meaning is beyond doubt, the value is converted.
     fn settle_types(&self, arguments: &mut Map<String, Value>) {
         for (name, value) in arguments {
             let Some(property) = self.parameters["properties"].get(name.as_str()) else {
@@ -395,7 +400,7 @@ impl Face {
         }
     }
 
-    /// Arguments in becket's words, with what the schema says about those that are left out.
+    /// Arguments in becket's terms, with the schema's defaults for those that are omitted.
     fn with_defaults(&self, mut own: Map<String, Value>) -> Map<String, Value> {
         let properties = self.parameters["properties"].as_object();
         let defaults: Map<String, Value> = properties
@@ -416,7 +421,7 @@ impl Face {
         own
     }
 
-    /// The first argument that does not fit the schema, told in words.
+    /// Describes the first argument that does not fit the schema.
     fn fault(&self, arguments: &Map<String, Value>) -> Option<String> {
         let properties = self.parameters["properties"].as_object()?;
         for (name, property) in properties {
@@ -441,7 +446,7 @@ impl Face {
             .map(|name| format!("argument `{name}` is missing"))
     }
 
-    /// What the tool takes, in one line.
+    /// The tool's arguments in one line.
     fn usage(&self) -> String {
         let required = |name: &str| {
             self.parameters["required"]
@@ -485,8 +490,9 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A number as a whole one, where nothing is lost.
+/// A number as an integer, if nothing is lost.
 fn whole(number: f64) -> Option<u64> {
+    // The largest float below which every whole number is exact: 2^53.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{EVENTS, EventId, EventInfo, FieldInfo};
 
-/// The Markdown page. `example` gives the JSON that the real agent sent for an event, where it is known.
+/// The Markdown page. `example` gives the JSON that the real agent sent for an event, if known.
 pub fn reference_page(example: impl Fn(EventId) -> Option<String>) -> String {
     let mut page = String::from(INTRODUCTION);
     page.push_str("| event | class | what a handler may answer |\n|---|---|---|\n");
@@ -29,7 +29,7 @@ Every payload is one JSON object with these fields beside its own: `event` (the 
 is not known is `null`. Examples are what the agent really sent in a scripted run.
 
 The class says what a handler that breaks means: **guard**, the action does not happen; **transform**, its change is
-dropped and the person is told; **observe**, the failure is reported.
+dropped and the user is told; **observe**, the failure is reported.
 
 ";
 
@@ -64,7 +64,7 @@ fn section(page: &mut String, event: &EventInfo, example: Option<String>) -> std
     Ok(())
 }
 
-/// One line without doubled blanks.
+/// The text on one line without doubled blanks.
 fn tidy(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()

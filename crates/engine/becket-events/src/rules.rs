@@ -26,7 +26,7 @@ pub trait Rule: Default {
     /// This answer followed by a later handler's.
     fn then(self, later: Self) -> Self;
 
-    /// Whether the handler said nothing here.
+    /// Whether the handler left this field out.
     fn is_neutral(&self) -> bool;
 
     /// Whether no further handler needs to be asked.
@@ -99,7 +99,7 @@ macro_rules! list_rule {
     };
 }
 
-/// Reads a list. One value that is no list is taken for a list of one.
+/// Reads a list. A single value is taken for a list of one.
 struct OneOrMore<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> de::Visitor<'de> for OneOrMore<T> {
@@ -213,11 +213,11 @@ impl<T> Rule for Last<T> {
 }
 
 optional_rule! {
-    /// The first answer settles the matter: no further handler is asked. It is not a refusal.
+    /// The first answer settles the matter: no further handler is asked. Unlike a deny, an answer is not a refusal.
     Answer
 }
 
-/// Words in the place of something that is withheld. The first ones end the chain.
+/// The text that replaces something that is withheld. The first handler that withholds ends the chain.
 pub type Withheld = Answer<String>;
 
 impl<T> Rule for Answer<T> {
@@ -319,7 +319,7 @@ impl<T: PartialEq> Rule for Intersect<Vec<T>> {
     }
 }
 
-/// One object out of all answers; of two with the same key the later one counts.
+/// One object with the keys of all answers; for the same key the later answer counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Merge(pub Map<String, Value>);
@@ -344,12 +344,12 @@ pub struct Adjust {
     /// The new value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<u32>,
-    /// What is added after that; may be negative.
+    /// The number that is added after that; may be negative.
     pub add: i64,
 }
 
 impl Adjust {
-    /// A new value.
+    /// An adjustment that sets a new value.
     pub fn set(value: u32) -> Self {
         Self {
             set: Some(value),
@@ -357,7 +357,7 @@ impl Adjust {
         }
     }
 
-    /// A difference.
+    /// An adjustment that adds a difference.
     pub fn add(difference: i32) -> Self {
         Self {
             set: None,

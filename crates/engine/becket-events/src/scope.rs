@@ -1,9 +1,9 @@
-//! What every event carries besides its own payload: where and in whose name it happens.
+//! The scope that every event carries besides its own payload: where it happens, and for which agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where an event happens. Its fields stand beside the payload's own in what a handler receives.
+/// Where an event happens. These fields stand beside the payload's own in what a handler receives.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
     /// The session: one run of a context.
@@ -14,8 +14,8 @@ pub struct Scope {
     pub context_name: String,
     /// The agent at work.
     pub agent_name: String,
-    /// The agents whose guards count for it: those above it that have asked it, outermost first, and those that have
-    /// handed the conversation over to it.
+    /// The agents whose guards also apply to this agent: those above it that have asked it, outermost first, and those
+    /// that have handed the conversation over to it.
     pub agents_above: Vec<String>,
     /// The model in use, as `provider/name`.
     pub model: String,

@@ -3,7 +3,8 @@
 //! A block says when the event fires, what a broken handler means at most (`class`), what handlers receive
 //! (`payload`) and what they may answer (`reply`, each field typed by the rule that combines several answers). `settle`
 //! names a function that brings a rewritten payload into its normal form.
-//! Names are `pre_x` before and `post_x` after something happens. Every reply also has `notice`.
+//! Names are `pre_x` before and `post_x` after something happens. Every reply also has `notice`
+//! and `halt`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,56 +20,93 @@ use crate::{
     Usage, Verdict,
 };
 
-/// The reply field that every event has.
+/// The reply field with which every handler can tell the user something.
 const NOTICE: FieldInfo = FieldInfo {
     name: "notice",
-    doc: " Lines to show to the person.",
+    doc: " Lines to show to the user.",
     type_name: "Append<String>",
     rule: <Append<String> as Rule>::NAME,
+};
+
+/// The reply field with which every handler can end the run.
+const HALT: FieldInfo = FieldInfo {
+    name: "halt",
+    doc: " Ends the run at its next step, for this reason.",
+    type_name: "First<String>",
+    rule: <First<String> as Rule>::NAME,
 };
 
 events! {
     // ---------------------------------------------------------------- sessions
 
+    /// The user wants the project to be set up or maintained (`--init`, `--maintenance`). Fires before
+    /// `session_start`.
+    "setup" => Setup, class: Transform,
+    payload SetupPayload {
+        /// What the user wants.
+        reason: SetupReason,
+    }
+    reply SetupReply {
+        /// Text that the model sees in every turn of the session.
+        context: Append<String>,
+        /// Environment variables for all later commands of the session and its sub-agents, by name.
+        environment: Merge,
+    }
+
     /// A session begins, before anything else happens. Context added here lasts for the whole session.
     "session_start" => SessionStart, class: Transform,
     payload SessionStartPayload {
-        /// Why it begins.
+        /// Why the session begins.
         reason: StartReason,
         /// becket's home: where contexts and settings live.
         home: String,
         /// The root of the project.
         project_root: String,
-        /// How many tools there are.
+        /// How many tools the session has.
         tool_count: u32,
         /// How many messages the context already holds.
         message_count: u32,
         /// The session that this one replaces.
         previous_session_id: Option<String>,
-        /// Where its conversation can be read, if a hook has asked for the file.
+        /// Where the conversation of the replaced session can be read, if a hook has asked for the file.
         previous_session_file: Option<String>,
     }
     reply SessionStartReply {
         /// Text that the model sees in every turn of the session.
         context: Append<String>,
+        /// Environment variables for all later commands of the session and its sub-agents, by name.
+        environment: Merge,
+        /// A name for the conversation, if it is new.
+        title: First<String>,
     }
+
+    /// Files with instructions for the model were read, such as `AGENTS.md`. Fires once for each file, after
+    /// `session_start`.
+    "instructions_loaded" => InstructionsLoaded, class: Observe,
+    payload InstructionsLoadedPayload {
+        /// The file.
+        path: String,
+        /// The instructions.
+        text: String,
+    }
+    reply InstructionsLoadedReply {}
 
     /// A session ends, however it went; also after a failure and a cancel.
     "session_end" => SessionEnd, class: Observe,
     payload SessionEndPayload {
-        /// Why it ends.
+        /// Why the session ends.
         reason: EndReason,
         /// becket's home.
         home: String,
         /// The root of the project.
         project_root: String,
-        /// How many tools there were.
+        /// How many tools the session had.
         tool_count: u32,
         /// What all requests of the session cost.
         usage: Usage,
-        /// Why another session begins in its place, if one does.
+        /// Why another session begins in place of this one, if one does.
         next: Option<StartReason>,
-        /// Where the conversation of that one can be read, if a hook asks for the file.
+        /// Where the conversation of the next session can be read, if a hook asks for the file.
         next_session_file: Option<String>,
     }
     reply SessionEndReply {}
@@ -76,7 +114,7 @@ events! {
     /// Before another session or another context takes over. May refuse.
     "pre_session_switch" => PreSessionSwitch, class: Guard,
     payload PreSessionSwitchPayload {
-        /// Why.
+        /// Why the session or context changes.
         reason: SwitchReason,
         /// The context that is left.
         from_context: String,
@@ -97,7 +135,7 @@ events! {
     /// After another session or another context has taken over.
     "post_session_switch" => PostSessionSwitch, class: Observe,
     payload PostSessionSwitchPayload {
-        /// Why.
+        /// Why the session or context changed.
         reason: SwitchReason,
         /// The context that was left.
         from_context: String,
@@ -105,7 +143,7 @@ events! {
         to_context: String,
         /// The session that was left.
         previous_session_id: Option<String>,
-        /// Where its conversation can be read, if a hook has asked for the file.
+        /// Where the conversation that was left can be read, if a hook has asked for the file.
         previous_session_file: Option<String>,
         /// Whether the choice lasts for this run only.
         transient: bool,
@@ -125,7 +163,7 @@ events! {
     reply PreSessionForkReply {
         /// Whether the fork may happen.
         verdict: Strictest,
-        /// Whether the fork starts without the messages before it.
+        /// Whether the fork starts without the messages before the entry.
         without_messages: Last<bool>,
     }
 
@@ -136,9 +174,9 @@ events! {
         entry_id: String,
         /// The session that was forked.
         previous_session_id: String,
-        /// The context in which it was.
+        /// The context that was forked.
         from_context: String,
-        /// Where its conversation can be read, if a hook has asked for the file.
+        /// Where the conversation of the forked session can be read, if a hook has asked for the file.
         previous_session_file: Option<String>,
     }
     reply PostSessionForkReply {}
@@ -150,27 +188,27 @@ events! {
         target_id: String,
         /// The entry at which the conversation stands now.
         leaf_id: Option<String>,
-        /// The last entry that both have in common.
+        /// The last entry that the current leaf and the target have in common.
         common_ancestor_id: Option<String>,
         /// The messages of the branch that is left.
         abandoned: Vec<Message>,
-        /// Whether the person wants a summary of that branch.
+        /// Whether the user wants a summary of the branch that is left.
         wants_summary: bool,
         /// What the summary should pay attention to.
         instructions: Option<String>,
-        /// Whether these instructions are the whole of what the model is told, and not an addition.
+        /// Whether the instructions replace what the model is told by default, instead of adding to it.
         instructions_alone: bool,
-        /// A label that the person wants.
+        /// A label that the user wants for the entry.
         label: Option<String>,
     }
     reply PreSessionTreeReply {
-        /// Whether the step may happen.
+        /// Whether the conversation may move to the target.
         verdict: Strictest,
         /// The summary of the branch that is left.
         summary: First<Summary>,
-        /// What the summary should pay attention to, instead of what the person said.
+        /// What the summary should pay attention to, instead of what the user said.
         instructions: Last<String>,
-        /// Whether these instructions are the whole of what the model is told, and not an addition.
+        /// Whether the instructions replace what the model is told by default, instead of adding to it.
         instructions_alone: Last<bool>,
         /// A label for the entry.
         label: First<String>,
@@ -179,40 +217,58 @@ events! {
     /// After the conversation moved to another entry of its tree.
     "post_session_tree" => PostSessionTree, class: Observe,
     payload PostSessionTreePayload {
-        /// The entry at which it stands now.
+        /// The entry at which the conversation stands now.
         leaf_id: Option<String>,
-        /// The entry at which it stood before.
+        /// The entry at which the conversation stood before.
         previous_leaf_id: Option<String>,
         /// The summary of the branch that was left.
         summary: Option<Summary>,
         /// The entry that holds the summary.
         summary_id: Option<String>,
-        /// The entry that was gone to: the summary stands behind it, or what is said next; none before the first.
+        /// The entry that was chosen: the summary, or else the next message, follows it; `None` before the first entry.
         place_id: Option<String>,
-        /// Whether a hook wrote that summary.
+        /// Whether a hook wrote the summary.
         by_hook: bool,
     }
     reply PostSessionTreeReply {}
 
-    // ---------------------------------------------------------------- the person's words
+    // ---------------------------------------------------------------- the user's input
 
-    /// The person said something, before commands and templates are looked at. May rewrite it or answer it.
+    /// The user said something; commands and templates are not resolved yet. May rewrite the input or answer it.
     "user_input" => UserInput, class: Transform,
     payload UserInputPayload {
-        /// What was said.
+        /// The input.
         text: String,
-        /// Pictures that came with it.
+        /// Images that came with the input.
         images: Vec<Part>,
-        /// Where it comes from.
+        /// Where the input comes from.
         source: InputSource,
     }
     reply UserInputReply {
-        /// New words.
+        /// A new text for the input.
         text: Rewrite<String>,
-        /// New pictures.
+        /// New images.
         images: Rewrite<Vec<Part>>,
-        /// The words are taken care of; the model is not asked.
+        /// The hook has handled the input; the model is not asked.
         handled: Answer<Handled>,
+    }
+
+    /// A line of the user calls a prompt template or a skill by its name, and is about to become its text. May add to
+    /// the text, or refuse it.
+    "prompt_expansion" => PromptExpansion, class: Guard,
+    payload PromptExpansionPayload {
+        /// The name of the template or skill, without the slash.
+        name: String,
+        /// What the user wrote behind the name.
+        arguments: String,
+        /// The text that the line stands for.
+        prompt: String,
+    }
+    reply PromptExpansionReply {
+        /// Whether the line may become the text.
+        verdict: Strictest,
+        /// Text that is added to it.
+        context: Append<String>,
     }
 
     /// A prompt is about to be given to the model. May rewrite it, add to it, or refuse it.
@@ -220,13 +276,13 @@ events! {
     payload UserPromptPayload {
         /// The prompt.
         prompt: String,
-        /// Pictures that come with it.
+        /// Images that come with the prompt.
         images: Vec<Part>,
-        /// Where it comes from.
+        /// Where the prompt comes from.
         source: InputSource,
         /// The summary of what came before, if the conversation was compacted.
         summary: Option<String>,
-        /// How often the model was asked again without the person.
+        /// How often the model was asked again without new input from the user.
         continuation: u32,
     }
     reply UserPromptReply {
@@ -238,21 +294,21 @@ events! {
         context: Append<String>,
     }
 
-    /// Words that the person said while the model was at work are about to reach it. May add to them, or refuse them,
+    /// Messages that the user sent while the model was working are about to reach it. May add to them, or refuse them,
     /// which ends the run.
     "steering" => Steering, class: Guard,
     payload SteeringPayload {
-        /// What the person said, in order.
+        /// What the user said, in order.
         messages: Vec<String>,
     }
     reply SteeringReply {
-        /// Whether the model may hear them.
+        /// Whether the messages may reach the model.
         verdict: Strictest,
         /// Text that the model sees until this prompt is answered.
         context: Append<String>,
     }
 
-    /// The person runs a shell command of their own. May refuse it or bring the result.
+    /// The user runs a shell command. May refuse it or bring the result.
     "user_shell" => UserShell, class: Guard,
     payload UserShellPayload {
         /// The command line.
@@ -267,7 +323,7 @@ events! {
         verdict: Strictest,
         /// The result, instead of running the command.
         result: Answer<ShellResult>,
-        /// Something of the handler's lane that runs the command in the shell's place.
+        /// A value of the handler's lane that runs the command instead of the shell.
         runner: Answer<Value>,
     }
 
@@ -313,12 +369,12 @@ events! {
 
     // ---------------------------------------------------------------- the run
 
-    /// The agent takes up a prompt: the last word on the system prompt, and on messages that go with the prompt.
+    /// The agent takes up a prompt: the last chance to change the system prompt, and to add messages to the prompt.
     "agent_start" => AgentStart, class: Transform,
     payload AgentStartPayload {
         /// The prompt.
         prompt: String,
-        /// Pictures that come with it.
+        /// Images that come with the prompt.
         images: Vec<Part>,
         /// The system prompt.
         system_prompt: String,
@@ -330,14 +386,14 @@ events! {
         messages: Append<NoteDraft>,
     }
 
-    /// The agent is done with a prompt: no tool call and no queued word is left.
+    /// The agent is done with a prompt: no tool call and no queued message is left.
     "agent_end" => AgentEnd, class: Observe,
     payload AgentEndPayload {
         /// The messages of this run, the prompt included.
         messages: Vec<Message>,
         /// Why the run ended.
         reason: EndReason,
-        /// What its requests cost.
+        /// What the requests of the run cost.
         usage: Usage,
     }
     reply AgentEndReply {}
@@ -349,15 +405,15 @@ events! {
         fuel_remaining: Option<u32>,
         /// How many rounds there may be in all.
         fuel_total: Option<u32>,
-        /// Who goes on when the model has answered.
+        /// What happens when the model has answered: the user reads it, or the model is asked again.
         fallback: Fallback,
         /// The prompt.
         message: String,
-        /// How often the model was asked again without the person.
+        /// How often the model was asked again without new input from the user.
         continuation: u32,
     }
     reply LoopStartReply {
-        /// Who goes on when the model has answered.
+        /// What happens when the model has answered: the user reads it, or the model is asked again.
         fallback: Last<Fallback>,
         /// A change of the fuel.
         fuel: Adjust,
@@ -368,7 +424,7 @@ events! {
     payload TurnStartPayload {
         /// The turn within this run, counted from 0.
         turn_index: u32,
-        /// When it began, in milliseconds since 1970.
+        /// When the turn began, in milliseconds since 1970.
         time_ms: u64,
     }
     reply TurnStartReply {
@@ -382,27 +438,27 @@ events! {
     payload TurnEndedPayload {
         /// The turn within this run, counted from 0.
         turn_index: u32,
-        /// Why it ended.
+        /// Why the turn ended.
         reason: TurnEnd,
-        /// What the model said. Where it failed or was cancelled, its stop reason says so; absent if it was not asked.
+        /// What the model said; `None` if it was not asked. If it failed or was cancelled, the stop reason says so.
         message: Option<Message>,
-        /// The results of its tool calls.
+        /// The results of the turn's tool calls.
         tool_results: Vec<Message>,
-        /// What handlers want to add to the conversation so far.
+        /// What handlers have asked so far to add to the conversation.
         entries: Vec<EntryDraft>,
         /// Whether a handler wants the model to go on although nothing is left to do.
         go_on: bool,
     }
     reply TurnEndedReply {
-        /// All that is to be added: what earlier handlers wanted, as far as it shall stay, and more.
+        /// All entries to add: those of earlier handlers that should stay, and new ones.
         entries: Rewrite<Vec<EntryDraft>>,
-        /// Whether the model is asked once more, where it had answered; ten times for one prompt at most, those of
+        /// Whether the model is asked once more after it had answered; at most ten times for one prompt, those of
         /// `stop` included.
         go_on: Rewrite<bool>,
     }
 
-    /// Everything that a prompt has brought about is done: its turns, its follow-ups, and no word waits. Fires once
-    /// after the last `agent_end`.
+    /// All work for a prompt is done: its turns and its follow-ups, and no message is queued. Fires once after the last
+    /// `agent_end`.
     "settled" => Settled, class: Observe,
     payload SettledPayload {
         /// Why the last run ended.
@@ -410,14 +466,15 @@ events! {
     }
     reply SettledReply {}
 
-    /// The messages of a request are chosen. May rewrite what the model sees, or stop the run; the transcript stays.
+    /// The messages of a request are chosen. May rewrite what the model sees, or stop the run; the transcript is not
+    /// changed.
     "model_context" => ModelContext, class: Guard,
     payload ModelContextPayload {
         /// What the model is about to see, without the system prompt.
         messages: Vec<Message>,
-        /// What stands for the conversation before them.
+        /// The summary that stands for the conversation before the messages.
         summary: Option<StandingSummary>,
-        /// The request within this run, counted from 1; 0 for one outside of a run.
+        /// The request within this run, counted from 1; 0 for a request outside of a run.
         iteration: u32,
         /// What the request is for.
         purpose: RequestPurpose,
@@ -427,6 +484,8 @@ events! {
         verdict: Strictest,
         /// New messages.
         messages: Rewrite<Vec<Message>>,
+        /// An answer in place of the model, which is not asked.
+        response: Answer<String>,
     }
 
     /// The tools of a request are chosen. May take some away.
@@ -438,7 +497,7 @@ events! {
         fuel_remaining: Option<u32>,
         /// How many rounds there may be in all.
         fuel_total: Option<u32>,
-        /// How often the model was asked again without the person.
+        /// How often the model was asked again without new input from the user.
         continuation: u32,
     }
     reply ToolsOfferedReply {
@@ -453,19 +512,19 @@ events! {
     payload PreRequestPayload {
         /// The provider.
         provider: String,
-        /// The body of the request. It never holds a key.
+        /// The body of the request. Never holds a key.
         body: Json,
-        /// How the body is written.
+        /// Whether the body is what goes over the wire, or a conversation.
         form: RequestForm,
         /// What the request is for.
         purpose: RequestPurpose,
-        /// The request within this run, counted from 1; 0 for one outside of a run.
+        /// The request within this run, counted from 1; 0 for a request outside of a run.
         iteration: u32,
         /// How many more rounds of tools there may be; `None` without a limit.
         fuel_remaining: Option<u32>,
         /// How many rounds there may be in all.
         fuel_total: Option<u32>,
-        /// How often the model was asked again without the person.
+        /// How often the model was asked again without new input from the user.
         continuation: u32,
     }
     reply PreRequestReply {
@@ -473,6 +532,8 @@ events! {
         verdict: Strictest,
         /// A new body.
         body: Rewrite<Json>,
+        /// An answer in place of the model, to which nothing is sent.
+        response: Answer<String>,
     }
 
     /// The provider begins to answer.
@@ -492,31 +553,59 @@ events! {
     payload ResponsePayload {
         /// What the model said.
         text: String,
-        /// The prompt that it answers.
+        /// The prompt that the model answers.
         prompt: String,
-        /// Why it stopped.
+        /// Why the model stopped.
         stop_reason: StopReason,
-        /// How many tools it asks for.
+        /// How many tool calls the model makes.
         tool_call_count: u32,
         /// What the request cost.
         usage: Usage,
         /// How long the request took.
         duration_ms: u64,
-        /// The request within this run, counted from 1; 0 for one outside of a run.
+        /// The request within this run, counted from 1; 0 for a request outside of a run.
         iteration: u32,
         /// What the request is for.
         purpose: RequestPurpose,
     }
     reply ResponseReply {}
 
+    /// The model has answered, and nobody has seen it yet. May refuse the answer, which ends the run. While a hook
+    /// listens, an answer is shown when it is complete and judged.
+    "post_response" => PostResponse, class: Guard,
+    payload PostResponsePayload {
+        /// The answer, with its tool calls.
+        message: Message,
+        /// What the request is for.
+        purpose: RequestPurpose,
+    }
+    reply PostResponseReply {
+        /// Whether the answer counts.
+        verdict: Strictest,
+    }
+
+    /// The model has answered without a tool call, and the user is about to see it. May rewrite the text, or refuse
+    /// it, which ends the run. While a hook listens, an answer is shown when it is complete and judged.
+    "output" => Output, class: Guard,
+    payload OutputPayload {
+        /// The text.
+        text: String,
+    }
+    reply OutputReply {
+        /// Whether the user may see the text.
+        verdict: Strictest,
+        /// A new text.
+        text: Rewrite<String>,
+    }
+
     // ---------------------------------------------------------------- messages
 
-    /// A message begins: the person's, the model's, a tool's or a hook's.
+    /// A message begins: of the user, the model, a tool or a hook.
     "message_start" => MessageStart, class: Observe,
     payload MessageStartPayload {
         /// The message as far as it is known.
         message: Message,
-        /// Whether it was said while nothing ran, and nothing runs because of it.
+        /// Whether the message was added while no run was active and starts none.
         at_rest: bool,
     }
     reply MessageStartReply {}
@@ -526,7 +615,7 @@ events! {
     payload MessageUpdatePayload {
         /// The message that grows.
         message_id: String,
-        /// What was added.
+        /// What was added to the message.
         delta: Delta,
     }
     reply MessageUpdateReply {}
@@ -536,7 +625,7 @@ events! {
     payload MessageEndPayload {
         /// The message.
         message: Message,
-        /// Whether it was said while nothing ran, and nothing runs because of it.
+        /// Whether the message was added while no run was active and starts none.
         at_rest: bool,
     }
     reply MessageEndReply {
@@ -553,13 +642,13 @@ events! {
         tool_call_id: String,
         /// The tool's name as the model wrote it.
         tool_name: String,
-        /// The tool, in becket's own words, if it exists.
+        /// becket's own name for the tool, if it exists.
         own_name: Option<String>,
-        /// What it does, where it is one of becket's operations.
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
         /// The arguments as the model wrote them.
         arguments: Json,
-        /// The same under their normalised names, if the tool exists and can read them.
+        /// The arguments under their normalised names, if the tool exists and can read them.
         normalised: Option<Map<String, Value>>,
     }
     reply ToolStartReply {}
@@ -569,15 +658,17 @@ events! {
     payload PreToolPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// The tool's origin: `builtin`, the name of a plugin, or `mcp:` and the name of a server.
+        tool_source: String,
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
-        /// The arguments it will get, under their normalised names.
+        /// The arguments that the tool will get, under their normalised names.
         arguments: Map<String, Value>,
-        /// The call from within which this one is made.
+        /// The tool call that makes this one, for a nested call.
         parent_tool_call_id: Option<String>,
     }
     reply PreToolReply {
@@ -585,6 +676,8 @@ events! {
         verdict: Strictest,
         /// New arguments; the next handler sees them.
         arguments: Rewrite<Map<String, Value>>,
+        /// Text for the model, added after the results.
+        context: Append<String>,
     }
 
     /// A file or directory is about to be read. The path is resolved: links and `..` are followed.
@@ -592,17 +685,17 @@ events! {
     payload PreFileReadPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
         /// The file, absolute and resolved.
         path: String,
-        /// Whether it lies in the working directory or another folder that is free to read.
+        /// Whether the file lies in the working directory or another folder that is free to read.
         inside: bool,
     }
     reply PreFileReadReply {
-        /// Whether it may be read.
+        /// Whether the file may be read.
         verdict: Strictest,
     }
 
@@ -611,23 +704,23 @@ events! {
     payload PreFileWritePayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
         /// The file, absolute and resolved.
         path: String,
-        /// Its new content; `None` for an edit.
+        /// The file's new content; `None` for an edit.
         content: Option<String>,
         /// The pieces of text that an edit replaces.
         edits: Vec<Replacement>,
         /// The lines that an edit replaces or adds to.
         lines: Vec<LineEdit>,
-        /// Whether it lies in the working directory.
+        /// Whether the file lies in the working directory.
         inside: bool,
     }
     reply PreFileWriteReply {
-        /// Whether it may be written.
+        /// Whether the file may be written.
         verdict: Strictest,
     }
 
@@ -636,7 +729,7 @@ events! {
     payload PreShellPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
@@ -646,7 +739,7 @@ events! {
         directory: String,
     }
     reply PreShellReply {
-        /// Whether it may run.
+        /// Whether the command may run.
         verdict: Strictest,
     }
 
@@ -655,7 +748,7 @@ events! {
     payload PreFetchPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
@@ -663,61 +756,65 @@ events! {
         url: Option<String>,
         /// Why the address is sensitive, such as `loopback` or `private_network`; `None` when it is not.
         sensitive: Option<String>,
-        /// The network addresses behind its host; a connection goes to one of them and to no other.
+        /// The network addresses behind the URL's host; a connection goes to one of them and to no other.
         addresses: Vec<String>,
-        /// The address that leads to this one by a redirect; `None` for the one that the call names.
+        /// The address that redirects to this one; `None` for the address that the call names.
         redirected_from: Option<String>,
-        /// The call in a few words, where there is no address.
+        /// A short description of the call, if there is no address.
         call_summary: Option<String>,
     }
     reply PreFetchReply {
-        /// Whether it may be fetched.
+        /// Whether the address may be fetched.
         verdict: Strictest,
     }
 
-    /// No rule has decided about a call, and the person is about to be asked. May answer in their place.
+    /// No rule has decided about a call, and the user is about to be asked. May answer in their place.
     "permission_request" => PermissionRequest, class: Guard,
     payload PermissionRequestPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// The tool's origin: `builtin`, the name of a plugin, or `mcp:` and the name of a server.
+        tool_source: String,
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
-        /// Its final arguments.
+        /// The final arguments of the call.
         arguments: Map<String, Value>,
-        /// Why the person is asked, where a hook wants it.
+        /// Why a hook wants the user to be asked, if one does.
         reason: Option<String>,
     }
     reply PermissionRequestReply {
         /// The answer.
         verdict: Strictest,
+        /// New arguments, which count with an allow. The call is judged anew with them.
+        arguments: Last<Map<String, Value>>,
         /// Facts to show with the question.
         metadata: Merge,
     }
 
-    /// It is settled whether a call runs, and by whom.
+    /// The decision whether a call runs has been made.
     "approval_decided" => ApprovalDecided, class: Observe,
     payload ApprovalDecidedPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
-        /// Its final arguments.
+        /// The final arguments of the call.
         arguments: Map<String, Value>,
-        /// How it ended.
+        /// The decision.
         decision: ApprovalDecision,
-        /// Who decided.
+        /// Who or what decided.
         source: ApprovalSource,
-        /// The hooks that decided, where hooks did.
+        /// The hooks that decided, if hooks did.
         handlers: Vec<String>,
-        /// Why, for a refusal.
+        /// Why the call was refused, if it was.
         reason: Option<String>,
     }
     reply ApprovalDecidedReply {}
@@ -727,17 +824,17 @@ events! {
     payload ToolUpdatePayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
-        /// The arguments that it got.
+        /// The arguments that the tool got.
         arguments: Map<String, Value>,
         /// The output that was added.
         output: String,
-        /// What the result would be by now, from a tool that tells it; it takes the place of all output before.
+        /// What the result would be by now, from a tool that reports it; replaces all output before.
         partial: Option<PartialResult>,
     }
     reply ToolUpdateReply {}
@@ -747,32 +844,38 @@ events! {
     payload PreToolOutputPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// The tool's origin: `builtin`, the name of a plugin, or `mcp:` and the name of a server.
+        tool_source: String,
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
-        /// The arguments that it got.
+        /// The arguments that the tool got.
         arguments: Map<String, Value>,
-        /// What it produced.
+        /// What the tool produced.
         content: Vec<Part>,
-        /// Whether it failed or was refused.
+        /// Whether the call failed or was refused.
         is_error: bool,
-        /// Whether the tool ran at all; a call that was refused has an output too.
+        /// Whether the tool ran at all; a refused call has an output too.
         ran: bool,
         /// Data of the tool that the model does not see; `null` when there is none.
         details: Value,
+        /// How long the call has taken, including the decision whether it may run.
+        duration_ms: u64,
     }
     reply PreToolOutputReply {
         /// New output.
         content: Rewrite<Vec<Part>>,
         /// New data.
         details: Rewrite<Value>,
-        /// Whether it counts as failed.
+        /// Whether the call counts as failed.
         is_error: Rewrite<bool>,
-        /// The output is withheld: the model sees these words instead, and no other handler sees it.
+        /// The text that the model sees instead of the output. No other handler sees the output.
         withheld: Withheld,
+        /// Text for the model, added after the results.
+        context: Append<String>,
     }
 
     /// An output is so large that it is about to be put aside, with a preview for the model.
@@ -780,25 +883,25 @@ events! {
     payload PreCachePayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// The arguments that it got.
+        /// The arguments that the tool got.
         arguments: Map<String, Value>,
         /// The whole output.
         content: String,
-        /// Its size in bytes.
+        /// The size of the output in bytes.
         output_size: u64,
-        /// Its length in characters.
+        /// The length of the output in characters.
         char_count: u64,
-        /// Its length in lines.
+        /// The length of the output in lines.
         line_count: u64,
     }
     reply PreCacheReply {
         /// What the model sees instead of a preview.
         summary: First<String>,
-        /// Whether to put it aside at all.
+        /// Whether to put the output aside at all.
         cache: First<bool>,
     }
 
@@ -807,37 +910,37 @@ events! {
     payload PostCachePayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// Its name in the context's folder of the cache.
+        /// The output's name in the context's cache folder.
         cache_id: String,
         /// Where the output can be read, as an address of the virtual file system.
         path: String,
-        /// Its size in bytes.
+        /// The size of the output in bytes.
         output_size: u64,
         /// The size of what the model sees.
         preview_size: u64,
-        /// Its length in characters.
+        /// The length of the output in characters.
         char_count: u64,
-        /// Its length in lines.
+        /// The length of the output in lines.
         line_count: u64,
-        /// About how many tokens it would have been.
+        /// About how many tokens the output would have taken.
         token_estimate: u64,
     }
     reply PostCacheReply {}
 
-    /// It is settled what the model will see of an output.
+    /// The text that the model will see of an output is final.
     "post_tool_output" => PostToolOutput, class: Observe,
     payload PostToolOutputPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// The arguments that it got.
+        /// The arguments that the tool got.
         arguments: Map<String, Value>,
         /// The output after `pre_tool_output`.
         output: String,
@@ -853,21 +956,21 @@ events! {
     payload ToolEndPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
         /// What the model sees.
         content: Vec<Part>,
         /// Data of the tool that the model does not see; `null` when there is none.
         details: Value,
-        /// Whether it failed or was refused.
+        /// Whether the call failed or was refused.
         is_error: bool,
         /// Whether the tool ran at all.
         ran: bool,
-        /// How long it took, judging included.
+        /// How long the call took, including the decision whether it may run.
         duration_ms: u64,
     }
     reply ToolEndReply {}
@@ -877,25 +980,27 @@ events! {
     payload PostToolPayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
-        /// What it does, where it is one of becket's operations.
+        /// The tool's origin: `builtin`, the name of a plugin, or `mcp:` and the name of a server.
+        tool_source: String,
+        /// What the tool does, if it is one of becket's operations.
         operation: Option<OperationKind>,
-        /// The arguments that it got.
+        /// The arguments that the tool got.
         arguments: Map<String, Value>,
         /// The arguments that the model gave.
         original_arguments: Map<String, Value>,
         /// The output after `pre_tool_output`.
         result: String,
-        /// Whether it failed or was refused.
+        /// Whether the call failed or was refused.
         is_error: bool,
         /// Whether the tool ran at all.
         ran: bool,
         /// Whether the output was put aside.
         cached: bool,
-        /// How long it ran.
+        /// How long the tool ran.
         duration_ms: u64,
     }
     reply PostToolReply {
@@ -914,40 +1019,44 @@ events! {
         fuel_remaining: Option<u32>,
         /// How many rounds there may be in all.
         fuel_total: Option<u32>,
-        /// Who goes on when the model has answered.
+        /// What happens when the model has answered: the user reads it, or the model is asked again.
         fallback: Fallback,
     }
     reply ToolBatchReply {
-        /// Who goes on when the model has answered.
+        /// What happens when the model has answered: the user reads it, or the model is asked again.
         fallback: Last<Fallback>,
         /// A change of the fuel.
         fuel: Adjust,
+        /// Text for the model, added after the results.
+        context: Append<String>,
     }
 
     // ---------------------------------------------------------------- the end of an answer
 
-    /// The model has said everything. May add to the conversation, or send the model on with a reason; the same reason
-    /// twice in a row ends that.
+    /// The model has said everything. May add to the conversation, or make the model continue for a reason, but not
+    /// twice in a row for the same one.
     "stop" => Stop, class: Transform,
     payload StopPayload {
         /// The answer.
         response: String,
-        /// The prompt that it answers.
+        /// The prompt that the model answers.
         prompt: String,
-        /// How often a hook has already sent the model on.
+        /// How often a hook has already made the model continue.
         continuations: u32,
-        /// What handlers want to add to the conversation so far.
+        /// What handlers have asked so far to add to the conversation.
         entries: Vec<EntryDraft>,
-        /// Whether a handler wants the model to go on with what is added.
+        /// Whether a handler wants the model to continue with the added entries.
         go_on: bool,
     }
     reply StopReply {
-        /// Why the model must go on; it is told so.
+        /// Why the model must continue; the model is told this reason.
         continue_with: First<String>,
-        /// All that is to be added, whether the model goes on or not: what earlier handlers wanted, as far as it shall
-        /// stay, and more.
+        /// Whether the same reason may make the model continue several times in a row.
+        repeats: First<bool>,
+        /// All entries to add, whether the model continues or not: those of earlier handlers that should stay, and new
+        /// ones.
         entries: Rewrite<Vec<EntryDraft>>,
-        /// Whether the model goes on with what is added, where nobody says why it must.
+        /// Whether the model continues with the added entries, if no handler sets `continue_with`.
         go_on: Rewrite<bool>,
     }
 
@@ -956,9 +1065,9 @@ events! {
     /// A conversation is about to be summarised. May refuse, steer, or bring the summary.
     "pre_compact" => PreCompact, class: Guard,
     payload PreCompactPayload {
-        /// What made it necessary.
+        /// What made the compaction necessary.
         reason: CompactReason,
-        /// How much is replaced.
+        /// How much of the conversation is replaced.
         scope: CompactScope,
         /// How many messages there are.
         message_count: u32,
@@ -970,7 +1079,7 @@ events! {
         kept: Vec<Message>,
         /// The summary so far.
         summary: Option<String>,
-        /// What the person wants the summary to pay attention to.
+        /// What the user wants the summary to pay attention to.
         instructions: Option<String>,
         /// Tokens of the context now.
         input_tokens: u64,
@@ -980,7 +1089,7 @@ events! {
         context_limit: Option<u64>,
     }
     reply PreCompactReply {
-        /// Whether it may happen.
+        /// Whether the compaction may happen.
         verdict: Strictest,
         /// What the summary should pay attention to.
         context: Append<String>,
@@ -988,12 +1097,12 @@ events! {
         summary: First<Summary>,
     }
 
-    /// A conversation was summarised.
-    "post_compact" => PostCompact, class: Observe,
+    /// A conversation was summarised. Context added here lasts for the rest of the session.
+    "post_compact" => PostCompact, class: Transform,
     payload PostCompactPayload {
-        /// What made it necessary.
+        /// What made the compaction necessary.
         reason: CompactReason,
-        /// How much was replaced.
+        /// How much of the conversation was replaced.
         scope: CompactScope,
         /// How many messages there were.
         message_count_before: u32,
@@ -1001,24 +1110,27 @@ events! {
         message_count: u32,
         /// The new summary.
         summary: String,
-        /// The entry that holds it.
+        /// The entry that holds the summary.
         entry_id: String,
-        /// The entry before that one.
+        /// The entry before the summary.
         parent_id: Option<String>,
         /// The first message that was kept as it is.
         first_kept_id: Option<String>,
         /// Data of the hook that wrote the summary.
         details: Option<Value>,
-        /// Whether a hook wrote it.
+        /// Whether a hook wrote the summary.
         by_hook: bool,
-        /// Tokens of the context before.
+        /// Tokens of the context before the compaction.
         input_tokens: u64,
-        /// Tokens that the model had written before.
+        /// Tokens that the model had written before the compaction.
         output_tokens: u64,
-        /// How much the model can take, when known.
+        /// How many tokens the model can take, when known.
         context_limit: Option<u64>,
     }
-    reply PostCompactReply {}
+    reply PostCompactReply {
+        /// Text that the model sees in every turn from now on.
+        context: Append<String>,
+    }
 
     /// A context is about to be cleared. May refuse.
     "pre_clear" => PreClear, class: Guard,
@@ -1029,7 +1141,7 @@ events! {
         summary: Option<String>,
     }
     reply PreClearReply {
-        /// Whether it may happen.
+        /// Whether the context may be cleared.
         verdict: Strictest,
     }
 
@@ -1038,7 +1150,7 @@ events! {
     payload PostClearPayload {
         /// How many messages there were.
         message_count: u32,
-        /// The summary that there was.
+        /// The summary that the context had.
         summary: Option<String>,
     }
     reply PostClearReply {}
@@ -1049,68 +1161,71 @@ events! {
     /// session that asks.
     "pre_subagent" => PreSubagent, class: Guard,
     payload PreSubagentPayload {
-        /// The sub-agent, where it has a name.
+        /// The sub-agent's name, if it has one.
         subagent_name: Option<String>,
-        /// Its system prompt.
+        /// The sub-agent's system prompt.
         system_prompt: String,
-        /// What it is given.
+        /// What the sub-agent is given.
         input: String,
-        /// Its model.
+        /// The sub-agent's model.
         subagent_model: String,
         /// The temperature, when set.
         temperature: Option<f64>,
         /// The longest answer, when set.
         max_tokens: Option<u64>,
-        /// The tools that it gets, by the names that the model knows; all of them are its parent's.
+        /// The tools that the sub-agent gets, by the names that the model knows; all of them are its parent's.
         tools: Vec<String>,
-        /// How deep it stands: 1 below the person's own agent, 2 below that one's sub-agents.
+        /// How deep the sub-agent is nested: 1 below the user's own agent, 2 below that agent's sub-agents.
         depth: u32,
     }
     reply PreSubagentReply {
-        /// Whether it may be asked.
+        /// Whether the sub-agent may be asked.
         verdict: Strictest,
-        /// The answer, without asking it.
+        /// The answer, without asking the sub-agent.
         response: Answer<String>,
         /// Another system prompt.
         system_prompt: Rewrite<String>,
         /// Another input.
         input: Rewrite<String>,
-        /// Other tools. Only its parent's count.
+        /// Other tools. Only tools of the sub-agent's parent count.
         tools: Rewrite<Vec<String>>,
     }
 
     /// A sub-agent has answered or failed. Fires in the session that asked; not when a hook answered or refused.
-    "post_subagent" => PostSubagent, class: Observe,
+    "post_subagent" => PostSubagent, class: Transform,
     payload PostSubagentPayload {
-        /// The sub-agent, where it has a name.
+        /// The sub-agent's name, if it has one.
         subagent_name: Option<String>,
-        /// Its session.
+        /// The sub-agent's session.
         subagent_session_id: Option<String>,
-        /// Its system prompt.
+        /// The sub-agent's system prompt.
         system_prompt: String,
-        /// What it was given.
+        /// What the sub-agent was given.
         input: String,
-        /// Its model.
+        /// The sub-agent's model.
         subagent_model: String,
-        /// What it answered; empty when it failed.
+        /// What the sub-agent answered; empty when it failed.
         response: String,
-        /// Why it failed, if it did.
+        /// Why the sub-agent failed, if it did.
         error: Option<String>,
-        /// What its requests cost, those of its own sub-agents included.
+        /// What the sub-agent's requests cost, those of its own sub-agents included.
         usage: Usage,
     }
-    reply PostSubagentReply {}
+    reply PostSubagentReply {
+        /// Another answer for the agent that asked. One that failed stays failed.
+        response: Rewrite<String>,
+    }
 
-    /// Another agent takes over, or gives the word back.
+    /// Another agent takes over, or gives control back.
     "agent_switch" => AgentSwitch, class: Observe,
     payload AgentSwitchPayload {
-        /// Who had the word.
+        /// The agent that was in control before.
         from_agent: String,
-        /// Who has it now.
+        /// The agent that is in control now.
         to_agent: String,
-        /// How it came about.
+        /// How the switch came about.
         kind: SwitchKind,
-        /// The models of the one that had the word.
+        /// The models of the agent that was in control before.
         from_models: Vec<AgentModel>,
     }
     reply AgentSwitchReply {}
@@ -1118,28 +1233,28 @@ events! {
     /// A message to another context is about to be delivered. A hook may deliver it by its own means.
     "pre_message_delivery" => PreMessageDelivery, class: Transform,
     payload PreMessageDeliveryPayload {
-        /// Who sends it.
+        /// The context that sends the message.
         from: String,
-        /// Who gets it.
+        /// The context that gets the message.
         to: String,
-        /// What it says.
+        /// The text of the message.
         content: String,
     }
     reply PreMessageDeliveryReply {
-        /// It is delivered.
+        /// Set by a hook that has delivered the message.
         delivered: Answer<Delivery>,
     }
 
     /// A message to another context was delivered, or could not be.
     "post_message_delivery" => PostMessageDelivery, class: Observe,
     payload PostMessageDeliveryPayload {
-        /// Who sent it.
+        /// The context that sent the message.
         from: String,
-        /// Who gets it.
+        /// The context that gets the message.
         to: String,
-        /// What it says.
+        /// The text of the message.
         content: String,
-        /// What became of it.
+        /// The outcome of the delivery.
         delivery_result: String,
     }
     reply PostMessageDeliveryReply {}
@@ -1152,13 +1267,14 @@ events! {
     payload PreVfsWritePayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
         /// The file's address.
         path: String,
-        /// Its new content, where the call itself holds it; `None` for an edit and for all that is no writing.
+        /// The file's new content, if the call itself holds it; `None` for an edit and for anything that is not a
+        /// write.
         content: Option<String>,
         /// The context that writes.
         caller: String,
@@ -1166,7 +1282,7 @@ events! {
         removed: bool,
     }
     reply PreVfsWriteReply {
-        /// Whether it may be written.
+        /// Whether the address may be changed.
         verdict: Strictest,
     }
 
@@ -1175,7 +1291,7 @@ events! {
     payload PostVfsWritePayload {
         /// Identifies the call.
         tool_call_id: String,
-        /// The tool, in becket's own words.
+        /// becket's own name for the tool.
         tool_name: String,
         /// The tool's name as the model called it.
         called_as: String,
@@ -1193,16 +1309,31 @@ events! {
     payload FileIndexedPayload {
         /// The file, relative to the project's root.
         path: String,
-        /// Its language.
+        /// The language of the file.
         language: String,
-        /// How many definitions it has.
+        /// How many definitions the file has.
         symbol_count: u32,
-        /// How many references it has.
+        /// How many references the file has.
         reference_count: u32,
     }
     reply FileIndexedReply {}
 
     // ---------------------------------------------------------------- settings and signals
+
+    /// Another model was chosen and is about to be used. May refuse it: then the model stays as it is.
+    "pre_model_change" => PreModelChange, class: Guard,
+    payload PreModelChangePayload {
+        /// The model that was chosen.
+        new_model: String,
+        /// The model now.
+        current_model: String,
+        /// How the model came to be chosen.
+        choice: ModelChoice,
+    }
+    reply PreModelChangeReply {
+        /// Whether the model may be used.
+        verdict: Strictest,
+    }
 
     /// Another model was chosen.
     "model_change" => ModelChange, class: Observe,
@@ -1211,7 +1342,7 @@ events! {
         new_model: String,
         /// The model before.
         previous_model: Option<String>,
-        /// How it came to be chosen.
+        /// How the model came to be chosen.
         choice: ModelChoice,
     }
     reply ModelChangeReply {}
@@ -1219,9 +1350,9 @@ events! {
     /// The model thinks more or less from now on.
     "thinking_change" => ThinkingChange, class: Observe,
     payload ThinkingChangePayload {
-        /// How much it thinks now: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+        /// How much the model thinks now: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
         new_level: String,
-        /// How much it thought before.
+        /// How much the model thought before.
         previous_level: String,
     }
     reply ThinkingChangeReply {}
@@ -1237,7 +1368,7 @@ events! {
     /// Skills, prompt templates and themes are collected. A hook may bring more.
     "resources" => Resources, class: Transform,
     payload ResourcesPayload {
-        /// Why they are collected.
+        /// Why resources are collected.
         reason: StartReason,
     }
     reply ResourcesReply {
@@ -1249,22 +1380,33 @@ events! {
         themes: Append<String>,
     }
 
-    /// The agent waits for the person.
+    /// A file with settings or hooks has changed since the run began. What it says now counts from the next start on.
+    /// Fires before a prompt, once for each change.
+    "config_change" => ConfigChange, class: Observe,
+    payload ConfigChangePayload {
+        /// The file.
+        path: String,
+        /// Whether the file is gone.
+        is_gone: bool,
+    }
+    reply ConfigChangeReply {}
+
+    /// The agent waits for the user.
     "attention" => Attention, class: Observe,
     payload AttentionPayload {
-        /// Why.
+        /// Why the agent waits.
         reason: AttentionReason,
-        /// What it is about.
+        /// What the agent waits for, in words.
         message: String,
     }
     reply AttentionReply {}
 
-    /// Something that the person should know: a warning or an error.
+    /// Something that the user should know: a warning or an error.
     "notification" => Notification, class: Observe,
     payload NotificationPayload {
-        /// How serious it is.
+        /// How serious the notification is.
         level: Level,
-        /// What it says.
+        /// The text of the notification.
         message: String,
     }
     reply NotificationReply {}
@@ -1272,9 +1414,9 @@ events! {
     /// The run failed. Fires right after its `notification`.
     "error" => ErrorRaised, class: Observe,
     payload ErrorRaisedPayload {
-        /// What kind of error.
+        /// The kind of error.
         kind: ErrorKind,
-        /// What happened.
+        /// What went wrong.
         message: String,
     }
     reply ErrorRaisedReply {}
@@ -1282,27 +1424,27 @@ events! {
     /// The run has used up its iterations. Fires right after its `notification`.
     "iteration_limit" => IterationLimit, class: Observe,
     payload IterationLimitPayload {
-        /// How many iterations there may be.
+        /// How many iterations are allowed.
         limit: u32,
-        /// What happened.
+        /// What happened, in words.
         message: String,
     }
     reply IterationLimitReply {}
 
-    /// The person lets a run go on past its limit.
+    /// The user lets a run continue past its limit.
     "limit_raised" => LimitRaised, class: Observe,
     payload LimitRaisedPayload {
-        /// How many requests there could be for this prompt.
+        /// How many requests were allowed for this prompt before.
         previous_limit: u32,
-        /// How many there can be now.
+        /// How many requests are allowed for this prompt now.
         new_limit: u32,
     }
     reply LimitRaisedReply {}
 
-    /// A handler broke. A handler of this event that breaks is only reported.
+    /// A handler failed. If a handler of this event fails too, that is only reported.
     "hook_failed" => HookFailed, class: Observe,
     payload HookFailedPayload {
-        /// The event whose handler broke.
+        /// The event whose handler failed.
         failed_event: String,
         /// The handler.
         handler: String,
@@ -1310,18 +1452,18 @@ events! {
         source: String,
         /// The kind of failure.
         cause: String,
-        /// What happened.
+        /// The details of the failure.
         detail: String,
         /// What the handler wrote to standard error.
         stderr: String,
-        /// Whether the action was refused because of it.
+        /// Whether the action was refused because of the failure.
         refused: bool,
     }
     reply HookFailedReply {}
 }
 
-/// Arguments that a hook wrote may use aliases too; the next guard must see them under their normalised names, or a
-/// rewrite to `cmd` would slip past one that looks at `command`. What cannot be read is refused by the gate.
+/// Brings the arguments that a hook wrote under their normalised names: the next guard must not miss a rewrite to the
+/// alias `cmd` because it looks at `command`. Arguments that cannot be read are refused by the gate.
 fn normalise_arguments(payload: &mut PreToolPayload) {
     let Some(kind) = payload.operation else { return };
     if let Ok(operation) = kind.read(payload.arguments.clone()) {
@@ -1335,7 +1477,7 @@ impl EventId {
         &EVENTS[self as usize]
     }
 
-    /// The event of that name.
+    /// The event with this name.
     pub fn named(name: &str) -> Option<Self> {
         EVENTS
             .iter()

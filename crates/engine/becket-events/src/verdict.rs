@@ -1,4 +1,7 @@
 //! What a guard can say about an action.
+//!
+//! To say nothing and to allow are different. Only an explicit allow stands in for the user's yes; a handler that said
+//! nothing leaves the decision to rules and to the user.
 
 use std::fmt;
 
@@ -12,18 +15,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Stands in for the person's yes. Never beats an ask or a deny of another handler.
+    /// Stands in for the user's yes. Never beats an ask or a deny of another handler.
     Allow,
-    /// A person must be asked; `--yes` answers for them.
+    /// The user must be asked; `--yes` answers for them.
     Ask(String),
-    /// A person must be asked, and `--yes` does not answer for them.
+    /// The user must be asked, and `--yes` does not answer for them.
     Insist(String),
     /// The action does not happen.
     Deny(String),
 }
 
 impl Verdict {
-    /// Higher is stricter.
+    /// The strictness as a number; higher is stricter.
     pub fn strictness(&self) -> u8 {
         match self {
             Self::Allow => 1,
@@ -33,7 +36,7 @@ impl Verdict {
         }
     }
 
-    /// Why, for everything but an allow.
+    /// The reason of any verdict but an allow.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Allow => None,
@@ -41,7 +44,7 @@ impl Verdict {
         }
     }
 
-    /// The stricter of the two; equally strict ones are joined, the earlier one's reason first.
+    /// The stricter of two verdicts; equally strict ones are joined, the earlier one's reason first.
     pub fn stricter(self, later: Self) -> Self {
         use std::cmp::Ordering::{Equal, Greater, Less};
         match self.strictness().cmp(&later.strictness()) {
@@ -57,7 +60,7 @@ impl Verdict {
     }
 }
 
-/// Read by hand, so that a verdict of the wrong shape is answered with the right ones.
+/// Written by hand, so that the error for a verdict of the wrong shape shows the right ones.
 impl<'de> Deserialize<'de> for Verdict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(VerdictVisitor)
@@ -101,7 +104,7 @@ impl<'de> de::Visitor<'de> for VerdictVisitor {
     }
 }
 
-/// A refusal stands, whatever its reason; somebody who reads an empty one should know that none was given.
+/// The reason of a refusal, or a text saying that none was given; the refusal stands either way.
 fn given_or_not(reason: String) -> String {
     if reason.trim().is_empty() {
         "refused without a reason".into()
@@ -110,7 +113,7 @@ fn given_or_not(reason: String) -> String {
     }
 }
 
-/// Joins two reasons by a line break; an empty one leaves no trace.
+/// Joins two reasons with a line break, unless one of them is empty.
 fn join(mut earlier: String, later: String) -> String {
     if !earlier.is_empty() && !later.is_empty() {
         earlier.push('\n');

@@ -45,9 +45,10 @@ fn a_guard_can_refuse_and_nothing_else_needs_to() {
 }
 
 #[test]
-fn observers_can_only_leave_a_notice() {
+fn observers_can_only_leave_a_notice_and_end_the_run() {
     for event in EVENTS.iter().filter(|event| event.class == Class::Observe) {
-        assert_eq!(event.reply.len(), 1, "{}", event.name);
+        let fields: Vec<&str> = event.reply.iter().map(|field| field.name).collect();
+        assert_eq!(fields, ["notice", "halt"], "{}", event.name);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the clock says. It may say anything, also a moment before 1970.
+//! The system clock, which may say anything, also a moment before 1970.
 
 use std::time::SystemTime;
 
@@ -11,11 +11,11 @@ pub(crate) fn now_us() -> u64 {
         .map_or(0, |age| age.as_micros() as u64)
 }
 
-/// An id that nobody else has. Later ones sort behind earlier ones, as long as the clock makes sense.
+/// A unique id. Later ids sort behind earlier ones, as long as the clock is right.
 pub fn new_uuid() -> Uuid {
     match is_set() {
         true => Uuid::now_v7(),
-        // What is no time in it is random.
+        // The bits that hold no time are random.
         false => Uuid::new_v7(Timestamp::from_unix_time(0, 0, 0, 0)),
     }
 }

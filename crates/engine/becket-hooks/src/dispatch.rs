@@ -2,14 +2,22 @@
 //!
 //! Handlers that may rewrite run one after another, and each sees the effect of the one before. The others run
 //! beside each other, and their replies are folded in configured order. A deny or an answer ends the dispatch.
+//! Handlers of a dialect whose own system starts its hooks together start together here as well, whatever they may do:
+//! each sees the payload as it was before all of them. If several rewrite it, all but the first are asked again, one
+//! after another.
 //! What runs is what was judged: if the payload changed after a guard had answered, the guard is asked once more.
+//!
+//! That second look also asks guards whose matcher fits only the rewritten payload. A further rewrite in it is ignored
+//! if the handler has rewritten before, since it has already had its say. From any other handler it is a refusal: the
+//! payload it wants is not the one that the others judged. Foreign hooks that are not guards are not asked again,
+//! because they cannot refuse and their authors count on being called once for each event.
 
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use becket_events::{Class, Json, Scope, Verdict};
-use futures_util::FutureExt;
 use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::Map;
 
 use crate::clock::now_us;
@@ -20,52 +28,52 @@ use crate::trace::{DispatchTrace, Effect, HandlerRun};
 use crate::untyped::{AnyAction, AnyOccasion, AnyOutcome, AnyPayload, AnyReply, EventKind};
 use crate::{Cause, Failure, HandlerInfo, LaneKind, ReportedFailure};
 
-/// How many programs run beside each other.
+/// How many handlers run at the same time.
 const SIDE_BY_SIDE: usize = 8;
 
-/// A lane ends by itself at its deadline; this much later the engine stops waiting for it.
+/// How long after a handler's timeout the engine stops waiting; a lane normally ends by itself before.
 const BACKSTOP: Duration = Duration::from_millis(1_000);
 
-/// One event on its way.
+/// One event while its handlers are asked.
 pub(crate) struct Dispatch<'a> {
     kind: EventKind,
     scope: &'a Scope,
     payload: &'a mut dyn AnyPayload,
     texts: TextCache,
-    /// Counts the rewrites.
+    /// How often the payload was rewritten.
     version: u32,
     outcome: AnyOutcome,
     trace: Option<DispatchTrace>,
     tracing: Tracing,
     started: Instant,
-    /// Whether it is tried out, and with which fault.
+    /// Whether this is a rehearsal, and with which fault.
     rehearsal: Option<Option<Fault>>,
 }
 
-/// How much is written down of a dispatch.
+/// How much of a dispatch is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracing {
-    /// Nothing.
+    /// Nothing is recorded.
     None,
     /// What handlers did, if there were any.
     Runs,
-    /// That, and the event itself, whoever wanted it.
+    /// What handlers did, and the event itself even without handlers.
     Event,
 }
 
-/// A longer event is not written down for its own sake.
+/// The longest event that is recorded without having been rewritten.
 const LONGEST_EVENT: usize = 1024 * 1024;
 
-/// What a handler knows and has done; one for each handler of the event.
+/// The state of one handler of the event.
 #[derive(Clone, Copy, Default)]
 struct Standing {
-    /// The version of the payload that it has judged or written itself.
+    /// The version of the payload that the handler has judged or written itself.
     judged: Option<u32>,
     rewrote: bool,
     failed: bool,
 }
 
-/// One handler's answer, before it counts.
+/// One handler's answer, before it is folded into the outcome.
 struct Answered {
     result: Result<Box<dyn AnyReply>, Failure>,
     input_hash: Option<String>,
@@ -112,7 +120,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// The same as a rehearsal.
+    /// Turns this dispatch into a rehearsal.
     pub(crate) fn rehearsed(mut self, fault: Option<Fault>) -> Self {
         self.rehearsal = Some(fault);
         self
@@ -131,7 +139,7 @@ impl<'a> Dispatch<'a> {
         self.finish()
     }
 
-    /// Asks nobody, and records who would be.
+    /// Asks no handler, and records which would be asked.
     pub(crate) fn held_back(mut self, handlers: &[Registered]) -> (AnyOutcome, Option<DispatchTrace>) {
         for handler in handlers {
             if handler.wants(self.scope, self.payload) {
@@ -141,21 +149,75 @@ impl<'a> Dispatch<'a> {
         self.finish()
     }
 
-    async fn one_after_another(&mut self, handlers: &[Registered], standings: &mut [Standing]) {
+    async fn one_after_another(&mut self, handlers: &[Registered], mut standings: &mut [Standing]) {
+        for moment in handlers.chunk_by(|one, next| one.info.starts_with(&next.info)) {
+            let (of_moment, rest) = standings.split_at_mut(moment.len());
+            match (moment, &mut *of_moment) {
+                ([handler], [standing]) => self.alone(handler, standing).await,
+                _ => self.together(moment, of_moment).await,
+            }
+            standings = rest;
+        }
+    }
+
+    async fn alone(&mut self, handler: &Registered, standing: &mut Standing) {
+        if !handler.wants(self.scope, self.payload) {
+            return;
+        }
+        if self.outcome.reply.ends_chain() {
+            self.not_asked(handler);
+            return;
+        }
+        let answered = self.call(handler).await;
+        let before = self.version;
+        standing.failed = answered.result.is_err();
+        self.count(handler, answered);
+        standing.rewrote = self.version > before;
+        standing.judged = Some(self.version);
+    }
+
+    /// Asks handlers that may rewrite at the same time. Each has judged the payload as it was before, so guards among
+    /// them get a second look if one of the others rewrote it.
+    async fn together(&mut self, handlers: &[Registered], standings: &mut [Standing]) {
+        let mut wanting = Vec::new();
         for (handler, standing) in handlers.iter().zip(standings) {
-            if !handler.wants(self.scope, self.payload) {
-                continue;
+            if handler.wants(self.scope, self.payload) {
+                wanting.push((handler, standing));
             }
-            if self.outcome.reply.ends_chain() {
-                self.not_asked(handler);
-                continue;
-            }
-            let answered = self.call(handler).await;
-            let before = self.version;
+        }
+        if self.outcome.reply.ends_chain() {
+            wanting.iter().for_each(|(handler, _)| self.not_asked(handler));
+            return;
+        }
+        let (before, shown) = (self.version, self.payload.copied());
+        let calls: Vec<_> = wanting.iter().map(|(handler, _)| self.call(handler)).collect();
+        let answers: Vec<_> = stream::iter(calls).buffered(SIDE_BY_SIDE).collect().await;
+        let mut again = Vec::new();
+        for ((handler, standing), mut answered) in wanting.into_iter().zip(answers) {
             standing.failed = answered.result.is_err();
+            standing.judged = Some(before);
+            let rewrites = |reply: &dyn AnyReply| reply.apply(&mut *shown.copied());
+            let is_second = match &mut answered.result {
+                Ok(reply) if !rewrites(&**reply) => {
+                    // It wrote what it was shown, which must not undo what another wrote.
+                    reply.drop_rewrites();
+                    false
+                }
+                reply => reply.is_ok() && self.version > before,
+            };
+            if is_second {
+                answered.result = answered.result.map(AnyReply::verdict_alone);
+            }
+            let version = self.version;
             self.count(handler, answered);
-            standing.rewrote = self.version > before;
-            standing.judged = Some(self.version);
+            match (is_second, self.version > version) {
+                (true, _) => again.push((handler, standing)),
+                (_, true) => (standing.rewrote, standing.judged) = (true, Some(self.version)),
+                _ => {}
+            }
+        }
+        for (handler, standing) in again {
+            self.alone(handler, standing).await;
         }
     }
 
@@ -177,8 +239,8 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Asks every guard once more that has not judged the payload as it is now, those included that did not want
-    /// the event before it was rewritten.
+    /// Asks every guard once more that has not judged the payload as it is now, including those that did not want the
+    /// event before it was rewritten.
     async fn second_look(&mut self, handlers: &[Registered], standings: &[Standing]) {
         let version = self.version;
         for (handler, standing) in handlers.iter().zip(standings) {
@@ -198,8 +260,8 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// What counts of a reply to the second look: the verdict; from a handler that is asked for the first time all of
-    /// it, but no rewrite.
+    /// The part of a reply to the second look that counts: the verdict alone, or everything but rewrites from a handler
+    /// that is asked for the first time.
     fn second_reply(
         &self,
         handler: &Registered,
@@ -237,7 +299,7 @@ impl<'a> Dispatch<'a> {
                 .unwrap_or_else(|panic| Err(raised(&*panic))),
             AnyAction::Other(other) => {
                 let answer = AssertUnwindSafe(other.call(&occasion)).catch_unwind();
-                match tokio::time::timeout(patience(&handler.info), answer).await {
+                match tokio::time::timeout(timeout_of(&handler.info), answer).await {
                     Ok(Ok(result)) => result,
                     Ok(Err(panic)) => Err(raised(&*panic)),
                     Err(_) => Err(Failure::timed_out(handler.info.timeout)),
@@ -282,7 +344,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Remembers who gave the strictest verdict so far.
+    /// Remembers which handlers gave the strictest verdict so far.
     fn note_decider(&mut self, handler: &Registered, verdict: Option<&Verdict>) {
         let strictness = verdict.map_or(0, Verdict::strictness);
         let so_far = self.outcome.reply.verdict().map_or(0, Verdict::strictness);
@@ -317,14 +379,13 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Lets a reply follow those before it.
+    /// Combines a reply with those before it.
     fn fold(&mut self, reply: Box<dyn AnyReply>) {
         let before = std::mem::replace(&mut self.outcome.reply, (self.kind.silence)());
         self.outcome.reply = before.then(reply);
     }
 
-    /// A guard that broke has refused, and what a filter was asked about does not pass; of anything else only the
-    /// failure is kept.
+    /// Records a failure. A failed guard refuses, and the data that a failed filter was asked about does not pass.
     fn take_failure(&mut self, handler: &Registered, failure: Failure) -> Effect {
         let refused = handler.info.class >= Class::Filter;
         if refused {
@@ -337,6 +398,7 @@ impl<'a> Dispatch<'a> {
                     _ => format!("withheld, because hook {name} failed: {failure}"),
                 });
             let refusal = (self.kind.refuse)(reason);
+            // Before the fold, which changes the verdict that the decider is compared with.
             self.note_decider(handler, refusal.verdict());
             self.fold(refusal);
         }
@@ -393,7 +455,7 @@ fn run_of(handler: &Registered, effect: Effect) -> HandlerRun {
     }
 }
 
-/// The call that an event is about, for the trace.
+/// The id of the tool call that an event is about, for the trace.
 fn tool_call_of(payload: &dyn AnyPayload) -> Option<String> {
     match payload.field("tool_call_id") {
         Some(serde_json::Value::String(id)) => Some(id),
@@ -410,9 +472,9 @@ fn raised(panic: &(dyn std::any::Any + Send)) -> Failure {
     )
 }
 
-/// How long the engine waits at most. A script's clock stands still while a person answers it, so its engine alone
-/// can keep its deadline.
-fn patience(info: &HandlerInfo) -> Duration {
+/// How long the engine waits for a handler. Only a script's own engine can keep its deadline, because the clock stops
+/// while the user answers a dialog.
+fn timeout_of(info: &HandlerInfo) -> Duration {
     match info.lane {
         LaneKind::Javascript | LaneKind::Scheme => Duration::MAX,
         LaneKind::Native | LaneKind::Command | LaneKind::Worker => info.timeout + BACKSTOP,

@@ -1,10 +1,10 @@
 //! JSON that survives the `echo` of every shell.
 //!
 //! Hooks do `INPUT=$(cat)` and `echo "$INPUT" | jq …`. The `echo` of dash turns `\n` into a line end and stops at `\c`,
-//! and jq then reads nothing: a guard that finds nothing finds nothing wrong. Written as `\u000a` it stays what it is.
+//! and jq then reads nothing: a guard that finds nothing finds nothing wrong. Written as `\u000a`, a line end survives.
 //! Shells whose `echo` reads `\u000a` as well are started so that it does not (`lane/shell.rs`).
 
-/// The same JSON without a backslash before a letter that an `echo` might know, `u` excepted.
+/// Rewrites JSON so that no backslash stands before a letter that an `echo` might interpret, `u` excepted.
 pub fn echo_proof(json: String) -> String {
     if !json.contains('\\') {
         return json;
@@ -37,7 +37,7 @@ mod tests {
 
     use super::echo_proof;
 
-    /// Whether every backslash is followed by something that no `echo` knows, or by `u`.
+    /// Whether every backslash is followed by `u` or by something that no `echo` interprets.
     fn is_proof(json: &str) -> bool {
         let mut pieces = json.split('\\');
         pieces.next();

@@ -1,4 +1,4 @@
-//! The engine: who listens to what, and the way of an event into the one loop (`dispatch.rs`).
+//! The engine: which handlers each event has, and how an event gets into the one loop (`dispatch.rs`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -8,7 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 
 use crate::dispatch::{Dispatch, Tracing};
-use crate::handler::{Handler, Rank};
+use crate::handler::Handler;
+use crate::handler_info::Rank;
 use crate::own_format::OwnHandler;
 use crate::registered::Registered;
 use crate::untyped::{AnyAction, AnyCondition, AnyOutcome, AnyPayload, EventKind, any_condition};
@@ -19,7 +20,7 @@ use crate::{
 
 /// Holds the handlers and asks them.
 ///
-/// An event that nobody listens to costs one look at a bit: its payload is not even built.
+/// An event without handlers costs one look at a bit: its payload is not even built.
 pub struct Engine {
     listening: [AtomicU64; 2],
     /// The handlers of each event, in firing order.
@@ -27,41 +28,41 @@ pub struct Engine {
     next_key: AtomicU64,
     watchers: RwLock<Vec<Watcher>>,
     witness: Option<Arc<dyn Witness>>,
-    /// The events that the witness keeps also where nobody listens.
+    /// The events that the witness keeps even without handlers.
     kept: [u64; 2],
     held_back: AtomicBool,
-    /// Whether handlers are still on their way, and who brings them.
+    /// Whether handlers are still being loaded.
     expects: AtomicBool,
     arrival: Mutex<Option<Arrival>>,
 }
 
-/// Ends when all handlers have arrived that are on their way.
+/// Ends when all handlers that are being loaded have been registered.
 type Arrival = Shared<BoxFuture<'static, ()>>;
 
 /// The source of handlers that are parts of the program.
 const PROGRAM: &str = "becket";
 
-/// Sees every event as JSON text, without a say in it.
+/// Sees every event as JSON text, without influence on it.
 pub type Watcher = Arc<dyn Fn(EventId, &str) + Send + Sync>;
 
-/// Names a registered handler, to take it away again.
+/// Identifies a registered handler, to remove it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandlerKey {
     event: EventId,
     key: u64,
 }
 
-/// A handler that wants to be registered.
+/// A handler to be registered.
 pub struct Registration<E: Event> {
-    /// Everything that a listing says about it.
+    /// Everything that a listing says about the handler.
     pub info: HandlerInfo,
-    /// Its place among the handlers of its dialect, where the dialect has an order of its own.
+    /// The handler's place among those of its dialect, if the dialect has its own order.
     pub order: Vec<String>,
-    /// Which events it wants.
+    /// Which events the handler wants.
     pub matcher: Matcher,
-    /// A condition that its dialect sets, where its hook is not the whole of the event.
+    /// A condition of the dialect, if its hook covers only a part of the event.
     pub condition: Option<Condition<E>>,
-    /// What is called.
+    /// The function or handler that is called.
     pub action: Action<E>,
 }
 
@@ -79,7 +80,7 @@ impl<E: Event> Registration<E> {
 }
 
 impl Engine {
-    /// An engine without handlers. The witness hears about every dispatch and every failure.
+    /// An engine without handlers. The witness is told about every dispatch and every failure.
     pub fn new(witness: Option<Arc<dyn Witness>>) -> Self {
         let mut kept = [0; 2];
         for event in EVENTS {
@@ -101,13 +102,14 @@ impl Engine {
         }
     }
 
-    /// Handlers are on their way: no guard is asked before `arrival` has ended. It must have a deadline of its own.
+    /// Announces handlers that are being loaded: no guard is asked before `arrival` has ended. It must have its own
+    /// deadline.
     pub fn expect(&self, arrival: impl Future<Output = ()> + Send + 'static) {
         *self.arrival.lock().expect("nothing panics while it is held") = Some(arrival.boxed().shared());
         self.expects.store(true, Ordering::Release);
     }
 
-    /// Waits for the handlers that are on their way.
+    /// Waits for the handlers that are being loaded.
     async fn arrived(&self) {
         let arrival = self
             .arrival
@@ -120,19 +122,25 @@ impl Engine {
         }
     }
 
-    /// From now on nobody is asked: the witness hears who would be, and every outcome is that of silence.
+    /// From now on no handler is asked: the witness is told which would be, and every outcome is empty.
     pub fn hold_back(&self) {
         self.held_back.store(true, Ordering::Relaxed);
     }
 
-    /// Whether anybody listens to the event, or keeps it.
+    /// Whether the event has handlers or watchers, or the witness keeps it.
     #[inline]
     pub fn listens(&self, event: EventId) -> bool {
         let (word, bit) = bit_of(event);
         self.listening[word].load(Ordering::Relaxed) & bit != 0
     }
 
-    /// How much is written down of an event.
+    /// Whether the event has handlers, or may get some that are still being loaded.
+    pub fn has_handlers(&self, event: EventId) -> bool {
+        let slots = self.slots.read().expect("nothing panics while it is held");
+        !slots[event as usize].is_empty() || self.expects.load(Ordering::Acquire)
+    }
+
+    /// How much of an event is recorded.
     fn tracing(&self, event: EventId) -> Tracing {
         let (word, bit) = bit_of(event);
         match self.witness {
@@ -142,7 +150,7 @@ impl Engine {
         }
     }
 
-    /// Asks all handlers of an event and folds their answers. The payload is built only if somebody listens.
+    /// Asks all handlers of an event and folds their answers. The payload is built only if something listens.
     #[inline]
     pub async fn dispatch<E: Event>(
         &self,
@@ -158,8 +166,8 @@ impl Engine {
         self.ask::<E>(scope, payload()).await
     }
 
-    /// Tries an event out: the same loop, with a record of what went to and fro. Neither the witness nor the handlers
-    /// of `hook_failed` hear of it.
+    /// Tries an event out: the same loop, with a record of what each handler read and answered. Neither the witness nor
+    /// the handlers of `hook_failed` are told.
     pub async fn rehearse<E: Event>(
         &self,
         scope: &Scope,
@@ -172,7 +180,7 @@ impl Engine {
         (outcome.typed(), trace)
     }
 
-    /// Tries some event out.
+    /// Tries out an event of any type.
     fn try_out<'a>(
         &'a self,
         kind: EventKind,
@@ -189,14 +197,14 @@ impl Engine {
         })
     }
 
-    /// The handlers that want to hear about this very occasion, in firing order.
+    /// The handlers whose conditions match this event, in firing order.
     pub fn wanting<E: Event>(&self, scope: &Scope, payload: &E::Payload) -> Vec<Arc<HandlerInfo>> {
         let handlers = self.handlers(E::ID);
         let wanting = handlers.iter().filter(|handler| handler.wants(scope, payload));
         wanting.map(|handler| Arc::clone(&handler.info)).collect()
     }
 
-    /// Adds a handler. Its class is cut down to the event's, which is the strongest there can be.
+    /// Adds a handler. Its class is lowered to the event's if it is stronger.
     pub fn register<E: Event>(&self, registration: Registration<E>) -> HandlerKey {
         let Registration {
             info,
@@ -217,7 +225,7 @@ impl Engine {
         self.add(kind, (info, Vec::new()), (matcher, None), action);
     }
 
-    /// Adds a handler of some event.
+    /// Adds a handler of any event.
     fn add(
         &self,
         kind: EventKind,
@@ -260,7 +268,7 @@ impl Engine {
         })
     }
 
-    /// Takes a handler away.
+    /// Removes a handler.
     pub fn remove(&self, key: HandlerKey) {
         self.change(key.event, |handlers| {
             handlers.retain(|handler| handler.key != key.key);
@@ -273,26 +281,29 @@ impl Engine {
         handlers.iter().map(|handler| Arc::clone(&handler.info)).collect()
     }
 
-    /// Lets somebody see every event as JSON, just before its handlers are asked.
+    /// Shows every event to a watcher as JSON, just before its handlers are asked.
     pub fn watch(&self, watcher: Watcher) {
-        self.watchers
+        // Held until the bits are set, or somebody who removes a handler meanwhile could clear one of them.
+        let mut watchers = self
+            .watchers
             .write()
-            .expect("no watcher panics while it is added")
-            .push(watcher);
+            .expect("no watcher panics while it is added");
+        watchers.push(watcher);
         for word in &self.listening {
             word.store(u64::MAX, Ordering::Relaxed);
         }
     }
 
-    /// The slow part of `dispatch`: somebody listens.
+    /// The slow part of `dispatch`, for an event that something listens to.
     async fn ask<E: Event>(&self, scope: &Scope, mut payload: E::Payload) -> Outcome<E> {
         let outcome = self.ask_all(EventKind::of::<E>(), scope, &mut payload);
         outcome.await.map(AnyOutcome::typed).unwrap_or_default()
     }
 
-    /// Asks the handlers of some event. Nothing comes of it where there are none.
+    /// Asks the handlers of an event of any type; `None` if it has none.
     ///
-    /// Boxed, so that it is compiled once and no caller carries it; and because it comes back here by `hook_failed`.
+    /// Boxed, so that it is compiled once and no caller carries it; and because a failure makes it call itself for
+    /// `hook_failed`.
     fn ask_all<'a>(
         &'a self,
         kind: EventKind,
@@ -331,12 +342,12 @@ impl Engine {
         }
     }
 
-    /// Tells about a failure: to the witness, and as an event of its own.
+    /// Reports a failure: to the witness, and as an event of its own.
     async fn report(&self, scope: &Scope, failed: &ReportedFailure) {
         if let Some(witness) = &self.witness {
             witness.failed(failed);
         }
-        // A handler of `hook_failed` that breaks is only reported, or it would be told about itself for ever.
+        // A handler of `hook_failed` that fails is only reported, or it would be told about itself for ever.
         if failed.event != EventId::HookFailed && self.listens(EventId::HookFailed) {
             self.ask::<HookFailed>(scope, failed.payload()).await;
         }
@@ -350,42 +361,42 @@ impl Engine {
         Arc::clone(&slots[event as usize])
     }
 
-    /// Replaces the handlers of an event; dispatches under way keep the ones they began with.
+    /// Replaces the handlers of an event; dispatches in progress keep the handlers they began with.
     fn change(&self, event: EventId, change: impl FnOnce(&mut Vec<Registered>)) {
-        let mut handlers = self.handlers(event).as_ref().clone();
-        change(&mut handlers);
-        let (word, bit) = bit_of(event);
-        let watched = !self
-            .watchers
-            .read()
-            .expect("no watcher panics while it is added")
-            .is_empty();
-        if handlers.is_empty() && !watched && self.kept[word] & bit == 0 {
-            self.listening[word].fetch_and(!bit, Ordering::Relaxed);
-        } else {
-            self.listening[word].fetch_or(bit, Ordering::Relaxed);
-        }
+        // Held to the end: of two who register at once, neither may put back a list without the other's guard.
         let mut slots = self
             .slots
             .write()
             .expect("no handler panics while it is registered");
-        slots[event as usize] = Arc::new(handlers);
+        let mut handlers = slots[event as usize].as_ref().clone();
+        change(&mut handlers);
+        let (word, bit) = bit_of(event);
+        let watchers = self.watchers.read().expect("no watcher panics while it is added");
+        if handlers.is_empty() && watchers.is_empty() && self.kept[word] & bit == 0 {
+            self.listening[word].fetch_and(!bit, Ordering::Relaxed);
+        } else {
+            self.listening[word].fetch_or(bit, Ordering::Relaxed);
+        }
+        let before = std::mem::replace(&mut slots[event as usize], Arc::new(handlers));
+        drop((watchers, slots));
+        // A handler that goes may end a machine or a process, and nobody waits for that.
+        drop(before);
     }
 }
 
-/// Where the masks have an event.
+/// The place of an event in the bit masks: the word and the bit.
 fn bit_of(event: EventId) -> (usize, u64) {
     let index = event as usize;
     (index / 64, 1 << (index % 64))
 }
 
 impl HandlerInfo {
-    /// Whether it is a part of the program, which nobody has configured.
+    /// Whether the handler is a part of becket itself and not configured.
     pub fn is_of_the_program(&self) -> bool {
         self.lane == crate::LaneKind::Native && self.source == PROGRAM
     }
 
-    /// What a listing says about a Rust function.
+    /// The description of a Rust function for listings.
     pub fn native(name: &str, class: Class) -> Self {
         Self {
             name: name.into(),
@@ -398,5 +409,30 @@ impl HandlerInfo {
             timeout: std::time::Duration::from_secs(30),
             matcher: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use becket_events::{PreTool, PreToolReply};
+
+    use super::*;
+
+    #[test]
+    fn handlers_that_are_registered_at_once_are_all_kept() {
+        const EACH: usize = 100;
+        let engine = Engine::new(None);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let engine = &engine;
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        let name = format!("guard {thread} {number}");
+                        engine.on::<PreTool>(&name, |_| Ok(PreToolReply::default()));
+                    }
+                });
+            }
+        });
+        assert_eq!(engine.handlers_of(EventId::PreTool).len(), 8 * EACH);
     }
 }

@@ -1,10 +1,10 @@
-//! How a handler can break. A failure is data in the outcome, never an exception.
+//! How a handler can fail. A failure is data in the outcome, never an exception.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The closed set of ways in which a handler breaks.
+/// The closed set of ways in which a handler fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -14,19 +14,19 @@ pub enum Cause {
     NotExecutable,
     /// The program could not be started for another reason.
     SpawnFailed,
-    /// It did not answer before its deadline.
+    /// The handler did not answer before its deadline.
     TimedOut,
-    /// A signal ended it.
+    /// A signal ended the program.
     KilledBySignal,
-    /// It ended with a status that means failure.
+    /// The program ended with a status that means failure.
     ExitStatus,
-    /// Its output is not text, or not JSON.
+    /// The output is not text, or not JSON.
     UnreadableOutput,
-    /// Its output is longer than the limit.
+    /// The output is longer than the limit.
     OutputTooLarge,
-    /// Its answer is JSON, but not an answer to this event.
+    /// The answer is JSON, but not an answer to this event.
     WrongShape,
-    /// It raised an error of its own: a panic, an exception.
+    /// The handler raised an error of its own: a panic, an exception.
     Raised,
 }
 
@@ -57,16 +57,16 @@ pub struct Failure {
     pub detail: String,
     /// The end of what the handler wrote to standard error.
     pub stderr: String,
-    /// What it had written to standard output until then, for those who show it; no part of the record.
+    /// What the handler had written to standard output by then, for display; not part of the record.
     #[serde(skip)]
     pub stdout: String,
-    /// What a guard that failed so refuses with, where it raised words of its own; no part of the record.
+    /// The reason with which a failed guard refuses, if it raised its own message; not part of the record.
     #[serde(skip)]
     pub refusal: Option<String>,
 }
 
 impl Failure {
-    /// No answer came in time.
+    /// The failure of a handler that did not answer in time.
     pub(crate) fn timed_out(timeout: Duration) -> Self {
         Self::new(
             Cause::TimedOut,
@@ -88,19 +88,19 @@ impl Failure {
         }
     }
 
-    /// The same failure of a guard, which refuses with these words.
+    /// This failure with the reason that a guard refuses with.
     pub fn refusing_with(mut self, refusal: Option<String>) -> Self {
         self.refusal = refusal;
         self
     }
 
-    /// The same failure, with what was on standard error.
+    /// This failure with what was on standard error.
     pub fn with_stderr(mut self, stderr: impl Into<String>) -> Self {
         self.stderr = stderr.into();
         self
     }
 
-    /// The same failure, with what was on standard output.
+    /// This failure with what was on standard output.
     pub fn with_stdout(mut self, stdout: impl Into<String>) -> Self {
         self.stdout = stdout.into();
         self

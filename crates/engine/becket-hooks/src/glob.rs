@@ -1,5 +1,5 @@
-//! Globs that somebody else has written: a model, a project, an ignore file. Whatever the text is, it is a glob or an
-//! error, and neither takes long.
+//! Globs from untrusted text: of a model, a project, an ignore file. Any text is a glob or an error, and reading it
+//! never takes long.
 
 use std::path::Path;
 
@@ -8,19 +8,19 @@ use globset::{GlobBuilder, GlobSet};
 /// The longest glob, in bytes.
 const LONGEST: usize = 4096;
 
-/// How deep braces may stand in one another.
+/// How deep braces may be nested.
 const DEEPEST: usize = 16;
 
-/// Whether `*` and `?` stand for a `/` too.
+/// Whether `*` and `?` match a `/` too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slashes {
-    /// They do: the glob is about a text.
+    /// Wildcards match `/`: the glob is about a text.
     Matched,
-    /// They do not: the glob is about a path, and only `**` goes from one folder into the next.
+    /// Wildcards do not match `/`: the glob is about a path, and only `**` goes from one folder into the next.
     Apart,
 }
 
-/// A glob.
+/// A compiled glob.
 #[derive(Debug, Clone)]
 pub struct Glob {
     text: String,
@@ -51,14 +51,13 @@ impl Glob {
         &self.text
     }
 
-    /// Whether all of a text or path is like this.
+    /// Whether the glob matches the whole text or path.
     pub fn is_match(&self, text: impl AsRef<Path>) -> bool {
         self.set.is_match(text)
     }
 }
 
-/// Says what is wrong with a text that is too much for a glob. Reading one takes as many steps down as braces stand in
-/// one another.
+/// Refuses a text that is too long or nested too deep for a glob; the parser recurses once per nested brace.
 pub fn check_glob(text: &str) -> Result<(), String> {
     if text.len() > LONGEST {
         return Err(format!("it is longer than {LONGEST} bytes"));
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn large_globs_that_are_right_do_not_panic() {
-        // Each is within the bounds; whether it compiles is up to the size of what comes of it.
+        // Each is within the bounds; whether it compiles depends on the size of the compiled glob.
         for text in ["{a,b}".repeat(800), "**/".repeat(1300), "[!a-z]".repeat(600)] {
             let _ = Glob::new(&text, Slashes::Apart);
         }

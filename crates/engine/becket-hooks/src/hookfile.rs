@@ -1,4 +1,8 @@
 //! becket's own hook files: `[[hook]]` entries in TOML, and how they become handlers. `conditions.rs` reads `match`.
+//!
+//! A guard that may fail open (`on_failure = "allow"`) weakens what protects the user, so it is named at the start of
+//! every run. On events where nothing can be refused or withheld the field is an error: it would promise something that
+//! does not happen.
 
 mod conditions;
 
@@ -14,6 +18,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::own_format::OwnHandler;
+use crate::plain_words::plain_words;
 use crate::settings_file::{Place, SettingsError, read_toml, unknown};
 use crate::untyped::EventKind;
 use crate::{
@@ -21,17 +26,17 @@ use crate::{
     WorkerLane,
 };
 
-/// How long a hook may take when its entry does not say.
+/// How long a hook may take by default.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The variable that tells the program of a hook in which folder its hook file lies.
+/// The variable that tells a hook's program in which folder its hook file lies.
 const FOLDER_VARIABLE: &str = "BECKET_HOOK_DIR";
 
 /// One `[[hook]]` entry.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
-    /// The event it answers; `becket hooks events` lists them.
+    /// The event to answer; `becket hooks events` lists them.
     #[schemars(with = "String")]
     event: Spanned<toml::Value>,
     /// A name for messages. Default: the file and the line.
@@ -52,18 +57,18 @@ pub struct HookEntry {
     #[serde(default)]
     #[schemars(with = "Option<f64>")]
     timeout: Option<Spanned<toml::Value>>,
-    /// What a guard that breaks means: `deny` (default) or `allow`. What a hook that breaks means which stands between
-    /// data and the model: `deny` (default), nothing passes, or `continue`.
+    /// What happens when the hook fails. A guard: `deny` (default) or `allow`. A hook that filters data for the model:
+    /// `deny` (default), which lets nothing pass, or `continue`.
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,
-    /// Higher ones are asked first. Default: 0.
+    /// Hooks with a higher priority are asked first. Default: 0.
     #[serde(default)]
     priority: i32,
-    /// Variables for the program.
+    /// Environment variables for the program.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Provider keys, by the name of their variable, that the program may see.
+    /// Provider keys that the program may see, by the names of their variables.
     #[serde(default)]
     pass_env: Vec<String>,
     /// The directory to run in, relative to the file. Default: the agent's working directory.
@@ -72,19 +77,19 @@ pub struct HookEntry {
 }
 
 /// A program with its arguments.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "a program is a line for the shell, or a list of texts: the program and its arguments"
 )]
 pub enum CommandLine {
-    /// A line for the shell: bash as `sh` where there is one, else `/bin/sh`.
+    /// A line for the shell: bash as `sh` if there is one, else `/bin/sh`.
     Shell(String),
     /// A program and its arguments.
     Exec(Vec<String>),
 }
 
-/// What a guard that breaks means.
+/// What happens when a guard or filter fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
@@ -92,7 +97,7 @@ pub enum OnFailure {
     Deny,
     /// The action may happen.
     Allow,
-    /// The data goes on as it was.
+    /// The data passes unchanged.
     Continue,
 }
 
@@ -109,23 +114,23 @@ struct HookFile {
 /// A hook that is ready to be registered.
 #[derive(Debug, Clone)]
 pub struct OwnHook {
-    /// The event it answers.
+    /// The event that the hook answers.
     pub event: EventId,
-    /// Everything that a listing says about it.
+    /// Everything that a listing says about the hook.
     pub info: HandlerInfo,
     matcher: Matcher,
     program: CommandLine,
     env: BTreeMap<String, String>,
     pass_env: Vec<String>,
     working_dir: Option<PathBuf>,
-    /// The folder of the file that it comes from.
+    /// The folder of the hook's file.
     folder: PathBuf,
     preparation: Option<Arc<dyn Preparation>>,
-    /// Whether its failure policy was loosened: the run says so at its start.
+    /// Whether the hook fails open; the run says so at its start.
     pub loosened: bool,
 }
 
-/// What programs of hooks get from the process that runs them.
+/// What hook programs get from the process that runs them.
 #[derive(Debug, Clone, Default)]
 pub struct HookEnvironment {
     /// The variables that hooks inherit.
@@ -140,7 +145,7 @@ pub fn read_hook_file(text: &str, file: &Path) -> Result<Vec<OwnHook>, SettingsE
     read_hooks(entries.hook, text, file)
 }
 
-/// Makes hooks of the entries of a file.
+/// Turns the entries of a file into hooks.
 pub fn read_hooks(
     entries: Vec<Spanned<HookEntry>>,
     text: &str,
@@ -196,53 +201,53 @@ impl OwnHook {
         })
     }
 
-    /// The names of the tools that its `match` wants, as far as it wants them exactly.
+    /// The names of tools that the hook's `match` wants exactly.
     pub fn tool_names(&self) -> Vec<&str> {
         self.matcher.exact_texts("tool_name").collect()
     }
 
-    /// The patterns that its `match` has for the names of tools.
+    /// The patterns for names of tools in the hook's `match`.
     pub fn tool_patterns(&self) -> Vec<&Pattern> {
         self.matcher.patterns("tool_name").collect()
     }
 
-    /// Whether no event can be for both hooks, by what their `match` wants.
+    /// Whether no event can match both hooks.
     pub fn excludes(&self, other: &Self) -> bool {
         self.event != other.event || self.matcher.excludes(&other.matcher)
     }
 
-    /// What its `match` wants of a text, where that is hardly meant: the field, and what must be all of it.
+    /// Conditions of the hook's `match` that are probably not meant: the field, and the text that must be all of it.
     pub fn whole_texts(&self) -> Vec<(String, String)> {
         self.matcher.whole_texts()
     }
 
-    /// Its `match` as a line.
+    /// The hook's `match` as one line.
     pub fn matcher(&self) -> Option<String> {
         self.matcher.described()
     }
 
-    /// The folder of the file that it stands in.
+    /// The folder of the hook's file.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder in which its program runs, where it names one.
+    /// The folder in which the hook's program runs, if it names one.
     pub fn working_dir(&self) -> Option<&Path> {
         self.working_dir.as_deref()
     }
 
-    /// The program that it runs.
+    /// The program that the hook runs.
     pub fn command_line(&self) -> &CommandLine {
         &self.program
     }
 
-    /// The variables that its entry sets.
+    /// The variables that the hook's entry sets.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.env
     }
 
-    /// The same hook with the program of a copy of its files: that folder stands for the one of its file, and these
-    /// variables for those of its entry. The copy is seen to before each start.
+    /// This hook with the program of a copy of its files: `folder` replaces the folder of its file, and the variables
+    /// replace those of its entry. The preparation checks the copy before each start.
     pub fn run_from(
         mut self,
         (folder, preparation): (PathBuf, Arc<dyn Preparation>),
@@ -256,7 +261,7 @@ impl OwnHook {
         self
     }
 
-    /// The line in which it begins.
+    /// The line in which the hook begins.
     pub fn line(&self) -> Option<usize> {
         self.info.source.rsplit_once(':')?.1.parse().ok()
     }
@@ -271,13 +276,13 @@ impl OwnHook {
         engine.add_own(self.info.clone(), self.matcher.clone(), handler);
     }
 
-    /// Why the program could not be started from that directory, as far as that can be told without starting it.
+    /// The changer would change what the rewriter after it makes of the call.
     pub fn trouble(&self, environment: &HookEnvironment, directory: &Path) -> Option<Failure> {
         let program = self.program(environment);
         if let Err(failure) = program.check(directory) {
             return Some(failure);
         }
-        // Of a line for the shell only a path at its beginning can be looked at; other words may be its builtins.
+        // Only a path at the beginning of a shell line can be checked; other words may be builtins of the shell.
         let CommandLine::Shell(line) = &self.program else {
             return None;
         };
@@ -323,20 +328,20 @@ impl OwnHook {
         }
     }
 
-    /// A program that is named by a relative path lies beside the hook file, wherever the agent works: the files in
-    /// the working directory are not the person's. What a line for the shell means is for the shell to say.
+    /// Resolves a program with a relative path beside the hook file, wherever the agent works: the files in the working
+    /// directory are not the user's. The shell interprets its own lines.
     fn seen_from_folder(&self, words: &[String]) -> Vec<OsString> {
         let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = words.first_mut();
         if let Some(program) = program.filter(|program| program.as_encoded_bytes().contains(&b'/')) {
-            // Collecting the components takes a `./` out of the middle.
+            // Collecting the components removes a `./` from the middle.
             let path: PathBuf = self.folder.join(&*program).components().collect();
             *program = path.into();
         }
         words
     }
 
-    /// What its program finds in its environment.
+    /// The environment of the hook's program.
     pub fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
         let mut variables = environment.variables.as_ref().clone();
         for name in &self.pass_env {
@@ -350,29 +355,7 @@ impl OwnHook {
     }
 }
 
-/// The words at the beginning of a line for the shell, without their quotes, up to the end of its first command.
-/// Variables stay as they are written.
-pub fn plain_words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in line.trim_start().chars() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (None, '"' | '\'') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, ' ' | '\t') => words.extend(word.take()),
-            (None, '\n' | ';' | '|' | '&' | '<' | '>' | '(' | ')' | '`') => break,
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word);
-    words
-}
-
-/// Characters that mean themselves in a shell.
+/// Whether a character has no special meaning in a shell.
 fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || "/._-+".contains(character)
 }
@@ -397,7 +380,7 @@ fn folder_of(file: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new("/")).to_owned()
 }
 
-/// What no system takes as a variable is found before the first event.
+/// Refuses variables that no system accepts, before the first event.
 fn check_variables(variables: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, value) in variables {
         if name.is_empty() || name.contains(['=', '\0']) {

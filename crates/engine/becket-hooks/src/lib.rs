@@ -1,11 +1,11 @@
-//! becket's engine: it asks the handlers of an event, in one known order, and folds their answers.
+//! becket's engine: asks the handlers of an event, in one known order, and folds their answers.
 //!
 //! Read `dispatch.rs` first: it is the one loop through which every event of every dialect goes. `engine.rs` holds the
-//! handlers, `handler.rs` says what a handler is and what its place in the order is, `matcher.rs` which events it
-//! wants, `outcome.rs` what comes back, `rehearsal.rs` how an event is tried out, `replay.rs` how once more. `lane/`
-//! runs programs, `row.rs` says what their input and output mean, `own_format.rs` the same for becket's own hooks,
-//! `untyped.rs` lets the loop be the same for every event, `hookfile.rs` reads becket's own hook files,
-//! `glob.rs` the globs of others.
+//! handlers, `handler.rs` says what a handler is, `handler_info.rs` what its place in the order is, `matcher.rs` which
+//! events it wants, `outcome.rs` what comes back, `rehearsal.rs` how an event is tried out, `replay.rs` how a recorded
+//! one is repeated. `lane/` runs programs, `row.rs` says what their input and output mean, `own_format.rs` the same for
+//! becket's own hooks, `untyped.rs` makes the loop the same for every event, `hookfile.rs` reads becket's own hook
+//! files, `glob.rs` untrusted globs.
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 
@@ -16,18 +16,21 @@ mod engine;
 mod failure;
 mod glob;
 mod handler;
+mod handler_info;
 mod hookfile;
 mod lane;
 mod matcher;
 mod occasion;
 mod outcome;
 mod own_format;
+mod plain_words;
 mod registered;
 mod rehearsal;
 mod replay;
 mod row;
 mod settings_file;
 mod strict_json;
+mod struct_keys;
 mod toml_text;
 mod trace;
 mod untyped;
@@ -36,10 +39,9 @@ pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
 pub use glob::{Glob, Slashes, check_glob};
-pub use handler::{Action, Condition, Dialect, Handler, HandlerInfo, NativeHandler, USUAL_TIMEOUT};
-pub use hookfile::{
-    CommandLine, HookEntry, HookEnvironment, OwnHook, plain_words, read_hook_file, read_hooks,
-};
+pub use handler::{Action, Condition, Handler, NativeHandler};
+pub use handler_info::{Dialect, HandlerInfo, USUAL_TIMEOUT};
+pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
     Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Preparation,
     Program, ScriptHandler, Terminal, TerminalInput, Tree, Unanswerable, WorkerLane, become_subreaper,
@@ -49,6 +51,7 @@ pub use matcher::{Matcher, Pattern};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use own_format::{beginning, own_row, trouble_of_answer};
+pub use plain_words::plain_words;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler};
 pub use settings_file::{
@@ -56,5 +59,6 @@ pub use settings_file::{
     read_toml_with, schema_with,
 };
 pub use strict_json::read_strictly;
+pub use struct_keys::keys_of;
 pub use toml_text::{parse_table, parse_toml};
 pub use trace::{DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};

@@ -1,4 +1,7 @@
-//! Matchers: which events a handler wants. They run in Rust, before any process or engine is entered.
+//! Matchers: which events a handler wants. Evaluated in Rust, before any process or engine is entered.
+//!
+//! A pattern must cover the whole text. One that may match somewhere inside is too easily satisfied by accident, and
+//! too easily outwitted on purpose.
 
 use becket_events::{Payload, Scope};
 use regex::Regex;
@@ -6,40 +9,40 @@ use serde_json::Value;
 
 use crate::glob::{Glob, Slashes};
 
-/// Conditions on fields of the payload; all must hold. Without conditions everything matches.
+/// Conditions on fields of the payload; all must hold. Without conditions every event matches.
 #[derive(Debug, Clone, Default)]
 pub struct Matcher(Vec<Condition>);
 
-/// One field and what it must be.
+/// One field and its pattern.
 #[derive(Debug, Clone)]
 struct Condition {
-    /// The way into the payload: a field, then members of objects.
+    /// The path into the payload: a field, then members of objects.
     path: Vec<String>,
     pattern: Pattern,
 }
 
-/// What a text must be. A pattern always speaks about the whole text.
+/// A pattern for a text. It must match the whole text.
 #[derive(Debug, Clone)]
 pub enum Pattern {
-    /// Exactly this.
+    /// Exactly this text.
     Exact(String),
-    /// A regular expression that covers all of it.
+    /// A regular expression that must match the whole text.
     Regex(Regex),
     /// A glob; `*` stands for any text, also across `/`.
     Glob(Glob),
 }
 
 impl Pattern {
-    /// A regular expression that must cover the whole text.
+    /// A regular expression that must match the whole text.
     pub fn regex(expression: &str) -> Result<Self, String> {
-        // The expression alone must be right too: `)(` would only become one inside the group.
+        // The expression must be valid alone: `)(` would only become so inside of the group.
         Regex::new(expression).map_err(|error| error.to_string())?;
         Regex::new(&format!(r"\A(?s:{expression})\z"))
             .map(Self::Regex)
             .map_err(|error| error.to_string())
     }
 
-    /// A glob for the whole text.
+    /// A glob that must match the whole text.
     pub fn glob(glob: &str) -> Result<Self, String> {
         Glob::new(glob, Slashes::Matched)
             .map(Self::Glob)
@@ -59,7 +62,7 @@ impl Pattern {
         }
     }
 
-    /// Whether the text is what the pattern wants.
+    /// Whether the text matches the pattern.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             Self::Exact(wanted) => wanted == text,
@@ -70,23 +73,23 @@ impl Pattern {
 }
 
 impl Matcher {
-    /// The same matcher with one more condition.
+    /// This matcher with one more condition.
     pub fn and(mut self, path: Vec<String>, pattern: Pattern) -> Self {
         self.0.push(Condition { path, pattern });
         self
     }
 
-    /// Whether the event has everything that is wanted.
+    /// Whether the event meets all conditions.
     pub fn matches<P: Payload>(&self, scope: &Scope, payload: &P) -> bool {
         self.fits(scope, &|name| payload.field(name))
     }
 
-    /// The same for a payload that is known by its fields.
+    /// Whether a payload meets all conditions, given a function that returns its fields.
     pub(crate) fn fits(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> bool {
         self.0.iter().all(|condition| condition.holds(scope, field))
     }
 
-    /// The conditions as a line; `None` when there are none.
+    /// The conditions as one line; `None` when there are none.
     pub fn described(&self) -> Option<String> {
         let conditions = self.0.iter().map(|condition| {
             let path = condition.path.join(".");
@@ -101,7 +104,7 @@ impl Matcher {
         (!conditions.is_empty()).then(|| conditions.join(", "))
     }
 
-    /// Whether nothing can be what both want: one wants a text of a field that the other does not take.
+    /// Whether no event can match both: one wants an exact text of a field that the other does not accept.
     pub fn excludes(&self, other: &Self) -> bool {
         let pairs = self
             .0
@@ -114,7 +117,7 @@ impl Matcher {
         })
     }
 
-    /// The conditions on texts of several words that only a text without anything before or behind it can fulfil:
+    /// The conditions on texts of several words that only the whole text can fulfil, which is probably not meant:
     /// patterns without a wildcard, and exact texts with one.
     pub fn whole_texts(&self) -> Vec<(String, String)> {
         const OF_REGEX: &[char] = &['.', '*', '+', '?', '[', '(', '{', '|', '\\', '^', '$'];
@@ -134,7 +137,7 @@ impl Matcher {
         whole.collect()
     }
 
-    /// The patterns for a field that are no exact texts.
+    /// The patterns for a field that are not exact texts.
     pub fn patterns(&self, field: &str) -> impl Iterator<Item = &Pattern> {
         let of_field = self.0.iter().filter(move |condition| condition.path == [field]);
         of_field
@@ -142,7 +145,7 @@ impl Matcher {
             .filter(|pattern| !matches!(pattern, Pattern::Exact(_)))
     }
 
-    /// The exact texts that are wanted of a field.
+    /// The exact texts that the conditions want of a field.
     pub fn exact_texts(&self, field: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(
             move |condition| match (condition.path.as_slice(), &condition.pattern) {
@@ -184,6 +187,7 @@ mod tests {
 
     fn payload(tool: &str, arguments: Value) -> PreToolPayload {
         PreToolPayload {
+            tool_source: "builtin".into(),
             tool_call_id: "c1".into(),
             tool_name: tool.into(),
             called_as: tool.into(),

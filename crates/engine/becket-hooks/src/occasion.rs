@@ -1,4 +1,4 @@
-//! One event on its way through the handlers: where it happens, what is known now, and its text.
+//! One event as its handlers see it: its scope, its payload so far, and its text.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -9,45 +9,45 @@ use crate::echo_proof::echo_proof;
 use crate::rehearsal::{Exchange, Fault, Notes};
 use crate::{Answered, Failure, Field, Finished, Invocation, Lane, ScriptHandler};
 
-/// What a handler gets to see.
+/// One event as a handler sees it.
 pub struct Occasion<'a, E: Event> {
-    /// Where and in whose name it happens.
+    /// Where the event happens, and for which agent.
     pub scope: &'a Scope,
-    /// What is known now; earlier handlers may have changed it.
+    /// The payload as it is now; earlier handlers may have changed it.
     pub payload: &'a E::Payload,
     pub(crate) setting: &'a Setting<'a>,
 }
 
-/// What is around a handler that is asked, whatever the event is.
+/// What surrounds a handler that is asked, whatever the event is.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) texts: &'a TextCache,
-    /// Where a rehearsal writes down what goes to and fro.
+    /// Where a rehearsal records what the handler read and answered.
     pub(crate) notes: Option<&'a Notes>,
     pub(crate) fault: Option<Fault>,
 }
 
-/// Texts of the current payload, one for each format that asked. A rewrite forgets them.
+/// Texts of the current payload, one for each format that asked. A rewrite drops them.
 #[derive(Default)]
 pub(crate) struct TextCache(Mutex<Vec<(Cow<'static, str>, Arc<str>)>>);
 
-/// A text up to this length is kept in the trace; longer ones hold a conversation, which is kept elsewhere.
+/// The longest text that is kept in the trace; longer ones hold a conversation, which is kept elsewhere.
 const SHORT: usize = 16 * 1024;
 
 impl TextCache {
-    /// The text of a format, made by the first who asks.
+    /// The text of a format, made by the first handler that asks.
     pub(crate) fn text(&self, format: Cow<'static, str>, make: impl FnOnce() -> String) -> Arc<str> {
         self.find(&format).unwrap_or_else(|| self.keep(format, make()))
     }
 
-    /// The text of a format, if somebody has asked for it before.
+    /// The text of a format, if it was asked for before.
     fn find(&self, format: &str) -> Option<Arc<str>> {
         let texts = self.0.lock().expect("no handler panics while it holds the texts");
         let (_, text) = texts.iter().find(|(known, _)| known == format)?;
         Some(Arc::clone(text))
     }
 
-    /// Keeps the text of a format for those who ask for it next. Of two that were made at once the first stays.
+    /// Keeps the text of a format for later calls. If two handlers made it at once, the first text stays.
     fn keep(&self, format: Cow<'static, str>, text: String) -> Arc<str> {
         let text: Arc<str> = echo_proof(text).into();
         let mut texts = self.0.lock().expect("no handler panics while it holds the texts");
@@ -66,7 +66,7 @@ impl TextCache {
             .map(|(_, text)| blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
-    /// Whether somebody asked for a text, and none of them is long.
+    /// Whether a text was asked for, and none of them is long.
     pub(crate) fn is_short(&self) -> bool {
         let texts = self.0.lock().expect("no handler panics while it holds the texts");
         !texts.is_empty() && texts.iter().all(|(_, text)| text.len() <= SHORT)
@@ -92,7 +92,7 @@ impl<E: Event> Occasion<'_, E> {
         self.setting.call(script, fields)
     }
 
-    /// Tells what a handler read that is a part of the program; in a rehearsal it may break here.
+    /// Records what a handler read that is a part of becket itself; in a rehearsal it may fail here.
     pub fn part(&self, input: &str) -> Result<(), Failure> {
         self.setting.part(input)
     }
@@ -102,8 +102,8 @@ impl<E: Event> Occasion<'_, E> {
         self.text("becket", || envelope::<E>(self.scope, self.payload))
     }
 
-    /// The event as a format's own JSON text, made by the first handler of that format that needs it. What a shell does
-    /// with it by `echo` changes nothing.
+    /// The event as a format's own JSON text, made by the first handler of that format that needs it. A shell's `echo`
+    /// does not change it.
     pub fn text(&self, format: impl Into<Cow<'static, str>>, make: impl FnOnce() -> String) -> Arc<str> {
         self.setting.texts.text(format.into(), make)
     }

@@ -1,4 +1,4 @@
-//! What comes back from a dispatch: all replies folded into one, and the failures.
+//! The result of a dispatch: all replies folded into one, and the failures.
 
 use becket_events::{Event, Reply, Verdict};
 
@@ -6,21 +6,21 @@ use crate::ReportedFailure;
 
 /// All replies of one event combined, plus the failures.
 pub struct Outcome<E: Event> {
-    /// The folded reply. A guard that broke has refused in it.
+    /// The folded reply. A failed guard counts as a refusal.
     pub reply: E::Reply,
-    /// The handlers that broke, in the order in which they count.
+    /// The handlers that failed, in the order in which they count.
     pub failures: Vec<ReportedFailure>,
-    /// The handlers whose verdict is the one that counts.
+    /// The handlers that gave the final verdict.
     pub deciders: Vec<String>,
 }
 
 impl<E: Event> Outcome<E> {
-    /// The verdict, where the event has one and somebody gave one.
+    /// The verdict, if the event has one and a handler gave it.
     pub fn verdict(&self) -> Option<&Verdict> {
         self.reply.verdict()
     }
 
-    /// Why the action must not happen, if it must not.
+    /// Why the action must not happen, if it is denied.
     pub fn denied(&self) -> Option<&str> {
         match self.verdict() {
             Some(Verdict::Deny(reason)) => Some(reason),

@@ -1,4 +1,8 @@
-//! becket's own format of hooks: what a program reads and what its output means, the same for every event.
+//! becket's own hook format: what a program reads and what its output means, the same for every event.
+//!
+//! Exit code 2 is a refusal on guards only, with stderr as the reason; everywhere else it is a failure like any other
+//! code. Empty output and `{}` mean that the hook said nothing. A reply with an unknown field is a failure, because a
+//! misspelt `verdict` must not pass for silence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +51,7 @@ fn variables(kind: EventKind, session_id: &str, context: &str) -> Vec<(String, S
     ]
 }
 
-/// The same as a row, for whoever works with one event.
+/// becket's own format as a row, for callers that work with one event.
 pub fn own_row<E: Event>() -> Row<E> {
     let kind = EventKind::of::<E>();
     Row {
@@ -69,7 +73,8 @@ pub fn trouble_of_answer(event: EventId, text: &str) -> Option<Failure> {
 /// The exit code by which a guard refuses; standard error says why.
 const REFUSED: i32 = 2;
 
-/// Exit 0: standard output is the reply, or nothing. Exit 2 on a guard: refused. Anything else is a failure.
+/// Reads an answer. Exit 0: standard output is the reply, or empty. Exit 2 of a guard: refused. Anything else is a
+/// failure.
 fn decode(kind: EventKind, finished: Finished) -> Answer {
     let Finished {
         stdout,
@@ -81,7 +86,7 @@ fn decode(kind: EventKind, finished: Finished) -> Answer {
         0 if !complete && kind.class >= Class::Filter => parse_incomplete(kind, &stdout),
         0 => parse_reply(kind, &stdout),
         REFUSED if kind.class >= Class::Filter => {
-            // A reply beside the exit code may hold a reason too; one that cannot be read changes nothing.
+            // Standard output may hold a reply with a reason too; if it cannot be read, the refusal stands.
             let reply = parse_reply(kind, &stdout).unwrap_or_else(|_| (kind.silence)());
             let reason = match (
                 stderr.trim(),
@@ -97,10 +102,11 @@ fn decode(kind: EventKind, finished: Finished) -> Answer {
     }
 }
 
-/// More may have been about to come, a refusal among it. Only what is a whole reply already can be taken for one.
+/// Reads output that was cut off. More may have been about to come, such as a refusal, so only a complete reply is
+/// accepted.
 fn parse_incomplete(kind: EventKind, stdout: &[u8]) -> Answer {
     match parse_reply(kind, stdout) {
-        // Every reply but silence has a bracket.
+        // Every reply but silence has a brace.
         Ok(reply) if stdout.contains(&b'{') => Ok(reply),
         Err(failure) if failure.cause != Cause::UnreadableOutput => Err(failure),
         _ => Err(Failure::new(
@@ -126,14 +132,14 @@ fn parse_reply(kind: EventKind, stdout: &[u8]) -> Answer {
         let detail = format!("standard output is not JSON ({error}): {}", beginning(text));
         Failure::new(Cause::UnreadableOutput, detail)
     })?;
-    // Serde would take a list for a struct, field by field.
+    // Serde would accept a list for a struct, field by field.
     if !value.is_object() {
         return Err(Failure::new(
             Cause::WrongShape,
             format!("a reply is a JSON object, not {}", beginning(text)),
         ));
     }
-    // Read from the text once more: what a hook wrote is kept byte for byte, where the reply holds JSON text.
+    // Parsed from the text once more, so that JSON text inside of the reply is kept byte for byte as the hook wrote it.
     (kind.parse)(text).map_err(|error| {
         let detail = format!(
             "{error}; `becket hooks events {}` shows what can be answered",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use becket_events::Scope;
 
-use crate::handler::Rank;
+use crate::handler_info::Rank;
 use crate::untyped::{AnyAction, AnyCondition, AnyPayload};
 use crate::{HandlerInfo, Matcher};
 
@@ -20,7 +20,7 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
-    /// Whether the handler wants to hear about this occasion.
+    /// Whether the handler wants this event.
     pub(crate) fn wants(&self, scope: &Scope, payload: &dyn AnyPayload) -> bool {
         let condition = self.condition.as_ref();
         condition.is_none_or(|condition| condition(scope, payload))

@@ -1,8 +1,8 @@
-//! Rehearsals: an event that is tried out. What goes between the engine and each handler is written down, in the
-//! handler's own words, and a fault can be played in the handler's place.
+//! Rehearsals: an event that is tried out. What each handler reads and answers is recorded in its own format, and a
+//! fault can be played in its place.
 //!
-//! Whoever runs a program or a script for a handler does it through [`Occasion`](crate::Occasion), so that both work
-//! for every lane and every dialect.
+//! Programs and scripts of handlers are always run through [`Occasion`](crate::Occasion), so that both work for every
+//! lane and every dialect.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,63 +11,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Answered, Cause, Failure, Field, Finished, HandlerInfo};
 
-/// How an event is tried out. Nobody but whoever tries it hears of it.
+/// How an event is tried out. Only the caller sees the result.
 #[derive(Clone, Copy, Default)]
 pub struct Rehearsal<'a> {
     /// Which handlers take part; all of them when absent.
     pub among: Option<&'a (dyn Fn(&HandlerInfo) -> bool + Send + Sync)>,
-    /// What is played in the place of each of them.
+    /// The fault that is played in place of each handler.
     pub fault: Option<Fault>,
 }
 
-/// What went between the engine and a handler, in the handler's own words.
+/// What a handler read and answered, in its own format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Exchange {
-    /// What it read.
+    /// What the handler read.
     pub input: String,
     /// The variables of this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<(String, String)>,
-    /// What it answered; `None` for one that did not come to answer, or for a part of the program.
+    /// What the handler answered; `None` if it did not get to answer, or is a part of becket itself.
     pub output: Option<String>,
-    /// How it ended, where it is a program.
+    /// The handler's exit code, if it is a program.
     pub exit_code: Option<i32>,
-    /// What it wrote to standard error.
+    /// What the handler wrote to standard error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
 }
 
-/// A way in which handlers break.
+/// A way in which handlers fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Its program is not there.
+    /// The handler's program does not exist.
     Missing,
-    /// Its program may not be executed.
+    /// The handler's program is not executable.
     NotExecutable,
-    /// It ends with exit code 1 and says nothing.
+    /// The handler ends with exit code 1 and says nothing.
     Crash,
-    /// A program that it needs is not there: exit code 127.
+    /// A program that the handler needs does not exist: exit code 127.
     MissingCommand,
-    /// A signal ends it.
+    /// A signal ends the handler.
     Killed,
-    /// It does not answer in time.
+    /// The handler does not answer in time.
     Hang,
-    /// It writes words where its answer should be.
+    /// The handler writes plain text instead of its answer.
     Chatter,
-    /// It writes half of its answer.
+    /// The handler writes half of its answer.
     HalfAnswer,
-    /// It answers with values of the wrong types.
+    /// The handler answers with values of the wrong types.
     WrongTypes,
-    /// It misspells its answer.
+    /// The handler misspells its answer.
     Misspelt,
-    /// It writes without end.
+    /// The handler writes without end.
     Flood,
-    /// It throws an error.
+    /// The handler throws an error.
     Throws,
 }
 
-/// What each fault is called, and what it is in words.
+/// The name of each fault, and its description.
 const FAULTS: &[(Fault, &str, &str)] = &[
     (Fault::Missing, "missing", "the program is not there"),
     (
@@ -99,26 +99,26 @@ const FAULTS: &[(Fault, &str, &str)] = &[
     (Fault::Throws, "throws", "it throws an error"),
 ];
 
-/// An answer in which every word that some format knows for a refusal has a value of the wrong type.
+/// An answer in which every key that some format knows for a refusal has a value of the wrong type.
 const WRONG_TYPES: &str = r#"{"verdict":7,"decision":7,"block":"perhaps",
 "specific_output":7,"reason":[]}"#;
 
-/// A refusal that nobody can read as one.
+/// A refusal with misspelt keys, which no format reads as one.
 const MISSPELT: &str = r#"{"verdikt":{"deny":"no"},"desision":"deny","blok":true,
 "hook_specific_outpt":{"permission_decision":"deny"}}"#;
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub fn all() -> impl Iterator<Item = Self> {
         FAULTS.iter().map(|(fault, ..)| *fault)
     }
 
-    /// Its name in tests and listings.
+    /// The fault's name in tests and listings.
     pub fn name(self) -> &'static str {
         self.words().0
     }
 
-    /// What happens, in words.
+    /// What the fault does, in words.
     pub fn describe(self) -> &'static str {
         self.words().1
     }
@@ -130,7 +130,7 @@ impl Fault {
             .expect("the table has every fault")
     }
 
-    /// Whether a script inside of an engine can break like that. A program cannot throw.
+    /// Whether a handler can fail like this. A program cannot throw.
     pub fn concerns(self, info: &HandlerInfo) -> bool {
         let of_scripts = matches!(
             self,
@@ -138,14 +138,14 @@ impl Fault {
         );
         match info.lane {
             crate::LaneKind::Command => self != Self::Throws,
-            // It answers line by line and has no exit code of its own.
+            // A worker answers line by line and has no exit code of its own.
             crate::LaneKind::Worker => !matches!(self, Self::Throws | Self::MissingCommand),
             crate::LaneKind::Scheme | crate::LaneKind::Javascript => of_scripts,
             crate::LaneKind::Native => self == Self::Throws,
         }
     }
 
-    /// What a program gives that breaks like that.
+    /// The result of a program that fails like this.
     pub(crate) fn of_program(self, timeout: Duration) -> Result<Finished, Failure> {
         let wrote = |code, stdout: &str, stderr: &str| {
             Ok(Finished {
@@ -172,7 +172,7 @@ impl Fault {
         }
     }
 
-    /// What a function of a script gives that breaks like that.
+    /// The result of a script function that fails like this.
     pub(crate) fn of_script(self) -> Result<Answered, Failure> {
         let said = |text: &str| {
             Ok(Answered {
@@ -188,13 +188,13 @@ impl Fault {
         }
     }
 
-    /// What a part of the program gives that breaks.
+    /// The failure of a part of becket itself.
     pub(crate) fn of_part(self) -> Failure {
         Failure::new(Cause::Raised, "a fault that is played")
     }
 }
 
-/// Where exchanges are written down while a handler is asked.
+/// Records exchanges while a handler is asked.
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<Exchange>>);
 
@@ -212,7 +212,7 @@ impl Notes {
 }
 
 impl Exchange {
-    /// What a program read, and what came of it.
+    /// The exchange with a program: what it read, and its result.
     pub(crate) fn with_program(
         input: &str,
         environment: Vec<(String, String)>,
@@ -238,7 +238,7 @@ impl Exchange {
         }
     }
 
-    /// What a function of a script was called with, and what it returned and changed.
+    /// The exchange with a script function: its arguments, and what it returned and changed.
     pub(crate) fn with_script(fields: &[Field], result: &Result<Answered, Failure>) -> Self {
         let members = fields
             .iter()

@@ -1,4 +1,4 @@
-//! An event once more, as it was recorded.
+//! Replays an event as it was recorded.
 
 use becket_events::{Event, EventId, Scope, Visitor};
 use futures_util::future::LocalBoxFuture;
@@ -6,8 +6,8 @@ use futures_util::future::LocalBoxFuture;
 use crate::{DispatchTrace, Engine, Rehearsal};
 
 impl Engine {
-    /// Asks the handlers about an event whose text was recorded, as a rehearsal. `None` if nobody wants it; an error if
-    /// the text is not that of such an event.
+    /// Asks the handlers about a recorded event, as a rehearsal. `None` if no handler wants it; an error if the text is
+    /// not that of such an event.
     pub fn replay<'a>(
         &'a self,
         event: EventId,
@@ -17,7 +17,7 @@ impl Engine {
     }
 }
 
-/// A recorded event on its way to its own type.
+/// A recorded event that is about to be read as its own type.
 struct Again<'a> {
     engine: &'a Engine,
     text: &'a str,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::{ReportedFailure, Witness};
 
-    /// Keeps what judges calls.
+    /// A witness that keeps `pre_tool` events.
     #[derive(Default)]
     struct Keeper(Mutex<Vec<DispatchTrace>>);
 
@@ -64,6 +64,7 @@ mod tests {
 
     fn payload() -> PreToolPayload {
         PreToolPayload {
+            tool_source: "builtin".into(),
             tool_call_id: "call-1".into(),
             tool_name: "shell".into(),
             called_as: "shell".into(),

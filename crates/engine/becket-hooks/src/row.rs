@@ -1,5 +1,5 @@
-//! Rows: one event as one format knows it. A row turns the event into a program's input, and its output into a
-//! reply. Rows live with their dialects; becket's own format, which is the same for every event, is `own_format.rs`.
+//! Rows: one event as one format knows it. A row turns the event into a program's input, and the program's output into
+//! a reply. Rows live with their dialects; becket's own format, which is the same for every event, is `own_format.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use futures_util::future::BoxFuture;
 
 use crate::{Failure, Finished, Handler, Invocation, Lane, Occasion};
 
-/// One event in the words of one format.
+/// One event in the terms of one format.
 pub struct Row<E: Event> {
     /// The format; handlers of one format share the text of an event.
     pub format: &'static str,
-    /// The text that a program reads.
+    /// Makes the text that a program reads.
     pub encode: Encode<E>,
-    /// Variables that a program finds in its environment, with the help of the text that it reads.
+    /// Makes the variables of a program's environment, given the text that it reads.
     pub environment: Environment<E>,
-    /// What the output means. Patches become full values here, with the help of the current payload.
+    /// Reads the output. Patches become full values here, with the help of the current payload.
     pub decode: Decode<E>,
 }
 
@@ -36,7 +36,7 @@ pub type Decode<E> =
 pub struct RowHandler<E: Event> {
     /// How the program is run.
     pub lane: Arc<dyn Lane>,
-    /// What its input and output mean.
+    /// What the program's input and output mean.
     pub row: Row<E>,
     /// How long one run may take.
     pub timeout: Duration,

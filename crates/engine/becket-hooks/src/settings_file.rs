@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::toml_text::{parse_section, parse_table, parse_toml};
 
-/// What is wrong in a settings file.
+/// An error in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", file.display())]
 pub struct SettingsError {
@@ -25,16 +25,16 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    /// Something wrong at a place in a text.
+    /// An error at a place in a text.
     pub fn at(offset: usize, text: &str, file: &Path, message: impl Into<String>) -> Self {
         Place { text, file }.error(offset, message)
     }
 }
 
-/// The longest time that can be set. Longer ones are a slip, and nothing ever waits that long.
+/// The longest time that can be set. A longer one is a mistake, and nothing ever waits that long.
 pub const MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
 
-/// Whether a time in the settings is one that somebody can answer in: from one second to 30 days.
+/// Checks that a time in the settings is between one second and 30 days.
 pub fn check_seconds(
     key: &str,
     seconds: Option<&toml::Spanned<u64>>,
@@ -52,10 +52,10 @@ pub fn check_seconds(
     Err(SettingsError::at(given.span().start, text, file, message))
 }
 
-/// A table of a settings file whose keys and meaning somebody else knows.
+/// A table of a settings file whose keys are defined by another crate.
 #[derive(Clone, Copy)]
 pub struct Section {
-    /// Its name.
+    /// The table's name.
     pub name: &'static str,
     schema: fn() -> Value,
     check: fn(&str, &Path) -> Result<(), SettingsError>,
@@ -75,7 +75,7 @@ impl Section {
         }
     }
 
-    /// Whether it can be read.
+    /// Checks that the table can be read.
     pub fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         (self.check)(text, file)
     }
@@ -86,16 +86,16 @@ pub trait SectionSettings: DeserializeOwned + JsonSchema + Default {
     /// The name of the table.
     const NAME: &'static str;
 
-    /// What it is about, for the reference page.
+    /// What the table is about, for the reference page.
     const ABOUT: &'static str;
 
-    /// Whether what it says can be.
+    /// Checks that the values make sense.
     fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
         let _ = (text, file);
         Ok(())
     }
 
-    /// Reads the table; without one the usual settings count.
+    /// Reads the table; the default settings if there is none.
     fn read(text: &str, file: &Path) -> Result<Self, SettingsError> {
         let place = Place { text, file };
         let read = parse_section(text, Self::NAME).map_err(|error| place.read_error(&error))?;
@@ -110,7 +110,7 @@ pub fn read_toml<T: DeserializeOwned + JsonSchema>(text: &str, file: &Path) -> R
     read_toml_with(text, file, &[])
 }
 
-/// Reads TOML text as a `T`, in which tables may stand that others read. They are checked as well.
+/// Reads TOML text as a `T`, besides tables that other crates read. Those are checked as well.
 pub fn read_toml_with<T: DeserializeOwned + JsonSchema>(
     text: &str,
     file: &Path,
@@ -128,23 +128,37 @@ pub fn read_toml_with<T: DeserializeOwned + JsonSchema>(
     Ok(read)
 }
 
-/// The schema of a settings file with tables of others in it.
+/// The schema of a settings file that includes tables of other crates.
 pub fn schema_with<T: JsonSchema>(sections: &[Section]) -> Value {
     let mut whole = schemars::schema_for!(T).to_value();
     for section in sections {
         let mut schema = (section.schema)();
-        // What a table refers to is found from the root of the whole.
+        // References of a table are resolved from the root of the whole schema.
         if let Some(Value::Object(definitions)) = schema.get_mut("$defs").map(Value::take) {
             for (name, definition) in definitions {
                 whole["$defs"][name] = definition;
             }
         }
-        whole["properties"][section.name] = schema;
+        match own_table(&mut whole, section.name) {
+            Some(own) => {
+                if let (Some(own), Value::Object(more)) = (own.as_object_mut(), schema["properties"].take()) {
+                    own.extend(more);
+                }
+            }
+            None => whole["properties"][section.name] = schema,
+        }
     }
     whole
 }
 
-/// What serde says about a value, without the names of Rust's types. What is not about a value stays as it is.
+/// The properties of a table that the settings have themselves. Others may read some of its keys.
+fn own_table<'a>(whole: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let reference = whole["properties"].get(name)?.get("$ref")?.as_str()?;
+    let definition = reference.strip_prefix("#/$defs/")?.to_owned();
+    whole.get_mut("$defs")?.get_mut(definition)?.get_mut("properties")
+}
+
+/// A message of serde about a value, without the names of Rust types. Other messages stay as they are.
 pub fn in_plain_words(message: &str) -> String {
     if let Some((variant, known)) = message
         .strip_prefix("unknown variant ")
@@ -198,7 +212,7 @@ fn thing(found: &str) -> String {
 }
 
 /// The nearest of some words, if one is near enough to have been meant. Upper and lower case, and `CamelCase` and
-/// `snake_case`, count as the same; a word that goes on after a candidate (`pre_tool_use`) is near to it, too.
+/// `snake_case`, count as the same; a word that continues a candidate (`pre_tool_use`) is near to it, too.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = snake_case(word);
     let mut longest: Option<&str> = None;
@@ -236,7 +250,7 @@ fn snake_case(word: &str) -> String {
     snake
 }
 
-/// A text with its file, to say where something is.
+/// A text with its file, to locate errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) text: &'a str,
@@ -260,13 +274,13 @@ impl Place<'_> {
         }
     }
 
-    /// What the parser says, in plain words.
+    /// An error of the parser, in plain words.
     fn read_error(&self, error: &toml::de::Error) -> SettingsError {
         let start = error.span().map_or(0, |span| span.start);
         self.error(start, in_plain_words(error.message()))
     }
 
-    /// Every key must be one that the schema names, unless the schema leaves the keys open.
+    /// Checks that the schema names every key, unless it leaves the keys open.
     fn check(&self, table: &DeTable<'_>, schema: &Value, root: &Value) -> Result<(), SettingsError> {
         let schema = resolve(schema, root);
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
@@ -278,8 +292,11 @@ impl Place<'_> {
                 .iter()
                 .try_for_each(|(_, value)| self.check_value(value.get_ref(), each, root));
         };
+        // Names that are free beside those that are not.
+        let others = schema.get("additionalProperties").filter(|each| each.is_object());
         for (key, value) in table {
-            let Some(property) = properties.get(key.get_ref().as_ref()) else {
+            let property = properties.get(key.get_ref().as_ref()).or(others);
+            let Some(property) = property else {
                 let known = properties.keys().map(String::as_str);
                 return Err(self.error(key.span().start, unknown("key", key.get_ref(), known)));
             };
@@ -303,7 +320,7 @@ impl Place<'_> {
     }
 }
 
-/// "unknown key `x`; did you mean `y`?", or the list of what there is.
+/// "unknown key `x`; did you mean `y`?", or the list of known words.
 pub(crate) fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("unknown {what} `{word}`; did you mean `{near}`?"),

@@ -1,7 +1,7 @@
 //! JSON that means one thing: an object in which a key stands twice is unreadable.
 //!
-//! Readers disagree about which of the two counts. `{"verdict": "deny", "verdict": "allow"}` is a mistake or a trick,
-//! and whichever was meant, nobody should have to guess about the answer of a guard.
+//! Parsers disagree about which of the two counts. `{"verdict": "deny", "verdict": "allow"}` is a mistake or a trick,
+//! and the answer of a guard must not depend on a guess.
 
 use std::fmt;
 

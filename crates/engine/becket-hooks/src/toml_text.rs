@@ -1,4 +1,4 @@
-//! The one way from TOML text to values, for every file that somebody else may have written. `xtask tidy` finds others.
+//! The one way from TOML text to values, for every file that may be untrusted. `xtask tidy` finds others.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, Error};
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
-/// Brackets are not nested deeper than this in a text that the parser takes.
+/// How deep brackets may be nested in a text that the parser gets.
 const DEEPEST: usize = 128;
 
 /// Reads TOML text as a `T`.
@@ -19,13 +19,13 @@ pub fn parse_toml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Error> 
     toml::from_str(text)
 }
 
-/// Reads TOML text as a table that knows where everything in it stands.
+/// Reads TOML text as a table with the place of every value.
 pub fn parse_table(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
     check_depth(text)?;
     DeTable::parse(text)
 }
 
-/// Reads one table of TOML text as a `T`, and passes over everything else; `None` where there is no such table.
+/// Reads one table of TOML text as a `T`, and ignores everything else; `None` if there is no such table.
 pub fn parse_section<'de, T: Deserialize<'de>>(text: &'de str, name: &str) -> Result<Option<T>, Error> {
     check_depth(text)?;
     let section = OneSection {
@@ -35,7 +35,7 @@ pub fn parse_section<'de, T: Deserialize<'de>>(text: &'de str, name: &str) -> Re
     section.deserialize(toml::Deserializer::parse(text)?)
 }
 
-/// Reads the table of that name.
+/// Reads the table with a given name.
 struct OneSection<'a, T> {
     name: &'a str,
     kind: PhantomData<T>,
@@ -69,8 +69,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneSection<'_, T> {
     }
 }
 
-/// Refuses brackets that are nested too deep. The parser does so too, but it goes down to the last bracket first, which
-/// may be deeper than the stack.
+/// Refuses brackets that are nested too deep. The parser does so too, but it recurses to the last bracket first, which
+/// may overflow the stack.
 fn check_depth(text: &str) -> Result<(), Error> {
     let mut depth = 0usize;
     for token in Source::new(text).lex() {
@@ -96,7 +96,7 @@ mod tests {
             (format!("a = {}", "[".repeat(100_000)), true),
             (format!("a = {}", "{b = ".repeat(100_000)), true),
             (format!("a = {}", "[\n".repeat(100_000)), true),
-            // A quote that is escaped ends no text, so the brackets stand outside of one.
+            // An escaped quote does not end a text, so these brackets stand outside of one.
             (
                 format!("a = \"\"\"\\\"\"\"x\"\"\"\nb = {}\n\"\"\"", "[".repeat(100_000)),
                 true,

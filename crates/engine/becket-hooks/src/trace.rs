@@ -1,40 +1,40 @@
-//! The record of a dispatch: who was asked, what they said, what it did, and how long it took.
+//! The record of a dispatch: which handlers were asked, what they answered, the effect, and how long it took.
 
 use becket_events::{Class, EventId, HookFailedPayload, Json, Verdict};
 use serde::Serialize;
 
 use crate::clock::now_us;
-use crate::handler::{Dialect, HandlerInfo, is_loosened};
+use crate::handler_info::{Dialect, HandlerInfo, is_loosened};
 use crate::rehearsal::Exchange;
 use crate::{Failure, LaneKind};
 
-/// One event that had handlers.
+/// The record of one event that had handlers.
 #[derive(Debug, Clone, Serialize)]
 pub struct DispatchTrace {
     /// The event.
     #[serde(serialize_with = "event_name")]
     pub event: EventId,
-    /// The session in which it happened.
+    /// The session in which the event happened.
     pub session_id: String,
     /// The turn within the session.
     pub turn: u32,
-    /// When it began, in milliseconds since 1970.
+    /// When the dispatch began, in milliseconds since 1970.
     pub time_ms: u64,
-    /// The same in microseconds.
+    /// When the dispatch began, in microseconds since 1970.
     pub time_us: u64,
-    /// The call that it is about, where it is about one.
+    /// The tool call that the event is about, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// How long all of it took.
+    /// How long the whole dispatch took.
     pub duration_us: u64,
     /// Every handler that matched, in the order in which they count.
     pub runs: Vec<HandlerRun>,
-    /// The event before the first rewrite. Without one, the event as programs and scripts were told it, unless it is
-    /// long; always, where the witness keeps such events.
+    /// The event before the first rewrite. Without a rewrite, the event as programs and scripts were told it, unless it
+    /// is long; always present if the witness keeps such events.
     pub original: Option<Json>,
     /// The event after the last rewrite, if there was one.
     pub effective: Option<Json>,
-    /// The verdict in the end, where the event has one.
+    /// The final verdict, if the event has one.
     pub verdict: Option<Verdict>,
 }
 
@@ -43,76 +43,76 @@ pub struct DispatchTrace {
 pub struct HandlerRun {
     /// The handler's name.
     pub handler: String,
-    /// Where it is configured.
+    /// Where the handler is configured.
     pub source: String,
-    /// The format it is written for.
+    /// The format that the handler is written for.
     pub dialect: Dialect,
-    /// The name by which its format knows the event, where that is another one.
+    /// The event's name in the handler's format, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_as: Option<&'static str>,
-    /// How it is run.
+    /// How the handler is run.
     pub lane: LaneKind,
-    /// What it means when it breaks.
+    /// What happens when the handler fails.
     pub class: Class,
-    /// A hash of the text that it was given; `None` for a handler that needs no text.
+    /// A hash of the text that the handler was given; `None` for a handler that needs no text.
     pub input_hash: Option<String>,
-    /// What it answered, as JSON; `None` when it failed or was not asked.
+    /// The handler's answer as JSON; `None` when it failed or was not asked.
     pub reply: Option<serde_json::Value>,
-    /// What came of it.
+    /// The effect of the handler.
     pub effect: Effect,
-    /// How long it took.
+    /// How long the handler took.
     pub duration_us: u64,
-    /// What went to and fro; only in a rehearsal.
+    /// What the handler read and answered; only in a rehearsal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exchanges: Vec<Exchange>,
 }
 
 impl HandlerRun {
-    /// Whether it is a guard that its own file lets fail open.
+    /// Whether the handler is a guard that its own file lets fail open.
     pub fn is_loosened(&self, event: EventId) -> bool {
         is_loosened(event, self.class, self.dialect, self.lane)
     }
 }
 
-/// What came of a handler's run.
+/// The effect of a handler's run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Effect {
-    /// It answered nothing that mattered.
+    /// The handler answered nothing that mattered.
     None,
-    /// It changed what later handlers and the agent see.
+    /// The handler changed what later handlers and the agent see.
     Rewrote,
-    /// It gave an answer.
+    /// The handler gave an answer.
     Replied,
-    /// It refused.
+    /// The handler refused.
     Denied,
-    /// It broke.
+    /// The handler failed.
     Failed {
-        /// How.
+        /// How the handler failed.
         failure: Failure,
-        /// Whether the action was refused because of it.
+        /// Whether the action was refused because of the failure.
         refused: bool,
     },
-    /// An earlier handler had settled the matter.
+    /// The handler was not asked, because an earlier one had settled the matter.
     NotAsked,
 }
 
-/// A failure that the person should hear about.
+/// A failure that the user should be told about.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReportedFailure {
-    /// The event whose handler broke.
+    /// The event whose handler failed.
     #[serde(serialize_with = "event_name")]
     pub event: EventId,
-    /// The handler.
+    /// The handler that failed.
     pub handler: HandlerInfo,
-    /// How it broke.
+    /// How the handler failed.
     pub failure: Failure,
-    /// Whether the action was refused because of it.
+    /// Whether the action was refused because of the failure.
     pub refused: bool,
 }
 
 impl DispatchTrace {
-    /// The record of something that happened on the occasion of an event, outside of its dispatch.
+    /// The record of something that happened because of an event, outside of its dispatch.
     pub fn noted(event: EventId, run: HandlerRun) -> Self {
         let now_us = now_us();
         let time_us = now_us.saturating_sub(run.duration_us);
@@ -133,7 +133,7 @@ impl DispatchTrace {
 }
 
 impl HandlerRun {
-    /// A run that has only looked on so far.
+    /// A run without an effect so far.
     pub fn noted(handler: String, source: String, dialect: Dialect, lane: LaneKind) -> Self {
         Self {
             handler,
@@ -170,7 +170,7 @@ impl std::fmt::Display for ReportedFailure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let HandlerInfo { name, source, .. } = &self.handler;
         write!(formatter, "hook {name}")?;
-        // A hook without a name of its own is named after its place.
+        // A hook without a name is named after its place.
         if name != source {
             write!(formatter, " ({source})")?;
         }
@@ -179,16 +179,16 @@ impl std::fmt::Display for ReportedFailure {
     }
 }
 
-/// Takes what the engine has to tell.
+/// Receives what the engine reports.
 pub trait Witness: Send + Sync {
-    /// A dispatch is over.
+    /// Called when a dispatch is over.
     fn dispatched(&self, trace: DispatchTrace);
 
-    /// A handler broke. Told once for every run that broke.
+    /// Called once for every run that failed.
     fn failed(&self, failure: &ReportedFailure);
 
-    /// Whether it keeps an event also where nobody listens to it, so that it can be replayed: it hears of a dispatch
-    /// without runs then. Such an event costs its payload and its text, each time.
+    /// Whether the witness keeps an event even without handlers, so that it can be replayed: it then gets a trace
+    /// without runs. Such an event costs its payload and its text, each time.
     fn keeps(&self, _event: EventId) -> bool {
         false
     }

@@ -1,8 +1,8 @@
 //! Events whose types are known only by a table of functions.
 //!
 //! The loop of a dispatch (`dispatch.rs`) is the same for every event, so it is compiled once: payloads, replies and
-//! handlers come to it behind these traits. Whoever fires an event or answers one works with its own types
-//! (`Engine::dispatch`, `Handler`); the way from one to the other is here and nowhere else.
+//! handlers come to it behind these traits. Code that fires an event or answers one works with its own types
+//! (`Engine::dispatch`, `Handler`); the conversion between the two is here and nowhere else.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::handler::{Action, Condition, Handler};
 use crate::occasion::{Occasion, Setting};
 use crate::{Failure, Outcome, ReportedFailure};
 
-/// What the loop knows of an event.
+/// What the loop knows about an event.
 #[derive(Clone, Copy)]
 pub(crate) struct EventKind {
     pub(crate) id: EventId,
@@ -66,7 +66,7 @@ impl EventKind {
     }
 }
 
-/// The payload of some event.
+/// The payload of any event.
 pub(crate) trait AnyPayload: Any + Send + Sync {
     fn field(&self, name: &str) -> Option<Value>;
     fn json(&self) -> String;
@@ -87,7 +87,7 @@ impl<P: Payload> AnyPayload for P {
     }
 }
 
-/// The reply to some event.
+/// The reply to any event.
 pub(crate) trait AnyReply: Any + Send + Sync {
     fn then(self: Box<Self>, later: Box<dyn AnyReply>) -> Box<dyn AnyReply>;
     fn ends_chain(&self) -> bool;
@@ -132,7 +132,7 @@ where
     }
 }
 
-/// Handlers are kept by event, so what they are given and what they answer is of that event.
+/// Why a cast cannot fail: handlers are kept by event, so their payloads and replies are of that event.
 const ONE_EVENT: &str = "a dispatch is about one event";
 
 pub(crate) fn reply_of<R: Reply>(reply: Box<dyn AnyReply>) -> R {
@@ -140,7 +140,7 @@ pub(crate) fn reply_of<R: Reply>(reply: Box<dyn AnyReply>) -> R {
     *reply.downcast().expect(ONE_EVENT)
 }
 
-/// What came of an event.
+/// The outcome of any event.
 pub(crate) struct AnyOutcome {
     pub(crate) reply: Box<dyn AnyReply>,
     pub(crate) failures: Vec<ReportedFailure>,
@@ -157,7 +157,7 @@ impl AnyOutcome {
     }
 }
 
-/// What a handler gets to see of some event.
+/// Any event as a handler sees it.
 pub(crate) struct AnyOccasion<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) payload: &'a dyn AnyPayload,
@@ -175,7 +175,7 @@ impl AnyOccasion<'_> {
     }
 }
 
-/// Says whether a handler wants to hear about an occasion of some event.
+/// Whether a handler wants an event of any type.
 pub(crate) type AnyCondition = Arc<dyn Fn(&Scope, &dyn AnyPayload) -> bool + Send + Sync>;
 
 pub(crate) fn any_condition<E: Event>(condition: Condition<E>) -> AnyCondition {
@@ -185,7 +185,7 @@ pub(crate) fn any_condition<E: Event>(condition: Condition<E>) -> AnyCondition {
     })
 }
 
-/// What is called on some event.
+/// What is called for an event of any type.
 #[derive(Clone)]
 pub(crate) enum AnyAction {
     Native(Arc<AnyFunction>),
@@ -208,12 +208,12 @@ impl AnyAction {
     }
 }
 
-/// A handler of some event.
+/// A handler of any event.
 pub(crate) trait AnyHandler: Send + Sync {
     fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, Answer>;
 }
 
-/// A handler that knows its event.
+/// A handler with its event's type.
 struct TypedHandler<E: Event>(Arc<dyn Handler<E>>);
 
 impl<E: Event> AnyHandler for TypedHandler<E> {

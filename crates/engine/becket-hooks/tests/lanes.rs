@@ -1,5 +1,5 @@
-//! Programs that misbehave in every way we know, run as real processes: the lane says what happened, in time, and
-//! nothing is left behind.
+//! Programs that misbehave in every way we know, run as real processes: the lane reports what happened, in time, and
+//! leaves nothing behind.
 
 mod misbehaviours;
 
@@ -17,7 +17,7 @@ use becket_hooks::{
 };
 use misbehaviours::{Expected, Meaning, Misbehaviour, table, write_script};
 
-/// Descriptors and children are counted for the whole process, so one test runs at a time.
+/// Takes the lock under which one test runs at a time: descriptors and children are counted for the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,12 +89,12 @@ fn left_behind() -> Vec<String> {
     Vec::new()
 }
 
-/// Far more than anything here takes, so that only what hangs or lives on meets it.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits; far more than anything here takes, so that only what hangs meets it.
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Waits until processes that were killed, or that end by themselves in a moment, are gone and reaped.
 fn wait_until_nothing_is_left() {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         let left = left_behind();
         if left.is_empty() {
@@ -113,7 +113,7 @@ fn end_what_is_left() {
         let pid = number
             .and_then(rustix::process::Pid::from_raw)
             .expect("a process");
-        // One that has ended by itself in the meantime is no failure.
+        // A process that has ended by itself in the meantime is no failure.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
     wait_until_nothing_is_left();
@@ -129,7 +129,7 @@ async fn run_shell(line: &str, input: &str, seconds: u64) -> Result<Finished, Fa
     .await
 }
 
-/// Says what is skipped, where somebody reads it.
+/// Whether a program exists; if not, prints what is skipped.
 #[expect(clippy::print_stderr)]
 fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -154,7 +154,7 @@ async fn check(case: &Misbehaviour) -> Result<(), String> {
         .run(invocation(&setting.directory, &input, case.timeout))
         .await;
     let took = begin.elapsed();
-    if took > case.timeout + PATIENCE {
+    if took > case.timeout + TEST_TIMEOUT {
         return Err(format!("took {took:?}"));
     }
     match (case.lane, &result) {
@@ -184,6 +184,7 @@ fn meaning(result: Result<Finished, Failure>) -> Meaning {
 
 fn payload() -> PreToolPayload {
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "call".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -220,8 +221,8 @@ fn whatever_a_program_does_the_lane_ends_in_time_and_says_what_happened() {
     wait_until_nothing_is_left();
 }
 
-/// Asks an engine with one hook of that class, and performs the action unless it was refused. Returns how often it
-/// was performed, and the causes of the failures.
+/// Asks an engine with one hook of this class, and performs the action unless it was refused. Returns how often it was
+/// performed, and the causes of the failures.
 async fn perform(case: &Misbehaviour, class: Class) -> (u32, Vec<Cause>) {
     let setting = case.set_up(&environment());
     let engine = Engine::new(None);
@@ -290,7 +291,7 @@ fn whatever_a_guard_does_wrong_the_guarded_action_does_not_happen() {
                 ));
             }
         }
-        if began.elapsed() > 3 * (case.timeout + PATIENCE) {
+        if began.elapsed() > 3 * (case.timeout + TEST_TIMEOUT) {
             wrong.push(format!("{} took {:?}", case.name, began.elapsed()));
         }
     }
@@ -363,8 +364,8 @@ fn what_a_program_says_when_it_is_told_to_end_is_kept() {
     let _alone = alone();
     let line = "trap 'echo cleaning up >&2; exit 1' TERM; sleep 60 & wait";
     let lane = CommandLane::new(Program::shell(line).environment(environment()));
-    // On a busy machine it may be told before it listens, or killed before it speaks.
-    let end = Instant::now() + PATIENCE;
+    // On a busy machine the program may get the signal before its trap is set, or be killed before it writes.
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         let run = lane.run(invocation(Path::new("/"), "", Duration::from_millis(500)));
         let failure = block_on(run).unwrap_err();
@@ -406,7 +407,7 @@ fn other_limits_count() {
 #[test]
 fn a_background_process_lives_on_after_a_normal_end() {
     let _alone = alone();
-    // It holds the output for longer than the program may take, so waiting for it would be a failure.
+    // The background process holds the output for longer than the timeout, so waiting for it would be a failure.
     let finished = block_on(run_shell("sleep 60 & echo $!", "", 20)).unwrap();
     let number: i32 = String::from_utf8(finished.stdout)
         .unwrap()
@@ -553,7 +554,7 @@ fn requests_to_one_worker_wait_for_each_other() {
     });
 }
 
-/// What a worker does the first time it is started; the second time it works.
+/// A worker that fails when started the first time, and works the second time.
 fn fails_once(trouble: &str) -> Workshop {
     let script = format!(
         "if [ ! -e \"$0.seen\" ]; then : > \"$0.seen\"\n{trouble}\nfi\nwhile read_id; do answer $id '{{\"ok\":1}}'; done"
@@ -672,7 +673,7 @@ fn a_worker_that_does_not_answer_is_killed_with_its_tree_and_started_again() {
     let _alone = alone();
     block_on(async {
         let workshop = fails_once("echo busy >&2; trap '' TERM; (setsid sleep 60 &); sleep 60");
-        // Time enough for a busy machine to start it.
+        // Time enough for a busy machine to start the worker.
         let failure = workshop
             .ask_within("{}", Duration::from_secs(3))
             .await
@@ -705,7 +706,7 @@ fn a_late_line_is_not_taken_for_the_next_answer() {
             answer $((id + 1)) '{"stolen":1}'; : > "$0.late"; done"#;
         let workshop = Workshop::new(script);
         assert_eq!(workshop.ask("{}").await.unwrap(), "{\"ok\":1}");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         while !workshop.folder.path().join("worker.late").exists() {
             assert!(Instant::now() < end, "the late line never came");
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -767,7 +768,7 @@ fn a_crash_loop_backs_off_and_never_hangs() {
                 (Cause::ExitStatus, "broken\n")
             );
         }
-        assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{:?}", begin.elapsed());
         let starts = std::fs::read_to_string(workshop.folder.path().join("worker.starts")).unwrap();
         let starts = starts.lines().count();
         assert!((3..20).contains(&starts), "started {starts} times");
@@ -889,7 +890,7 @@ fn windows_line_endings_are_named() {
     );
 }
 
-/// Ctrl-C goes to the program and to its caller; a program that is quick to end must not answer first.
+/// Ctrl-C reaches the program and its caller; a program that ends quickly must not answer first.
 #[test]
 fn the_answer_of_a_program_at_the_terminal_comes_after_a_signal_of_the_same_moment() {
     let _alone = alone();
@@ -901,7 +902,7 @@ fn the_answer_of_a_program_at_the_terminal_comes_after_a_signal_of_the_same_mome
     let program = Program::exec(["true"]).environment(environment());
     let lane = CommandLane::new(program).terminal(terminal, TerminalInput::Told);
     let heard = block_on(async {
-        // The signal is looked at first: a machine that is busy for so long hears of both at once.
+        // The signal is looked at first: a machine that is busy for so long gets both at once.
         let signal = tokio::time::sleep(Duration::from_millis(100));
         tokio::select! {
             biased;

@@ -1,7 +1,7 @@
-//! Connections: who has not shown the token yet may not take the place of anybody who has.
+//! Connections: those that have not shown the token cannot displace those that have.
 //!
-//! A connection costs a file of the process, and these are few. So one that says nothing for a while is closed, and of
-//! those that never showed the token only the newest stay: whoever opens hundreds of them closes their own.
+//! A connection costs a file descriptor of the process, and these are few. So one that is silent for a while is closed,
+//! and of those that never showed the token only the newest stay: a client that opens hundreds of them closes its own.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,7 +22,7 @@ const MOST_STRANGERS: usize = 64;
 /// How long the head of a request may take, and how long a connection may wait for one.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 
-/// How long the next try waits when the system has no room for another connection.
+/// How long to wait before the next try when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(50);
 
 /// Whether a connection has shown the token.
@@ -30,7 +30,7 @@ const NO_ROOM: Duration = Duration::from_millis(50);
 pub(crate) struct Known(Arc<AtomicBool>);
 
 impl Known {
-    /// It has.
+    /// Notes that the connection has shown the token.
     pub(crate) fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -40,13 +40,13 @@ impl Known {
     }
 }
 
-/// A connection that had not shown the token when it was looked at last.
+/// A connection that had not shown the token when it was last checked.
 struct Stranger {
     known: Known,
     serving: JoinHandle<()>,
 }
 
-/// Takes connections until it is dropped.
+/// Accepts connections until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
     let mut strangers: VecDeque<Stranger> = VecDeque::new();
     loop {
@@ -54,16 +54,16 @@ pub(crate) async fn serve(listener: TcpListener, routes: Router) -> io::Result<(
         strangers.retain(|stranger| !stranger.known.is_noted() && !stranger.serving.is_finished());
         let stream = match accepted {
             Ok((stream, _)) => stream,
-            // It was gone before it was taken.
+            // The connection was gone before it was accepted.
             Err(error) if is_of_connection(&error) => continue,
             Err(_) => {
-                turn_away(&mut strangers);
+                close_oldest(&mut strangers);
                 tokio::time::sleep(NO_ROOM).await;
                 continue;
             }
         };
         while strangers.len() >= MOST_STRANGERS {
-            turn_away(&mut strangers);
+            close_oldest(&mut strangers);
         }
         let known = Known::default();
         let serving = tokio::spawn(connection(stream, routes.clone().layer(Extension(known.clone()))));
@@ -72,13 +72,13 @@ pub(crate) async fn serve(listener: TcpListener, routes: Router) -> io::Result<(
 }
 
 /// Closes the oldest connection that has not shown the token.
-fn turn_away(strangers: &mut VecDeque<Stranger>) {
+fn close_oldest(strangers: &mut VecDeque<Stranger>) {
     if let Some(stranger) = strangers.pop_front() {
         stranger.serving.abort();
     }
 }
 
-/// Whether the clock says something that can stand in the head of an answer; hyper panics otherwise.
+/// Whether the clock has a time that fits into the head of an answer; hyper panics otherwise.
 pub(crate) fn clock_is_usable() -> bool {
     const YEAR_10000: u64 = 253_402_300_800;
     let age = SystemTime::UNIX_EPOCH.elapsed();
@@ -93,7 +93,7 @@ async fn connection(stream: TcpStream, routes: Router) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
-    // Whoever leaves in the middle of an answer needs no answer.
+    // A client that leaves in the middle of an answer is no failure.
     let _ = serving.await;
 }
 

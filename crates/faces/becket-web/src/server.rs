@@ -1,4 +1,4 @@
-//! What is served: the page, the record as JSON, and a word whenever the record has grown.
+//! The server: the page, the record as JSON, and a message whenever the record has grown.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,16 +22,16 @@ use crate::accept::{self, Known};
 use crate::door::{Door, Token, random_hex};
 use crate::source::{Source, SourceError};
 
-/// All of the page; `{nonce}` stands where each answer has its own.
+/// The whole page; `{nonce}` is replaced in each answer.
 const PAGE: &str = include_str!("page.html");
 
-/// How often the record is looked at while somebody watches.
+/// How often the record is checked while a page watches it.
 const GLANCE: Duration = Duration::from_millis(400);
 
-/// How often a silent stream says that it is still there.
+/// How often a silent stream sends a sign of life.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Headers of every answer: nobody may keep it, frame it, or take it for something else.
+/// Headers of every answer: it must not be cached, framed, or taken for something else.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-store"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -58,27 +58,27 @@ pub struct Server {
 /// The server cannot begin, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The port is taken, or may not be taken.
+    /// The port is in use, or not permitted.
     #[error("cannot listen on port {port}: {cause}")]
     Listen {
         /// The port that was asked for.
         port: u16,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// The clock says what no answer can say.
+    /// The clock has a time that no answer can carry.
     #[error("the clock of this machine says that it is before 1970 or after 9999; set it")]
     Clock,
     /// The system has no random numbers.
     #[error("cannot make a token: {0}")]
     Random(#[from] getrandom::Error),
-    /// The system took the port away.
+    /// The system closed the port.
     #[error("cannot answer any more: {0}")]
     Serve(std::io::Error),
 }
 
 impl Server {
-    /// Takes a port of 127.0.0.1; 0 is any that is free.
+    /// Listens on a port of 127.0.0.1; 0 is any that is free.
     pub async fn listen(port: u16, token: Token, source: Arc<dyn Source>) -> Result<Self, ServerError> {
         if !accept::clock_is_usable() {
             return Err(ServerError::Clock);
@@ -101,12 +101,12 @@ impl Server {
         format!("http://{}/#{}", self.address, self.token.text())
     }
 
-    /// Where it listens.
+    /// The address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until it is dropped.
+    /// Answers requests until it is dropped.
     pub async fn serve(self) -> Result<(), ServerError> {
         let (told, news) = watch::channel(String::new());
         let watching = tokio::spawn(watch_record(Arc::clone(&self.source), told));
@@ -124,7 +124,7 @@ impl Server {
     }
 }
 
-/// What every answer needs.
+/// The state that every answer needs.
 struct House {
     door: Door,
     source: Arc<dyn Source>,
@@ -147,7 +147,7 @@ fn routes(house: Arc<House>) -> Router {
         .with_state(house)
 }
 
-/// Turns away who may not ask, and puts the headers on every answer, a refusal included.
+/// Refuses requests that are not allowed, and adds the headers to every answer, including refusals.
 async fn at_the_door(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
     let mut answer = match house.door.greet(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
@@ -157,7 +157,7 @@ async fn at_the_door(State(house): State<Arc<House>>, request: Request, next: Ne
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // The page has a policy of its own; everything else is no page at all.
+    // The page has its own policy; everything else is no page at all.
     headers
         .entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static(
@@ -178,7 +178,7 @@ async fn with_token(State(house): State<Arc<House>>, request: Request, next: Nex
     }
 }
 
-/// The page holds nothing of the record, so it needs no token: it is what takes the token out of the address.
+/// The page itself. It holds nothing of the record, so it needs no token: it takes the token out of the address.
 async fn page() -> Response {
     let Ok(nonce) = random_hex::<16>() else {
         return refuse((
@@ -234,7 +234,7 @@ fn first_turn(query: Option<&str>) -> Option<u64> {
     parts.find_map(|part| part.strip_prefix("from=")?.parse().ok())
 }
 
-/// Asks the record on a thread that may wait, and answers with JSON.
+/// Queries the record on a thread that may block, and answers with JSON.
 async fn ask<T: Serialize + Send + 'static>(
     house: &House,
     question: impl FnOnce(&dyn Source) -> Result<Option<T>, SourceError> + Send + 'static,
@@ -265,7 +265,7 @@ async fn metrics(State(house): State<Arc<House>>) -> Response {
     }
 }
 
-/// A word at once, so that the page knows that it listens, and one whenever the record has grown.
+/// A message at once, so that the page knows that it is connected, and one whenever the record has grown.
 async fn live(State(house): State<Arc<House>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let stream = futures_util::stream::unfold((house.news.clone(), true), |(mut news, first)| async move {
         if !first {
@@ -277,7 +277,7 @@ async fn live(State(house): State<Arc<House>>) -> Sse<impl Stream<Item = Result<
     Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT))
 }
 
-/// Looks at the record again and again, as long as somebody watches, and passes on what is new.
+/// Checks the record repeatedly, as long as a page watches it, and passes on what is new.
 async fn watch_record(source: Arc<dyn Source>, told: watch::Sender<String>) {
     loop {
         tokio::time::sleep(GLANCE).await;

@@ -1,13 +1,13 @@
-//! What the page needs of whoever keeps the record.
+//! The interface to the record that the page shows.
 
 use crate::view::{Details, SessionLine, Timeline};
 
-/// A record of sessions. Its methods may wait for a disk; the server calls them where waiting holds up nobody.
+/// A record of sessions. Its methods may block on a disk; the server calls them on threads for that.
 pub trait Source: Send + Sync + 'static {
     /// The sessions, newest first.
     fn sessions(&self) -> Result<Vec<SessionLine>, SourceError>;
 
-    /// One session with those of its sub-agents, from a turn on; without one, its last turns, as many as are shown at
+    /// A session with those of its sub-agents, from a turn on; without one, its last turns, as many as are shown at
     /// once. `None` if there is no such session.
     fn timeline(&self, session_id: &str, from: Option<u64>) -> Result<Option<Timeline>, SourceError>;
 
@@ -20,14 +20,14 @@ pub trait Source: Send + Sync + 'static {
         from: Option<u64>,
     ) -> Result<Option<Details>, SourceError>;
 
-    /// How far the record has come. Another text than before means that something was added.
+    /// The position of the record. Another text than before means that something was added.
     fn position(&self) -> Result<String, SourceError>;
 
-    /// What there is to count, in the text format of Prometheus.
+    /// The counters, in the text format of Prometheus.
     fn metrics(&self) -> Result<String, SourceError>;
 }
 
-/// The record cannot be read. The words are for the person at the page.
+/// Why the record cannot be read, as a message for the user at the page.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct SourceError(pub String);

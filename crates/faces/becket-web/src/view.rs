@@ -1,4 +1,4 @@
-//! The shapes in which the record is shown. The page reads exactly these, as JSON.
+//! The types in which the record is shown. The page reads exactly these, as JSON.
 
 use serde::Serialize;
 
@@ -9,43 +9,43 @@ pub struct SessionLine {
     pub id: String,
     /// The session that started this one as a sub-agent.
     pub parent_id: Option<String>,
-    /// The context it ran in.
+    /// The context that the session ran in.
     pub context: String,
-    /// The name that its conversation was given.
+    /// The name of the session's conversation.
     pub name: Option<String>,
     /// The model, as `provider/name`.
     pub model: String,
     /// The directory in which the agent worked.
     pub cwd: String,
-    /// When it began, in milliseconds since 1970.
+    /// When the session began, in milliseconds since 1970.
     pub started_ms: u64,
-    /// When it ended; `None` while it runs, and for one that was killed.
+    /// When the session ended; `None` while it runs, or if it was killed.
     pub ended_ms: Option<u64>,
-    /// Why it ended.
+    /// Why the session ended.
     pub reason: Option<String>,
-    /// How many entries it wrote.
+    /// How many entries the session wrote.
     pub entries: u64,
-    /// What came of its hooks.
+    /// The decisions of the session's hooks.
     pub tally: Tally,
 }
 
 /// How often each decision was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Hook runs that let it pass.
+    /// Hook runs that changed nothing.
     pub allowed: u64,
     /// Hook runs that changed something.
     pub rewritten: u64,
     /// Hook runs that refused.
     pub denied: u64,
-    /// Hook runs that broke.
+    /// Hook runs that failed.
     pub failed: u64,
-    /// Hooks that an earlier one made needless.
+    /// Hooks that were not asked, because an earlier one had decided.
     pub skipped: u64,
 }
 
 impl Tally {
-    /// Counts one more.
+    /// Counts one more decision.
     pub fn add(&mut self, decision: Decision) {
         *match decision {
             Decision::Allowed => &mut self.allowed,
@@ -57,118 +57,118 @@ impl Tally {
     }
 }
 
-/// What came of something.
+/// The decision about a call or an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It was not asked, because an earlier one had settled the matter.
+    /// The hook was not asked, because an earlier one had decided.
     Skipped,
-    /// It went ahead as it was.
+    /// Allowed without a change.
     Allowed,
-    /// It went ahead, and something was changed.
+    /// Allowed with a change.
     Rewritten,
-    /// It broke.
+    /// The hook failed.
     Failed,
-    /// It did not happen.
+    /// Refused.
     Denied,
 }
 
-/// One session with those of its sub-agents.
+/// A session with those of its sub-agents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timeline {
     /// The session that was asked for.
     pub session: SessionLine,
-    /// The first of its turns that is in the timeline, which has all later ones; the first of all has the number 1.
+    /// The first turn in the timeline, which has all later ones; a session's first turn has the number 1.
     pub first_turn: u64,
     /// How many turns the session has, without one that waits for its answer.
     pub turn_count: u64,
     /// The session itself, then its sub-agents in the order in which they began.
-    pub lanes: Vec<Lane>,
-    /// Lane by lane; what belongs to something follows it, one step deeper.
+    pub lanes: Vec<AgentLane>,
+    /// The bars, lane by lane; a part of another bar follows it, one step deeper.
     pub bars: Vec<Bar>,
-    /// What each answer used, in the order in which they came.
+    /// The tokens of each answer, in the order of the answers.
     pub usage: Vec<Use>,
 }
 
-/// One agent's part of a timeline.
+/// An agent's part of a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Lane {
-    /// Its session.
+pub struct AgentLane {
+    /// The session of the agent.
     pub session_id: String,
-    /// The lane of the agent that started it.
+    /// The lane of the agent that started this one.
     pub parent: Option<usize>,
-    /// What it is called.
+    /// The lane's label.
     pub label: String,
-    /// Its model, as `provider/name`.
+    /// The agent's model, as `provider/name`.
     pub model: String,
 }
 
-/// Something that took time.
+/// Something that took time, as a bar of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bar {
     /// Identifies the bar in its timeline; it stays the same while the timeline grows.
     pub id: String,
-    /// The lane it is in.
+    /// The lane of the bar.
     pub lane: usize,
-    /// How deep it stands: what belongs to something is one step deeper.
+    /// How deep the bar is: a part of another bar is one step deeper.
     pub depth: u8,
-    /// What it is.
+    /// The kind of bar.
     pub kind: Kind,
-    /// What it is called.
+    /// The bar's label.
     pub label: String,
-    /// A few words more: the prompt, the arguments, the reason.
+    /// A short text: the prompt, the arguments, the reason.
     pub words: String,
-    /// When it began, in milliseconds since 1970.
+    /// When the bar begins, in milliseconds since 1970.
     pub start_ms: f64,
-    /// How long it took, in milliseconds.
+    /// The length of the bar, in milliseconds.
     pub duration_ms: f64,
-    /// What came of it.
+    /// The decision, if there was one.
     pub decision: Option<Decision>,
     /// The event that a hook answered.
     pub event: Option<String>,
 }
 
-/// What a bar stands for.
+/// The kinds of bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Words that came from outside: a prompt, a note.
+    /// A message from outside: a prompt, a note.
     Message,
-    /// One request with the tools that it asked for.
+    /// A request with its tool calls.
     Turn,
-    /// A request to the model, until its answer was there.
+    /// A request to the model, until its answer was complete.
     Request,
     /// A tool call.
     Tool,
-    /// One hook that was asked.
+    /// A hook that was asked.
     Hook,
 }
 
-/// What one answer used.
+/// The tokens of one answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Use {
-    /// The lane.
+    /// The lane of the answer.
     pub lane: usize,
-    /// When the answer was there, in milliseconds since 1970.
+    /// When the answer was complete, in milliseconds since 1970.
     pub time_ms: f64,
-    /// Tokens sent, those from a cache included.
+    /// Tokens sent, including those from a cache.
     pub input: u64,
     /// Tokens of the input that were read from a cache.
     pub cached: u64,
     /// Tokens received.
     pub output: u64,
-    /// The price in US dollars, where it is known.
+    /// The price in US dollars, if it is known.
     pub cost: Option<f64>,
 }
 
 /// Everything about one bar.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Details {
-    /// What it is about.
+    /// The title of the bar.
     pub title: String,
-    /// What came of it.
+    /// The decision, if there was one.
     pub decision: Option<Decision>,
-    /// Why, where somebody said so.
+    /// The reason of the decision, if one was given.
     pub reason: Option<String>,
     /// Short facts: a name and a value each.
     pub facts: Vec<(String, String)>,
@@ -179,30 +179,30 @@ pub struct Details {
 /// A longer text of a bar.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Section {
-    /// What it is.
+    /// The title of the section.
     pub title: String,
-    /// Its lines; a difference has a sign before each.
+    /// The content of the section.
     #[serde(flatten)]
     pub body: Body,
 }
 
-/// How a longer text is to be read.
+/// The content of a section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Body {
-    /// As it is.
+    /// A text as it is.
     Text {
         /// The text.
         text: String,
     },
-    /// What was changed.
+    /// A difference between two texts.
     Difference {
-        /// The lines, each with what became of it.
+        /// The lines of the difference.
         lines: Vec<Line>,
     },
     /// A conversation.
     Messages {
-        /// Who says what.
+        /// The messages of the conversation.
         messages: Vec<Spoken>,
     },
 }
@@ -210,17 +210,17 @@ pub enum Body {
 /// A line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// `+` for a line that was added, `-` for one that was taken away, a space for one that stayed.
+    /// `+` for an added line, `-` for a removed one, a space for an unchanged one.
     pub sign: char,
-    /// The line.
+    /// The text of the line.
     pub text: String,
 }
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Spoken {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: String,
-    /// What is said.
+    /// The text of the message.
     pub text: String,
 }

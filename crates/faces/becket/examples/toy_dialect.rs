@@ -20,7 +20,7 @@ use becket_hooks::{
     CommandLane, CommandLine, Dialect, Failure, Handler, HandlerInfo, Invocation, Lane, Occasion,
     Registration, USUAL_TIMEOUT,
 };
-use becket_host::{Found, FoundGuest, Guests, Host, Loading, Place, Report, Stage, Unloaded};
+use becket_host::{Found, FoundGuest, GuestSearch, Guests, Host, Loading, Report, Stage, Unloaded};
 use becket_system::CliError;
 use becket_system::files::read_regular;
 use becket_trust::{CommandItem, Judged, Kind, refusal};
@@ -36,7 +36,7 @@ impl Host for ToyHost {
         KIND
     }
 
-    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+    fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         let file = place.trust.root().join(FILE);
         let lines = read_regular(&file, 64 * 1024).unwrap_or_default();
         let commands = lines.lines().filter_map(|line| line.splitn(3, ' ').nth(2));
@@ -44,7 +44,7 @@ impl Host for ToyHost {
         Ok(vec![HookFile::new(&file, &lines, Ok(boxed(hooks)))])
     }
 
-    fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
+    fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
         let (trust, mut found) = (place.trust, FoundToys::default());
         let file = trust.root().join(FILE);
         let text = match read_regular(&file, 64 * 1024) {
@@ -155,7 +155,11 @@ impl Guests for Toys {
     fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
         for (item, lane) in &self.toys {
             let (order, name) = (90, "toy");
-            let dialect = Dialect { order, name };
+            let dialect = Dialect {
+                order,
+                name,
+                side_by_side: false,
+            };
             let info = HandlerInfo::command(&item.name, &item.source, dialect, Class::Guard);
             let guard = Arc::new(Guard(Arc::clone(lane)));
             stage.engine.register(Registration::<PreTool>::new(info, guard));

@@ -2,21 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use becket_agent::provider::ThinkingLevel;
-use becket_docker_agent::AgentFileChoice;
-use becket_host::{GuestOptions, Mode, Program};
-use becket_pi::extensions::GivenFlag;
-use becket_pi::host;
-use becket_system::Surroundings;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use becket_host::GuestOptions;
+use becket_run::Hosts;
+use clap::builder::PossibleValuesParser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::extension_flags::{Preloaded, own_option_names, read_with_extensions};
-use crate::guest_list::Hosts;
-use crate::hook_flags::HookFlags;
-use crate::own_hooks;
-use crate::process::this_program;
+use crate::guest_options;
 
 /// An agent in which hooks fire: see, shape and guard what it does.
 ///
@@ -35,7 +28,7 @@ use crate::process::this_program;
 )]
 pub struct Args {
     #[command(flatten)]
-    pub options: Options,
+    pub options: OptionArgs,
 
     /// What the model is asked. One argument: quote it.
     #[arg(value_name = "PROMPT")]
@@ -43,11 +36,15 @@ pub struct Args {
 
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    /// The options about guests.
+    #[arg(skip)]
+    pub guests: GuestOptions,
 }
 
 /// Options that every command understands.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Options {
+pub struct OptionArgs {
     /// The context: a named conversation that goes on from run to run. It stays the current one of this
     /// project for later runs.
     ///
@@ -70,10 +67,6 @@ pub struct Options {
     #[arg(short = 'm', long, global = true, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// A file with hooks; may be given several times. What is named here is trusted.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub hooks: Vec<PathBuf>,
-
     /// Send the spans of the run to a collector of OpenTelemetry when it ends, by OTLP over HTTP. Without an address it
     /// is that of the settings, of OTEL_EXPORTER_OTLP_ENDPOINT, or http://127.0.0.1:4318. Nobody waits for it.
     #[arg(
@@ -86,52 +79,10 @@ pub struct Options {
     )]
     pub otel: Option<String>,
 
-    /// A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has no say, and
-    /// nobody waits for it before the end of the run. May be given several times.
-    #[arg(long, global = true, value_name = "TYPE=COMMAND")]
-    pub on_event: Vec<String>,
-
-    /// Hooks in docker-agent's words.
-    #[command(flatten)]
-    pub hook_flags: HookFlags,
-
-    /// An extension of pi's, a file or a folder; may be given several times. What is named here is trusted, and its own
-    /// options can be given as well.
-    #[arg(short = 'e', long = "extension", global = true, value_name = "PATH")]
-    pub extension: Vec<PathBuf>,
-
-    /// Use no extensions but those that `-e` names. Also: `-ne`.
-    #[arg(long, global = true)]
-    pub no_extensions: bool,
-
     /// Run without this plugin, extension or Scheme file, which then guards nothing; may be given several times. Each
     /// is named at every start. `without` in the settings says the same for every run.
     #[arg(long, global = true, value_name = "NAME")]
     pub without: Vec<String>,
-
-    /// A skill, a file or a folder; may be given several times.
-    #[arg(long, global = true, value_name = "PATH")]
-    pub skill: Vec<PathBuf>,
-
-    /// Use no skills but those that `--skill` names, or extensions bring. Also: `-ns`.
-    #[arg(long, global = true)]
-    pub no_skills: bool,
-
-    /// A prompt template, a file or a folder of them, to be called as `/name`; may be given several times.
-    #[arg(long, global = true, value_name = "PATH")]
-    pub prompt_template: Vec<PathBuf>,
-
-    /// Use no prompt templates but those that `--prompt-template` names, or extensions bring. Also: `-np`.
-    #[arg(long, global = true)]
-    pub no_prompt_templates: bool,
-
-    /// A theme, a file or a folder of them; may be given several times.
-    #[arg(long, global = true, value_name = "PATH")]
-    pub theme: Vec<PathBuf>,
-
-    /// Use no themes but becket's own and those that `--theme` names, or extensions bring.
-    #[arg(long, global = true)]
-    pub no_themes: bool,
 
     /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
     #[arg(long, global = true, value_name = "FILE")]
@@ -142,7 +93,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "PROFILE")]
     pub tools: Option<String>,
 
-    /// Answer every question of the person's with yes. Guards and deny rules stand.
+    /// Answer every question to the user with yes. Guards and deny rules still count.
     #[arg(short = 'y', long, global = true)]
     pub yes: bool,
 
@@ -153,6 +104,14 @@ pub struct Options {
     /// Print machine-readable output: every event of a run as one JSON line, lists as JSON.
     #[arg(long, global = true)]
     pub json: bool,
+
+    /// Let hooks set up the project before the session begins (the event `setup`).
+    #[arg(long, conflicts_with = "maintenance")]
+    pub init: bool,
+
+    /// Let hooks maintain the project before the session begins (the event `setup`).
+    #[arg(long)]
+    pub maintenance: bool,
 
     /// How many requests one prompt may cause.
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -166,10 +125,6 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FOLDER")]
     pub home: Option<PathBuf>,
 
-    /// Use the plugins, contexts and files of this chibi home. Also: CHIBI_HOME; else ~/.chibi if it is there.
-    #[arg(long, global = true, value_name = "FOLDER")]
-    pub chibi_home: Option<PathBuf>,
-
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
@@ -177,22 +132,6 @@ pub struct Options {
     /// pi's options.
     #[command(flatten)]
     pub pi: PiOptions,
-
-    /// The agent file that is run; `becket run` sets it.
-    #[arg(skip)]
-    pub agent_file: Option<AgentFileChoice>,
-
-    /// What the options of extensions were set to.
-    #[arg(skip)]
-    pub flags: Vec<GivenFlag>,
-
-    /// The kinds of guests there are.
-    #[arg(skip)]
-    pub hosts: Hosts,
-
-    /// Extensions that were loaded already, because the command line could not be read without them.
-    #[arg(skip)]
-    pub preloaded: Preloaded,
 }
 
 /// Options by which pi is run, for programs that run becket in its place.
@@ -240,102 +179,12 @@ pub struct PiOptions {
 /// How becket speaks to the program that runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RunMode {
-    /// The answer.
+    /// Only the answer.
     Text,
     /// Every event as one line of JSON.
     Json,
-    /// The same, and commands come in.
+    /// Every event as one line of JSON, and commands are read from standard input.
     Rpc,
-}
-
-impl Options {
-    /// What is said about guests.
-    pub fn about_guests(&self) -> GuestOptions {
-        let mut guests = self.hook_flags.0.clone();
-        let paths = [
-            (own_hooks::HOOKS_OPTION, &self.hooks),
-            (host::EXTENSION_OPTION, &self.extension),
-            (host::SKILL, &self.skill),
-            (host::TEMPLATE, &self.prompt_template),
-            (host::THEME, &self.theme),
-        ];
-        for (name, paths) in paths {
-            paths.iter().for_each(|path| guests.add(name, path));
-        }
-        let flags = [
-            (host::NO_EXTENSIONS, self.no_extensions),
-            (host::NO_SKILLS, self.no_skills),
-            (host::NO_TEMPLATES, self.no_prompt_templates),
-            (host::NO_THEMES, self.no_themes),
-        ];
-        for (name, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
-            guests.set(name);
-        }
-        self.chibi_home
-            .iter()
-            .for_each(|home| guests.add(becket_chibi::HOME_OPTION, home));
-        self.on_event
-            .iter()
-            .for_each(|given| guests.add(becket_docker_agent::ON_EVENT, given));
-        if let Some(choice) = &self.agent_file {
-            guests.add(becket_docker_agent::AGENT_FILE, &choice.file);
-            choice
-                .agent
-                .iter()
-                .for_each(|agent| guests.add(becket_docker_agent::AGENT, agent));
-        }
-        guests
-    }
-
-    /// What guests know of this program.
-    pub fn program(&self) -> Program {
-        Program {
-            file: this_program(),
-            option_names: own_option_names,
-            mode: match self.pi.mode {
-                Some(RunMode::Rpc) => Mode::Rpc,
-                Some(RunMode::Json) => Mode::Json,
-                Some(RunMode::Text) => Mode::Print,
-                None if self.json => Mode::Json,
-                None => Mode::Print,
-            },
-            keeps_sessions: !self.pi.no_session,
-            is_steered: self.pi.streams() || self.tool_list().is_some(),
-        }
-    }
-
-    /// The only tools that the model is offered, where `--tools` names some.
-    pub fn tool_list(&self) -> Option<Vec<String>> {
-        let tools = self.tools.as_deref()?;
-        if becket_dialects::profile_names().any(|name| name == tools) {
-            return None;
-        }
-        let names = tools.split(',').map(str::trim).filter(|name| !name.is_empty());
-        Some(names.map(Into::into).collect())
-    }
-
-    /// The same with a model as becket names it.
-    pub fn with_whole_model(mut self) -> Self {
-        if let (Some(provider), Some(model)) = (&self.pi.provider, &self.model) {
-            let prefix = format!("{provider}/");
-            if !model.starts_with(&prefix) {
-                self.model = Some(format!("{prefix}{model}"));
-            }
-        }
-        self
-    }
-}
-
-impl PiOptions {
-    /// Whether a program reads events.
-    pub fn streams(&self) -> bool {
-        matches!(self.mode, Some(RunMode::Json | RunMode::Rpc))
-    }
-
-    /// Whether several prompts are asked one after the other.
-    pub fn takes_many(&self) -> bool {
-        self.print || self.mode.is_some()
-    }
 }
 
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
@@ -367,6 +216,7 @@ pub enum Command {
     },
     /// Talk with the model.
     Chat,
+    #[cfg(feature = "scheme")]
     /// Try Scheme as files under `vfs:///tools` find it: type forms, or pipe them in.
     ///
     /// The libraries of such files are there, and `call-tool` calls tools as they do, through hooks and gate. What is
@@ -378,6 +228,7 @@ pub enum Command {
         #[arg(long)]
         unsandboxed: bool,
     },
+    #[cfg(feature = "docker-agent")]
     /// Run an agent file of docker-agent's: ask its agent, or talk with it.
     ///
     /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. Naming the file is a
@@ -419,6 +270,7 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<SessionsCommand>,
     },
+    #[cfg(feature = "web")]
     /// Show the sessions in a browser on this machine: timelines with every turn, request, tool call and hook, live.
     ///
     /// Prints the address to open, which holds a token that is made anew each time; BECKET_WEB_TOKEN names another.
@@ -439,6 +291,7 @@ pub enum Command {
         #[command(subcommand)]
         command: HooksCommand,
     },
+    #[cfg(feature = "chibi")]
     /// List the plugins of the chibi home, or call one.
     ///
     /// A call passes all hooks and the gate, like a call of the model's. Its arguments go to the plugin as `args`.
@@ -476,10 +329,11 @@ pub enum Command {
     Tool {
         /// The tool's name.
         name: String,
-        /// Its arguments as a JSON object; `-` reads them from standard input.
+        /// The arguments of the tool as a JSON object; `-` reads them from standard input.
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
     },
+    #[cfg(feature = "mcp")]
     /// Look at MCP servers and what they offer.
     ///
     /// Their tools are named `SERVER_TOOL`. The model calls them like its other tools, and so does `becket tool`.
@@ -489,7 +343,7 @@ pub enum Command {
     },
     /// Look at the virtual file system, and change it.
     ///
-    /// An address is written `vfs:///shared/notes.md` or `/shared/notes.md`. What is done here is the person's own
+    /// An address is written `vfs:///shared/notes.md` or `/shared/notes.md`. What is done here is the user's own
     /// doing: every zone is open, and no hook is asked.
     Vfs {
         #[command(subcommand)]
@@ -502,11 +356,11 @@ pub enum Command {
     },
     /// Send a message to a context, in the name of the current one. It is shown there with the next prompt.
     Send {
-        /// The context that gets it, or whoever a hook knows by that name.
+        /// The context that gets the message, or whoever a hook knows by that name.
         to: String,
-        /// What it says. One argument: quote it. `-` reads it from standard input.
+        /// The text of the message. One argument: quote it. `-` reads it from standard input.
         text: String,
-        /// Who is named as its writer; the current context, or the one of `-c` or `-C`, when absent.
+        /// Who is named as the writer; the current context, or the one of `-c` or `-C`, when absent.
         #[arg(long, value_name = "NAME")]
         from: Option<String>,
     },
@@ -526,6 +380,7 @@ pub enum Command {
         #[command(subcommand)]
         command: FlockCommand,
     },
+    #[cfg(feature = "index")]
     /// Look up where things are defined and used in the project's code.
     Index {
         #[command(subcommand)]
@@ -570,6 +425,7 @@ pub enum Command {
     },
     /// Print the manual page.
     Man,
+    #[cfg(feature = "jq")]
     /// becket's own jq, for hooks on machines that have none.
     ///
     /// It is listed here so that its name is known; what follows it is read before becket's own options are.
@@ -584,7 +440,7 @@ pub enum PermissionsCommand {
     List,
     /// Remove a rule.
     Remove {
-        /// Its number in the list, or its text.
+        /// The number of the rule in the list, or its text.
         which: String,
     },
 }
@@ -599,7 +455,7 @@ pub enum ContextCommand {
     },
     /// Make a context without entering it.
     Create {
-        /// Its name.
+        /// The name of the new context.
         name: String,
     },
     /// Give a context another name: `rename NEW` for the current one, `rename OLD NEW` for any.
@@ -622,13 +478,13 @@ pub enum ContextCommand {
     Prompt {
         /// The context.
         name: Option<String>,
-        /// Set it to this text.
+        /// Set the system prompt to this text.
         #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "remove"])]
         set: Option<String>,
-        /// Set it to what a file says; `-` is standard input.
+        /// Set the system prompt to what a file says; `-` is standard input.
         #[arg(long, value_name = "FILE", conflicts_with = "remove")]
         file: Option<PathBuf>,
-        /// Remove it; the usual one counts again.
+        /// Remove the system prompt; the usual one counts again.
         #[arg(long)]
         remove: bool,
     },
@@ -637,7 +493,7 @@ pub enum ContextCommand {
     Set {
         /// The setting.
         key: String,
-        /// Its value; for destroy_at a time such as `2027-01-31 18:00`, for destroy_after_inactive one such as `7d`.
+        /// The value; for destroy_at a time such as `2027-01-31 18:00`, for destroy_after_inactive one such as `7d`.
         #[arg(allow_hyphen_values = true)]
         value: String,
         /// The context.
@@ -654,7 +510,7 @@ pub enum ContextCommand {
     Log {
         /// The context.
         name: Option<String>,
-        /// How many.
+        /// How many entries to show.
         #[arg(short = 'n', long, value_name = "N", default_value = "20",
               value_parser = clap::value_parser!(u32).range(1..))]
         count: u32,
@@ -683,14 +539,14 @@ pub enum SessionsCommand {
         /// The entry.
         id: String,
     },
-    /// Go on from another entry. Where the person speaks there, go on from before it, and print what was said.
+    /// Go on from another entry. Where the user speaks there, go on from before it, and print what was said.
     Goto {
         /// The entry.
         entry: String,
         /// Let the model sum up the branch that is left; WORDS say what to pay attention to.
         #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
         summary: Option<String>,
-        /// A label for the place.
+        /// A label for the entry.
         #[arg(long)]
         label: Option<String>,
     },
@@ -698,10 +554,10 @@ pub enum SessionsCommand {
     Fork {
         /// The entry.
         entry: String,
-        /// With the entry; usual unless the person speaks there.
+        /// Include the entry; usual unless the user speaks there.
         #[arg(long, conflicts_with = "before")]
         at: bool,
-        /// Without the entry; usual where the person speaks.
+        /// Leave the entry out; usual where the user speaks.
         #[arg(long)]
         before: bool,
         /// The name of the new context.
@@ -725,9 +581,9 @@ pub enum SessionsCommand {
         /// The context.
         #[arg(value_name = "CONTEXT")]
         name: Option<String>,
-        /// Whose file.
-        #[arg(long, value_enum, default_value_t = SessionFormat::Pi)]
-        format: SessionFormat,
+        /// The program whose format is written.
+        #[arg(long, value_name = "SYSTEM", default_value = "pi", value_parser = session_formats())]
+        format: String,
         /// The file; standard output if not said.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -743,24 +599,18 @@ pub enum SessionsCommand {
 }
 
 impl SessionsCommand {
-    /// The context that it names.
+    /// The context that the command names.
     pub fn named(&self) -> Option<&str> {
         match self {
-            Self::Tree { name } | Self::Export { name, .. } => name.as_deref(),
+            Self::Tree { name } => name.as_deref(),
+            Self::Export { name, .. } => name.as_deref(),
             _ => None,
         }
     }
 }
 
-/// Whose session files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SessionFormat {
-    /// pi's, version 3.
-    Pi,
-}
-
 impl ContextCommand {
-    /// The context that it names, where it may also name none.
+    /// The context that the command names, if it names one.
     pub fn named(&self) -> Option<&str> {
         match self {
             Self::Show { name }
@@ -783,13 +633,13 @@ impl ContextCommand {
 /// What can be done with checkpoints.
 #[derive(Debug, Subcommand)]
 pub enum SnapshotsCommand {
-    /// List them, oldest first, and say how much room they take.
+    /// List the checkpoints, oldest first, and say how much room they take.
     List,
     /// Show what has changed since a checkpoint, or between two.
     Diff {
         /// The checkpoint.
         from: u64,
-        /// Another one; the folder as it is now when absent.
+        /// The other checkpoint; the folder as it is now when absent.
         to: Option<u64>,
     },
     /// Bring the whole folder back to a checkpoint. `becket undo` takes that back.
@@ -809,7 +659,7 @@ pub enum VfsCommand {
         /// The folder; the zones when absent.
         #[arg(default_value = "/")]
         address: String,
-        /// Also names that begin with a dot.
+        /// Show also names that begin with a dot.
         #[arg(short = 'a', long)]
         all: bool,
     },
@@ -822,14 +672,14 @@ pub enum VfsCommand {
     Put {
         /// The file to write.
         address: String,
-        /// Where its content comes from; standard input when absent or `-`.
+        /// Where the content comes from; standard input when absent or `-`.
         file: Option<String>,
     },
     /// Copy a file to one outside, or to standard output.
     Get {
         /// The file to read.
         address: String,
-        /// Where its content goes; standard output when absent or `-`.
+        /// Where the content goes; standard output when absent or `-`.
         file: Option<String>,
     },
     /// Remove files, and folders.
@@ -850,7 +700,7 @@ pub enum VfsCommand {
     Mv {
         /// What to move.
         from: String,
-        /// Its new address.
+        /// The new address.
         to: String,
     },
     /// Copy a file.
@@ -860,6 +710,7 @@ pub enum VfsCommand {
         /// The address of the copy.
         to: String,
     },
+    #[cfg(feature = "scheme")]
     /// Trust files in Scheme that a model wrote: from now on their hooks count, and their tools need no yes.
     Trust {
         /// The files.
@@ -915,7 +766,7 @@ pub enum McpCommand {
 pub enum FlockCommand {
     /// Make a flock.
     Create {
-        /// Its name: small letters, digits and hyphens.
+        /// The name of the flock: small letters, digits and hyphens.
         flock: String,
     },
     /// Take a flock off the list. Its files stay.
@@ -1033,7 +884,7 @@ pub enum HooksCommand {
     Explain {
         /// The tool's name.
         tool: String,
-        /// Its arguments as a JSON object; `-` reads them from standard input.
+        /// The arguments of the tool as a JSON object; `-` reads them from standard input.
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
         /// Ask no hooks: only say which would be asked.
@@ -1049,6 +900,9 @@ pub enum HooksCommand {
     Events {
         /// The event.
         name: Option<String>,
+        /// Only events that this dialect has, with its names for them.
+        #[arg(long, value_name = "DIALECT", conflicts_with = "name")]
+        dialect: Option<String>,
     },
     /// Say what is wrong with hooks, with file and line. Nothing is run.
     ///
@@ -1076,19 +930,19 @@ pub enum CheckForm {
     Sarif,
 }
 
-/// What `becket hooks trust` is told.
+/// The arguments of `becket hooks trust`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TrustArgs {
     /// Only what stands in these files or folders, or is made of them. `hooks.lock` trusts what is exactly as it says.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Everything that the project brings.
+    /// Trust everything that the project brings.
     #[arg(long, conflicts_with = "paths")]
     pub all: bool,
     /// Show everything, trusted or not, with what has changed since it was trusted, and change nothing.
     #[arg(long, conflicts_with_all = ["all", "revoke", "lock"])]
     pub show: bool,
-    /// Trust it no longer, in no version; without PATH everything of this project.
+    /// Trust these files no longer, in no version; without PATH everything of this project.
     #[arg(long, conflicts_with = "lock")]
     pub revoke: bool,
     /// Write `hooks.lock`, from what is trusted: a file that can be committed and reviewed.
@@ -1096,7 +950,7 @@ pub struct TrustArgs {
     pub lock: bool,
 }
 
-/// What `becket hooks fire` is told.
+/// The arguments of `becket hooks fire`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FireArgs {
     /// The event, in becket's words or a dialect's.
@@ -1113,7 +967,7 @@ pub struct FireArgs {
     pub dialect: Option<String>,
 }
 
-/// What `becket hooks bench` is told.
+/// The arguments of `becket hooks bench`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct BenchArgs {
     /// Only the hooks of this event, in becket's words or a dialect's.
@@ -1129,7 +983,7 @@ pub struct BenchArgs {
     pub budget: Option<f64>,
 }
 
-/// What `becket hooks test` is told.
+/// The arguments of `becket hooks test`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TestArgs {
     /// Files of tests, or folders with files that end in `.hooktest.toml`. When absent those of the working directory
@@ -1145,7 +999,7 @@ pub struct TestArgs {
     pub update: bool,
 }
 
-/// What `becket trace` is told.
+/// The arguments of `becket trace`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TraceArgs {
     /// The session, or how its id begins; the newest of this project when absent.
@@ -1168,7 +1022,7 @@ pub struct TraceArgs {
     pub export: Option<TraceForm>,
 }
 
-/// What is replayed.
+/// The arguments of `becket replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReplayArgs {
     /// The session, or how its id begins, with its sub-agents; the newest of this project when absent.
@@ -1203,7 +1057,7 @@ pub enum AuditCommand {
     Head,
 }
 
-/// The forms of a trace besides the tree.
+/// The output formats of a trace besides the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TraceForm {
     /// One line of JSON for each dispatch and each stretch of time, as they were recorded.
@@ -1214,20 +1068,38 @@ pub enum TraceForm {
     Otlp,
 }
 
+/// The command line as clap knows it, for manuals and completions.
+pub fn command_line() -> clap::Command {
+    guest_options::add_to(Args::command())
+}
+
 impl Args {
-    /// Reads the command line; help and mistakes are printed here.
-    pub fn read(hosts: Hosts, surroundings: &Surroundings) -> Result<Self, ExitCode> {
-        let arguments: Vec<OsString> = std::env::args_os().collect();
-        let mut args = match Self::try_parse_from(&arguments) {
-            Ok(args) => args,
-            Err(error) => read_with_extensions(arguments, error, surroundings)?,
-        };
-        args.options.hosts = hosts;
-        Ok(args)
+    /// Parses a command line, whose first word is the program.
+    pub fn parse_words(words: &[OsString]) -> Result<Self, clap::Error> {
+        Self::of(&command_line().try_get_matches_from(words)?)
+    }
+
+    /// Converts what clap has parsed.
+    pub fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self {
+            guests: guest_options::given(matches),
+            ..Self::from_arg_matches(matches)?
+        })
     }
 }
 
-/// The command line as clap knows it, for manuals and completions.
-pub fn command_line() -> clap::Command {
-    Args::command()
+/// The names of becket's own options.
+pub fn own_option_names() -> Vec<String> {
+    option_names(&command_line())
+}
+
+/// The long names of a command's options.
+pub fn option_names(command: &clap::Command) -> Vec<String> {
+    let long = command.get_arguments().filter_map(clap::Arg::get_long);
+    long.map(Into::into).collect()
+}
+
+/// The systems whose session files can be written.
+fn session_formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(Hosts::default().session_files().map(|files| files.format()))
 }

@@ -1,24 +1,23 @@
-//! The files that `hooks check` looks at, as each kind of guest reads them, and what is not trusted in the project.
+//! The files that `hooks check` examines, as each kind of guest reads them, and the untrusted parts of the project.
 
 use std::path::{Path, PathBuf};
 
 use becket_check::{Finding, HookFile, Kind, NamedFile, Severity};
-use becket_host::Place;
+use becket_host::GuestSearch;
+use becket_run::hosts::Hosts;
+use becket_run::setup::Setup;
 use becket_system::files::read_regular;
 use becket_system::{CliError, Surroundings};
 use becket_trust::{Item, Judged, Kind as Thing, LOCK_FILE};
 
-use crate::assemble::Setup;
-use crate::guest_list::Hosts;
-
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Folders that hold nothing of the user's.
+/// Folders that are skipped, since they hold nothing that the user wrote.
 const LEFT_OUT: &[&str] = &["node_modules", "target"];
 
-/// Everything that counts here. The error says which file cannot be read.
-pub fn everything(hosts: Hosts, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+/// Every file with hooks that count here. The error says which file cannot be read.
+pub fn everything(hosts: Hosts, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
     let files = hosts.iter().map(|host| host.check_files(place));
     Ok(files
         .collect::<Result<Vec<_>, _>>()?
@@ -27,7 +26,7 @@ pub fn everything(hosts: Hosts, place: &Place<'_>) -> Result<Vec<HookFile>, CliE
         .collect())
 }
 
-/// The files that were named; of a folder those in it and below it that hold hooks.
+/// The named files; of a folder, the files with hooks in it and below it.
 pub fn given(
     hosts: Hosts,
     paths: &[PathBuf],
@@ -51,7 +50,7 @@ pub fn given(
     Ok(files)
 }
 
-/// A file that the user has named. The error says that it cannot be read at all, or that nobody can tell what it is.
+/// A named file. The error says that it cannot be read, or that its format is unknown.
 fn named(hosts: Hosts, path: &Path, surroundings: &Surroundings) -> Result<HookFile, CliError> {
     let whole = surroundings.cwd.join(path);
     let text = read_regular(&whole, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
@@ -116,7 +115,7 @@ fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> CliError {
     CliError::usage(format!("cannot read {}: {error}", file.display()))
 }
 
-/// What is found about everything that the project brings.
+/// Findings about what is not trusted in the project.
 pub fn untrusted(setup: &Setup) -> Vec<Finding> {
     let things = &setup.project.things;
     let mut findings: Vec<Finding> = things.iter().filter_map(not_trusted).collect();

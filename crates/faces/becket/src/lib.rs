@@ -1,53 +1,40 @@
-//! The `becket` program: arguments, configuration, rendering, and one file for each command.
+//! The `becket` program: arguments, rendering, and one file for each command.
 //!
-//! Reading order: `args.rs` is the command line; `assemble.rs` puts an agent together from it; `commands/ask.rs` runs
-//! it; `front/` is how it is shown. Only this crate reads the environment, the home folder and the terminal.
+//! Reading order: `args.rs` is the command line, `options.rs` what it asks for; `opened.rs` opens a conversation of
+//! `becket-run` and shows it; `commands/ask.rs` asks; `front/` is how it looks. Only this crate reads the environment,
+//! the home folder and the terminal.
+
+// What only some kinds of guests use, nobody uses in a program without them.
+#![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
 
 mod args;
-mod assemble;
-mod chibi_settings;
 mod commands;
-mod config;
-mod context_settings;
 mod extension_flags;
 mod front;
-mod guest_list;
-mod hook_flags;
+mod guest_options;
 mod hooks_check;
-mod lifetimes;
-mod otel;
-mod own_hooks;
-mod own_jq;
-mod pictures;
+mod opened;
+mod options;
+mod printing;
 mod process;
-mod programs;
-mod project;
-mod project_trust;
 #[doc(hidden)]
 pub mod readers;
-mod restricted_tools;
-mod rule_spelling;
-mod run_guests;
-mod server_config;
-mod servers;
-mod snapshots;
-mod stored_rules;
-mod target;
+mod reading;
+mod running;
+mod since;
+#[cfg(feature = "web")]
 mod timeline;
-mod unloaded;
-mod urls;
-mod workbench;
 
 use std::process::ExitCode;
 
 pub use args::command_line;
+pub use becket_run::config::Config;
+pub use becket_run::config_page;
 pub use becket_system::{CliError, Exit};
-pub use config::{Config, config_page};
-pub use workbench::Replay;
+pub use becket_workbench::Replay;
 
-use args::Args;
 use becket_host::Host;
-use guest_list::Hosts;
+use becket_run::Hosts;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
@@ -58,17 +45,17 @@ pub fn main() -> ExitCode {
 pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
     let hosts = Hosts::and(further);
     let surroundings = process::surroundings();
-    if let Some(arguments) = own_jq::called(std::env::args_os()) {
-        return own_jq::run(arguments, &surroundings);
+    #[cfg(feature = "jq")]
+    if let Some(arguments) = becket_run::own_jq::called(std::env::args_os()) {
+        return becket_run::own_jq::run(arguments, &surroundings);
     }
     becket_hooks::become_subreaper();
-    let secrets = assemble::secret_variables(hosts);
-    surroundings.hide_keys(becket_providers::KEY_VARIABLES.iter().copied().chain(secrets));
-    let args = match Args::read(hosts, &surroundings) {
-        Ok(args) => args,
+    becket_run::setup::hide_known_keys(hosts, &surroundings);
+    let (args, options) = match reading::read(hosts, &surroundings) {
+        Ok(read) => read,
         Err(exit) => return exit,
     };
-    match process::check_working_directory().and_then(|()| commands::run(args, &surroundings)) {
+    match process::check_working_directory().and_then(|()| commands::run(args, options, &surroundings)) {
         Ok(exit) => exit.into(),
         Err(error) => {
             surroundings.complain(&error.to_string());

@@ -1,4 +1,4 @@
-//! What the process was started with. Read once, here, and nowhere else.
+//! The environment of the process, read once and only here.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub fn surroundings() -> Surroundings {
     }
 }
 
-/// Whether there is a working directory to work in, under a name that can be told to models and hooks.
+/// Checks that there is a working directory, with a name that models and hooks can be told.
 pub fn check_working_directory() -> Result<(), CliError> {
     let there = std::env::current_dir();
     let cwd = there.map_err(|error| {
@@ -34,7 +34,7 @@ pub fn check_working_directory() -> Result<(), CliError> {
     Ok(())
 }
 
-/// The program itself.
+/// The path of this program.
 pub fn this_program() -> PathBuf {
     std::env::current_exe().unwrap_or_default()
 }

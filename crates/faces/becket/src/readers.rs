@@ -1,29 +1,32 @@
 //! The program's own readers of text that others wrote, by name: for the fuzz targets, which run them all.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use becket_check::{echoes, shell, written};
-use becket_docker_agent::EventCommand;
-use becket_store::{AuditEntry, RawTrace};
+use becket_run::config::{Config, ProjectConfig};
+use becket_run::hosts::Hosts;
+use becket_run::target::parse_name;
+use becket_store::AuditEntry;
+#[cfg(feature = "web")]
+use becket_store::RawTrace;
 use becket_system::moments::{parse_moment, parse_since, parse_span};
 use becket_system::{harmless, harmless_indented, harmless_name};
 use becket_trust::follow::{Language, follow};
 use becket_trust::{Lock, Record};
+use becket_workbench::Suite;
 
 use crate::commands::audit::Account;
 use crate::commands::tool_arguments;
-use crate::config::{Config, ProjectConfig};
 use crate::front::Style;
 use crate::front::markdown::render;
-use crate::guest_list::Hosts;
-use crate::target::parse_name;
+#[cfg(feature = "web")]
 use crate::timeline::asked::{Asked, Stretch};
-use crate::workbench::Suite;
 
-/// Reads a text, whatever comes of it.
+/// Reads a text and ignores the result.
 pub type Reader = fn(&str);
 
-/// The readers, by the name of what they read.
+/// The readers, by the name of their format.
 // tidy: a table
 pub const READERS: &[(&str, Reader)] = &[
     ("config", |text| {
@@ -39,9 +42,15 @@ pub const READERS: &[(&str, Reader)] = &[
         let _ = Lock::read(text, Path::new("becket.lock"));
     }),
     ("trust_record", |text| drop(Record::read(text))),
-    ("follow_shell", |text| drop(follow(text, Language::Shell))),
-    ("follow_python", |text| drop(follow(text, Language::Python))),
-    ("follow_scheme", |text| drop(follow(text, Language::Scheme))),
+    ("follow_shell", |text| {
+        drop(follow(text, Language::Shell, &BTreeMap::new()))
+    }),
+    ("follow_python", |text| {
+        drop(follow(text, Language::Python, &BTreeMap::new()))
+    }),
+    ("follow_scheme", |text| {
+        drop(follow(text, Language::Scheme, &BTreeMap::new()))
+    }),
     ("check_shell", |text| {
         drop((shell::used(text), echoes::echoes(text)));
         for statement in written::by_shell(text) {
@@ -57,7 +66,7 @@ pub const READERS: &[(&str, Reader)] = &[
         let _ = (parse_moment(text), parse_since(text, u64::MAX), parse_span(text));
     }),
     ("words", |text| {
-        let _ = (parse_name(text), EventCommand::read(text), tool_arguments(text));
+        let _ = (parse_name(text), tool_arguments(text));
     }),
     ("audit", |text| {
         for kind in ["call", "operation", "hooks", "ledger"] {
@@ -72,6 +81,7 @@ pub const READERS: &[(&str, Reader)] = &[
             }));
         }
     }),
+    #[cfg(feature = "web")]
     ("trace", |text| {
         let trace = RawTrace {
             seq: 1,

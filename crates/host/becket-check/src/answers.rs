@@ -9,10 +9,10 @@ use crate::places::finding_at;
 use crate::scripts::{self, LARGEST};
 use crate::written;
 
-/// What could bring a tool whose name is not known.
+/// The possible source of a tool with an unknown name.
 pub const GUESTS: &str = "only a plugin or an MCP server could bring it";
 
-/// An answer that its event does not take.
+/// A finding about an answer that its event does not accept.
 pub fn wrong_answer(subject: &Subject<'_>, members: &Map<String, Value>, trouble: &str) -> Finding {
     let place = members.keys().next().map_or("{", String::as_str);
     finding_at(
@@ -23,7 +23,7 @@ pub fn wrong_answer(subject: &Subject<'_>, members: &Map<String, Value>, trouble
     )
 }
 
-/// The whole objects that statements print, and their members.
+/// The complete objects that statements print, and their members.
 pub fn objects(statements: &[String]) -> Vec<(String, Map<String, Value>)> {
     let texts = statements
         .iter()
@@ -36,8 +36,8 @@ pub fn objects(statements: &[String]) -> Vec<(String, Map<String, Value>)> {
         .collect()
 }
 
-/// Whether the text has an object with that key, and with a value that begins so. The key stands in quotes, or as jq
-/// writes it behind a brace or a comma.
+/// Whether the text has an object with this key, and with a value that begins so. The key is quoted, or written as in
+/// jq after a brace or a comma.
 pub fn has_key(text: &str, key: &str, value: &str) -> bool {
     const QUOTES: [char; 2] = ['"', '\''];
     let blanks = |letter: char| letter.is_whitespace() || letter == '\\';
@@ -55,7 +55,7 @@ pub fn has_key(text: &str, key: &str, value: &str) -> bool {
     })
 }
 
-/// What the command and its script write.
+/// The output of the command and of its script.
 pub fn answers_of(subject: &Subject<'_>) -> Vec<String> {
     let command = subject.hook.start().script().map(written::by_shell);
     let script = scripts::file_of(subject).and_then(|file| {
@@ -68,7 +68,7 @@ pub fn answers_of(subject: &Subject<'_>) -> Vec<String> {
     [command, script].into_iter().flatten().flatten().collect()
 }
 
-/// Hooks of one event that rewrite the same field: only the last of them has its way.
+/// Finds hooks of one event that rewrite the same field: only the last of them takes effect.
 pub fn same_rewrites(file: &HookFile) -> Vec<Finding> {
     let mut seen: Vec<(&dyn CheckedHook, &str)> = Vec::new();
     let mut findings = Vec::new();
@@ -101,6 +101,6 @@ pub fn same_rewrites(file: &HookFile) -> Vec<Finding> {
 /// Whether both hooks may be asked about the same thing.
 fn may_meet(one: &dyn CheckedHook, other: &dyn CheckedHook) -> bool {
     let name = |hook: &dyn CheckedHook| hook.event().map(|(_, name)| name);
-    // What a format knows by two names happens one after the other, and composes.
+    // Two names of one event in a format happen one after the other, and compose.
     name(one) == name(other) && one.may_meet(other)
 }

@@ -1,7 +1,7 @@
-//! What hooks `echo` into other programs after they have decoded it.
+//! Finds decoded texts that hooks `echo` into other programs.
 //!
-//! The input of a hook survives every `echo`. What it has read out of it does not: where `echo` expands backslashes,
-//! `\c` in a command hides everything behind it from the `grep` that was to judge it.
+//! The input of a hook survives every `echo`. A value that was decoded from it does not: if `echo` expands backslashes,
+//! `\c` in a command hides everything after it from the `grep` that was to judge it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,13 +29,13 @@ fn pattern(text: &str) -> Regex {
 /// Shells whose `echo` prints what it is given.
 const PLAIN: &[&str] = &["bash", "busybox", "ash"];
 
-/// Texts of a hook that go through the `echo` of a shell into something that judges them.
+/// Finds texts of a hook that go through the `echo` of a shell into something that judges them.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let in_entry = match subject.hook.start() {
         Start::Command(CommandLine::Exec(words), _) => scripts::command_for_shell(words)
             .filter(|_| !is_plain(&words[0]))
             .map(|text| (text, Severity::Wrong)),
-        // bash runs it where there is one, and some other shell where there is none.
+        // bash runs it if there is one, else some other shell.
         start => start.script().map(|script| (script, Severity::Remark)),
     };
     let mut findings = Vec::new();
@@ -122,13 +122,13 @@ enum Output {
 
 struct Search<'a> {
     script: &'a str,
-    /// Variables with a text that was decoded.
+    /// Variables that hold decoded text.
     decoded: BTreeSet<String>,
     found: Vec<Echo>,
 }
 
 impl<'a> Search<'a> {
-    /// `input` is the text around from which the commands may read.
+    /// Searches commands; `input` is the surrounding text from which they may read.
     fn list(&mut self, commands: &'a [Command], output: Output, input: &'a str) {
         for pipe in commands.split_inclusive(|command| command.end != End::Pipe) {
             let span = pipe[0].span.start..pipe[pipe.len() - 1].span.end;
@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What is printed in a part of a word is read by the shell.
+    /// Searches the commands in a part of a word, whose output the shell reads.
     fn part(&mut self, part: &'a Part) {
         match part {
             Part::Commands { span, commands } => {
@@ -192,7 +192,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Variables get what a text makes.
+    /// Notes variables that are set from a text, if that decodes something.
     fn sets<'b>(&mut self, names: impl IntoIterator<Item = &'b str>, source: &str) {
         if DECODES.is_match(source) || self.decoded_in(source).is_some() {
             self.decoded.extend(names.into_iter().map(ToOwned::to_owned));

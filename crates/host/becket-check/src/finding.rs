@@ -1,4 +1,4 @@
-//! What is wrong with a hook, or not what it seems.
+//! Findings: what is wrong with a hook, or not what it seems.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use serde::Serialize;
 pub struct Finding {
     /// The file, or the flag of the command line.
     pub file: PathBuf,
-    /// The line, counted from 1, where it stands in one.
+    /// The line, counted from 1, if the finding has one.
     pub line: Option<usize>,
-    /// What kind of thing it is.
+    /// The kind of the finding.
     pub kind: Kind,
-    /// How much it matters.
+    /// How much the finding matters.
     pub severity: Severity,
-    /// What is wrong.
+    /// What is wrong with the hook.
     pub message: String,
     /// What to try.
     pub hint: Option<String>,
@@ -29,43 +29,43 @@ pub enum Kind {
     Configuration,
     /// Something in the file has no effect.
     NoEffect,
-    /// A program that the hook uses is not there.
+    /// A program that the hook uses does not exist.
     MissingProgram,
-    /// The folder in which it shall run is not there.
+    /// The folder in which the hook should run does not exist.
     MissingFolder,
-    /// Its program may not be executed.
+    /// The hook's program is not executable.
     NotExecutable,
-    /// The first line of its script does not lead to an interpreter.
+    /// The first line of the hook's script does not lead to an interpreter.
     BadInterpreter,
-    /// Its script has the line ends of another system.
+    /// The hook's script has the line ends of another system.
     LineEnds,
-    /// A path with a space in it is taken apart.
+    /// An unquoted path is split at a space.
     UnquotedPath,
-    /// Its script cannot be read as what it is.
+    /// The hook's script has a syntax error.
     BadScript,
-    /// It hands on a text by an `echo` that may change it.
+    /// The hook passes on a text by an `echo` that may change it.
     ChangedByEcho,
-    /// It wants an event that its format does not know.
+    /// The hook wants an event that its format does not know.
     UnknownEvent,
-    /// It may take longer than its event allows.
+    /// The hook may take longer than is good for its event.
     LongTimeout,
     /// Another hook rewrites the same field.
     SameRewrite,
-    /// It stands there twice.
+    /// The hook is in the file twice.
     Twice,
-    /// A field of its answer means nothing at its event.
+    /// A field of the hook's answer means nothing at its event.
     MeaninglessField,
-    /// There is no tool for which it is asked.
+    /// The tool that the hook matches does not exist.
     UnknownTool,
-    /// It is asked only where a text is what probably was meant as a part of it.
+    /// The hook matches only a whole text, where probably a part of it was meant.
     WholeText,
-    /// It is a guard, and wants to fail open but cannot.
+    /// The hook is a guard, and wants to fail open but cannot.
     FixedGuard,
-    /// It is a guard, and fails open.
+    /// The hook is a guard, and fails open.
     LoosenedGuard,
-    /// It is found in the working directory, and not trusted.
+    /// The hook is found in the working directory, and not trusted.
     Untrusted,
-    /// It is not as the project's lock says.
+    /// The hook is not as the project's lock says.
     UnlikeLock,
 }
 
@@ -73,8 +73,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It should be mended.
+    /// The finding should be fixed.
     Wrong,
-    /// It is worth knowing, and may be meant so.
+    /// The finding is worth knowing, and may be intended.
     Remark,
 }

@@ -1,4 +1,4 @@
-//! A hook as the checks see it, whatever its format, with everything around it.
+//! A hook as the checks see it, whatever its format, with its context.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -15,22 +15,22 @@ use crate::finding::{Finding, Kind, Severity};
 /// A file with hooks, and what was found while it was read.
 #[derive(Debug, Default)]
 pub struct HookFile {
-    /// The file as the person names it, or a flag of the command line.
+    /// The file as the user names it, or a flag of the command line.
     pub file: PathBuf,
-    /// What stands in it.
+    /// The file's text.
     pub text: String,
-    /// Its hooks.
+    /// The file's hooks.
     pub hooks: Vec<Box<dyn CheckedHook>>,
-    /// Names of tools that only this file brings.
+    /// Names of tools that only this file provides.
     pub tools: Vec<String>,
-    /// Whether there may be tools besides whose names are not known before a run.
+    /// Whether there may be further tools whose names are not known before a run.
     pub guests: bool,
-    /// What was found while it was read.
+    /// What was found while the file was read.
     pub findings: Vec<Finding>,
 }
 
 impl HookFile {
-    /// The hooks of a file as its format reads them. What stands against reading it is a finding.
+    /// The hooks of a file as its format reads them. An error is a finding.
     pub fn new(file: &Path, text: &str, hooks: Result<Vec<Box<dyn CheckedHook>>, SettingsError>) -> Self {
         let mut read = Self {
             file: file.to_path_buf(),
@@ -45,7 +45,7 @@ impl HookFile {
         read
     }
 
-    /// The file cannot be read as what it is.
+    /// Adds a finding for a file that cannot be read as what it is.
     pub fn wrong(&mut self, SettingsError { line, message, .. }: SettingsError) {
         self.findings.push(Finding {
             file: self.file.clone(),
@@ -66,14 +66,13 @@ pub fn boxed<H: CheckedHook>(hooks: impl IntoIterator<Item = H>) -> Vec<Box<dyn 
 
 /// A file that may hold hooks.
 pub struct NamedFile<'a> {
-    /// As the user names it.
+    /// The path as the user names it.
     pub shown: &'a Path,
-    /// Where it lies.
+    /// The absolute path.
     pub whole: PathBuf,
-    /// What stands in it; `None` where that is no text, or nothing.
+    /// The file's text; `None` if it is not text, or missing.
     pub text: Option<String>,
-    /// Whether the user has named it. Of others that lie in the same folder only those are meant that surely hold
-    /// hooks.
+    /// Whether the user has named the file. Other files in the same folder are only meant if they surely hold hooks.
     pub is_named: bool,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
@@ -82,73 +81,73 @@ pub struct NamedFile<'a> {
 }
 
 impl NamedFile<'_> {
-    /// The end of its name.
+    /// The extension of the file's name.
     pub fn ending(&self) -> Option<&str> {
         self.shown.extension()?.to_str()
     }
 
-    /// Whether it lies in a folder of that name.
+    /// Whether the file lies in a folder with this name.
     pub fn is_in(&self, folder: &str) -> bool {
         self.whole.parent().is_some_and(|parent| parent.ends_with(folder))
     }
 }
 
-/// A hook of some format. What is the same for all formats is checked by what these functions say; what only the format
-/// knows is checked by the hook itself.
+/// A hook of some format. Checks that are the same for all formats use these functions; what only the format knows is
+/// checked by the hook itself.
 pub trait CheckedHook: Any + fmt::Debug {
-    /// The line in which it begins, where it stands in a file.
+    /// The line in which the hook begins, if it is in a file.
     fn line(&self) -> Option<usize> {
         None
     }
 
-    /// What makes two hooks of a file the same; `None` where they cannot be.
+    /// A text that is equal for identical hooks of a file; `None` for a hook that is never a duplicate.
     fn fingerprint(&self) -> Option<String> {
         None
     }
 
-    /// The event that it answers, and what its format calls it; `None` if it says by itself which events it wants.
+    /// The event that the hook answers, and its name in the format; `None` if the hook chooses its events at run time.
     fn event(&self) -> Option<(EventId, &'static str)> {
         None
     }
 
-    /// What is started for it.
+    /// What is started for the hook.
     fn start(&self) -> Start<'_>;
 
-    /// The folder in which it names to be run. An inner `None`: nobody knows it before a run.
+    /// The folder in which the hook asks to be run. An inner `None`: it is not known before a run.
     fn working_dir(&self, directory: &Path) -> Option<Option<PathBuf>> {
         let _ = directory;
         None
     }
 
-    /// What its program finds in its environment.
+    /// The environment of the hook's program.
     fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
         environment.variables.as_ref().clone()
     }
 
-    /// Why its program could not be started, as far as its format can tell.
+    /// Why the hook's program could not be started, as far as its format can tell.
     fn trouble(&self, machine: &Machine) -> Option<Failure> {
         let _ = machine;
         None
     }
 
-    /// How long it may take.
+    /// How long the hook may take.
     fn timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Fields that it rewrites, as far as its script shows it.
+    /// The fields that the hook rewrites, as far as its script shows it.
     fn rewrites(&self, script: &str) -> Vec<&'static str> {
         let _ = script;
         Vec::new()
     }
 
-    /// Whether it may be asked about the same thing as another hook of its event.
+    /// Whether the hook may be asked about the same thing as another hook of its event.
     fn may_meet(&self, other: &dyn CheckedHook) -> bool {
         let _ = other;
         true
     }
 
-    /// What is wrong with it in the eyes of its own format.
+    /// The checks of the hook's own format.
     fn check(&self, subject: &Subject<'_>) -> Vec<Finding> {
         let _ = subject;
         Vec::new()
@@ -158,11 +157,11 @@ pub trait CheckedHook: Any + fmt::Debug {
 /// What is started for a hook.
 #[derive(Debug, Clone)]
 pub enum Start<'a> {
-    /// A command. A program that is named by a path is seen from the folder, where there is one.
+    /// A command. A program with a relative path is relative to the folder, if there is one.
     Command(&'a CommandLine, Option<&'a Path>),
     /// A line for the shell.
     Line(&'a str),
-    /// A program, which says by itself which events it wants.
+    /// A program that chooses its events at run time.
     Program(&'a Path),
     /// A module for an engine.
     Module(&'a Path),
@@ -171,7 +170,7 @@ pub enum Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// What a shell runs.
+    /// The text that a shell runs.
     pub fn script(&self) -> Option<&'a str> {
         match self {
             Self::Command(CommandLine::Shell(line), _) => Some(line),
@@ -180,7 +179,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// The folder of the file in which the command stands.
+    /// The folder of the command's file.
     pub fn folder(&self) -> Option<&'a Path> {
         match self {
             Self::Command(_, folder) => *folder,
@@ -191,11 +190,12 @@ impl<'a> Start<'a> {
 
 /// What hooks find on this machine.
 pub struct Machine {
-    /// What they inherit. Where there is no `jq`, the folder of becket's own is the last of `PATH`, as in a run.
+    /// The environment that hooks inherit. Without a `jq`, the folder of becket's own is the last of `PATH`, as in a
+    /// run.
     pub environment: HookEnvironment,
-    /// That folder, where it is needed.
+    /// The folder of becket's own `jq`, if it is needed.
     pub own_jq: Option<PathBuf>,
-    /// Where they run.
+    /// The directory in which hooks run.
     pub directory: PathBuf,
     /// The names of tools.
     pub tools: ToolNames,
@@ -205,21 +205,21 @@ pub struct Machine {
 
 /// The names by which tools are known.
 pub struct ToolNames {
-    /// All tools that are parts of the program, in becket's own words.
+    /// becket's own names of all tools that are parts of the program.
     pub own: Vec<&'static str>,
-    /// Those of them that are no operation.
+    /// The names of tools that are not operations.
     pub without_operation: Vec<&'static str>,
-    /// becket's name of the tool that some other system knows by that name.
+    /// becket's own name of the tool that some other system knows by the given name.
     pub elsewhere: fn(&str) -> Option<&'static str>,
 }
 
 impl ToolNames {
-    /// The tool that was probably meant by a name that no tool has.
+    /// The tool that was probably meant by an unknown name.
     pub fn meant(&self, name: &str) -> Option<&'static str> {
         (self.elsewhere)(name).or_else(|| nearest(name, self.own.iter().copied()))
     }
 
-    /// What is wrong with the name of a tool, with a suggestion; `None` if there is such a tool.
+    /// What is wrong with the name of a tool, with a suggestion; `None` if the tool exists.
     pub fn unknown(&self, name: &str) -> Option<String> {
         if self.own.contains(&name) {
             return None;
@@ -234,7 +234,7 @@ impl ToolNames {
     }
 }
 
-/// One hook with everything around it.
+/// One hook with its context.
 pub struct Subject<'a> {
     pub file: &'a HookFile,
     pub hook: &'a dyn CheckedHook,
@@ -242,7 +242,7 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Something wrong with the hook.
+    /// A finding about the hook.
     pub fn finding(&self, kind: Kind, message: String) -> Finding {
         Finding {
             file: self.file.file.clone(),
@@ -254,7 +254,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The first line of the hook, or behind it, in which a text stands.
+    /// The first line from the hook on that contains a text.
     pub fn line_with(&self, text: &str) -> Option<usize> {
         let begin = self.hook.line()?;
         let mut lines = self.file.text.lines().enumerate().skip(begin.saturating_sub(1));
@@ -262,7 +262,7 @@ impl Subject<'_> {
         Some(found.map_or(begin, |(index, _)| index + 1))
     }
 
-    /// The last line before the hook in which a text stands.
+    /// The last line before the hook that contains a text.
     pub fn line_before(&self, text: &str) -> Option<usize> {
         let begin = self.hook.line()?;
         let before: Vec<&str> = self.file.text.lines().take(begin).collect();

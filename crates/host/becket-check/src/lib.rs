@@ -1,10 +1,10 @@
-//! What is wrong with hooks before they run. Nothing is run.
+//! Finds what is wrong with hooks before they run. Nothing is run.
 //!
-//! A format gives its hooks as [`CheckedHook`]s (`hook.rs`, becket's own in `own.rs`). Everything else is the same for
-//! all: `programs.rs` finds the programs in a command (`shell.rs`) that the machine lacks, `scripts.rs` looks into the
-//! scripts that hooks run, `syntax.rs` asks whether they can be read, `echoes.rs` what shells would change in them,
+//! A format provides its hooks as [`CheckedHook`]s (`hook.rs`, becket's own in `own.rs`). Everything else is the same
+//! for all: `programs.rs` finds the programs in a command (`shell.rs`) that the machine lacks, `scripts.rs` looks into
+//! the scripts that hooks run, `syntax.rs` asks whether they can be read, `echoes.rs` what shells would change in them,
 //! `answers.rs` looks at what hooks answer, with `written.rs` for what scripts write, `told.rs` is for guests that are
-//! themselves a hook. `sarif.rs` tells findings to other tools.
+//! themselves a hook. `sarif.rs` writes findings for other tools.
 
 mod answers;
 pub mod echoes;
@@ -32,7 +32,7 @@ pub use sarif::sarif;
 pub use scripts::LARGEST;
 pub use told::{Told, line_of};
 
-/// The checks that are the same for all formats, in the order in which their findings are told.
+/// The checks that are the same for all formats, in the order of their findings.
 const CHECKS: &[fn(&Subject<'_>) -> Vec<Finding>] = &[
     programs::check,
     scripts::missing_folder,
@@ -43,16 +43,16 @@ const CHECKS: &[fn(&Subject<'_>) -> Vec<Finding>] = &[
     long_timeouts,
 ];
 
-/// How long a hook may take where an event comes many times in one answer: everybody waits for it each time.
+/// How long a hook may take at an event that comes many times in one answer: everything waits for it each time.
 const BUDGET_OF_PIECES: Duration = Duration::from_secs(5);
 
-/// How long a hook may take at the end of a session, when the person wants to be gone.
+/// How long a hook may take at the end of a session, when the user wants to leave.
 const BUDGET_OF_THE_END: Duration = Duration::from_secs(60);
 
-/// How long it may take anywhere else.
+/// How long a hook may take anywhere else.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// Everything that is found in a file.
+/// All findings in a file.
 pub fn check(file: &HookFile, machine: &Machine) -> Vec<Finding> {
     let mut findings = file.findings.clone();
     for hook in &file.hooks {
@@ -69,7 +69,7 @@ pub fn check(file: &HookFile, machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// Hooks that stand in a file twice: everything they do is done twice.
+/// Finds hooks that are in a file twice: everything they do is done twice.
 fn twice(file: &HookFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, hook) in file.hooks.iter().enumerate() {
@@ -93,7 +93,7 @@ fn twice(file: &HookFile) -> Vec<Finding> {
     findings
 }
 
-/// Hooks that may hold everybody up for longer than is good for their event.
+/// Finds hooks that may block for longer than is good for their event.
 fn long_timeouts(subject: &Subject<'_>) -> Vec<Finding> {
     let (Some((event, _)), Some(timeout)) = (subject.hook.event(), subject.hook.timeout()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Hooks in becket's own format.
+//! Checks for hooks in becket's own format.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ fn wrong_answers(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     let all: BTreeSet<&str> = replies.map(|field| field.name).collect();
     let event = hook.event.info().name;
     let statements = answers_of(subject);
-    // What stands beside a field of its own may be a part of that.
+    // A field beside one of the event's own may be a part of that one's value.
     let is_own = |line: &&String| own.iter().any(|own| *own != "notice" && has_key(line, own, ""));
     let others: Vec<&String> = statements.iter().filter(|line| !is_own(line)).collect();
     let meaningless = all.into_iter().filter(|field| !own.contains(field));
@@ -116,7 +116,7 @@ fn unknown_tools(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
             line: subject.line_with(name),
             ..subject.finding(Kind::UnknownTool, format!("the hook is for the tool {wrong}"))
         };
-        // A tool of a server may well go on after a word that is a tool here.
+        // The name of a server's tool may well begin with the name of a tool here.
         let is_slip = tools
             .meant(name)
             .is_some_and(|meant| !name.starts_with(meant) || name.trim() == meant);
@@ -144,7 +144,7 @@ fn unknown_tools(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     unknown.chain(unreachable).collect()
 }
 
-/// Conditions that only a text fulfils in which there is nothing else.
+/// Finds conditions that only a whole text can fulfil.
 fn whole_texts(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     let whole = hook.whole_texts().into_iter();
     let finding = |(field, text): (String, String)| Finding {
@@ -162,7 +162,7 @@ fn whole_texts(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     whole.map(finding).collect()
 }
 
-/// A guard that fails open.
+/// Finds a guard that fails open.
 fn loosened(subject: &Subject<'_>, hook: &OwnHook) -> Option<Finding> {
     hook.loosened.then(|| Finding {
         line: subject.line_with("on_failure"),

@@ -1,10 +1,10 @@
-//! Where something stands that a finding is about.
+//! Locates what a finding is about.
 
 use crate::finding::{Finding, Kind};
 use crate::hook::Subject;
 use crate::scripts;
 
-/// A finding about something that stands in the hook's file, or in the script that it runs.
+/// A finding about a text in the hook's file, or in the script that it runs.
 pub fn finding_at(subject: &Subject<'_>, text: &str, kind: Kind, message: String) -> Finding {
     let finding = subject.finding(kind, message);
     let in_entry = subject

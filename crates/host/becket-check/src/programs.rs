@@ -1,4 +1,4 @@
-//! Programs that hooks use and the machine lacks.
+//! Finds programs that hooks use and the machine lacks.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,10 +15,10 @@ use crate::places::finding_at;
 use crate::scripts::{self, LARGEST};
 use crate::shell;
 
-/// The program that becket brings itself.
+/// The program that becket has built in.
 const JQ: &str = "jq";
 
-/// Programs that the hook uses and the machine lacks.
+/// Finds programs that the hook uses and the machine lacks.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let environment = &subject.machine.environment;
     if matches!(subject.hook.start(), Start::Module(_)) {
@@ -67,7 +67,7 @@ pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What a shell reads for the hook: its command, and the script that it runs if that is one for a shell.
+/// The text that a shell reads for the hook: its command, and the script that it runs if that is a shell script.
 fn script_body(subject: &Subject<'_>) -> String {
     let command = match subject.hook.start() {
         Start::Command(CommandLine::Exec(words), _) => wrapped(words),
@@ -81,7 +81,8 @@ fn script_body(subject: &Subject<'_>) -> String {
         .join("\n")
 }
 
-/// What the hook uses of the machine. Where that hangs on what only a run knows, only whole paths are told.
+/// The programs that the hook uses. If they depend on something known only at run time, only absolute paths are
+/// returned.
 fn used(subject: &Subject<'_>) -> BTreeSet<String> {
     let body = script_body(subject);
     let mut used = shell::used(&body);
@@ -103,8 +104,8 @@ fn used(subject: &Subject<'_>) -> BTreeSet<String> {
     programs.filter(|name| is_known || name.contains('/')).collect()
 }
 
-/// The text of a file that the hook's script makes its own, by the end of what is written there: before it stands
-/// a way of saying where the script lies.
+/// The text of a file that the hook's script sources, found by the end of the written path: the part before it is
+/// usually an expression for the script's folder.
 fn sourced_text(subject: &Subject<'_>, word: &str) -> Option<String> {
     let word = word.replace(['"', '\''], "");
     let behind = word.rsplit([')', '}']).next().unwrap_or_default();
@@ -126,7 +127,7 @@ fn sourced_text(subject: &Subject<'_>, word: &str) -> Option<String> {
     files.find_map(|file| read_regular(&file, LARGEST).ok())
 }
 
-/// The command in words that some other program runs: what a shell is told, and what stands behind a wrapper.
+/// The command in words that some other program runs: the argument of a shell, or what follows a wrapper.
 fn wrapped(words: &[String]) -> Option<String> {
     if let Some(text) = scripts::command_for_shell(words) {
         return Some(text.to_owned());

@@ -1,4 +1,4 @@
-//! Findings in SARIF, the format in which code hosts and editors take them.
+//! Findings in SARIF, the format that code hosts and editors read.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn sarif(findings: &[Finding], directory: &Path) -> Value {
     })
 }
 
-/// Where a file lies, as an address: seen from the folder if it lies there, as code hosts want it.
+/// A file as a URI: relative to the folder if it lies there, as code hosts want it.
 fn address(file: &Path, directory: &Path) -> String {
     let file: PathBuf = file
         .components()

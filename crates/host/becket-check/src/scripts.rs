@@ -9,28 +9,28 @@ use becket_system::files::read_regular;
 use crate::finding::{Finding, Kind};
 use crate::hook::{Start, Subject};
 
-/// The largest script that is looked into.
+/// The largest script that is read.
 pub const LARGEST: u64 = 1024 * 1024;
 
-/// Shells that run the script behind them.
+/// Shells that run the script after them.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
 
-/// Whether a program of that name is a shell.
+/// Whether the program with this name is a shell.
 pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// Other programs that do.
+/// Other programs that run the script after them.
 const INTERPRETERS: &[&str] = &["python", "node", "bun", "ruby", "perl", "php"];
 
-/// Options behind which stands no script: of shells, and of the others.
+/// Options that mean that no script follows: of shells, and of other interpreters.
 const NO_SCRIPT_OF_SHELLS: &[&str] = &["-c", "-s", "-"];
 const NO_SCRIPT: &[&str] = &["-c", "-m", "-e", "-p", "-", "--eval", "--print"];
 
 /// The variable in which a hook finds the folder of its file.
 const FOLDER: &str = "$BECKET_HOOK_DIR";
 
-/// The program of a hook, if it cannot be started.
+/// Finds a hook's program that cannot be started.
 pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
     let machine = subject.machine;
     let (name, failure) = match subject.hook.start() {
@@ -78,15 +78,15 @@ fn kind_of(failure: &Failure, subject: &Subject<'_>) -> Kind {
 
 /// A script that the entry of a hook names.
 struct Named {
-    /// As it is written there.
+    /// The script as it is written in the entry.
     word: String,
-    /// Where that leads.
+    /// The path of the script.
     file: PathBuf,
-    /// The program that is told to run it.
+    /// The program that is told to run the script.
     interpreter: Option<String>,
 }
 
-/// The script that a hook runs, where that is plain from its entry.
+/// The script that a hook runs, if that is obvious from its entry.
 pub fn file_of(subject: &Subject<'_>) -> Option<PathBuf> {
     let file = match subject.hook.start() {
         Start::Program(file) | Start::Module(file) => file.to_path_buf(),
@@ -110,7 +110,7 @@ fn named(subject: &Subject<'_>) -> Option<Named> {
     }
 }
 
-/// Where the program of a hook runs, if that is known before a run.
+/// The directory in which the program of a hook runs, if that is known before a run.
 pub fn directory_of(subject: &Subject<'_>) -> Option<PathBuf> {
     let directory = &subject.machine.directory;
     let named = subject.hook.working_dir(directory);
@@ -136,7 +136,7 @@ fn among(words: &[String], folder: &Path, directory: &Path) -> Option<Named> {
     })
 }
 
-/// The name of a program that runs the script behind it. `python3.12` is a `python`.
+/// The name of a program that runs the script after it. `python3.12` is a `python`.
 fn interpreter(program: &str) -> Option<String> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
@@ -149,7 +149,7 @@ pub fn interpreter_of(subject: &Subject<'_>) -> Option<String> {
     named(subject)?.interpreter
 }
 
-/// The first word behind an interpreter that is no option.
+/// The first word after an interpreter that is not an option.
 fn script_among<'a>(interpreter: &str, words: &'a [String]) -> Option<&'a String> {
     let without = match SHELLS.contains(&interpreter) {
         true => NO_SCRIPT_OF_SHELLS,
@@ -161,7 +161,7 @@ fn script_among<'a>(interpreter: &str, words: &'a [String]) -> Option<&'a String
     words.get(options.len()).filter(|_| !is_other)
 }
 
-/// The text that a hook tells a shell to run, behind `-c`.
+/// The text after `-c` that a hook tells a shell to run.
 pub fn command_for_shell(words: &[String]) -> Option<&str> {
     match words {
         [shell, option, text, ..] if option == "-c" => {
@@ -172,7 +172,7 @@ pub fn command_for_shell(words: &[String]) -> Option<&str> {
     }
 }
 
-/// The script in a line for the shell that runs nothing else.
+/// The script in a shell line that runs nothing else.
 fn in_line(line: &str, folder: &Path, directory: &Path) -> Option<Named> {
     if line.trim_end().lines().count() > 1 || line.contains([';', '|', '&', '<', '>', '(', '`']) {
         return None;
@@ -211,7 +211,7 @@ pub fn shell_script(file: &Path) -> Option<String> {
     (is_shell || (is_named && !first.starts_with("#!"))).then_some(text)
 }
 
-/// What is wrong with the script that a hook runs.
+/// Finds what is wrong with the script that a hook runs.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let start = subject.hook.start();
@@ -265,10 +265,10 @@ fn starts_directly(subject: &Subject<'_>) -> bool {
     }
 }
 
-/// A script that an interpreter is told to run, and that is not there.
+/// Finds a missing script that an interpreter is told to run.
 fn missing_script(subject: &Subject<'_>) -> Option<Finding> {
     let Named { word, file, .. } = named(subject).filter(|named| named.interpreter.is_some())?;
-    // A word that is no path may be anything.
+    // A word that is not a path may be anything.
     let is_path = word.contains('/') || Path::new(&word).extension().is_some();
     if !is_path || file.exists() {
         return None;
@@ -287,7 +287,7 @@ fn missing_script(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-/// A folder in which the hook shall run, and that is not there.
+/// Finds a missing folder in which the hook should run.
 pub fn missing_folder(subject: &Subject<'_>) -> Vec<Finding> {
     let named = subject.hook.working_dir(&subject.machine.directory).flatten();
     let missing = named.filter(|folder| !folder.is_dir());
@@ -301,7 +301,7 @@ pub fn missing_folder(subject: &Subject<'_>) -> Vec<Finding> {
     finding.into_iter().collect()
 }
 
-/// Paths with a space in them that the shell takes apart.
+/// Finds paths with a space in them that the shell splits.
 pub fn unquoted_paths(subject: &Subject<'_>) -> Vec<Finding> {
     let start = subject.hook.start();
     let Some(line) = start.script() else {

@@ -1,13 +1,12 @@
-//! Which programs a shell command uses, of those that its text names.
+//! The programs that a shell command uses, of those that its text names.
 //!
-//! It says nothing where it cannot tell: names that are made at run time, and what stands in the text for another
-//! program.
+//! Anything unknown is left out: names that are made at run time, and text for other programs.
 
 use std::collections::BTreeSet;
 
 use becket_trust::follow::look;
 
-/// What the shell does itself, in `sh`, `bash` and `zsh`.
+/// Builtins of `sh`, `bash` and `zsh`.
 const BUILTINS: &[&str] = &[
     ". : [ [[ alias bg bind break builtin caller cd command compgen complete continue declare dirs disown",
     "echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout",
@@ -18,16 +17,16 @@ const BUILTINS: &[&str] = &[
 /// What a command uses.
 #[derive(Debug, Default)]
 pub struct Used {
-    /// The programs, each once, in the order of their names. One that the command itself looks for first
+    /// The programs, each once, in the order of their names. A program that the command itself looks for first
     /// (`command -v name`) is not among them: its author knows that it may be missing.
     pub programs: BTreeSet<String>,
-    /// The files whose commands it makes its own, as they are written there.
+    /// The files that the command sources, as written.
     pub sourced: Vec<String>,
-    /// Whether it says itself where programs are looked for.
+    /// Whether the command sets `PATH` itself.
     pub sets_path: bool,
 }
 
-/// Looks at a command.
+/// The programs that a command uses.
 pub fn used(script: &str) -> Used {
     let seen = look(script);
     let is_builtin = |name: &str| {
@@ -49,7 +48,7 @@ pub fn used(script: &str) -> Used {
     }
 }
 
-/// Whether a name can be looked up. A relative path is seen from a folder that is known only at run time.
+/// Whether a name can be looked up. A relative path depends on a folder that is known only at run time.
 fn is_program(name: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || "/._+-[".contains(letter);
     let is_path = name.contains('/');
@@ -239,7 +238,7 @@ mod tests {
         },
     ];
 
-    /// Constructs in which a text is no command.
+    /// Constructs in which a text is not a command.
     const DOES_NOT_RUN: &[fn(&str) -> String] = &[
         |run| format!("true # {}", run.replace('\n', " ")),
         |run| format!("echo {}", quoted(run)),
@@ -250,7 +249,7 @@ mod tests {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
 
-    /// What `used` and trust see of the tool, and whether trust tells that it does not see everything.
+    /// Whether `used` and trust see the tool, and whether trust reports that it does not see everything.
     fn seen(script: &str) -> (bool, bool, bool) {
         let followed = look(script).followed;
         let is_followed = followed.uses.iter().any(|used| used.path == Path::new(TOOL));
@@ -274,14 +273,14 @@ mod tests {
     }
 
     proptest! {
-        /// Where a script is not read as a whole, trust says so; check says nothing that trust does not see.
+        /// If a script is not read as a whole, trust says so; check reports nothing that trust does not see.
         #[test]
         fn check_and_trust_agree_about_constructs_in_constructs(
             runs in prop::collection::vec(prop::sample::select(RUNS), 1..6),
             text in prop::option::of(prop::sample::select(DOES_NOT_RUN)),
         ) {
             let inner = text.map_or(TOOL.to_owned(), |text| text(TOOL));
-            // Words of the grammar are none behind a redirection or a program.
+            // Keywords are ordinary words after a redirection or a program.
             let script = runs.iter().rev().fold(inner, |script, run| run(&format!("env true; {script}")));
             let (checked, followed, is_open) = seen(&script);
             prop_assert_eq!(checked, followed, "{}", script);

@@ -1,4 +1,4 @@
-//! Whether interpreters can read what they shall run. They are asked to read it, and run nothing of it.
+//! Whether interpreters can read what they should run. They are asked to read it, and run nothing of it.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -13,17 +13,17 @@ use crate::finding::{Finding, Kind};
 use crate::hook::{Start, Subject};
 use crate::scripts::{self, LARGEST};
 
-/// The shell that scripts name which say nothing else.
+/// The shell of scripts that name none.
 const SHELL: &str = "/bin/sh";
 
-/// What Python is told: to read, and nothing else.
+/// The Python code that parses standard input, and does nothing else.
 const READ_PYTHON: &str = "import sys\ncompile(sys.stdin.buffer.read(), 'script', 'exec')";
 
-/// What cannot be read of the hook's command and of its script.
+/// Finds syntax errors in the hook's command and in its script.
 pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let start = subject.hook.start();
-    // What a system itself puts in is no word of the shell.
+    // A placeholder that the system itself fills in is not shell syntax.
     let command = start.script().filter(|script| !script.contains("${env."));
     let shell = Program::shell("").environment(Arc::clone(&subject.machine.environment.variables));
     let shell = shell.resolve(Path::new("/")).ok();
@@ -39,7 +39,7 @@ pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     }) else {
         return findings;
     };
-    // Line ends of another system are told by themselves.
+    // Line ends of another system are reported separately.
     let told = scripts::interpreter_of(subject);
     let words = reader(&file, &text, told.as_deref()).filter(|_| !text.contains('\r'));
     if let Some((line, message)) = words.and_then(|words| trouble(words, &text)) {
@@ -52,7 +52,7 @@ pub fn check(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Who can read a script: who is told to run it, or else what its first line or its ending says.
+/// The interpreter that can read a script: the one that is told to run it, or else by its first line or its extension.
 fn reader(file: &Path, text: &str, told: Option<&str>) -> Option<&'static [&'static str]> {
     let first = text.lines().next().filter(|line| line.starts_with("#!"));
     let in_first = first.and_then(|line| {
@@ -69,12 +69,12 @@ fn reader(file: &Path, text: &str, told: Option<&str>) -> Option<&'static [&'sta
     }
 }
 
-/// What a reader says against a text, and the line if it names one. A machine without that reader knows nothing.
+/// The error of a reader about a text, and the line if it names one. `None` if the machine lacks the reader.
 fn trouble(words: &[&str], text: &str) -> Option<(Option<usize>, String)> {
     let (program, arguments) = words.split_first()?;
     let mut child = Command::new(program)
         .args(arguments)
-        // Nothing that a variable names is loaded first.
+        // The empty environment keeps variables from loading anything first.
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("LC_ALL", "C")
@@ -84,7 +84,7 @@ fn trouble(words: &[&str], text: &str) -> Option<(Option<usize>, String)> {
         .spawn()
         .ok()?;
     if let Some(mut input) = child.stdin.take() {
-        // One that has found something reads no further.
+        // A reader that has found an error reads no further.
         let _ = input.write_all(text.as_bytes());
     }
     let ended = child.wait_with_output().ok()?;
@@ -99,7 +99,7 @@ fn trouble(words: &[&str], text: &str) -> Option<(Option<usize>, String)> {
     let place = told.split_once("line ").or_else(|| told.split_once(": "));
     let digits = place.map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
     let line = digits.and_then(|digits| digits.parse().ok());
-    // Who says it and where is told elsewhere.
+    // The program and the line are reported separately.
     let shown = message
         .strip_prefix(*program)
         .unwrap_or(message)

@@ -5,11 +5,11 @@ use becket_hooks::nearest;
 use crate::finding::{Finding, Kind};
 use crate::hook::Subject;
 
-/// Makes findings in the file of a guest that says by itself which events it wants.
+/// Makes findings in the file of a guest that chooses its events at run time.
 pub struct Told<'a>(pub &'a Subject<'a>);
 
 impl Told<'_> {
-    /// Something at a line.
+    /// A finding at a line.
     pub fn at(&self, line: usize, kind: Kind, message: String, hint: Option<String>) -> Finding {
         Finding {
             line: Some(line),
@@ -18,14 +18,14 @@ impl Told<'_> {
         }
     }
 
-    /// An event that there is not.
+    /// A finding about an event that does not exist.
     pub fn unknown_event(&self, name: &str, line: usize, known: &[&str]) -> Option<Finding> {
         let hint = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
         let message = format!("there is no event `{name}`");
         (!known.contains(&name)).then(|| self.at(line, Kind::UnknownEvent, message, hint))
     }
 
-    /// A field that means nothing in an answer.
+    /// A finding about a field that means nothing in an answer.
     pub fn meaningless(&self, field: &str, line: usize, event: &str, fields: &[&str]) -> Finding {
         let hint = match (nearest(field, fields.iter().copied()), fields) {
             (Some(near), _) => format!("did you mean `{near}`?"),

@@ -1,7 +1,7 @@
 //! What a script writes to its standard output, as far as its text shows it.
 //!
-//! What goes to standard error, to a file, into a variable or into another program is nobody's answer, and neither is a
-//! comment.
+//! Output that goes to standard error, to a file, into a variable or into another program is not an answer, and neither
+//! is a comment.
 
 use becket_shell::{Command, End, Kind, RedirectKind, Script, Word};
 
@@ -22,12 +22,12 @@ const FILTERS: &[&str] = &["jq", "cat", "tee", "sed", "awk", "tr", "head", "grep
 /// How a line of another language shows that it does not write to standard output, or writes nothing at all.
 const ELSEWHERE: &[&str] = &["sys.stderr", "console.error", "process.stderr"];
 
-/// What the statements of a script for a shell write, each from the word on by which it writes.
+/// What the statements of a shell script write, each from its writing word on.
 pub fn by_shell(script: &str) -> Vec<String> {
     shown(heard(script))
 }
 
-/// The same for another language, line by line.
+/// What the lines of a script in another language write.
 pub fn by_lines(script: &str) -> Vec<String> {
     let lines = script.lines().map(str::trim_start).filter(|line| {
         !line.starts_with(['#', '/']) && !ELSEWHERE.iter().any(|elsewhere| line.contains(elsewhere))
@@ -43,7 +43,7 @@ fn shown(statements: Vec<String>) -> Vec<String> {
     written.collect()
 }
 
-/// The statements of a script for a shell whose standard output is that of the script.
+/// The statements of a shell script whose output is that of the script.
 pub fn heard(script: &str) -> Vec<String> {
     let read = becket_shell::read(script);
     let mut heard = Vec::new();
@@ -77,13 +77,13 @@ fn statements(script: &str, read: &Script, commands: &[Command], heard: &mut Vec
     }
 }
 
-/// Whether a command is a function whose output is taken where it is called.
+/// Whether a command is a function whose output is captured by its callers.
 fn is_taken(script: &str, command: &Command) -> bool {
     let name = command.words.first().and_then(Word::literal).unwrap_or_default();
     command.kind == Kind::Function && script.contains(&format!("$({name}"))
 }
 
-/// The whole objects of JSON that a statement prints, where nothing of them is made at run time.
+/// The complete JSON objects that a statement prints, if nothing of them is made at run time.
 pub fn objects(statement: &str) -> Vec<String> {
     let is_printed = ["echo", "printf", "cat <<"]
         .iter()
@@ -103,7 +103,7 @@ pub fn objects(statement: &str) -> Vec<String> {
     texts.filter(is_object).collect()
 }
 
-/// The words of a statement that stand in quotes as a whole, without what is made at run time.
+/// The fully quoted words of a statement, without those that are made at run time.
 fn quoted_words(statement: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut letters = statement.chars().peekable();

@@ -1,20 +1,20 @@
-//! Lists that a hook was shown and has written anew: which of the new ones are the old ones.
+//! Lists that a hook was shown and has written anew: which new members are old ones.
 
 use serde_json::Value;
 
-/// What became of a list's member.
+/// Where a member of a list comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// It is the shown one at this place, as it was.
+    /// The shown member at this index, unchanged.
     Same(usize),
-    /// It is the shown one at this place, changed.
+    /// The shown member at this index, changed.
     Changed(usize),
-    /// It is new.
+    /// A new member.
     New,
 }
 
-/// Finds out what a hook did to the list that it was shown. What is the same stays the same; what is otherwise, but of
-/// the same kind as the next that was shown, is that one changed; the rest is new.
+/// Finds out what a hook did to the list that it was shown. Equal members stay the same; a different member of the same
+/// kind as the next shown one is that one changed; the rest is new.
 pub fn origins(shown: &[Value], written: &[Value], kind: &str) -> Vec<Origin> {
     let mut next = 0;
     let origin = |value: &Value| {

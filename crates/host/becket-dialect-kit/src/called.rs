@@ -1,4 +1,4 @@
-//! A tool call as an event tells it, and the same call in the words of a foreign system.
+//! A tool call as an event reports it, and the same call in the terms of a foreign system.
 
 use becket_events::{Face, OperationKind, Profile};
 use serde_json::{Map, Value};
@@ -6,27 +6,27 @@ use serde_json::{Map, Value};
 /// A tool call.
 #[derive(Clone, Copy)]
 pub struct Called<'a> {
-    /// The words in which it is shown.
+    /// The profile in which the call is shown.
     pub profile: &'static Profile,
     /// Identifies the call.
     pub id: &'a str,
-    /// The tool, in becket's own words.
+    /// becket's own name for the tool.
     pub own_name: &'a str,
     /// The tool's name as the model called it.
     pub called_as: &'a str,
-    /// What it does, where it is one of becket's operations.
+    /// What the tool does, if it is one of becket's operations.
     pub operation: Option<OperationKind>,
-    /// Its arguments, in becket's own words.
+    /// The arguments of the call, in becket's own terms.
     pub arguments: &'a Map<String, Value>,
 }
 
 impl Called<'_> {
-    /// The tool's name there. One without an operation keeps its own.
+    /// The tool's name in the profile. A tool without an operation keeps its own.
     pub fn name(&self) -> &str {
         self.face().map_or(self.own_name, |face| face.name)
     }
 
-    /// Its arguments there.
+    /// The arguments in the profile's terms.
     pub fn foreign_arguments(&self) -> Map<String, Value> {
         match self.face() {
             Some(face) => (face.to_foreign)(self.arguments),
@@ -34,12 +34,12 @@ impl Called<'_> {
         }
     }
 
-    /// The arguments in becket's words, from the whole of them as a hook has written them in its own.
+    /// The arguments in becket's terms, from all of them as a hook has written them in its own.
     pub fn read(&self, written: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Some(face) = self.face() else {
             return Ok(written);
         };
-        // What only the tool's own schema declares means the same to everybody.
+        // Arguments that only the tool's own schema declares are the same in every profile.
         let is_extra = |name: &String| self.arguments.contains_key(name) && !face.knows(name);
         let (extra, written): (Map<_, _>, Map<_, _>) =
             written.into_iter().partition(|(name, _)| is_extra(name));
@@ -47,8 +47,8 @@ impl Called<'_> {
         Ok(read.arguments().into_iter().chain(extra).collect())
     }
 
-    /// The tool as which the call is shown: the one that the model called, where it is one of these; otherwise the
-    /// one that says the call best.
+    /// The tool as which the call is shown: the one that the model called, if the profile has it; otherwise the one
+    /// that expresses the call best.
     pub fn face(&self) -> Option<&'static Face> {
         let operation = self.operation?;
         self.profile
@@ -58,7 +58,7 @@ impl Called<'_> {
     }
 }
 
-/// The tool call that an event is about: its payloads name the parts of a call alike.
+/// Functions that return the tool call of an event: all payloads name the parts of a call alike.
 #[macro_export]
 macro_rules! calls {
     ($profile:expr; $($name:ident($Payload:ty),)+) => {

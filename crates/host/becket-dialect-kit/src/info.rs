@@ -1,21 +1,23 @@
-//! How a dialect introduces itself.
+//! How a dialect describes itself.
 
 use becket_events::{Class, EventId, Profile};
 use becket_hooks::{Dialect, Fault};
 
-/// What a dialect's crate declares about itself. Whatever goes over all dialects (listings, checks, the reference
-/// pages) asks here.
+/// What a dialect's crate declares about itself, for everything that goes over all dialects: listings, checks, the
+/// reference pages.
 pub struct DialectInfo {
-    /// Its name and its place in the order of hooks.
+    /// The dialect's name and its place in the order of hooks.
     pub dialect: Dialect,
-    /// The names and schemas by which its models know tools.
+    /// The names and schemas by which the dialect's models know tools.
     pub profile: fn() -> Profile,
-    /// Words by which its hooks decide.
+    /// Words by which the dialect's hooks decide.
     pub deciding: &'static [&'static str],
-    /// Its events.
+    /// The names of tools that come with the dialect and are no operation.
+    pub tools: &'static [&'static str],
+    /// The dialect's events.
     pub rows: fn() -> Vec<RowInfo>,
-    /// Why an action would happen in the foreign system in spite of a guard that breaks like this; `None` where it
-    /// would not. In becket such a guard refuses.
+    /// Why an action would happen in the foreign system in spite of a guard that fails like this; `None` if it would
+    /// not. In becket such a guard refuses.
     pub lets_through: fn(Fault) -> Option<&'static str>,
 }
 
@@ -24,10 +26,10 @@ pub struct DialectInfo {
 pub struct RowInfo {
     /// The dialect.
     pub dialect: &'static str,
-    /// The dialect's name for it.
+    /// The dialect's name for the event.
     pub name: &'static str,
     /// The event.
     pub event: EventId,
-    /// What a broken handler means.
+    /// What happens when a handler fails.
     pub class: Class,
 }

@@ -1,11 +1,13 @@
-//! What the crates of the dialects have in common. It bears the name of no foreign system.
+//! What the crates of the dialects share. This crate names no foreign system.
 //!
-//! `info.rs` is how a dialect introduces itself to listings, checks and the documentation. `words.rs` turns one set of
-//! argument names into another, `called.rs` shows a tool call in a dialect's words, `alignment.rs` finds out what a
-//! hook did to a list, `yaml.rs` reads settings, `misspelt.rs` finds guards whose names are almost right.
+//! `info.rs` is how a dialect describes itself to listings, checks and the documentation. `words.rs` turns one set of
+//! argument names into another, `called.rs` shows a tool call in a dialect's terms, `edits.rs` an edit, `alignment.rs`
+//! finds out what a hook did to a list, `yaml.rs` reads settings, `misspelt.rs` finds guards whose names are almost
+//! right.
 
 pub mod alignment;
 pub mod called;
+pub mod edits;
 mod info;
 mod misspelt;
 mod remembered;

@@ -1,5 +1,5 @@
-//! Remembers guests from run to run, by the places where they lie. An entry stays until nothing lies there any more: a
-//! guest that can no longer be loaded has not been taken away.
+//! Remembers guests from run to run, by their paths. An entry stays until nothing exists at its path: a guest that can
+//! no longer be loaded has not been removed.
 //!
 //! A file that cannot be read is ignored, and of two writers the last one wins.
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What was known of guests at the end of earlier runs.
+/// What was known about guests at the end of earlier runs.
 #[derive(Debug)]
 pub struct Remembered<T> {
     file: Option<PathBuf>,
@@ -27,7 +27,7 @@ struct MemoryFile<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
-    /// What the file holds; nothing, if it is not there, cannot be understood or has another form.
+    /// The content of the file; empty if it does not exist, cannot be read or has another version.
     pub fn read(file: Option<&Path>, version: u32) -> Self {
         let text = file.and_then(|file| std::fs::read(file).ok());
         let read = text.and_then(|text| serde_json::from_slice::<MemoryFile<T>>(&text).ok());
@@ -42,12 +42,12 @@ impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
         }
     }
 
-    /// What is known of the guest at a place.
+    /// What is known about the guest at a path.
     pub fn at(&self, place: &Path) -> Option<&T> {
         self.guests.get(place.to_str()?)
     }
 
-    /// Remembers something of the guest at a place.
+    /// Remembers something about the guest at a path.
     pub fn remember(&mut self, place: &Path, entry: T) {
         if let Some(place) = place.to_str().filter(|_| self.at(place) != Some(&entry)) {
             self.guests.insert(place.to_owned(), entry);
@@ -55,14 +55,14 @@ impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
         }
     }
 
-    /// Forgets the guests that were taken away.
+    /// Forgets the guests that were removed.
     pub fn forget_gone(&mut self) {
         let before = self.guests.len();
         self.guests.retain(|place, _| !is_gone(Path::new(place)));
         self.changed |= self.guests.len() != before;
     }
 
-    /// Writes what was learnt.
+    /// Writes the file if something has changed.
     pub fn write(self) -> std::io::Result<()> {
         let Some(file) = self.file.filter(|_| self.changed) else {
             return Ok(());
@@ -80,8 +80,8 @@ impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
     }
 }
 
-/// Whether nothing lies at a place any more. A link that leads nowhere lies there, and behind a folder that cannot be
-/// looked into nobody knows.
+/// Whether nothing exists at a path any more. A dangling link still exists, and a folder that cannot be read proves
+/// nothing.
 fn is_gone(place: &Path) -> bool {
     let folder_is_lost = |folder: &Path| folder.is_symlink() && !folder.exists();
     let is_missing = std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);

@@ -1,7 +1,7 @@
-//! Turning argument names of one system into those of another.
+//! Turns argument names of one system into those of another.
 //!
-//! A name without a counterpart stays as it is. A name whose counterpart is already taken stays too: the reader
-//! of the arguments then refuses the call, because it says one thing in two ways.
+//! A name without a counterpart stays as it is. A name whose counterpart is already taken stays too: the reader of the
+//! arguments then refuses the call, because it says one thing in two ways.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ fn renamed(
         .collect()
 }
 
-/// An argument that is a whole number, or nothing.
+/// An argument that must be a whole number, if it is given.
 pub fn number(arguments: &Map<String, Value>, name: &str) -> Result<Option<u64>, String> {
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -53,7 +53,7 @@ pub fn number(arguments: &Map<String, Value>, name: &str) -> Result<Option<u64>,
     }
 }
 
-/// Edits in becket's words, from a list of `{oldText, newText}`.
+/// Edits in becket's terms, from a list of `{oldText, newText}`.
 pub fn edits_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     each_edit(&mut arguments, |edit| to_own(edit, EDIT));
     Ok(arguments)
@@ -98,7 +98,7 @@ pub fn schema(properties: &[(&str, &str, &str)], required: &[&str]) -> Value {
     })
 }
 
-/// The same schema, with what counts for arguments that are left out.
+/// Adds default values to a schema.
 pub fn defaulting(mut schema: Value, defaults: &[(&str, Value)]) -> Value {
     for (name, value) in defaults {
         schema["properties"][*name]["default"] = value.clone();

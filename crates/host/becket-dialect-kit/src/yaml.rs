@@ -13,7 +13,7 @@ pub fn read_yaml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, Sett
         let error = error.without_snippet();
         let line = error.location().map_or(1, |location| location.line() as usize);
         let told = error.to_string();
-        // The place is told by the line.
+        // The line is reported separately.
         let message = told
             .rsplit_once(" at line ")
             .map_or(told.as_str(), |(message, _)| message);

@@ -1,30 +1,30 @@
-//! How guests draw on a screen what becket would show in its own way.
+//! Drawings of guests, in place of becket's own display.
 
 use becket_events::Message;
 use serde_json::{Map, Value};
 
-/// Draws what somebody else than becket wants to draw, on a screen.
+/// Draws messages, tool calls and texts as guests want them, on a screen.
 pub trait Drawing: Send + Sync {
-    /// Draws a message, if it is one of those. Says so.
+    /// Draws a message, if a guest draws messages of its kind. Returns whether it was drawn.
     fn message(&self, message: &Message) -> bool;
 
-    /// The same for a call of a tool.
+    /// Draws a call of a tool, if a guest draws that tool's calls. Returns whether it was drawn.
     fn call(&self, tool: &str, arguments: &Map<String, Value>) -> bool;
 
-    /// Whether what a tool gives is drawn, when its message comes.
+    /// Whether a guest draws the result of a tool, when its message comes.
     fn draws_result(&self, tool: &str) -> bool;
 
-    /// Draws what a tool gave.
+    /// Draws the result of a tool.
     fn result(&self, message: &Message);
 
-    /// Whether somebody has a say in how texts look. They are shown as a whole then.
+    /// Whether a guest changes how texts look. Then texts are shown as a whole, not as they stream in.
     fn transforms(&self) -> bool;
 
-    /// A text, in Markdown, as somebody wants it to look; more of it may come unless it is complete.
+    /// A text, in Markdown, as guests want it to look. Unless it is complete, more of it may come.
     fn transformed(&self, text: String, whose: Whose, is_complete: bool) -> String;
 }
 
-/// Whose text it is.
+/// The author of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Person,

@@ -1,24 +1,57 @@
-//! What a kind of guest is to becket: [`Host`].
+//! The interface between becket and one kind of guest (plugins, extensions, MCP servers): [`Host`].
 //!
-//! Start with `host.rs`, the way of a guest from its files to its end. `options.rs` is what the command line says about
-//! guests, `servers.rs` are MCP servers that guests declare, `unloaded.rs` is a guest that could not be understood.
-//! `ui.rs` is the user's side of guests: what they show and ask (`shown.rs`), and what they draw (`drawing.rs`).
+//! Start with `host.rs`, the life of a guest from its files to its end. `place.rs` is where guests are looked for,
+//! `options.rs` holds the options of the command line about guests, `servers.rs` the MCP servers that guests declare
+//! and the calls of hooks to them, `unloaded.rs` guests that could not be understood. `interactive.rs` is everything
+//! that guests bring to a session besides hooks and tools, `agent_file.rs` agents that a file describes,
+//! `run_settings.rs` another system's settings about a run, `reader.rs` files for models that decide in place of hooks,
+//! `client.rs` a program that has started becket, `session_files.rs` conversations as files of another system. `ui.rs`
+//! is the user's side of guests: what guests show and ask (`shown.rs`), and what they draw (`drawing.rs`);
+//! `question.rs` lists the possible answers to a question about a call.
 
+mod agent_file;
+mod client;
+mod dialect_settings;
 mod drawing;
 mod host;
+mod interactive;
+mod known_commands;
 mod options;
+mod place;
+mod question;
+mod reader;
+mod run_settings;
 mod servers;
+mod session_files;
 mod shown;
 mod ui;
 mod unloaded;
 
+pub use agent_file::{
+    AGENT, AGENT_FILE, AgentCommands, AgentFile, AgentResources, CommandPrompt, NoCommands, Piece, ServerTool,
+};
+pub use client::{Client, Kept, ServedSession, UserShell};
+pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
 pub use host::{
-    Asking, FetchLimits, Found, FoundGuest, Guests, Health, Host, Listed, Loading, Mode, NoGuests, Place,
-    Program, Report, SettingsText, Stage, Toolbox,
+    Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed, Loading,
+    Mode, NoGuests, Program, Report, RuleReading, Stage, Toolbox,
 };
-pub use options::GuestOptions;
-pub use servers::{DeclaredServer, DeclaredServers, Reached, ServerDeclaration};
+pub use interactive::{
+    CalledCommand, CommandEnd, Completes, GivenFlag, GuestFlag, GuestShell, Interactive, NoInteraction,
+    Prompts, ShellEnd,
+};
+pub use known_commands::{KnownCommand, KnownCommands};
+pub use options::{GuestOptions, HostOption, OptionValue};
+pub use place::{GuestSearch, SettingsText};
+pub use question::{Choice, STORE, about_rule, rule_of};
+pub use reader::{Look, Reader, ReaderParts};
+pub use run_settings::{ForeignModel, RunSettings, ToolFilter};
+pub use servers::{
+    DeclaredServer, DeclaredServers, NoServers, Reached, ServerCall, ServerCalls, ServerDeclaration,
+    unknown_server,
+};
+pub use session_files::{AboutSession, ForeignSession, SessionFiles};
 pub use shown::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
 pub use ui::{Failed, Person, Ui};
 pub use unloaded::Unloaded;

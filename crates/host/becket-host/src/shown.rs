@@ -1,20 +1,20 @@
-//! What guests show the user and ask them, in the words that every front end understands.
+//! What guests show the user and ask them, in a form that every front end understands.
 
 use serde::{Deserialize, Serialize};
 
-/// When the model hears a message.
+/// When the model gets a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Delivery {
-    /// Before its next request.
+    /// Before the model's next request.
     Steer,
-    /// When it would otherwise stop.
+    /// When the model would otherwise stop.
     FollowUp,
     /// Together with the next prompt.
     NextTurn,
 }
 
-/// Something for the person to see.
+/// An element that an extension shows the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(
     rename_all = "snake_case",
@@ -22,27 +22,27 @@ pub enum Delivery {
     deny_unknown_fields
 )]
 pub enum Shown {
-    /// Words.
+    /// A notification.
     Notify {
-        /// What to show.
+        /// The text of the notification.
         message: String,
-        /// How much it matters.
+        /// How important the notification is.
         level: Level,
     },
-    /// A line of state, until it changes.
+    /// A status line, which stays until it changes.
     Status {
-        /// Which of the extension's lines.
+        /// Which of the extension's status lines.
         key: String,
-        /// The line; none takes it away.
+        /// The line; `None` removes it.
         text: Option<String>,
     },
-    /// A few lines beside the editor, until they change.
+    /// A few lines next to the editor, which stay until they change.
     Widget {
         /// Which of the extension's widgets.
         key: String,
-        /// The lines; none takes them away.
+        /// The lines; `None` removes them.
         lines: Option<Vec<String>>,
-        /// Where they stand.
+        /// The widget's position.
         placement: Option<Placement>,
     },
     /// The title of the window.
@@ -50,47 +50,47 @@ pub enum Shown {
         /// The title.
         title: String,
     },
-    /// What stands in the editor.
+    /// The text in the editor.
     EditorText {
         /// The text.
         text: String,
     },
-    /// More text for the editor, where its cursor stands.
+    /// A text that is inserted at the editor's cursor.
     Paste {
         /// The text.
         text: String,
     },
-    /// What is shown while the agent works.
+    /// The text that is shown while the agent works.
     WorkingMessage {
-        /// The words; the usual ones if none are said.
+        /// The text; `None` for the usual one.
         text: Option<String>,
     },
-    /// Whether it is shown that the agent works.
+    /// Whether the user sees that the agent works.
     WorkingVisible {
-        /// Whether it is.
+        /// Whether the indicator is visible.
         visible: bool,
     },
-    /// What moves while the agent works.
+    /// The animation that is shown while the agent works.
     WorkingIndicator {
-        /// Its pictures, one after the other; the usual ones if none are said.
+        /// The frames, in order; `None` for the usual ones.
         frames: Option<Vec<String>>,
-        /// Milliseconds for each.
+        /// How many milliseconds each frame is shown.
         interval_ms: Option<f64>,
     },
-    /// What stands for thoughts that are not shown.
+    /// The placeholder for thoughts that are not shown.
     HiddenThinkingLabel {
-        /// The words; the usual ones if none are said.
+        /// The text; `None` for the usual one.
         text: Option<String>,
     },
-    /// Whether the person sees the whole output of tools.
+    /// Whether the user sees the whole output of tools.
     ToolsExpanded {
-        /// Whether that is so.
+        /// Whether the output is expanded.
         expanded: bool,
     },
 }
 
 impl Shown {
-    /// What takes it away again, where it stays until it changes.
+    /// The change that removes this element again, if it stays until it changes.
     pub fn undone(&self) -> Option<Self> {
         match self {
             Self::Status { key, .. } => Some(Self::Status {
@@ -109,79 +109,79 @@ impl Shown {
     }
 }
 
-/// Where a widget stands.
+/// The position of a widget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Placement {
     /// Above the editor.
     AboveEditor,
-    /// Below it.
+    /// Below the editor.
     BelowEditor,
 }
 
-/// What happens in an editor of an extension's.
+/// An event of an extension's own editor.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EditorNews {
-    /// Another text stands in it.
+    /// The editor's text has changed.
     Changed {
         /// The text.
         text: String,
     },
-    /// A text was handed over.
+    /// The user has submitted a text.
     Submitted {
-        /// The text.
+        /// The submitted text.
         text: String,
-        /// The key: `enter`, or `alt+enter` for a follow-up.
+        /// The key that submitted it: `enter`, or `alt+enter` for a follow-up.
         key: String,
     },
-    /// A key was pressed that is the program's: `escape`, `ctrl+c`, `ctrl+d`, `alt+up`.
+    /// A key was pressed that belongs to the program: `escape`, `ctrl+c`, `ctrl+d`, `alt+up`.
     Pressed {
         /// The key.
         key: String,
     },
 }
 
-/// How much some words for the person matter.
+/// How important a notification is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Good to know.
+    /// A piece of information.
     Info,
-    /// Look at it.
+    /// A warning.
     Warning,
-    /// Something went wrong.
+    /// An error.
     Error,
 }
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Dialog {
-    /// One of several.
+    /// A choice of one of several options.
     Select {
-        /// What it is about.
+        /// The dialog's title.
         title: String,
-        /// What there is to choose from.
+        /// The options.
         options: Vec<String>,
     },
-    /// Yes or no.
+    /// A confirmation, yes or no.
     Confirm {
-        /// What it is about.
+        /// The dialog's title.
         title: String,
         /// The question.
         message: String,
     },
-    /// A line.
+    /// A single line of text.
     Input {
-        /// What it is about.
+        /// The dialog's title.
         title: String,
-        /// What stands there until something is written.
+        /// The text that is shown until the user types.
         placeholder: Option<String>,
     },
-    /// A text.
+    /// A text of several lines.
     Editor {
-        /// What it is about.
+        /// The dialog's title.
         title: String,
         /// The text to begin with.
         prefill: Option<String>,
@@ -189,7 +189,7 @@ pub enum Dialog {
 }
 
 impl Dialog {
-    /// What counts as the answer where there is nobody, or nobody answers in time.
+    /// The answer that counts if there is no user, or if none answers in time.
     pub fn unanswered(&self) -> DialogAnswer {
         match self {
             Self::Confirm { .. } => DialogAnswer::Confirmed(false),
@@ -198,14 +198,14 @@ impl Dialog {
     }
 }
 
-/// What the person answered.
+/// The user's answer to a dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum DialogAnswer {
-    /// The chosen or written words.
+    /// The chosen or typed text.
     Words(String),
-    /// Yes or no.
+    /// The answer to a confirmation.
     Confirmed(bool),
-    /// Nothing, or there is nobody.
+    /// No answer: the dialog was cancelled, timed out, or there is no user.
     Nobody,
 }

@@ -1,24 +1,23 @@
-//! The person's side of extensions: what they show, what they ask, and what stands in the editor.
+//! The user's side of extensions: what they show, what they ask, and what is in the editor.
 //!
-//! The agent shows a run by its [`Front`]. Extensions want more of the person than that, and each way to run becket has
-//! its own answer: a pipe shows words and has nobody to ask, another program is asked by a protocol, a chat has a
-//! screen.
+//! The agent shows a run by its [`Front`]. Extensions need more than that, and each way to run becket has its own
+//! answer: a pipe shows text and has no user to ask, another program is asked by a protocol, a chat has a screen.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::front::{Front, Sight};
+use becket_agent::front::{Front, FrontUpdate};
 use futures_util::future::BoxFuture;
 
 use crate::shown::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Shown};
 
-/// How extensions reach the person.
+/// How extensions reach the user.
 pub trait Ui: Send + Sync {
-    /// Shows something of an extension's. Never waits; what cannot be shown is left out.
+    /// Shows something for an extension. Never waits; what cannot be shown is left out.
     fn show(&self, extension: &str, shown: Shown);
 
-    /// Asks the person. The caller holds to the time and drops the future when nobody wants the answer any more: then
-    /// the dialog closes. The time is told so that it can be shown.
+    /// Asks the user. The caller enforces the timeout, and drops the future when the answer is no longer needed: then
+    /// the dialog closes. The timeout is passed so that it can be shown.
     fn ask<'a>(
         &'a self,
         extension: &'a str,
@@ -26,48 +25,48 @@ pub trait Ui: Send + Sync {
         timeout: Option<Duration>,
     ) -> BoxFuture<'a, DialogAnswer>;
 
-    /// An extension has failed where nobody waits for it.
+    /// Reports a failure of an extension that no caller waits for.
     fn failed(&self, failed: Failed<'_>);
 
-    /// An extension has said something that the model hears later.
+    /// Reports a message of an extension that the model gets later.
     fn queued(&self, _text: &str, _delivery: Delivery) {}
 
-    /// What the person has typed so far.
+    /// The text that the user has typed so far.
     fn editor_text(&self) -> String {
         String::new()
     }
 
-    /// Whether the person sees the whole output of tools.
+    /// Whether the user sees the whole output of tools.
     fn tools_expanded(&self) -> bool {
         false
     }
 
-    /// The lines of state that are shown, by their names.
+    /// The status lines that are shown, by their keys.
     fn statuses(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Something has happened in an editor of an extension's.
+    /// Reports an event of an extension's own editor.
     fn editor(&self, news: EditorNews) {
         let _ = news;
     }
 }
 
-/// An extension that has failed where nobody waits for it.
+/// A failure of an extension that no caller waits for.
 #[derive(Debug, Clone, Copy)]
 pub struct Failed<'a> {
-    /// Its name.
+    /// The extension's name.
     pub extension: &'a str,
-    /// Its file.
+    /// The extension's file.
     pub path: &'a str,
-    /// What was going on, in a word; none where nobody knows.
+    /// The event that was handled, if it is known.
     pub event: Option<&'a str>,
-    /// What the error says.
+    /// The text of the error.
     pub error: &'a str,
 }
 
 impl Failed<'_> {
-    /// The same in a line for the person.
+    /// The failure as a line for the user.
     pub fn words(&self) -> String {
         let Self { extension, error, .. } = self;
         match self.event {
@@ -77,24 +76,25 @@ impl Failed<'_> {
     }
 }
 
-/// Everything that is known of the place where the person is.
+/// The ways in which a run and its extensions reach the user.
 #[derive(Clone)]
 pub struct Person {
     /// How a run is shown.
     pub front: Arc<dyn Front>,
-    /// How extensions reach the person.
+    /// How extensions reach the user.
     pub ui: Arc<dyn Ui>,
 }
 
 impl Person {
-    /// Somebody who reads, and cannot be asked by extensions.
+    /// A user who reads the output, and whom extensions cannot ask.
     pub fn reading(front: Arc<dyn Front>) -> Self {
         let ui = Arc::new(Headless(Arc::clone(&front)));
         Self { front, ui }
     }
 }
 
-/// Nobody can be asked; words and lines of state are shown like becket's own. What pi's headless modes answer.
+/// The user's side without a screen: questions stay unanswered, as in pi's headless modes, and notifications and status
+/// lines are shown like becket's own.
 struct Headless(Arc<dyn Front>);
 
 impl Ui for Headless {
@@ -103,20 +103,20 @@ impl Ui for Headless {
             Shown::Notify { message, level } => {
                 let words = format!("{extension}: {message}");
                 self.0.show(match level {
-                    Level::Info => Sight::Notice(&words),
-                    Level::Warning | Level::Error => Sight::Warning(&words),
+                    Level::Info => FrontUpdate::Notice(&words),
+                    Level::Warning | Level::Error => FrontUpdate::Warning(&words),
                 });
             }
             Shown::Status {
                 key,
                 text: Some(text),
             } if !text.trim().is_empty() => {
-                // Most extensions have one line, under their own name.
+                // Most extensions have one status line, under their own name.
                 let words = match key == extension {
                     true => format!("{extension}: {text}"),
                     false => format!("{extension}: {key}: {text}"),
                 };
-                self.0.show(Sight::Notice(&words));
+                self.0.show(FrontUpdate::Notice(&words));
             }
             _ => {}
         }
@@ -127,6 +127,6 @@ impl Ui for Headless {
     }
 
     fn failed(&self, failed: Failed<'_>) {
-        self.0.show(Sight::Warning(&failed.words()));
+        self.0.show(FrontUpdate::Warning(&failed.words()));
     }
 }

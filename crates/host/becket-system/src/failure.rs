@@ -1,4 +1,4 @@
-//! How the program ends, and what it says when it cannot go on.
+//! How the program ends, and what it says when it cannot continue.
 
 use std::process::ExitCode;
 
@@ -20,13 +20,13 @@ pub enum Exit {
     UntrustedGuard = 4,
     /// A limit was reached.
     Limit = 5,
-    /// What was replayed did not end as it was recorded.
+    /// A replay did not end as it was recorded.
     Differs = 6,
-    /// The terminal went away, and what was going on did not end in time.
+    /// The terminal went away, and running work did not end in time.
     HungUp = 129,
-    /// The person cancelled.
+    /// The user cancelled.
     Cancelled = 130,
-    /// The program was told to end, and what was going on did not end in time.
+    /// The program was told to end, and running work did not end in time.
     Terminated = 143,
 }
 
@@ -36,7 +36,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the program cannot go on: what happened, where, and what to try.
+/// Why the program cannot continue: what happened, where, and what to try.
 #[derive(Debug, Clone, thiserror::Error)]
 pub struct CliError {
     /// How the program ends.
@@ -58,7 +58,7 @@ impl std::fmt::Display for CliError {
 }
 
 impl CliError {
-    /// Something failed.
+    /// An error for something that failed.
     pub fn failed(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Failed,
@@ -67,7 +67,7 @@ impl CliError {
         }
     }
 
-    /// The command line or the configuration is wrong.
+    /// An error in the command line or the configuration.
     pub fn usage(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -75,7 +75,7 @@ impl CliError {
         }
     }
 
-    /// The person cancelled before there was anything to end.
+    /// The error when the user cancelled before there was anything to end.
     pub fn cancelled() -> Self {
         Self {
             exit: Exit::Cancelled,
@@ -83,7 +83,7 @@ impl CliError {
         }
     }
 
-    /// The same with something to try.
+    /// This error with a hint what to try.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

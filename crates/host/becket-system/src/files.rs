@@ -1,4 +1,4 @@
-//! Reads files that somebody else may have put there: only regular ones, and never more than a limit.
+//! Reads files that may be untrusted: only regular ones, and never more than a limit.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -10,28 +10,28 @@ use rustix::fs::OFlags;
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// The system says no; also when there is no such file.
+    /// The system returned an error; also when the file does not exist.
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// A folder, a pipe, a device: reading it could wait for ever.
     #[error("it is not a regular file")]
     NotRegular,
-    /// More than the limit, which is told in bytes.
+    /// The file is larger than the limit, which is given in bytes.
     #[error("it is larger than {} KiB", .0 / 1024)]
     TooLarge(u64),
-    /// Bytes that are no text.
+    /// The file is not text.
     #[error("it is not UTF-8 text: byte {0} is not part of a character")]
     NotText(usize),
 }
 
 impl Unread {
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     pub fn is_absence(&self) -> bool {
         matches!(self, Self::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
     }
 }
 
-/// Reads a regular file as text. Nothing here waits: a pipe without a writer is opened and refused at once.
+/// Reads a regular file as text. Never blocks: a pipe without a writer is opened and refused at once.
 pub fn read_regular(file: &Path, limit: u64) -> Result<String, Unread> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new()

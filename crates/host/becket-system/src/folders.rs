@@ -1,4 +1,4 @@
-//! Where configuration, data and cache live.
+//! The folders for configuration, data and cache.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,14 @@ pub struct Folders {
     pub config: PathBuf,
     /// Data: the store, the history of the chat.
     pub data: PathBuf,
-    /// What can be made again.
+    /// Files that can be made again.
     pub cache: PathBuf,
-    /// The root of the project whose conversations go on, and whose stored permissions count.
+    /// The root of the project whose conversations continue, and whose stored permissions count.
     pub project: PathBuf,
 }
 
 impl Folders {
-    /// Under one home if one is named, else where the XDG rules put them.
+    /// The folders under one home if one is named, else by the XDG rules.
     pub fn find(home: Option<&Path>, surroundings: &Surroundings) -> Result<Self, CliError> {
         let persons_home = surroundings.variable("HOME").map(PathBuf::from);
         let project = nearest_project(&surroundings.cwd, persons_home.as_deref());
@@ -46,63 +46,64 @@ impl Folders {
         })
     }
 
-    /// The person's settings.
+    /// The file with the user's settings.
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    /// The store.
+    /// The file of the store.
     pub fn store_file(&self) -> PathBuf {
         self.data.join("becket.db")
     }
 
-    /// Opens the store, which is made if it is new. Its current context is that of the project.
+    /// Opens the store, which is created if it is new. Its current context is that of the project.
     pub fn open_store(&self) -> Result<SqliteStore, CliError> {
         let store = SqliteStore::open(self.store_file())?;
         Ok(store.in_project(Project::at(&self.project)))
     }
 
-    /// What plugins have said of themselves. It is no mere cache: it says what has been a plugin before.
+    /// The file with what plugins have reported about themselves. Not a mere cache: it says what has been a plugin
+    /// before.
     pub fn plugins_file(&self) -> PathBuf {
         self.data.join("plugins.json")
     }
 
-    /// Where the user's extensions were found.
+    /// The file with the places of the user's extensions.
     pub fn extensions_file(&self) -> PathBuf {
         self.data.join("extensions.json")
     }
 
-    /// What MCP servers have said that they offer.
+    /// The file with what MCP servers have offered.
     pub fn server_cache_file(&self) -> PathBuf {
         self.cache.join("mcp.json")
     }
 
-    /// Who wrote which file in Scheme.
+    /// The folder that records who wrote which Scheme file.
     pub fn marks_folder(&self) -> PathBuf {
         self.data.join("scheme-marks")
     }
 
-    /// Which files in Scheme failed.
+    /// The folder that records which Scheme files failed.
     pub fn attempts_folder(&self) -> PathBuf {
         self.data.join("scheme-attempts")
     }
 
-    /// What of projects is trusted.
+    /// The folder with the trusted things of projects.
     pub fn trust_folder(&self) -> PathBuf {
         self.data.join("trust")
     }
 
-    /// The rules that were stored at questions.
+    /// The folder with the rules that were stored when the user was asked.
     pub fn permissions_folder(&self) -> PathBuf {
         self.data.join("permissions")
     }
 
-    /// What was typed at the prompt of `becket scheme`.
+    /// The history file of the prompt of `becket scheme`.
     pub fn scheme_history_file(&self) -> PathBuf {
         self.data.join("scheme-history.txt")
     }
 
-    /// What was typed in the chat.
+    /// The history file of the chat.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.txt")
     }

@@ -1,7 +1,7 @@
-//! What every host of guests stands on: the machine as the program found it, its folders, files, signals and failures.
+//! The base of every host of guests: the machine as the program found it, its folders, files, signals and failures.
 //!
-//! It knows no dialect, no command line and no configuration. Start with `surroundings.rs`: nothing below the program
-//! reads the environment or the terminal by itself.
+//! This crate knows no dialect, no command line and no configuration. Start with `surroundings.rs`: nothing below the
+//! program reads the environment or the terminal by itself.
 
 pub mod failure;
 pub mod files;
@@ -13,6 +13,7 @@ pub mod signals;
 pub mod surroundings;
 mod variables;
 mod visible;
+mod words;
 
 pub use failure::{CliError, Exit};
 pub use folders::Folders;
@@ -21,3 +22,4 @@ pub use signals::Signals;
 pub use surroundings::Surroundings;
 pub use variables::Variables;
 pub use visible::{harmless, harmless_indented, harmless_name};
+pub use words::{counted, numbered};

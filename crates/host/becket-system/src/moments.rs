@@ -1,8 +1,8 @@
-//! Moments and spans of time as people write and read them.
+//! Moments and time spans as humans write and read them.
 
 use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
 
-/// The longest span that can be set, in seconds. Longer ones are a slip.
+/// The longest span that can be set, in seconds. A longer one is a mistake.
 const MAX_SECONDS: u64 = 100 * 365 * 24 * 60 * 60;
 
 /// Units of spans, with their seconds.
@@ -28,9 +28,9 @@ pub fn parse_moment(text: &str) -> Option<u64> {
     u64::try_from(moment.timestamp_millis()).ok()
 }
 
-/// The moment since when something counts, in milliseconds since 1970: a span back from now, or a moment.
+/// The start of a period, in milliseconds since 1970: a span back from now, or a moment.
 pub fn parse_since(text: &str, now_ms: u64) -> Option<u64> {
-    // A number alone would be both; it is a moment only if it has the length of one.
+    // A plain number could be both; it is a moment only if it is long enough for one.
     let is_span = text.trim().len() < 9 || !text.trim().bytes().all(|byte| byte.is_ascii_digit());
     let span = parse_span(text).filter(|_| is_span);
     span.map_or_else(|| parse_moment(text), |span| Some(now_ms.saturating_sub(span)))
@@ -65,12 +65,12 @@ pub fn parse_span(text: &str) -> Option<u64> {
     (1..=MAX_SECONDS).contains(&seconds).then(|| seconds * 1000)
 }
 
-/// This moment, whatever the clock says: `Utc::now` panics before 1970.
+/// The current time, whatever the clock says: `Utc::now` panics before 1970.
 pub fn now() -> DateTime<Utc> {
     std::time::SystemTime::now().into()
 }
 
-/// A span in the largest unit that fits it without a rest.
+/// A span in the largest unit that divides it.
 pub fn span_in_words(span_ms: u64) -> String {
     let seconds = span_ms / 1000;
     let fits = UNITS.iter().rev().find(|(_, unit)| seconds.is_multiple_of(*unit));
@@ -92,6 +92,20 @@ pub fn moment_in_words(time_ms: u64) -> String {
                 .to_string()
         },
     )
+}
+
+/// A moment in words: how long ago it was.
+pub fn ago(time_ms: u64) -> String {
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |age| age.as_millis() as u64);
+    let seconds = now.saturating_sub(time_ms) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
 }
 
 #[cfg(test)]

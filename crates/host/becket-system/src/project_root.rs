@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-/// Names by which a folder shows that it is the root of a project.
+/// Names that mark a folder as the root of a project.
 const ROOT_MARKS: &[&str] = &[".git", ".hg", ".jj", ".svn", ".pijul"];
 
-/// The names of a project's settings, in each of its folders.
+/// The names of a project's settings files, in each of its folders.
 pub const SETTINGS: &[&str] = &["becket.toml", ".becket/becket.toml"];
 
-/// The root of the project around a folder; the folder itself where there is none.
+/// The root of the project around a folder; the folder itself if there is none.
 pub fn project_root(cwd: &Path) -> PathBuf {
     let mut folders = cwd.ancestors();
     let root = folders.find(|folder| ROOT_MARKS.iter().any(|mark| folder.join(mark).exists()));
     root.unwrap_or(cwd).to_path_buf()
 }
 
-/// The project that a conversation belongs to: the nearest folder with a mark of a root or with settings of its own,
-/// else the folder itself. Links are followed first, so that a folder is the same by whichever way it is entered.
+/// The project that a conversation belongs to: the nearest folder with a mark of a root or with its own settings, else
+/// the folder itself. Links are resolved first, so that a folder is the same however it is entered.
 ///
 /// Not [`project_root`]: settings of folders above must count below them, and conversations must not. So the user's
 /// home and `/` are never the project of what lies in them.

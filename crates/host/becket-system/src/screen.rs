@@ -1,4 +1,4 @@
-//! The screen of a chat, as everything else in the program finds it: while it is open, whatever is said goes there.
+//! The screen of a chat, as the rest of the program finds it: while it is open, all messages go there.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use becket_screen::{Happening, Screen, Working};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// What is said while something is at work, as long as nobody wants other words.
+/// The default message while work is going on.
 const WORKING: &str = "Working... (Escape ends it)";
 
-/// What stands for thoughts that are not shown, as long as nobody wants other words.
+/// The default text in place of thoughts that are not shown.
 const THINKING: &str = "Thinking...";
 
-/// The place of the screen. Cloning gives another handle to the same place.
+/// Holds the screen while it is open. Cloning gives another handle to the same screen.
 #[derive(Clone, Default)]
 pub struct OpenScreen(Arc<Mutex<State>>);
 
@@ -26,7 +26,7 @@ struct State {
 
 struct Open {
     screen: Screen,
-    /// Hears what happens at the screen.
+    /// Receives what happens at the screen.
     chat: UnboundedSender<Happening>,
 }
 
@@ -35,31 +35,31 @@ struct Open {
 pub struct Detail {
     /// Whether the model's thoughts are shown, and not only that there are some.
     pub has_thoughts: bool,
-    /// Other words than the usual ones where thoughts are not shown.
+    /// A text in place of hidden thoughts, instead of the default one.
     pub thinking: Option<String>,
-    /// Whether the whole output of tools is.
+    /// Whether the whole output of tools is shown.
     pub has_outputs: bool,
 }
 
 impl Detail {
-    /// What stands for thoughts that are not shown.
+    /// The text in place of hidden thoughts.
     pub fn thinking(&self) -> &str {
         self.thinking.as_deref().unwrap_or(THINKING)
     }
 }
 
-/// What is shown while something is at work.
+/// What is shown while work is going on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
-    /// Whether something is.
+    /// Whether work is going on.
     pub is_busy: bool,
-    /// Other words than the usual ones.
+    /// A message instead of the default one.
     pub message: Option<String>,
     /// Whether nothing is to be shown.
     pub is_hidden: bool,
-    /// What moves, if that is something else.
+    /// The frames of the animation, instead of the default ones.
     pub frames: Option<Vec<String>>,
-    /// How long each of it is seen.
+    /// How long each frame is shown.
     pub interval: Option<Duration>,
 }
 
@@ -80,20 +80,20 @@ impl OpenScreen {
         self.held().open.as_ref().map(|open| open.screen.clone())
     }
 
-    /// From now on there is one. Whatever happens there is told to the chat.
+    /// Sets the open screen. Whatever happens there is sent to the chat.
     pub fn set(&self, screen: Screen, chat: UnboundedSender<Happening>) {
         self.held().open = Some(Open { screen, chat });
     }
 
-    /// Tells the chat of something, as if it had happened at the screen.
+    /// Sends an event to the chat, as if it had happened at the screen.
     pub fn tell(&self, happening: Happening) {
         if let Some(open) = &self.held().open {
-            // A chat that is over hears nothing.
+            // A chat that has ended receives nothing.
             let _ = open.chat.send(happening);
         }
     }
 
-    /// Changes what is shown while something is at work.
+    /// Changes what is shown while work is going on.
     pub fn set_work(&self, change: impl FnOnce(&mut Work)) {
         let mut state = self.held();
         change(&mut state.work);
@@ -103,19 +103,19 @@ impl OpenScreen {
         }
     }
 
-    /// How much is shown.
+    /// How much of a run is shown.
     pub fn detail(&self) -> Detail {
         self.held().detail.clone()
     }
 
-    /// Changes how much is shown from now on, and says how much.
+    /// Changes how much is shown from now on, and returns the new setting.
     pub fn set_detail(&self, change: impl FnOnce(&mut Detail)) -> Detail {
         let mut state = self.held();
         change(&mut state.detail);
         state.detail.clone()
     }
 
-    /// Gives the terminal back. What is said from now on goes to the standard streams again.
+    /// Restores the terminal. Messages go to the standard streams again from now on.
     pub fn close(&self) {
         let open = self.held().open.take();
         if let Some(open) = open {

@@ -1,4 +1,4 @@
-//! What the program finds when it starts: variables, terminals, the working directory. The program reads it once.
+//! The environment at the start of the program: variables, terminals, the working directory. The program reads it once.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,12 +9,12 @@ use crate::screen::OpenScreen;
 use crate::signals::Signals;
 use crate::visible::harmless;
 
-/// What the program finds when it starts.
+/// The environment at the start of the program.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The environment.
     pub variables: BTreeMap<OsString, OsString>,
-    /// Where the program was started. It is there and its name is text once the program has checked it.
+    /// The directory in which the program was started. Once the program has checked it, it exists and its name is text.
     pub cwd: PathBuf,
     /// Whether standard input is a terminal.
     pub stdin_is_terminal: bool,
@@ -22,15 +22,28 @@ pub struct Surroundings {
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
-    /// What the program is told from outside while it runs.
+    /// The signals to the program.
     pub signals: Signals,
     /// The screen of the chat, while there is one: then nothing else may write on the terminal.
     pub screen: OpenScreen,
 }
 
 impl Surroundings {
-    /// Programs that becket starts do not get the provider keys, but could read them from its own environment, as the
-    /// system shows it to every program of the same user. Where there is a key, the system is told not to.
+    /// A process that nobody looks at: no terminal, no screen.
+    pub fn headless(variables: impl IntoIterator<Item = (OsString, OsString)>, cwd: PathBuf) -> Self {
+        Self {
+            variables: variables.into_iter().collect(),
+            cwd,
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            signals: Signals::default(),
+            screen: OpenScreen::default(),
+        }
+    }
+
+    /// Hides this process if there is a provider key in its environment. Programs that becket starts do not get the
+    /// keys, but the system would show this environment to every program of the same user.
     pub fn hide_keys<'a>(&self, mut names: impl Iterator<Item = &'a str>) {
         if names.any(|name| self.variable(name).is_some()) {
             self.hide_process();
@@ -42,7 +55,7 @@ impl Surroundings {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-            // A system that cannot do it is no reason not to work.
+            // A system that cannot do it is no reason to stop.
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         }
     }
@@ -53,7 +66,7 @@ impl Surroundings {
         (!value.is_empty()).then(|| value.to_string())
     }
 
-    /// Whether colours are wanted where there is a terminal.
+    /// Whether colours are wanted on a terminal.
     pub fn wants_colour(&self) -> bool {
         self.variable("NO_COLOR").is_none() && self.variable("TERM").is_none_or(|term| term != "dumb")
     }
@@ -76,7 +89,7 @@ impl Surroundings {
     fn say(&self, line: &str) {
         match self.screen.get() {
             Some(screen) => screen.print(line),
-            // There is nowhere left to complain about a broken standard error.
+            // A broken standard error cannot be reported anywhere.
             None => drop(writeln!(std::io::stderr(), "{line}")),
         }
     }

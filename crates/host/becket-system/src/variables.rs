@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::surroundings::Surroundings;
 
-/// Variables that settings name. What they hold may be a secret and is remembered as one.
+/// Variables that settings name. Their values may be secrets and are remembered as such.
 pub struct Variables<'a> {
     surroundings: &'a Surroundings,
     named: RefCell<Vec<String>>,
 }
 
 impl<'a> Variables<'a> {
-    /// Of these surroundings.
+    /// The variables of this environment.
     pub fn of(surroundings: &'a Surroundings) -> Self {
         Self {
             surroundings,
@@ -21,12 +21,12 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// What the variables held that may be secrets.
+    /// The values of the variables that may be secrets.
     pub fn named(self) -> Vec<String> {
         self.named.into_inner()
     }
 
-    /// The text with variables of the environment in the place of `${NAME}` and `${env.NAME}`. `${PWD}` is the working
+    /// The text with `${NAME}` and `${env.NAME}` replaced by variables of the environment. `${PWD}` is the working
     /// directory.
     pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut rest = text;
@@ -51,7 +51,7 @@ impl<'a> Variables<'a> {
         Ok(whole)
     }
 
-    /// The values with variables in their places.
+    /// The values with their variables replaced.
     pub fn expand_values(&self, pairs: &BTreeMap<String, String>) -> Result<Vec<(String, String)>, String> {
         let pairs = pairs.iter();
         pairs
@@ -60,7 +60,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// Variables that say where and who one is. A server that works with files says such things all the time.
+/// Whether a variable only says where or who the user is. A server that works with files says such things all the time.
 fn is_no_secret(name: &str, value: &str) -> bool {
     let is_place = |value: &str| Path::new(value).is_absolute() && Path::new(value).exists();
     matches!(name, "HOME" | "USER" | "LOGNAME" | "HOSTNAME" | "SHELL" | "LANG") || is_place(value)

@@ -1,7 +1,7 @@
-//! Text of others, made so that it cannot steer a terminal or hide something.
+//! Untrusted text, made so that it cannot control a terminal or hide something.
 
-/// Text from a model, a tool or a hook must not steer the terminal, nor look like something else: control characters
-/// and invisible ones become visible.
+/// Makes control characters and invisible ones visible: text from a model, a tool or a hook must not control the
+/// terminal, nor look like something else.
 pub fn harmless(text: &str) -> String {
     let mut before = ' ';
     let mut characters = text.chars().peekable();
@@ -21,22 +21,22 @@ pub fn harmless(text: &str) -> String {
     visible.collect()
 }
 
-/// Whether a joiner may stand beside a character: in pictures and in scripts that need it, and in no command.
+/// Whether a joiner may stand beside a character: in emoji and in scripts that need it, and in no command.
 fn is_joined(character: &char) -> bool {
     !character.is_ascii() && !is_invisible(*character)
 }
 
-/// The same for a name, which stays on its line.
+/// Makes a name visible and keeps it on one line.
 pub fn harmless_name(text: &str) -> String {
     harmless(text).replace(['\n', '\t'], "\u{fffd}")
 }
 
-/// The same for a text whose further lines are indented, so that none of them looks like a line of becket's own.
+/// Makes a text visible and indents its further lines, so that none of them looks like one of becket's own lines.
 pub fn harmless_indented(text: &str, indent: &str) -> String {
     harmless(text.trim_end()).replace('\n', &format!("\n{indent}"))
 }
 
-/// Characters that are not seen, break lines, or reorder text on the screen can hide what a command does.
+/// Whether a character is invisible, breaks lines, or reorders text on the screen, and so can hide what a command does.
 fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

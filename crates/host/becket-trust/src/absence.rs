@@ -1,5 +1,8 @@
-//! Guards that the person has trusted, alone or by a lock, and that are not there any more. A run without one needs a
-//! yes of its own: otherwise whoever removes a guard makes the agent run unguarded, and nobody hears of it.
+//! Trusted guards that no longer exist, whether they were trusted alone or by a lock. A run without one needs a yes of
+//! its own: otherwise removing a guard would silently make the agent run unguarded.
+//!
+//! An absence is known by the guards that are left. Known by the guard's name alone, one yes would let it vanish for
+//! ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +13,7 @@ use super::item::{Item, Kind, Known};
 use super::lock::{LOCK_FILE, Lock};
 use super::trust::{Judged, TRUST_HINT, Trust};
 
-/// Says which guards are gone without a yes.
+/// Names the guards that are gone without a yes.
 pub fn gone(things: &[Judged]) -> impl Iterator<Item = String> {
     let gone = things.iter().filter(|judged| judged.item.kind == Kind::Absence);
     let gone = gone.filter(|judged| !judged.is_trusted());
@@ -20,7 +23,7 @@ pub fn gone(things: &[Judged]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Why no run may start: guards among these things are not trusted, or are gone.
+/// Why no run may start: some of these guards are not trusted, or are gone.
 pub fn refusal(things: &[Judged], trust: &Trust) -> Option<CliError> {
     let untrusted = things.iter().filter(|judged| !judged.is_trusted());
     let untrusted = untrusted.filter(|judged| judged.item.guards && judged.item.kind != Kind::Absence);
@@ -41,8 +44,8 @@ pub fn refusal(things: &[Judged], trust: &Trust) -> Option<CliError> {
 }
 
 impl Trust {
-    /// The guards of these kinds that are gone, seen beside what is there. Each is known by the guards that are left,
-    /// so that a yes means exactly this.
+    /// The trusted guards of these kinds that are not among `things`. Each absence is identified by the guards that are
+    /// left, so that a yes means exactly this.
     ///
     /// `counts` says whether a file, by its path from the root, would count in a folder of the project.
     pub fn absences(
@@ -81,7 +84,7 @@ impl Trust {
         gone.collect()
     }
 
-    /// Every guard that the person trusts: by the newest version of it, and by the lock.
+    /// Every guard that the user trusts: by its newest version, and by the lock.
     fn known_guards(&self) -> BTreeSet<Known> {
         let mut newest = BTreeMap::new();
         let mut lock = None;

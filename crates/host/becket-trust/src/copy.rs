@@ -1,10 +1,14 @@
-//! The copy that runs: the bytes that were hashed, in a folder of the person's, in the same arrangement as in the
-//! project.
+//! The copy that runs: the bytes that were hashed, in one of the user's folders, arranged as in the project.
 //!
-//! A copy is made of the bytes in memory of which the identity was made, never of a second look at the project. So
-//! whoever changes a file of the project afterwards changes nothing that runs. The copy is looked through before every
-//! start of something in it: what is not as it must be is made anew, and what does not belong there is removed. A look
-//! at inodes, sizes and times is enough where nothing has happened since the last time.
+//! A copy is made of the bytes in memory that were hashed, never of a second look at the project. So changing a file of
+//! the project afterwards changes nothing that runs. The copy is verified before every start of something in it: wrong
+//! files are written anew, and foreign ones are removed. A look at inodes, sizes and times is enough if nothing has
+//! happened since the last time.
+//!
+//! To look at the file once more before each start would leave a moment between the look and `exec`, and for imports
+//! the interpreter chooses that moment. To hand on an open file (`/dev/fd`, a memfd) would take `dirname "$0"`,
+//! `__file__` and relative imports away from scripts. A copy in the same arrangement has neither problem. It lies in
+//! the user's data folder, where whoever can write could trust anything anyway.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,21 +19,21 @@ use std::time::{Duration, SystemTime};
 
 use becket_hooks::Preparation;
 
-use super::item::{File, Item, State};
+use super::item::{File, FileState, Item};
 
-/// Times that are younger than this may belong to something that has changed since.
+/// How old modification times must be to prove that nothing has changed since.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// A copy that must be true before each start.
+/// A copy that is verified before each start.
 #[derive(Debug)]
 pub struct Kept {
     item: Item,
     copies: PathBuf,
-    /// How the copy looked when it was found true.
+    /// The metadata of the copy when it was last verified.
     seen: Mutex<Option<Look>>,
 }
 
-/// What the system tells about every file of a copy without reading it.
+/// The metadata of every file of a copy.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Look {
     files: BTreeMap<PathBuf, [i64; 5]>,
@@ -89,21 +93,21 @@ impl Look {
         Ok(())
     }
 
-    /// Whether whatever happens from now on has another time.
+    /// Whether any later change would get another time.
     fn is_settled(&self) -> bool {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         now > self.newest + SETTLED
     }
 }
 
-/// What stands at a path of the copy.
+/// What a path of the copy must be.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
     File { bytes: Vec<u8>, mode: u32 },
     Link(PathBuf),
 }
 
-/// Sees to it that there is a true copy, and gives its folder.
+/// Makes a correct copy if there is none, and returns its folder.
 pub fn copy(item: &Item, copies: &Path) -> io::Result<PathBuf> {
     let folder = copies.join(item.identity());
     let wanted = pieces(item, &folder);
@@ -124,7 +128,7 @@ pub fn copy(item: &Item, copies: &Path) -> io::Result<PathBuf> {
         let _ = std::fs::remove_dir_all(&away);
     }
     match std::fs::rename(&draft, &folder) {
-        // Somebody else was faster with the same.
+        // Another process was faster with the same copy.
         Err(_) if is_true(&folder, &wanted) => drop(std::fs::remove_dir_all(&draft)),
         result => result?,
     }
@@ -137,7 +141,11 @@ pub fn copy(item: &Item, copies: &Path) -> io::Result<PathBuf> {
 /// Everything that belongs into a copy.
 fn pieces(item: &Item, folder: &Path) -> BTreeMap<PathBuf, Piece> {
     let mut pieces = BTreeMap::new();
-    for (name, file) in item.files.iter().filter(|(_, file)| file.state != State::Missing) {
+    for (name, file) in item
+        .files
+        .iter()
+        .filter(|(_, file)| file.state != FileState::Missing)
+    {
         let (name, place) = (PathBuf::from(name), PathBuf::from(&file.place));
         if place.is_absolute() || place == name {
             pieces.insert(name, piece(file, folder));
@@ -154,7 +162,7 @@ fn piece(file: &File, folder: &Path) -> Piece {
     Piece::File {
         bytes: file.in_copy(folder),
         mode: match file.state {
-            State::Runnable => 0o500,
+            FileState::Runnable => 0o500,
             _ => 0o400,
         },
     }
@@ -173,8 +181,7 @@ fn write(path: &Path, piece: &Piece) -> io::Result<()> {
     }
 }
 
-/// Whether everything is there as it must be. What does not belong there, such as what an interpreter has kept for the
-/// next time, is removed.
+/// Whether everything is there as it must be. Foreign files, such as an interpreter's cache, are removed.
 fn is_true(folder: &Path, wanted: &BTreeMap<PathBuf, Piece>) -> bool {
     let is_there = |(name, piece): (&PathBuf, &Piece)| found(&folder.join(name)).as_ref() == Some(piece);
     is_folder(folder) && wanted.iter().all(is_there) && is_tidy(folder, folder, wanted)
@@ -191,7 +198,7 @@ fn found(path: &Path) -> Option<Piece> {
     })
 }
 
-/// Whether it is a folder itself, and no link to one.
+/// Whether a path is a folder itself, and not a link to one.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|data| data.is_dir())
 }
@@ -203,7 +210,7 @@ fn is_tidy(root: &Path, folder: &Path, wanted: &BTreeMap<PathBuf, Piece>) -> boo
         let belongs = wanted.keys().any(|wanted| wanted.starts_with(name));
         match (belongs, is_folder(&path)) {
             (true, true) => is_tidy(root, &path, wanted),
-            // A link in the place of a folder would lead elsewhere.
+            // A link in place of a folder would lead elsewhere.
             (true, false) => wanted.contains_key(name),
             (false, true) => std::fs::remove_dir_all(&path).is_ok(),
             (false, false) => std::fs::remove_file(&path).is_ok(),

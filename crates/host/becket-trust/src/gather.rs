@@ -1,7 +1,7 @@
-//! Collects the files that something of the project is made of: those that it runs, and those that these load.
+//! Collects the files of a thing of the project: those that it runs, and those that these load.
 //!
-//! A file belongs to the project by the name under which it is used, wherever a link of that name leads. What is named
-//! by a path outside of the project, or found on the person's PATH, is the person's.
+//! A file belongs to the project by the name under which it is used, wherever a link of that name leads. Files that are
+//! named by a path outside of the project, or found on the user's PATH, are the user's own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
@@ -13,9 +13,9 @@ use becket_hooks::CommandLine;
 use rustix::fs::OFlags;
 
 use super::follow::{Base, Followed, Holds, Language, Use, follow, holds, starts};
-use super::item::{Command, Edit, File, State, Word, plain, shell_quoted};
+use super::item::{Command, Edit, File, FileState, Word, plain, shell_quoted};
 
-/// The most files of one thing, the most bytes of all of them together, and the deepest folder.
+/// Limits: the number of files of one thing, their total size in bytes, and the depth of folders.
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: usize = 64 << 20;
 const DEEPEST: usize = 12;
@@ -25,19 +25,21 @@ const LEFT_OUT: &[&str] = &[".git", ".hg", ".jj", ".svn", "__pycache__"];
 
 /// Collects files.
 pub struct Gatherer<'a> {
-    /// The project's root, as it really lies.
+    /// The project's root, with links resolved.
     root: &'a Path,
-    /// Where a hook runs.
+    /// The directory in which a hook runs.
     directory: PathBuf,
-    /// The folder of the file in which it stands.
+    /// The folder of the hook's file.
     folder: PathBuf,
+    /// Variables that are set when the thing runs.
+    pub variables: BTreeMap<String, String>,
     size: usize,
     pub files: BTreeMap<String, File>,
     pub open: Vec<String>,
     pub trouble: Option<String>,
-    /// Whether Python runs that looks for modules in the working directory.
+    /// Whether Python runs that searches the working directory for modules.
     seeks_modules: bool,
-    /// The folders of the Python scripts that are started, from the root.
+    /// The folders of the Python scripts that are started, relative to the root.
     script_folders: BTreeSet<String>,
 }
 
@@ -47,6 +49,7 @@ impl<'a> Gatherer<'a> {
             root,
             directory: directory.to_path_buf(),
             folder: folder.to_path_buf(),
+            variables: BTreeMap::new(),
             size: 0,
             files: BTreeMap::new(),
             open: Vec::new(),
@@ -56,21 +59,22 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// The folders in which Python must look for modules, where it would otherwise look in the working directory first.
+    /// The folders in which Python must look for modules instead of the working directory, if it would look there
+    /// first.
     pub fn module_folders(&self) -> Option<Vec<String>> {
         let here = self.named(&self.directory).into_iter();
         self.seeks_modules
             .then(|| here.chain(self.script_folders.clone()).collect())
     }
 
-    /// The folders from which every module of Python sees the others.
+    /// The folders from which Python modules import each other.
     fn module_roots(&self) -> impl Iterator<Item = PathBuf> {
         let here = self.seeks_modules.then(|| self.directory.clone());
         let scripts = self.script_folders.iter().map(|folder| self.root.join(folder));
         here.into_iter().chain(scripts)
     }
 
-    /// Everything that a command line runs.
+    /// Collects everything that a command line runs.
     pub fn command(&mut self, command: &CommandLine) -> Command {
         match command {
             CommandLine::Shell(line) => Command::Shell(line.clone(), self.line(line)),
@@ -80,9 +84,9 @@ impl<'a> Gatherer<'a> {
 
     fn line(&mut self, line: &str) -> Vec<Edit> {
         let followed = Followed {
-            // A line lies nowhere.
+            // A line has no folder of its own.
             whole_folder: false,
-            ..follow(line, Language::Shell)
+            ..follow(line, Language::Shell, &self.variables)
         };
         self.take("the command", None, followed)
     }
@@ -92,7 +96,7 @@ impl<'a> Gatherer<'a> {
         let Some(program) = words.first() else {
             return result;
         };
-        // A program that is named by a path lies beside the hook file.
+        // A program with a relative path lies beside the hook file.
         let beside = program
             .contains('/')
             .then(|| self.named(&self.folder.join(program)));
@@ -110,7 +114,7 @@ impl<'a> Gatherer<'a> {
             result[at] = Word::Line(line.clone(), self.line(line));
             return result;
         }
-        // The rest is what a line for the shell would mean by the same words.
+        // The remaining words mean what a shell line would mean by them.
         let (mut line, mut spans) = (String::new(), Vec::new());
         for word in words {
             let start = line.len();
@@ -118,7 +122,7 @@ impl<'a> Gatherer<'a> {
             spans.push(start..line.len());
             line.push(' ');
         }
-        let mut followed = follow(&line, Language::Shell);
+        let mut followed = follow(&line, Language::Shell, &self.variables);
         followed.whole_folder = false;
         followed.uses.retain(|used| used.span.as_ref() != spans.first());
         for edit in self.take("the command", None, followed) {
@@ -129,12 +133,12 @@ impl<'a> Gatherer<'a> {
         result
     }
 
-    /// A variable of the hook, piece by piece, if it names files or folders of the project.
+    /// The parts of a hook's variable, if it names files or folders of the project.
     pub fn variable(&mut self, name: &str, value: &str) -> Option<Vec<Word>> {
         let holds = holds(name);
         let leads_here = |piece: &str| self.named(&self.directory.join(piece)).is_some();
         let is_told = match holds {
-            // Settings may come to lie there whenever somebody puts them there.
+            // Settings may be put there at any time.
             Some(Holds::Home) => leads_here(value),
             Some(Holds::Orders) => value.contains('/'),
             Some(Holds::Paths) => value
@@ -166,7 +170,7 @@ impl<'a> Gatherer<'a> {
             .named(&self.directory.join(value))
             .filter(|name| is_path || !name.is_empty())?;
         let path = self.root.join(&name);
-        // A word such as `debug` means no folder that happens to be there.
+        // A word such as `debug` does not mean a folder that happens to exist.
         let is_path = is_path || value.contains('/') || path.extension().is_some();
         if !is_path || !path.exists() {
             return None;
@@ -178,21 +182,21 @@ impl<'a> Gatherer<'a> {
         Some(name)
     }
 
-    /// A file that only counts, without being code.
+    /// Adds a file that only counts, without being code.
     pub fn plain(&mut self, path: &Path) {
         if let Some(name) = self.named(path) {
             self.read(&name);
         }
     }
 
-    /// A file that is run, with everything that it loads.
+    /// Adds a file that is run, with everything that it loads.
     pub fn script(&mut self, path: &Path) {
         if let Some(name) = self.named(path) {
             self.code(&name, None);
         }
     }
 
-    /// The name of a path from the root; `None` if it lies somewhere else.
+    /// The name of a path relative to the root; `None` if it lies outside.
     pub fn named(&self, path: &Path) -> Option<String> {
         let path = plain(path);
         let name = path.strip_prefix(self.root).ok()?;
@@ -213,8 +217,8 @@ impl<'a> Gatherer<'a> {
         };
         let (path, place) = (self.root.join(name), self.root.join(&file.place));
         let language = Language::of_file(&path, &text).or(language);
-        // A file without a first line for the system is run by the shell.
-        let is_runnable = file.state == State::Runnable && !text.contains('\0');
+        // An executable file without a `#!` line is run by the shell.
+        let is_runnable = file.state == FileState::Runnable && !text.contains('\0');
         let Some(language) = language.or(is_runnable.then_some(Language::Shell)) else {
             return;
         };
@@ -224,15 +228,23 @@ impl<'a> Gatherer<'a> {
         if language == Language::JavaScript {
             return self.javascript(name, &place, &text);
         }
-        let edits = self.take(name, Some(&[path, place]), follow(&text, language));
+        let edits = self.take(
+            name,
+            Some(&[path, place]),
+            follow(&text, language, &self.variables),
+        );
         if let Some(file) = self.files.get_mut(name) {
             file.edits = edits;
         }
     }
 
-    /// The first line of a script is a command for it.
+    /// Follows the first line of a script, which is a command for it.
     fn first_line(&mut self, name: &str, line: &str) {
-        let mut followed = follow(&format!("{line} {}", shell_quoted(name)), Language::Shell);
+        let mut followed = follow(
+            &format!("{line} {}", shell_quoted(name)),
+            Language::Shell,
+            &self.variables,
+        );
         self.open
             .extend(followed.open.drain(..).map(|open| format!("{name}: {open}")));
         for used in followed.uses.iter().filter(|used| used.path != Path::new(name)) {
@@ -252,7 +264,18 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// Modules are found as the engine finds them.
+    /// Without the JavaScript engine nobody can follow imports.
+    #[cfg(not(feature = "javascript"))]
+    fn javascript(&mut self, name: &str, place: &Path, text: &str) {
+        self.open.push(format!(
+            "{name}: this becket cannot follow what JavaScript imports"
+        ));
+        self.around(place);
+        self.take(name, None, starts(text));
+    }
+
+    /// Follows the imports of JavaScript, as the engine finds them.
+    #[cfg(feature = "javascript")]
     fn javascript(&mut self, name: &str, place: &Path, text: &str) {
         let found = becket_js::imports(place, text);
         for file in found.files {
@@ -271,8 +294,8 @@ impl<'a> Gatherer<'a> {
         self.take(name, None, started);
     }
 
-    /// Takes what a text says, and says where paths stand in it that lead past a copy. `script` is the file of the
-    /// text as it is named, and as it really lies.
+    /// Adds what a text says, and returns where it contains paths that lead past a copy. `script` is the file of the
+    /// text as named, and with links resolved.
     fn take(&mut self, title: &str, script: Option<&[PathBuf; 2]>, followed: Followed) -> Vec<Edit> {
         self.open
             .extend(followed.open.iter().map(|what| format!("{title}: {what}")));
@@ -309,7 +332,7 @@ impl<'a> Gatherer<'a> {
         edits
     }
 
-    /// A file or a folder that something runs or loads.
+    /// Adds a file or a folder that is run or loaded.
     fn used(&mut self, name: &str, used: &Use) {
         let path = self.root.join(name);
         if path.is_dir() {
@@ -332,7 +355,7 @@ impl<'a> Gatherer<'a> {
         Language::of_file(&self.root.join(name), &text)
     }
 
-    /// The folders from which a path is seen.
+    /// The folders that a path may be relative to.
     fn bases(&self, used: &Use, script: Option<&[PathBuf; 2]>) -> Vec<PathBuf> {
         match (used.base, script) {
             (Base::Directory | Base::Modules, _) => vec![self.directory.clone()],
@@ -352,14 +375,14 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// The whole folder of a script.
+    /// Adds the whole folder of a script.
     fn around(&mut self, script: &Path) {
         if let Some(folder) = script.parent().filter(|folder| folder.starts_with(self.root)) {
             self.folder(folder);
         }
     }
 
-    /// All files of a folder; of the project's root only those that lie directly in it.
+    /// Adds all files of a folder; of the project's root only those directly in it.
     fn folder(&mut self, folder: &Path) {
         let depth = if folder == self.root { DEEPEST } else { 0 };
         self.walk(folder, depth);
@@ -386,7 +409,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// Reads a file, once. Whether there is something to look at.
+    /// Reads a file, once. Returns whether there is something to look at.
     fn read(&mut self, name: &str) -> bool {
         if self.files.contains_key(name) {
             return true;
@@ -394,7 +417,7 @@ impl<'a> Gatherer<'a> {
         let path = self.root.join(name);
         let missing = File {
             place: name.into(),
-            state: State::Missing,
+            state: FileState::Missing,
             hash: String::new(),
             bytes: [].into(),
             edits: Vec::new(),
@@ -419,7 +442,7 @@ impl<'a> Gatherer<'a> {
                 missing
             }
         };
-        let is_there = file.state != State::Missing;
+        let is_there = file.state != FileState::Missing;
         self.files.insert(name.into(), file);
         if self.files.len() > MOST_FILES {
             self.trouble
@@ -429,13 +452,13 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-/// Whether a folder is only that of a link's target: what is missing there may be beside the link.
+/// Whether a folder is only that of a link's target: a file that is missing there may be beside the link.
 fn is_a_second(base: &Path, script: Option<&[PathBuf; 2]>) -> bool {
     script.is_some_and(|[path, place]| path != place && place.parent() == Some(base))
 }
 
-/// The bytes of a regular file, and whether it may be run. Nothing here waits for a pipe.
-fn read_bytes(path: &Path, most: usize) -> std::io::Result<(Vec<u8>, State)> {
+/// The bytes of a regular file, and whether it is executable. Never blocks on a pipe.
+fn read_bytes(path: &Path, most: usize) -> std::io::Result<(Vec<u8>, FileState)> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
         .read(true)
@@ -454,8 +477,8 @@ fn read_bytes(path: &Path, most: usize) -> std::io::Result<(Vec<u8>, State)> {
         )));
     }
     let state = match data.permissions().mode() & 0o111 {
-        0 => State::Plain,
-        _ => State::Runnable,
+        0 => FileState::Plain,
+        _ => FileState::Runnable,
     };
     Ok((bytes, state))
 }

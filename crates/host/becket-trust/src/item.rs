@@ -1,4 +1,8 @@
-//! What a project brings, one thing after the other, and by what it is known: its entry and the bytes of its files.
+//! The things of a project that need trust, one by one, and their identity: the entry and the bytes of its files.
+//!
+//! An identity is a hash of kind, place and entry, and of each file its name, its real place, whether it runs, and its
+//! bytes. It has no absolute path of the project in it, so that a lock means the same on every machine; the store is by
+//! folder.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,7 +12,7 @@ use std::sync::Arc;
 use becket_hooks::CommandLine;
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing it is.
+/// The kind of a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -20,9 +24,9 @@ pub enum Kind {
     Extension,
     /// Skills, prompt templates and themes.
     Resources,
-    /// The list of what the project's authors have looked at.
+    /// The lock file, which lists what the project's authors have reviewed.
     Lock,
-    /// A guard that was trusted, and is not there any more.
+    /// A guard that was trusted, and no longer exists.
     Absence,
 }
 
@@ -38,13 +42,13 @@ impl Kind {
         }
     }
 
-    /// The kind of what may guard, by its name.
+    /// The kind of a thing that may guard, by its name.
     pub fn named(name: &str) -> Option<Self> {
         let guarding = [Self::Hook, Self::Rules, Self::Extension];
         guarding.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether a lock says what it is made of.
+    /// Whether a lock covers things of this kind.
     pub fn is_lockable(self) -> bool {
         !matches!(self, Self::Lock | Self::Absence)
     }
@@ -54,29 +58,29 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub struct Item {
     pub kind: Kind,
-    /// What it is called in its file.
+    /// The thing's name in its file.
     pub name: String,
-    /// The file that brings it, from the project's root.
+    /// The file that declares the thing, relative to the project's root.
     pub source: String,
-    /// Everything that decides what runs and when, in words.
+    /// Everything that decides what runs and when, as text.
     pub entry: String,
-    /// Whether a run without it may be one without a guard.
+    /// Whether a run without the thing may be one without a guard.
     pub guards: bool,
-    /// What is hashed besides the entry.
+    /// The files that are hashed besides the entry.
     pub files: BTreeMap<String, File>,
-    /// What its scripts may load that cannot be told from their text.
+    /// What the scripts may load that is not visible in their text.
     pub open: Vec<String>,
-    /// Why it cannot be trusted by its content at all.
+    /// Why the thing cannot be trusted by its content at all.
     pub trouble: Option<String>,
-    /// How it is started from its copy.
+    /// How the thing is started from its copy.
     pub command: Option<Command>,
-    /// Variables that name its files.
+    /// Variables that name files of the thing.
     pub variables: BTreeMap<String, Vec<Word>>,
-    /// Folders in which Python looks for modules instead of the working directory, from the project's root.
+    /// Folders in which Python looks for modules instead of the working directory, relative to the project's root.
     pub module_folders: Option<Vec<String>>,
 }
 
-/// A guard, by what it is called.
+/// The identity of a guard by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Known {
     pub kind: Kind,
@@ -93,34 +97,34 @@ impl Known {
 /// A file by its name in the project.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Where it really lies: from the project's root, or somewhere else with its whole path.
+    /// The resolved path: relative to the project's root, or absolute if outside.
     pub place: String,
-    pub state: State,
-    /// Its hash; empty where there is no file.
+    pub state: FileState,
+    /// The file's hash; empty if there is no file.
     pub hash: String,
     pub bytes: Arc<[u8]>,
-    /// Where its text names files by paths that lead past the copy.
+    /// Where the text names files by paths that lead past the copy.
     pub edits: Vec<Edit>,
 }
 
-/// What a file is to the system.
+/// The state of a file in the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum FileState {
     Plain,
     Runnable,
     Missing,
 }
 
-/// A place in a text in which the path of a file stands.
+/// A place in a text that contains the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub span: Range<usize>,
-    /// The file, from the project's root.
+    /// The file, relative to the project's root.
     pub file: String,
 }
 
-/// A command line with the places where files of the project stand in it.
+/// A command line with the places where it names files of the project.
 #[derive(Debug, Clone)]
 pub enum Command {
     Shell(String, Vec<Edit>),
@@ -131,14 +135,14 @@ pub enum Command {
 #[derive(Debug, Clone)]
 pub enum Word {
     Text(String),
-    /// A file, from the project's root.
+    /// A file, relative to the project's root.
     File(String),
     /// A line for the shell.
     Line(String, Vec<Edit>),
 }
 
 impl Item {
-    /// By what it is known: other bytes, another identity.
+    /// The thing's identity, a hash: other bytes give another identity.
     pub fn identity(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |text: &str| {
@@ -156,7 +160,7 @@ impl Item {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// What it is called everywhere.
+    /// The thing's title in listings and messages.
     pub fn title(&self) -> String {
         match self.kind {
             Kind::Hook => format!("{}: the hook {}", self.source, self.name),
@@ -168,7 +172,7 @@ impl Item {
         }
     }
 
-    /// Whether it is what a path means: its file, or one of the files that it is made of, or a folder around it.
+    /// Whether a path means this thing: its file, one of the files that it consists of, or a folder around it.
     pub fn is_at(&self, path: &Path) -> bool {
         let within = |name: &str| Path::new(name).starts_with(path);
         let is_in_lock = |name: &str| self.kind == Kind::Lock && name != self.source;
@@ -176,7 +180,7 @@ impl Item {
     }
 }
 
-impl State {
+impl FileState {
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -187,7 +191,7 @@ impl State {
 }
 
 impl Command {
-    /// The command line for what lies in a copy.
+    /// The command line with the paths of a copy.
     pub fn in_copy(&self, copy: &Path) -> CommandLine {
         match self {
             Self::Shell(line, edits) => CommandLine::Shell(edited(line, edits, copy)),
@@ -197,7 +201,7 @@ impl Command {
 }
 
 impl Word {
-    /// The word for what lies in a copy.
+    /// The word with the paths of a copy.
     pub fn in_copy(&self, copy: &Path) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -208,7 +212,7 @@ impl Word {
 }
 
 impl File {
-    /// What stands in the copy: the same text, with the paths of the copy.
+    /// The file's content in the copy: the same text, with the paths of the copy.
     pub fn in_copy(&self, copy: &Path) -> Vec<u8> {
         match std::str::from_utf8(&self.bytes) {
             Ok(text) if !self.edits.is_empty() => edited(text, &self.edits, copy).into_bytes(),
@@ -233,7 +237,7 @@ pub fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A path without `.` and `..`, as it is written.
+/// A path without `.` and `..`, without looking at the file system.
 pub fn plain(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut result = PathBuf::new();

@@ -1,10 +1,14 @@
-//! Trust in what is merely found in the working directory, for every dialect the same.
+//! Trust in what is merely found in the working directory, the same for every dialect.
 //!
-//! What a project brings comes as things one by one (`item.rs`): a hook, the rules of a file, an extension. Each is
-//! known by its content: its entry, and the bytes of all files that it runs and that these load (`gather.rs`, with
-//! `follow/` for the languages). The person trusts identities (`store.rs`), alone or by a lock that the project brings
-//! (`lock.rs`). A guard that was trusted and is gone is asked about like one that is new (`absence.rs`). What runs is a
-//! copy of the very bytes that were hashed (`copy.rs`). `question.rs` is what the user is shown and asked.
+//! A project is seen as single things (`item.rs`): a hook, the rules of a file, an extension. Each is identified by its
+//! content: its entry, and the bytes of all files that it runs and that these load (`gather.rs`, with `follow/` for the
+//! languages). The user trusts identities (`store.rs`), alone or by a lock in the project (`lock.rs`). A trusted guard
+//! that is gone needs a yes like a new one (`absence.rs`). What runs is a copy of the very bytes that were hashed
+//! (`copy.rs`). `question.rs` is what the user is shown and asked.
+//!
+//! One store, one question and one copy serve every dialect: a new source of hooks only has to make items. Scheme files
+//! that a model wrote are another question (`becket vfs trust`): there the file is in the user's home, and what is
+//! asked is who wrote it.
 //!
 //! Nothing here runs anything, and nothing of a project counts before it was judged here.
 

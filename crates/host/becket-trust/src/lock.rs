@@ -1,25 +1,25 @@
-//! `hooks.lock`: what a project's authors have looked at, in a file that can be committed and reviewed.
+//! `hooks.lock`: what a project's authors have reviewed, in a file that can be committed.
 //!
-//! A lock is no trust: whoever can change a hook can change the lock. Once the person trusts the lock itself, by its
-//! bytes, everything that is exactly as it says is trusted, and what is not is told by its name and its files.
+//! A lock is not trust by itself: anyone who can change a hook can change the lock. Once the user trusts the lock, by
+//! its bytes, everything that is exactly as it says is trusted, and differences are reported by name and files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::item::{Item, Kind, Known, State};
+use super::item::{FileState, Item, Kind, Known};
 
-/// Its name, at the project's root.
+/// The name of the lock file, at the project's root.
 pub const LOCK_FILE: &str = "hooks.lock";
 
 const HEAD: &str = "# What the hooks of this project are made of, as somebody has looked at it. Written by\n\
                     # `becket hooks trust --lock`; `becket hooks trust hooks.lock` trusts exactly this.\n\n";
 
-/// The largest one that is read.
+/// The largest lock file that is read, in bytes.
 pub const MOST_BYTES: u64 = 4 << 20;
 
-/// What stands in the file.
+/// The content of a lock file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
@@ -28,7 +28,7 @@ pub struct Lock {
     hook: Vec<Locked>,
 }
 
-/// One thing in it.
+/// One thing in a lock.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Locked {
@@ -43,7 +43,7 @@ pub struct Locked {
 }
 
 impl Lock {
-    /// What the file says; the error says what is wrong with it.
+    /// Reads a lock; the error says what is wrong with it.
     pub fn read(text: &str, file: &Path) -> Result<Self, String> {
         let wrong = |words: String| format!("{}: {words}", file.display());
         let lock: Self = becket_hooks::parse_toml(text).map_err(|error| wrong(error.message().to_owned()))?;
@@ -53,25 +53,25 @@ impl Lock {
         }
     }
 
-    /// The lock of these things.
+    /// A lock of these things.
     pub fn of<'a>(items: impl Iterator<Item = &'a Item>) -> Self {
         let mut hook: Vec<Locked> = items.filter(|item| item.kind.is_lockable()).map(locked).collect();
         hook.sort();
         Self { version: 1, hook }
     }
 
-    /// Its text.
+    /// The text of the lock file.
     pub fn text(&self) -> String {
         format!("{HEAD}{}", toml::to_string(self).unwrap_or_default())
     }
 
-    /// Whether something is exactly as it says.
+    /// Whether a thing is exactly as the lock says.
     pub fn has(&self, item: &Item) -> bool {
         let wanted = locked(item);
         self.hook.contains(&wanted)
     }
 
-    /// How something differs from what it says, in words; `None` if it is the same.
+    /// How a thing differs from the lock, in words; `None` if it is the same.
     pub fn difference(&self, item: &Item) -> Option<String> {
         if !item.kind.is_lockable() {
             return None;
@@ -104,7 +104,7 @@ impl Lock {
         })
     }
 
-    /// The guards that it names.
+    /// The guards that the lock names.
     pub fn guards(&self) -> impl Iterator<Item = Known> {
         let guards = self.hook.iter().filter(|locked| locked.guard);
         guards.filter_map(|locked| {
@@ -116,7 +116,7 @@ impl Lock {
         })
     }
 
-    /// What it names that is not there.
+    /// The things that the lock names and that do not exist.
     pub fn missing(&self, items: &[&Item]) -> Vec<String> {
         let is_there = |locked: &Locked| {
             let same = |item: &&&Item| (&item.source, &item.name) == (&locked.source, &locked.name);
@@ -129,8 +129,8 @@ impl Lock {
 }
 
 fn locked(item: &Item) -> Locked {
-    let hash = |state: State, hash: &str| match state {
-        State::Missing => "missing".to_owned(),
+    let hash = |state: FileState, hash: &str| match state {
+        FileState::Missing => "missing".to_owned(),
         _ => hash.to_owned(),
     };
     let files = item.files.iter();

@@ -1,4 +1,4 @@
-//! What the person is shown before they trust something, and the question on a terminal.
+//! What the user is shown before they trust something, and the question on a terminal.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Write as _};
@@ -6,14 +6,14 @@ use std::io::{BufRead, Write as _};
 use becket_system::{CliError, harmless};
 use similar::TextDiff;
 
-use super::item::{File, Kind, State};
+use super::item::{File, FileState, Kind};
 use super::store::{Record, RecordedFile, Store, recorded};
 use super::trust::{Judged, Standing, Trust};
 
-/// So many lines of a difference, or of a file, are shown at most.
+/// How many lines of a difference, or of a file, are shown.
 const MOST_LINES: usize = 200;
 
-/// Whether the person says yes. Without an answer they do not.
+/// Whether the user says yes. No answer counts as no.
 pub fn is_answered_with_yes(question: &str, files: impl Fn() -> String) -> Result<bool, CliError> {
     let failed = |error: std::io::Error| CliError::failed(format!("no answer can be read: {error}"));
     loop {
@@ -32,13 +32,13 @@ pub fn is_answered_with_yes(question: &str, files: impl Fn() -> String) -> Resul
 
 pub fn show(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    // There is nowhere left to complain about a broken standard error; and then nobody answers either.
+    // A broken standard error cannot be reported anywhere; and then there is no answer either.
     let _ = stderr
         .write_all(harmless(text).as_bytes())
         .and_then(|()| stderr.flush());
 }
 
-/// Everything that a person needs to know about something, in lines.
+/// Everything that a user needs to know about a thing, in lines.
 pub fn described(judged: &Judged, store: &Store) -> String {
     let item = &judged.item;
     let before = match judged.standing {
@@ -83,13 +83,13 @@ fn file_line(name: &str, file: &File) -> String {
         format!(" -> {}", file.place)
     };
     match file.state {
-        State::Missing => format!("file {name}: it is not there"),
-        State::Plain => format!("file {name}{leads} {short}"),
-        State::Runnable => format!("program {name}{leads} {short}"),
+        FileState::Missing => format!("file {name}: it is not there"),
+        FileState::Plain => format!("file {name}{leads} {short}"),
+        FileState::Runnable => format!("program {name}{leads} {short}"),
     }
 }
 
-/// The names of what has changed, for one line.
+/// The names of changed files, for one line.
 pub fn changed(judged: &Judged, before: &Record) -> Vec<String> {
     let now = recorded(&judged.item);
     let mut names: Vec<String> = now
@@ -106,7 +106,7 @@ pub fn changed(judged: &Judged, before: &Record) -> Vec<String> {
     names
 }
 
-/// What is not as it was when it was trusted.
+/// What has changed since the thing was trusted.
 fn difference(judged: &Judged, before: &Record, store: &Store) -> String {
     let (item, now) = (&judged.item, recorded(&judged.item));
     let mut text = compared("its entry", &before.entry, &item.entry);
@@ -169,14 +169,14 @@ fn compared(name: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// The files themselves.
+/// The contents of the thing's files.
 pub fn contents(judged: &Judged) -> String {
     let mut text = String::new();
     let wanted = judged
         .item
         .files
         .iter()
-        .filter(|(_, file)| file.state != State::Missing);
+        .filter(|(_, file)| file.state != FileState::Missing);
     for (name, file) in wanted {
         let _ = writeln!(text, "--- {name}");
         match std::str::from_utf8(&file.bytes) {
@@ -191,7 +191,7 @@ pub fn contents(judged: &Judged) -> String {
 }
 
 impl Trust {
-    /// What a line says about something that is not trusted: whether it is new or has changed.
+    /// A line about a thing that is not trusted: whether it is new or has changed.
     pub fn news(&self, judged: &Judged) -> Option<String> {
         if let Some(trouble) = &judged.item.trouble {
             return Some(trouble.clone());

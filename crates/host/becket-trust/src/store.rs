@@ -1,5 +1,5 @@
-//! What the person trusts: a small file for each thing, by the project's folder and the thing's identity, and the bytes
-//! that were looked at, so that the next question can show what has changed.
+//! What the user trusts: a small file for each thing, by the project's folder and the thing's identity, and the bytes
+//! that were reviewed, so that the next question can show what has changed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,22 +9,22 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::item::{Item, Kind, State};
+use super::item::{FileState, Item, Kind};
 
-/// Larger files are not kept for comparisons.
+/// The largest file that is kept for comparisons.
 const LARGEST_KEPT: usize = 1 << 20;
 
-/// The person's records about one project.
+/// The user's records about one project.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// Holds everything about trust.
+    /// The folder for everything about trust.
     base: PathBuf,
-    /// Holds the records of this project.
+    /// The folder for the records of this project.
     records: PathBuf,
     project: String,
 }
 
-/// Something that is trusted.
+/// A trusted thing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     pub project: String,
@@ -41,22 +41,22 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record from its file; none that is not understood, for what is not trusted is asked about.
+    /// Reads a record from its file; `None` if it cannot be read, because then the user is asked again.
     pub fn read(text: &str) -> Option<Self> {
         becket_hooks::parse_toml(text).ok()
     }
 }
 
-/// A file as it was.
+/// A file as it was when it was trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFile {
     pub hash: String,
     pub place: String,
-    pub state: State,
+    pub state: FileState,
 }
 
 impl Store {
-    /// The records about the project at that root, in that folder of the person's.
+    /// The records about the project at `root`, in the user's folder `base`.
     pub fn new(base: PathBuf, root: &Path) -> Self {
         let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
         Self {
@@ -66,7 +66,7 @@ impl Store {
         }
     }
 
-    /// Where copies lie.
+    /// The folder for copies.
     pub fn copies(&self) -> PathBuf {
         self.base.join("copies")
     }
@@ -89,7 +89,7 @@ impl Store {
         Record::read(&text)
     }
 
-    /// The person trusts something as it is.
+    /// Records that the user trusts a thing as it is.
     pub fn trust(&self, item: &Item) -> io::Result<()> {
         let blobs = self.base.join("bytes");
         for folder in [&self.base, &self.records, &blobs] {
@@ -102,7 +102,7 @@ impl Store {
             .filter(|file| file.bytes.len() <= LARGEST_KEPT)
         {
             let blob = blobs.join(&file.hash);
-            if file.state != State::Missing && !blob.exists() {
+            if file.state != FileState::Missing && !blob.exists() {
                 put(&blob, &file.bytes)?;
             }
         }
@@ -124,15 +124,15 @@ impl Store {
         put(&self.file(&record.identity), text.as_bytes())
     }
 
-    /// The person trusts it no longer.
+    /// Records that the user no longer trusts a thing.
     pub fn revoke(&self, record: &Record) -> io::Result<()> {
         std::fs::remove_file(self.file(&record.identity))?;
-        // A copy that nobody trusts never runs; it only takes room.
+        // A copy that is not trusted never runs; it only takes space.
         let _ = std::fs::remove_dir_all(self.copies().join(&record.identity));
         Ok(())
     }
 
-    /// The newest version of something that was trusted before.
+    /// The newest trusted version of a thing.
     pub fn before(&self, item: &Item) -> Option<Record> {
         let is_same = |record: &Record| {
             (record.kind, &record.source, &record.name) == (item.kind, &item.source, &item.name)
@@ -140,7 +140,7 @@ impl Store {
         self.records().into_iter().rfind(is_same)
     }
 
-    /// The bytes of a file as it was trusted, if they were kept and are still the same.
+    /// The bytes of a file as it was trusted, if they were kept and are intact.
     pub fn bytes(&self, hash: &str) -> Option<Vec<u8>> {
         let bytes = std::fs::read(self.base.join("bytes").join(hash)).ok()?;
         (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
@@ -151,7 +151,7 @@ impl Store {
     }
 }
 
-/// What is noted of the files of something.
+/// What is recorded about the files of a thing.
 pub fn recorded(item: &Item) -> BTreeMap<String, RecordedFile> {
     let files = item.files.iter().map(|(name, file)| {
         let recorded = RecordedFile {
@@ -164,7 +164,7 @@ pub fn recorded(item: &Item) -> BTreeMap<String, RecordedFile> {
     files.collect()
 }
 
-/// Writes a file at once, so that nobody reads half of it.
+/// Writes a file atomically, so that no reader sees half of it.
 pub fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = file.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&draft, bytes)?;

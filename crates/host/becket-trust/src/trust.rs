@@ -1,4 +1,4 @@
-//! Judges what a project brings, thing by thing.
+//! Judges the things of a project one by one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,22 @@ use super::item::{self, Item, Kind};
 use super::lock::{self, LOCK_FILE, Lock};
 use super::store::{self, Store};
 
-/// Says what is trusted in a project.
+/// Decides what is trusted in a project.
 #[derive(Debug, Clone)]
 pub struct Trust {
     /// Whether the command line trusts everything, for this run.
     of_run: bool,
     pub store: Store,
-    /// The project's root and the working directory, as they really lie.
+    /// The project's root, with links resolved; `cwd` is the working directory.
     pub(super) root: PathBuf,
     pub(super) cwd: PathBuf,
-    /// Where the person's Python finds modules.
+    /// The user's own `PYTHONPATH`.
     python_path: Option<String>,
     lock: Option<Locked>,
 }
 
-/// Where Python finds modules, and whether it leaves the working directory and the folder of a script out.
+/// Variables of Python: where it finds modules, and whether it leaves out the working directory and the folder of a
+/// script.
 const PYTHON_PATH: &str = "PYTHONPATH";
 const PYTHON_SAFE_PATH: &str = "PYTHONSAFEPATH";
 
@@ -45,55 +46,55 @@ struct Locked {
     content: Result<Lock, String>,
 }
 
-/// Why something counts, or that it does not.
+/// Why a thing counts, or that it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The command line says so, for this run.
+    /// The command line trusts it, for this run.
     Run,
-    /// The person has looked at exactly this.
+    /// The user has reviewed exactly this.
     Person,
-    /// The person trusts the lock, and it is as the lock says.
+    /// The user trusts the lock, and the thing is as the lock says.
     Lock,
-    /// It is not trusted.
+    /// The thing is not trusted.
     Untrusted,
 }
 
-/// Something of the project, and whether it counts.
+/// A thing of the project, and whether it counts.
 #[derive(Debug, Clone)]
 pub struct Judged {
     pub item: Item,
     pub standing: Standing,
-    /// How it differs from the lock, where there is one.
+    /// How the thing differs from the lock, if there is one.
     pub unlike_lock: Option<String>,
 }
 
 /// A command that a file of the project names as a hook.
 pub struct CommandItem<'a> {
-    /// The file that names it.
+    /// The file that names the command.
     pub file: &'a Path,
-    /// What it is called there.
+    /// The command's name in the file.
     pub name: &'a str,
-    /// Everything that decides what runs and when, in words.
+    /// Everything that decides what runs and when, as text.
     pub entry: String,
     pub command: &'a CommandLine,
-    /// Where it runs.
+    /// The directory in which the command runs.
     pub directory: &'a Path,
-    /// The folder from which a program that is named by a path is seen.
+    /// The folder that a relative path of the program is relative to.
     pub folder: &'a Path,
-    /// Variables that it gets.
+    /// Variables for the command.
     pub env: &'a BTreeMap<String, String>,
-    /// Whether a run without it may be one without a guard.
+    /// Whether a run without the command may be one without a guard.
     pub guards: bool,
 }
 
 /// A trusted command, ready to run.
 pub struct SettledCommand {
     pub command: CommandLine,
-    /// The folder with the copy of its files, arranged as the project is.
+    /// The folder with the copy of the command's files, arranged as the project is.
     pub copy: PathBuf,
-    /// Variables that it gets in the place of its own.
+    /// Variables that replace the command's own.
     pub variables: BTreeMap<String, String>,
-    /// Looks before each run whether the copy is whole.
+    /// Verifies the copy before each run.
     pub preparation: Arc<dyn Preparation>,
 }
 
@@ -102,7 +103,7 @@ impl Judged {
         self.standing != Standing::Untrusted
     }
 
-    /// Everything about it, for programs.
+    /// Everything about the thing as JSON.
     pub fn json(&self) -> Value {
         let item = &self.item;
         let files = store::recorded(item);
@@ -129,7 +130,7 @@ impl Judged {
 }
 
 impl Trust {
-    /// What is trusted in the project at that root. `of_run` says that everything is, for this run.
+    /// Judges the project at this root. `of_run` says that everything is trusted for this run.
     pub fn open(of_run: bool, folders: &Folders, surroundings: &Surroundings, root: &Path) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let (root, cwd) = (real(root), real(&surroundings.cwd));
@@ -165,7 +166,7 @@ impl Trust {
         self.lock.as_ref().map(|lock| &lock.judged)
     }
 
-    /// What the lock says, as far as it can be read.
+    /// The content of the lock, if it can be read.
     pub fn locked(&self) -> Option<&Lock> {
         self.lock.as_ref()?.content.as_ref().ok()
     }
@@ -180,7 +181,7 @@ impl Trust {
         &self.root
     }
 
-    /// A path as the person writes it, from the project's root.
+    /// A path as the user writes it, relative to the project's root.
     pub fn named(&self, path: &Path) -> Option<PathBuf> {
         let whole = item::plain(&self.cwd.join(path));
         let real = whole.canonicalize();
@@ -233,7 +234,7 @@ impl Trust {
         }
     }
 
-    /// A hook of a settings file, with the entry as it is written there.
+    /// Judges a hook of a settings file, with the entry as it is written there.
     pub fn hook(&self, file: &Path, name: &str, hook: &OwnHook, entry: &toml::Value) -> Judged {
         let directory = match hook.working_dir() {
             Some(directory) => item::plain(directory),
@@ -251,9 +252,10 @@ impl Trust {
         })
     }
 
-    /// A command that a file of the project names as a hook.
+    /// Judges a command that a file of the project names as a hook.
     pub fn command(&self, hook: &CommandItem<'_>) -> Judged {
         let mut files = Gatherer::new(&self.root, hook.directory, hook.folder);
+        files.variables.clone_from(hook.env);
         let command = files.command(hook.command);
         let named = |(name, value): (&String, &String)| Some((name.clone(), files.variable(name, value)?));
         let variables = hook.env.iter().filter_map(named).collect();
@@ -276,8 +278,8 @@ impl Trust {
         Ok(hook.run_from(place, settled.command, settled.variables))
     }
 
-    /// A trusted command as it runs: from the copy of what was trusted. `None` if it runs where it lies. The error says
-    /// why it cannot run.
+    /// A trusted command as it runs: from the copy of what was trusted. `None` if it runs from the project itself. The
+    /// error says why it cannot run.
     pub fn settled_command(
         &self,
         judged: &Judged,
@@ -303,7 +305,7 @@ impl Trust {
             variables.insert(PYTHON_PATH.into(), all.join(":"));
             variables.insert(PYTHON_SAFE_PATH.into(), "1".into());
         }
-        // What an interpreter keeps for the next time would have to be removed each time.
+        // The interpreter's cache would have to be removed each time.
         variables.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
         let kept = Kept::new(judged.item.clone(), self.store.copies());
         Ok(Some(SettledCommand {
@@ -314,7 +316,7 @@ impl Trust {
         }))
     }
 
-    /// The program of a trusted command, which runs from the copy of what was trusted, in that environment and with the
+    /// The program of a trusted command, which runs from the copy of what was trusted, in this environment and with the
     /// variables that its entry sets. The error says why it cannot run.
     pub fn program(
         &self,
@@ -351,7 +353,7 @@ impl Trust {
         })
     }
 
-    /// The rules of a settings file.
+    /// Judges the rules of a settings file.
     pub fn rules(&self, file: &Path, entry: &toml::Value, is_denying: bool) -> Judged {
         let item = self.item(
             Kind::Rules,
@@ -366,7 +368,7 @@ impl Trust {
         })
     }
 
-    /// An extension, with the settings that chose it. Any may hold a guard.
+    /// Judges an extension, with the settings that chose it. Any may hold a guard.
     pub fn extension(&self, file: &Path, settings: &Path) -> Judged {
         let mut files = self.gatherer(&self.root);
         let file = item::plain(&self.cwd.join(file));
@@ -381,7 +383,7 @@ impl Trust {
         self.judge(Item { guards: true, ..item })
     }
 
-    /// Where an extension's file lies in its copy; `None` if it runs where it is.
+    /// The path of an extension's file in its copy; `None` if it runs from the project itself.
     pub fn extension_file(&self, judged: &Judged) -> Result<Option<PathBuf>, String> {
         match judged.standing {
             Standing::Run | Standing::Untrusted => Ok(None),
@@ -389,7 +391,7 @@ impl Trust {
         }
     }
 
-    /// Texts that somebody may call by name; `None` if there are none.
+    /// Judges skills, prompt templates and themes; `None` if there are none.
     pub fn resources(&self, all: &[PathBuf], settings: &Path) -> Option<Judged> {
         let mut files = self.gatherer(&self.root);
         all.iter().for_each(|file| files.plain(&self.cwd.join(file)));

@@ -1,7 +1,10 @@
-//! What keeps a run within its stack: how long a filter is, how deep it recurses, and how deep values are nested.
+//! Limits that keep a run within its stack: the length of a filter, its recursion, and the nesting of values.
 //!
-//! The interpreter recurses over filters and values without a limit, and a stack that overflows ends the process. So a
-//! run has a large stack of its own, and nothing gets deeper than what surely fits there.
+//! The interpreter recurses over filters and values without a limit, and a stack overflow ends the process. So a run
+//! has its own large stack, and nothing gets deeper than what surely fits there.
+//!
+//! What a check finds is an error of the filter, so a guard that uses such a filter fails, and refuses. The stack is
+//! large, but memory is used only for the part that is touched.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -9,35 +12,35 @@ use std::io::{self, Read};
 use jaq_core::Error;
 use jaq_json::Val;
 
-/// The stack of a run. Only what is used of it takes memory.
+/// The stack of a run. Only the used part of it takes memory.
 pub(crate) const STACK: usize = 512 << 20;
 
-/// How much of the stack definitions that call themselves may use. The rest is for the nesting of filter and values.
+/// How much of the stack recursive definitions may use. The rest is for the nesting of filters and values.
 const RECURSION: usize = STACK / 4;
 
-/// The longest filter, in bytes. Its syntax is not nested deeper than that.
+/// The longest filter, in bytes. Its syntax cannot be nested deeper than that.
 pub(crate) const LONGEST_FILTER: usize = 32 << 10;
 
 /// The deepest nesting of a value. No event of becket is nested deeper than 128.
 const DEEPEST: usize = 1000;
 
-/// Values are looked through once in so many steps on average, since that takes longer than the steps.
+/// How many steps lie between two checks of a value on average, since a check takes longer than the steps.
 const STEPS_BETWEEN: u32 = 4096;
 
-/// What is said of a value that is too deep.
+/// The message for a value that is nested too deep.
 pub(crate) const TOO_DEEP: &str = "exceeds the depth limit of 1000";
 
-/// How deep a run is.
+/// The depth of a run.
 pub(crate) struct Bounds {
-    /// Where its stack begins.
+    /// The address at which the run's stack begins.
     base: usize,
-    /// Steps until a value is looked through.
+    /// Steps until the next check of a value.
     steps: Cell<u32>,
     dice: Cell<u32>,
 }
 
 impl Bounds {
-    /// Those of a run that begins here.
+    /// The bounds of a run that begins here.
     pub(crate) fn new() -> Self {
         Self {
             base: stack_address(),
@@ -46,7 +49,7 @@ impl Bounds {
         }
     }
 
-    /// A step of the filter, with the value that it has.
+    /// Checks a step of the filter, with the value that it has.
     pub(crate) fn check(&self, value: &Val) -> Result<(), Error<Val>> {
         if self.base.abs_diff(stack_address()) > RECURSION {
             return Err(Error::str("the filter recurses too deep"));
@@ -70,7 +73,7 @@ impl Bounds {
     }
 }
 
-/// Where the stack is now.
+/// The current address of the stack.
 #[inline(never)]
 fn stack_address() -> usize {
     let mark = 0u8;
@@ -118,7 +121,7 @@ enum Place {
 }
 
 impl Nesting {
-    /// How deep the text is behind this byte.
+    /// The nesting depth of the text after this byte.
     fn see(&mut self, byte: u8) -> usize {
         self.place = match (self.place, byte) {
             (Place::Between, b'"') | (Place::Escape, _) => Place::Text,
@@ -139,7 +142,7 @@ impl Nesting {
     }
 }
 
-/// A reader that ends with an error where its JSON is nested too deep.
+/// A reader that fails when its JSON is nested too deep.
 pub(crate) struct Shallow<R> {
     inner: R,
     nesting: Nesting,
@@ -165,7 +168,7 @@ impl<R: Read> Read for Shallow<R> {
             .iter()
             .position(|byte| self.nesting.see(*byte) > DEEPEST);
         match excess {
-            // What stands before is still read.
+            // The bytes before the excess are still read.
             Some(before) if before > 0 => Ok(before),
             Some(_) => too_deep(),
             None => Ok(count),

@@ -1,19 +1,19 @@
-//! Puts checks of depth into a filter, wherever it could go on without end: at the start of every definition and of
+//! Inserts depth checks into a filter, wherever it could go on without end: at the start of every definition and of
 //! every argument, after every step of a loop, and after everything that puts values into others.
 
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
 use jaq_core::path::{Part, Path};
 
-/// What is called to check. No filter can define or call a name like that.
+/// The name of the check. No filter can define or call a name like that.
 pub(crate) const CHECK: &str = "!check";
 
 type Syntax<'s> = Term<&'s str>;
 
-/// The definition with its checks.
+/// A definition with its checks.
 pub(crate) fn definition(definition: Def<&str>) -> Def<&str> {
     Def {
-        // In front, so that a call at the end is still one that needs no stack.
+        // In front, so that a call at the end is still a tail call.
         body: pipe(check(), term(definition.body)),
         ..definition
     }
@@ -70,7 +70,7 @@ fn term<'s>(syntax: Syntax<'s>) -> Syntax<'s> {
     }
 }
 
-/// An argument may call the argument that it was made of, and so on.
+/// An argument with its checks: it may call the argument that it was made of, and so on.
 fn argument<'s>(syntax: Syntax<'s>) -> Syntax<'s> {
     match syntax {
         Term::Id | Term::Recurse | Term::Num(_) => syntax,

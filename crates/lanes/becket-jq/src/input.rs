@@ -1,4 +1,4 @@
-//! Where values come from: files or standard input, as JSON or as text, one after another or all at once.
+//! The inputs: files or standard input, as JSON or as text, one after another or all at once.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,12 +6,13 @@ use std::path::PathBuf;
 
 use jaq_json::{Val, read};
 
-use crate::bounds::{Shallow, TOO_DEEP, is_text_too_deep};
+use crate::bounds::Shallow;
+use crate::json::until_broken;
 use crate::options::Options;
 
 type Values<'a> = Box<dyn Iterator<Item = Result<Val, String>> + 'a>;
 
-/// The inputs of a run. Nothing is read before it is asked for, so that `-n` waits for nobody.
+/// The inputs of a run. Nothing is read before it is asked for, so that `-n` never waits.
 pub(crate) fn inputs<'a>(options: &Options, stdin: Box<dyn BufRead + 'a>) -> Values<'a> {
     let source = Source {
         stdin: options.files.is_empty().then_some(stdin),
@@ -35,40 +36,6 @@ pub(crate) fn inputs<'a>(options: &Options, stdin: Box<dyn BufRead + 'a>) -> Val
             Ok(text(&all))
         }),
     }
-}
-
-/// The values of JSON text, up to the first that is none.
-pub(crate) fn parse_many(text: &[u8]) -> impl Iterator<Item = Result<Val, String>> + '_ {
-    let parsed = (!is_text_too_deep(text)).then(|| read::parse_many(text));
-    let too_deep = parsed.is_none().then(|| Err(TOO_DEEP.into()));
-    let values = parsed.into_iter().flatten();
-    until_broken(
-        values
-            .map(|value| value.map_err(|error| error.to_string()))
-            .chain(too_deep),
-    )
-}
-
-/// The one value of JSON text.
-pub(crate) fn parse_single(text: &[u8]) -> Result<Val, String> {
-    match is_text_too_deep(text) {
-        true => Err(TOO_DEEP.into()),
-        false => read::parse_single(text).map_err(|error| error.to_string()),
-    }
-}
-
-/// What comes after text that is no JSON cannot be made out.
-fn until_broken(
-    values: impl Iterator<Item = Result<Val, String>>,
-) -> impl Iterator<Item = Result<Val, String>> {
-    let mut broken = false;
-    values.map_while(move |value| {
-        if broken {
-            return None;
-        }
-        broken = value.is_err();
-        Some(value)
-    })
 }
 
 type Reader<'a> = (String, Box<dyn BufRead + 'a>);
@@ -95,7 +62,7 @@ impl<'a> Iterator for Source<'a> {
     }
 }
 
-/// A value that is made when it is asked for.
+/// A value that is computed when it is asked for.
 fn once<'a>(make: impl FnOnce() -> Result<Val, String> + 'a) -> Values<'a> {
     let mut make = Some(make);
     Box::new(std::iter::from_fn(move || make.take().map(|make| make())))

@@ -1,13 +1,13 @@
-//! The command line: as jq's, as far as hook scripts use it.
+//! The command line: jq's, as far as hook scripts use it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use jaq_json::Val;
 
-use crate::input::{parse_many, parse_single};
+use crate::json::{parse_many, parse_single};
 
-/// What is told about the program itself.
+/// The text of `--help`.
 const HELP: &str = "Usage: jq [OPTIONS] FILTER [FILE...]\n\n\
 This is becket's own jq, for hooks on machines that have none.\n\n\
   -n  no input            -r  raw texts          -j  raw texts, no newlines   -R  input is text\n\
@@ -19,20 +19,20 @@ This is becket's own jq, for hooks on machines that have none.\n\n\
 
 /// What a command line asks for.
 pub(crate) enum Asked {
-    /// A run.
+    /// To run a filter.
     Run(Options),
-    /// Words about the program.
+    /// To print a text about the program.
     Words(String),
 }
 
-/// How output looks.
+/// The layout of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layout {
     Compact,
     Indented(String),
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 pub(crate) struct Options {
     pub(crate) filter: String,
     pub(crate) files: Vec<PathBuf>,
@@ -46,13 +46,13 @@ pub(crate) struct Options {
     pub(crate) colour: bool,
     pub(crate) exit_status: bool,
     pub(crate) layout: Layout,
-    /// `--arg` and its siblings, each name once.
+    /// The values of `--arg` and its siblings, each name once.
     pub(crate) named: Vec<(String, Val)>,
-    /// `--args` and `--jsonargs`.
+    /// The values of `--args` and `--jsonargs`.
     pub(crate) positional: Vec<Val>,
 }
 
-/// What a word without a hyphen is.
+/// The meaning of a word without a hyphen.
 #[derive(Clone, Copy)]
 enum Words {
     Files,
@@ -128,7 +128,7 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
         Ok(None)
     }
 
-    /// A word after the filter.
+    /// Reads a word after the filter.
     fn further(&mut self, word: OsString) -> Result<(), String> {
         match self.words {
             Words::Files => self.options.files.push(word.into()),
@@ -182,7 +182,7 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
             "sort-keys" => options.sort_keys = true,
             "color-output" => options.colour = true,
             "monochrome-output" => options.colour = false,
-            // Results are written as they come, all the same.
+            // Results are always written as they come.
             "unbuffered" => {}
             "exit-status" => options.exit_status = true,
             "compact-output" => options.layout = Layout::Compact,
@@ -245,7 +245,7 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
         }
     }
 
-    /// The first of several under one name counts, as in jq.
+    /// Adds a named value. The first of several with one name counts, as in jq.
     fn name(&mut self, name: String, value: Val) {
         if self.options.named.iter().all(|(known, _)| *known != name) {
             self.options.named.push((name, value));

@@ -1,4 +1,4 @@
-//! How results are written.
+//! Writing the results.
 
 use std::io::{self, Write};
 
@@ -44,7 +44,7 @@ impl Printer {
         match value {
             Val::TStr(text) if self.raw && !self.ascii => bytes.extend_from_slice(text),
             Val::TStr(text) if self.raw => bytes.extend(escaped(text).bytes()),
-            // Numbers that JSON cannot say are null there, as in jq.
+            // Numbers that JSON cannot express are null, as in jq.
             Val::Num(Num::Float(number)) if number.is_nan() => bytes.extend_from_slice(b"null"),
             _ if self.ascii => {
                 let mut told = Vec::new();
@@ -60,7 +60,7 @@ impl Printer {
     }
 }
 
-/// The text with `\u` escapes in place of what is not ASCII.
+/// The text with `\u` escapes in place of characters that are not ASCII.
 fn escaped(bytes: &[u8]) -> String {
     let mut escaped = String::new();
     for character in String::from_utf8_lossy(bytes).chars() {

@@ -13,22 +13,23 @@ use jaq_core::{Compiler, Ctx, DataT, Error, Exn, Filter, Lut, Native, Vars, data
 use jaq_json::{Map, Val};
 use jaq_std::input::{self, HasInputs, Inputs, RcIter};
 
-use crate::End;
 use crate::bounds::{Bounds, LONGEST_FILTER};
 use crate::checked::{self, CHECK};
-use crate::input::{inputs, parse_many};
+use crate::end::End;
+use crate::input::inputs;
+use crate::json::parse_many;
 use crate::options::Options;
 use crate::output::Printer;
 
-/// What the prelude adds to the interpreter's own library.
+/// The definitions that the prelude adds to the interpreter's own library.
 const PRELUDE: &str = include_str!("prelude.jq");
 
 /// Native functions that look at the process themselves, or that recurse as deep as a text says; the prelude and this
-/// file have others.
+/// file replace them.
 const REPLACED: &[&str] = &["env", "debug_empty", "stderr_empty", "fromjson"];
 
-/// Native functions that calculate with times that are too large for them. The prelude calls them by the second name,
-/// with times that are not.
+/// Native functions that fail on times that are too large for them. The prelude calls them by the second name, after
+/// checking the time.
 const GUARDED: &[(&str, &str)] = &[
     ("strftime", "strftime_"),
     ("strflocaltime", "strflocaltime_"),
@@ -37,15 +38,15 @@ const GUARDED: &[(&str, &str)] = &[
     ("mktime", "mktime_"),
 ];
 
-/// So many characters of a text are shown that is no JSON.
+/// How many characters of an invalid JSON text are shown.
 const LONGEST_SHOWN: usize = 60;
 
-/// What the filter is called as a definition.
+/// The name of the filter as a definition.
 const MAIN: &str = "main_";
 
 type Stderr<'a> = RefCell<Box<dyn Write + 'a>>;
 
-/// Types of a run.
+/// The types of a run.
 struct Run;
 
 impl DataT for Run {
@@ -53,7 +54,7 @@ impl DataT for Run {
     type Data<'a> = RunData<'a>;
 }
 
-/// What native functions of a run can reach.
+/// The data that native functions of a run can reach.
 #[derive(Clone)]
 struct RunData<'a> {
     lut: &'a Lut<Run>,
@@ -62,14 +63,14 @@ struct RunData<'a> {
     bounds: &'a Bounds,
 }
 
-/// Standard error, whatever it is.
+/// Standard error, whatever its type.
 trait Complaints {
     fn write(&self, text: &[u8]);
 }
 
 impl Complaints for Stderr<'_> {
     fn write(&self, text: &[u8]) {
-        // There is nowhere left to complain about a broken standard error.
+        // A broken standard error cannot be reported anywhere.
         let _ = self.borrow_mut().write_all(text);
     }
 }
@@ -140,7 +141,7 @@ pub(crate) fn run(
     progress.over(options.exit_status)
 }
 
-/// What has happened so far.
+/// The state of a run so far.
 struct Progress {
     end: End,
     last: Option<bool>,
@@ -156,7 +157,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Prints the results of one input; a value ends the run.
+    /// Prints the results of one input; returns how the run ends, if it does.
     fn take<'a>(
         &mut self,
         results: impl Iterator<Item = jaq_json::ValX<'a>>,
@@ -241,7 +242,7 @@ fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(
     globals
 }
 
-/// Compiles a filter; the errors are in words.
+/// Compiles a filter; the errors are messages.
 fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Filter<Run>, Vec<String>> {
     if code.len() > LONGEST_FILTER {
         return Err(vec![format!("the filter is longer than {LONGEST_FILTER} bytes")]);
@@ -288,7 +289,7 @@ fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Fil
 /// The syntax of a filter.
 fn parse(code: &str) -> Result<Term<&str>, Vec<String>> {
     let arena = Arena::default();
-    // The loader says what is wrong, and the parser gives the syntax.
+    // The loader reports errors, and the parser returns the syntax.
     Loader::new([])
         .load(&arena, File { code, path: () })
         .map_err(in_words)?;
@@ -328,7 +329,7 @@ fn load_faults(fault: load::Error<&str>) -> Vec<String> {
     }
 }
 
-/// Gives back its input, unless the run is too deep.
+/// The function that returns its input, unless the run is too deep.
 fn check() -> Fun<Run> {
     let run = Native::<Run>::new(|(context, value)| {
         let checked = context.data().bounds.check(&value);
@@ -347,7 +348,7 @@ fn check() -> Fun<Run> {
     (CHECK, v(0), run)
 }
 
-/// Functions that write to standard error and give no value, and what reads JSON.
+/// Functions that write to standard error and return no value, and the function that reads JSON.
 fn own_functions() -> impl Iterator<Item = Fun<Run>> {
     let functions: [jaq_core::native::Filter<jaq_core::RunPtr<Run>>; 4] = [
         ("fromjson", v(0), |(_, value)| {

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use becket_jq::{World, run};
 
-/// Runs a filter: what it prints, what it complains about, how it ends.
+/// Runs a filter; returns its output, its errors and its exit code.
 fn answer(arguments: &[&str], input: &str) -> (String, String, u8) {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let code = run(
@@ -124,7 +124,7 @@ fn input_that_is_nested_too_deep_is_refused() {
     assert_eq!(code, 2, "{stderr:.300}");
     let (_, stderr, code) = answer(&["-n", "1", "--jsonargs", &nested(50_000)], "");
     assert_eq!(code, 2, "{stderr:.300}");
-    // Brackets in texts and comments are none.
+    // Brackets in texts and comments do not count.
     let text = format!("# {deep}\n\"{deep}\\\"{deep}\"");
     assert_eq!(answer(&["length"], &text).0, "4000003\n");
 }

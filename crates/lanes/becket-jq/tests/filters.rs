@@ -31,7 +31,7 @@ fn words(case: &Val) -> Vec<OsString> {
     words.iter().map(word).collect()
 }
 
-/// Runs one command line: what it prints, what it complains about, how it ends.
+/// Runs one command line; returns its output, its errors and its exit code.
 fn answer(words: Vec<OsString>, input: &str) -> (String, String, u8) {
     let variables = BTreeMap::from([("WHO".into(), "me".into())]);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
-//! Modules that every extension shares are compiled once in a process, and read back as bytecode by the others.
+//! Modules that all extensions share: compiled once per process, and loaded as bytecode from then on.
 //!
-//! This is the only file of becket with `unsafe` in it. The engine believes the bytecode that it is given, so what is
-//! read here was written by the same process, stays in private memory, and never comes from a disk.
+//! This is the only file of becket with `unsafe` in it. The engine trusts the bytecode that it is given, so what is
+//! loaded here was written by the same process, stays in private memory, and never comes from a disk.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{Ctx, Error, Function, Module};
 
-/// The name of a module inside of the engine, and where in this program its source lies.
+/// Bytecode by the module's name inside of the engine and the address of its source in this program.
 type Compiled = HashMap<(String, usize), Arc<[u8]>>;
 
-/// Declares a module whose source is a part of this program. `javascript` makes code of it, the first time only.
+/// Declares a module whose source is a part of this program. `javascript` compiles it, the first time only.
 pub(crate) fn declare<'js>(
     ctx: &Ctx<'js>,
     name: &str,
@@ -23,12 +23,12 @@ pub(crate) fn declare<'js>(
     let key = (name.to_string(), source.as_ptr() as usize);
     let known = compiled().get(&key).cloned();
     if let Some(bytes) = known {
-        // SAFETY: `write` has made these bytes below, in this process and by this engine, and nobody can change them.
+        // SAFETY: `write` has made these bytes below, in this process and by this engine, and nothing can change them.
         // The engine copies what it keeps of them.
         return unsafe { Module::load(ctx.clone(), &bytes) };
     }
     let module = Module::declare(ctx.clone(), name, javascript()?.as_bytes())?;
-    // Lines and columns stay, so that errors can name them; nobody asks for the text.
+    // Lines and columns stay, so that errors can name them; the source text is not needed.
     let options = WriteOptions {
         strip_source: true,
         ..WriteOptions::default()
@@ -38,7 +38,7 @@ pub(crate) fn declare<'js>(
     Ok(module)
 }
 
-/// The default export of such a module, which is a function.
+/// The default export of a module that is a part of this program, which is a function.
 pub(crate) fn function<'js>(
     ctx: &Ctx<'js>,
     name: &str,

@@ -1,7 +1,15 @@
-//! Time: how long code may run, and how long somebody waits for an answer.
+//! Time: how long code may run, and how long a caller waits for an answer.
 //!
-//! There are two clocks. Code that runs is measured by the wall, so that no loop lives for ever. Who waits for an
-//! answer is measured by a clock that stands still while a person answers a dialog of the extension's.
+//! There are two clocks. Code that runs is measured by the wall clock, so that no loop lives for ever. A caller that
+//! waits for an answer is measured by a clock that stops while the user answers a dialog of the extension.
+//!
+//! Code that nobody started (a timer, the answer to a host call) runs no longer than the next one who waits. What is
+//! ended by its deadline gets a second to settle what waits for it. If promises still go on then, the extension is
+//! stopped for good, because its queue cannot be emptied in any other way: its guards refuse from then on and say why.
+//! Nothing else stops an extension; a call that was ended, a full memory and a full stack fail that call only.
+//!
+//! A cancel ends code that began before it and stops nothing for good: handlers of the session's end still run, and the
+//! next prompt finds the extension as it was.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -9,21 +17,21 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// How long code may go on after a deadline: to settle what waits for it, or because the deadline is somebody else's.
+/// How long code may go on after a deadline: to settle what waits for it, or because the deadline is another caller's.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A time that does not come.
+/// A duration that never ends in practice.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 100);
 
-/// Says whether code has run long enough.
+/// Decides whether code has run long enough.
 pub(crate) struct Clock {
     began: Instant,
-    /// Milliseconds after `began`.
+    /// The deadline of the running code, in milliseconds after `began`.
     deadline: AtomicU64,
     /// How long the code that runs may take, in milliseconds.
     allowed: AtomicU64,
     end: AtomicU8,
-    /// How often everything was told to end when the code began to run.
+    /// The number of cancels when the code began to run.
     cancels: AtomicU64,
     runs: AtomicBool,
     waits: Mutex<Waits>,
@@ -33,20 +41,20 @@ pub(crate) struct Clock {
 /// Why code was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Its deadline has come.
+    /// The code's deadline has passed.
     Expired,
-    /// The whole program was told to stop.
+    /// The whole program was cancelled.
     Cancelled,
 }
 
 #[derive(Default)]
 struct Waits {
-    /// How many dialogs are open, and since when.
+    /// How many dialogs are open; `since` is when the first of them opened.
     pauses: usize,
     since: Option<Instant>,
-    /// How long the clock has stood still until now.
+    /// How long the clock has been stopped in all.
     stood: Duration,
-    /// When those who wait give up, by the clock that can stand still.
+    /// When the waiting callers give up, by the clock that can be stopped.
     expiries: Vec<Duration>,
 }
 
@@ -66,7 +74,7 @@ impl Clock {
 
     // ---------------------------------------------------------------- code that runs
 
-    /// Code begins to run, when everything was told to end so many times.
+    /// Starts the time of code that begins to run; `cancels` is the number of cancels so far.
     pub(crate) fn start(&self, timeout: Duration, cancels: u64) {
         self.cancels.store(cancels, Ordering::Relaxed);
         self.allowed.store(timeout.as_millis() as u64, Ordering::Relaxed);
@@ -74,23 +82,23 @@ impl Clock {
         self.end_at(self.began.elapsed() + timeout);
     }
 
-    /// The code has come to its end, or waits for something outside of the engine.
+    /// Notes that the code has ended, or waits for something outside of the engine.
     pub(crate) fn rest(&self) {
         self.runs.store(false, Ordering::Relaxed);
     }
 
-    /// The code goes on.
+    /// Notes that the code goes on.
     pub(crate) fn resume(&self) {
         self.runs.store(true, Ordering::Relaxed);
     }
 
-    /// Whether code runs on though its time is over.
+    /// Whether code still runs although its time is over.
     fn is_overdue(&self) -> bool {
         let deadline = Duration::from_millis(self.deadline.load(Ordering::Relaxed));
         self.runs.load(Ordering::Relaxed) && self.began.elapsed() > deadline + GRACE
     }
 
-    /// The code stands still for as long as a person works in a program that it has started.
+    /// Stops the time of the code while the user works in a program that it has started.
     pub(crate) fn stand_still(self: &Arc<Self>) -> StandStill {
         let left = self.remaining();
         self.deadline.store(FAR.as_millis() as u64, Ordering::Relaxed);
@@ -101,7 +109,7 @@ impl Clock {
         }
     }
 
-    /// Code that was ended gets a moment to settle what waits for it.
+    /// Gives code that was ended a moment to settle what waits for it.
     pub(crate) fn give_grace(&self) {
         self.end_at(self.began.elapsed() + GRACE);
     }
@@ -144,20 +152,21 @@ impl Clock {
         Duration::from_millis(self.allowed.load(Ordering::Relaxed))
     }
 
-    // ---------------------------------------------------------------- those who wait
+    // ---------------------------------------------------------------- callers that wait
 
-    /// The time by the clock that can stand still.
+    /// The time by the clock that can be stopped.
     pub(crate) fn now(&self) -> Duration {
         let waits = self.waits();
         let standing = waits.since.map(|since| since.elapsed()).unwrap_or_default();
         self.began.elapsed().saturating_sub(waits.stood + standing)
     }
 
-    /// Waits for an answer until that time; `None` when nothing came.
+    /// Waits for an answer until `expiry`; `None` when nothing came.
     pub(crate) async fn until<T>(&self, expiry: Duration, answer: impl Future<Output = T>) -> Option<T> {
         let _entry = Expiry::enter(self, expiry);
         tokio::pin!(answer);
         loop {
+            // Created before the clock is read, so that a resume in between is not missed.
             let resumed = self.resumed.notified();
             let standing = self.waits().since.is_some();
             let left = expiry.saturating_sub(self.now());
@@ -174,8 +183,8 @@ impl Clock {
         }
     }
 
-    /// How long code that nobody started may run, so that those who wait hear in time that they wait in vain. It may
-    /// belong to another one who waits, so it gets a moment in any case.
+    /// How long code without a caller of its own may run, so that waiting callers learn in time that no answer comes.
+    /// The code may be what one of them waits for, so it gets a moment in any case.
     pub(crate) fn spare(&self, timeout: Duration) -> Duration {
         let now = self.now();
         let waits = self.waits();
@@ -189,7 +198,7 @@ impl Clock {
     }
 }
 
-/// Somebody waits until a time; gone when dropped.
+/// A caller that waits until a time; removed when dropped.
 struct Expiry<'a>(&'a Clock, Duration);
 
 impl<'a> Expiry<'a> {
@@ -208,7 +217,7 @@ impl Drop for Expiry<'_> {
     }
 }
 
-/// While this is held, a person answers, and nobody's time runs out.
+/// Stops the clock of waiting callers while held, because the user answers a dialog.
 #[must_use = "the clock goes on when this is dropped"]
 pub struct Pause(Arc<Clock>);
 
@@ -236,7 +245,7 @@ impl Drop for Pause {
     }
 }
 
-/// While this is held, code that runs stands still. Afterwards it has as much time left as before.
+/// Stops the time of running code while held. Afterwards the code has as much time left as before.
 pub(crate) struct StandStill {
     left: Duration,
     pause: Pause,
@@ -253,13 +262,13 @@ impl Drop for StandStill {
     }
 }
 
-/// Tells from outside which extensions run on though their time is over. Some steps of the engine itself ask nobody
-/// whether they may go on; whoever watches on another thread can at least say so.
+/// Shows from outside which extensions still run although their time is over. Some steps of the engine itself never
+/// check the deadline; a watcher on another thread can at least report them.
 #[derive(Default)]
 pub struct Watch(Mutex<Vec<(String, Weak<Clock>)>>);
 
 impl Watch {
-    /// The names of those that are overdue now.
+    /// The names of the extensions that are overdue now.
     pub fn overdue(&self) -> Vec<String> {
         let clocks = self.clocks();
         let overdue = clocks

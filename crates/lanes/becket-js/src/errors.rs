@@ -1,16 +1,20 @@
-//! Thrown values in words. Everything that is read here belongs to the script: it may be missing, lie, or throw again.
+//! Thrown values as text. Everything that is read here belongs to the script: it may be missing, lie, or throw again.
+//!
+//! An error names the first place in the author's own files and not a whole stack. A host call that fails is told at
+//! the line that asked, though the answer came later. An answer that cannot be written as JSON is a failure and not an
+//! empty answer, because it may have been a refusal.
 
 use std::time::Duration;
 
+use becket_hooks::{Cause, Failure};
 use rquickjs::{Array, Coerced, Ctx, Error, Exception, FromJs, Object, Value};
 
-use crate::extension::Kit;
 use crate::transform::first_place;
 
-/// The longest text of one error that is told.
+/// The longest text of one error.
 const LONGEST: usize = 4096;
 
-/// How many causes of causes are told, and how many errors of one that holds several.
+/// How many nested causes are described, and how many errors of an error that holds several.
 const DEEPEST: usize = 4;
 
 /// The value of a step that may fail, without leaving its exception behind.
@@ -24,11 +28,12 @@ pub(crate) fn quiet<T>(ctx: &Ctx<'_>, result: Result<T, Error>) -> Option<T> {
     }
 }
 
-/// A thrown value in words: an error with its name, its message, the author's line and its causes; or whatever it is.
-pub(crate) fn described<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, kit: &Kit) -> String {
+/// Describes a thrown value: an error with its name, its message, the author's line and its causes; or whatever it is.
+/// `memory` is how many bytes the extension may use.
+pub(crate) fn described<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>, memory: usize) -> String {
     let mut words = one(ctx, thrown);
     if words.contains("out of memory") {
-        words = format!("{words}; it may use {} MB", kit.limits.memory >> 20);
+        words = format!("{words}; it may use {} MB", memory >> 20);
     }
     let mut error = thrown.clone();
     for _ in 0..DEEPEST {
@@ -74,14 +79,14 @@ fn one<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> String {
     };
     let stack = text_field(ctx, thrown, "stack");
     match stack.and_then(|stack| first_place(&stack)) {
-        // A message about a file names the place itself.
+        // A message about a file already names the place.
         Some(place) if !words.contains(&place) => format!("{words} ({place})"),
         _ => words,
     }
 }
 
 fn without_message<'js>(ctx: &Ctx<'js>, thrown: &Value<'js>) -> String {
-    // What the engine throws when there is no memory left for an error.
+    // This is what the engine throws when there is no memory left for an error.
     if thrown.is_null() {
         return "it is out of memory, or null was thrown".into();
     }
@@ -106,7 +111,7 @@ fn text_field<'js>(ctx: &Ctx<'js>, value: &Value<'js>, name: &str) -> Option<Str
     text(ctx, field(ctx, value, name)?)
 }
 
-/// A text of a script's, also one with halves of characters in it.
+/// A script's text, also one with unpaired surrogates.
 fn text<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Option<String> {
     let text = value.as_string()?;
     quiet(ctx, text.to_string()).or_else(|| {
@@ -116,7 +121,7 @@ fn text<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Option<String> {
     })
 }
 
-/// A text of a length that can be told.
+/// A text, cut to the longest length that is shown.
 pub(crate) fn shortened(mut text: String) -> String {
     if text.len() > LONGEST {
         let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
@@ -126,7 +131,7 @@ pub(crate) fn shortened(mut text: String) -> String {
     text
 }
 
-/// The JSON of a value, `None` for what JSON does not know (`undefined`, a function).
+/// The JSON of a value; `None` for values that JSON cannot express (`undefined`, a function).
 pub(crate) fn json<'js>(ctx: &Ctx<'js>, value: Value<'js>, what: &str) -> Result<Option<String>, Error> {
     if value.is_undefined() {
         return Ok(None);
@@ -142,7 +147,7 @@ pub(crate) fn json<'js>(ctx: &Ctx<'js>, value: Value<'js>, what: &str) -> Result
     }
 }
 
-/// JSON without halves of characters, which texts of JavaScript may hold (`"😀".slice(0, 1)`) and no others. Engines
+/// JSON without unpaired surrogates, which texts of JavaScript may hold (`"😀".slice(0, 1)`) and no others. Engines
 /// write them as `\ud83d`; here each becomes a replacement character.
 pub(crate) fn well_formed(json: String) -> String {
     if !json.contains("\\ud") {
@@ -156,7 +161,7 @@ pub(crate) fn well_formed(json: String) -> String {
         let is_half = escape
             .strip_prefix("\\ud")
             .is_some_and(|digits| digits.starts_with(['8', '9', 'a', 'b', 'c', 'd', 'e', 'f']));
-        // An escaped backslash is none for what follows it.
+        // An escaped backslash does not escape what follows it.
         let length = if is_half { 6 } else { 2 };
         let end = escape
             .char_indices()
@@ -170,9 +175,15 @@ pub(crate) fn well_formed(json: String) -> String {
     text
 }
 
-/// A time for people.
+/// A duration in readable form.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
+}
+
+/// The failure of a call that was not answered in time.
+pub(crate) fn timed_out(timeout: Duration) -> Failure {
+    let words = format!("no answer within {}", seconds(timeout));
+    Failure::new(Cause::TimedOut, words)
 }
 
 #[cfg(test)]

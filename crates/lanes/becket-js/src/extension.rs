@@ -1,8 +1,6 @@
-//! An extension: a file of TypeScript or JavaScript in an engine of its own, and the ways to call into it.
+//! An extension: a file of TypeScript or JavaScript in its own engine, and the ways to call into it.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,88 +9,25 @@ use becket_hooks::{Answered, Failure, Field, ScriptHandler};
 use futures_util::future::BoxFuture;
 use rquickjs::{Ctx, Error, Function, Value};
 
-use crate::clock::{Pause, Watch};
+use crate::boot;
+use crate::clock::Pause;
+use crate::entries::{Entry, entry};
 use crate::errors::json;
-use crate::host::{Host, Reporter};
-use crate::machine::{Entry, Limits, Machine, Work, entry};
-use crate::outside::{self, Guest, Outside, Place};
-use crate::resolve::HostModule;
-use crate::transform::Transformer;
+use crate::kit::Kit;
+use crate::machine::{Machine, Work};
+use crate::outside::{self, Guest, Place};
 
-/// The embedded engine, in a word.
+/// The name of the embedded engine.
 const EMBEDDED: &str = "embedded";
 
-/// A field longer than this is read when the script looks at it.
+/// Fields longer than this are parsed only when the script looks at them.
 const LAZY: usize = 512;
-
-/// What extensions of one program share.
-pub struct Kit {
-    /// The module that is given each extension's exports: its default export is called with them.
-    pub prelude: &'static str,
-    /// The modules that extensions can import by name, the prelude among them.
-    pub modules: Vec<HostModule>,
-    /// Makes JavaScript of TypeScript.
-    pub transformer: Transformer,
-    /// Answers what scripts ask for.
-    pub host: Arc<dyn Host>,
-    /// Hears what no caller waits for.
-    pub reporter: Arc<dyn Reporter>,
-    /// What one extension may use.
-    pub limits: Limits,
-    /// Where extensions find themselves.
-    pub surroundings: Surroundings,
-    /// What extensions may use outside of their engine.
-    pub allowed: Allowed,
-    /// The engine outside of this one, for those who need it.
-    pub outside: Outside,
-    /// How often everything was told to end. Asked while code runs: code that began before the last time is ended.
-    pub cancels: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// Knows which extensions run too long.
-    pub watch: Arc<Watch>,
-}
-
-/// Where extensions find themselves.
-#[derive(Debug, Clone, Default)]
-pub struct Surroundings {
-    /// The working directory.
-    pub directory: PathBuf,
-    /// The environment, for the extensions and for what they start.
-    pub environment: Arc<BTreeMap<OsString, OsString>>,
-    /// The person's home.
-    pub home: PathBuf,
-    /// The path of the program, for `process.execPath` and the first word of `process.argv`.
-    pub program: PathBuf,
-}
-
-/// What extensions may use outside of their engine. What is not allowed throws an error that names the setting.
-#[derive(Debug, Clone, Copy)]
-pub struct Allowed {
-    /// Files.
-    pub files: bool,
-    /// Other programs.
-    pub processes: bool,
-    /// The network.
-    pub network: bool,
-    /// How the settings begin that allow these, for the error; each goes on with its name here.
-    pub setting: &'static str,
-}
-
-impl Default for Allowed {
-    fn default() -> Self {
-        Self {
-            files: true,
-            processes: true,
-            network: true,
-            setting: "allowed.",
-        }
-    }
-}
 
 /// A loaded extension. Cloning gives another handle.
 #[derive(Clone)]
 pub struct Extension(Running);
 
-/// What runs an extension.
+/// The engine that runs an extension.
 #[derive(Clone)]
 enum Running {
     Embedded(Arc<Machine>),
@@ -100,14 +35,14 @@ enum Running {
 }
 
 impl Extension {
-    /// Loads a file and lets the prelude start what it exports, in the engine that it needs.
+    /// Loads a file in the engine that it needs; the prelude starts its exports.
     pub async fn load(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
         let reason = match outside::place(kit, file)? {
             Place::Outside => return Ok(Self(Running::Outside(Guest::load(kit, name, file).await?))),
             Place::Inside(reason) => reason,
         };
         let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-        let machine = Machine::new(kit, name, &file, reason)?;
+        let machine = boot::machine(kit, name, &file, reason)?;
         let load = Load {
             prelude: kit.prelude,
             file: file.to_string_lossy().into_owned(),
@@ -116,7 +51,7 @@ impl Extension {
         Ok(Self(Running::Embedded(machine)))
     }
 
-    /// What would run a file, in a word; the error says why nothing can.
+    /// The name of the engine that would run a file; the error says why none can.
     pub fn engine_for(kit: &Arc<Kit>, file: &Path) -> Result<&'static str, Failure> {
         outside::place(kit, file).map(|place| match place {
             Place::Inside(_) => EMBEDDED,
@@ -124,7 +59,7 @@ impl Extension {
         })
     }
 
-    /// Its name.
+    /// The extension's name.
     pub fn name(&self) -> &str {
         match &self.0 {
             Running::Embedded(machine) => &machine.name,
@@ -132,7 +67,7 @@ impl Extension {
         }
     }
 
-    /// What runs it, in a word: `embedded`, `node` or `bun`.
+    /// The name of the engine that runs the extension: `embedded`, `node` or `bun`.
     pub fn engine(&self) -> &'static str {
         match &self.0 {
             Running::Embedded(_) => EMBEDDED,
@@ -140,8 +75,8 @@ impl Extension {
         }
     }
 
-    /// Whether it answers at once what it can: then the future of a call is ready when it is first polled. In a process
-    /// of its own every answer takes its time.
+    /// Whether the extension answers immediately if it can: then the future of a call is ready when it is first polled.
+    /// In another process every answer takes time.
     pub fn answers_at_once(&self) -> bool {
         matches!(self.0, Running::Embedded(_))
     }
@@ -164,7 +99,7 @@ impl Extension {
         machine.run(timeout, invoke).await
     }
 
-    /// A function that the script keeps for events, by its number.
+    /// A function that the script has registered for events, by its number.
     pub fn handler(&self, number: u32, timeout: Duration) -> Arc<dyn ScriptHandler> {
         let machine = match &self.0 {
             Running::Embedded(machine) => Arc::clone(machine),
@@ -177,7 +112,7 @@ impl Extension {
         })
     }
 
-    /// Whether something is on its way that could make its code go on: a timer, or the answer to a call.
+    /// Whether something is pending that could make the extension's code go on: a timer, or the answer to a call.
     pub fn has_something_coming(&self) -> bool {
         match &self.0 {
             Running::Embedded(machine) => machine.tasks.are_under_way(),
@@ -185,7 +120,7 @@ impl Extension {
         }
     }
 
-    /// While the result is held, a person answers a dialog, and no handler's time runs out.
+    /// Stops the clock of all handlers while the result is held, because the user answers a dialog.
     pub fn pause_clock(&self) -> Pause {
         Pause::begin(match &self.0 {
             Running::Embedded(machine) => &machine.clock,
@@ -211,7 +146,7 @@ impl ScriptHandler for KeptHandler {
     }
 }
 
-/// The extension's first moment.
+/// The work of loading an extension.
 struct Load {
     prelude: &'static str,
     file: String,
@@ -249,11 +184,12 @@ impl Work for Invoke {
     }
 }
 
-/// A call of a kept function. Small fields become one object at once; large ones when somebody looks at them.
+/// A call of a registered function. Small fields become one object at once; large ones are parsed when the script looks
+/// at them.
 struct Call {
     number: u32,
     fields: Vec<Field>,
-    /// The large fields that somebody has looked at or replaced, one bit for each.
+    /// The large fields that the script has looked at or replaced, one bit for each.
     looked_at: Arc<AtomicU64>,
 }
 
@@ -328,7 +264,7 @@ impl Call {
     }
 }
 
-/// JSON as the engine writes it: `1.0` is `1` there, and nobody has changed it.
+/// JSON as the engine writes it, to compare with: it writes `1.0` as `1`, which is no change by the script.
 fn rewritten(ctx: &Ctx<'_>, text: &str) -> Result<String, Error> {
     let value = ctx.json_parse(text)?;
     Ok(json(ctx, value, "a field")?.unwrap_or_default())

@@ -1,6 +1,6 @@
-//! What has to be known about a file of JavaScript before it runs: whether it is an ES module, which names of
-//! CommonJS it uses, what it imports by name, and what it exports if it is CommonJS. What was found out is kept beside
-//! the transformed code.
+//! Facts about a file of JavaScript that must be known before it runs: whether it is an ES module, which names of
+//! CommonJS it uses, what it imports by name, and what it exports if it is CommonJS. They are cached beside the
+//! transformed code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use oxc::span::SourceType;
 use oxc::syntax::module_record::{ExportExportName, ExportImportName, ImportImportName, ModuleRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::needs::Needs;
+use crate::needs::{Needs, is_name, required};
 use crate::room::with_room;
 
 /// Names that CommonJS gives to every file, and that extensions use in ES modules too.
@@ -24,39 +24,39 @@ const COMMONJS: &[&str] = &["require", "module", "exports", "__filename", "__dir
 /// Globals that only Node has.
 const ONLY_NODE: &[&str] = &["BroadcastChannel", "EventSource", "WebAssembly", "WebSocket"];
 
-/// What is known about a file.
+/// Facts about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
-    /// Whether it has `import`, `export` or `import.meta`.
+    /// Whether the file has `import`, `export` or `import.meta`.
     pub(crate) module_syntax: bool,
-    /// The names of CommonJS that it uses without declaring them.
+    /// The names of CommonJS that the file uses without declaring them.
     pub(crate) free: Vec<String>,
-    /// What it exports by CommonJS, as far as that can be seen.
+    /// What the file exports by CommonJS, as far as that is visible.
     pub(crate) names: Vec<String>,
-    /// The modules whose exports it passes on by CommonJS.
+    /// The modules whose exports the file re-exports by CommonJS.
     pub(crate) passed_on: Vec<String>,
-    /// What it exports as an ES module, but for what it passes on whole; `None` if that cannot be seen.
+    /// What the file exports as an ES module, except for `export *`; `None` if that is not visible.
     pub(crate) exports: Option<Vec<String>>,
-    /// The modules that it passes on whole.
+    /// The modules that the file re-exports with `export *`.
     pub(crate) stars: Vec<String>,
-    /// The names that it asks of other modules, to use them or to pass them on.
+    /// The names that the file imports from other modules, to use them or to re-export them.
     pub(crate) asks: BTreeMap<String, Vec<String>>,
-    /// The modules of which it uses nothing but these names.
+    /// The modules of which the file uses nothing but these names.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
-    /// The modules that it cannot do without: what it imports, and what it requires whenever it is run.
+    /// The modules that the file cannot do without: those it imports, and those it requires whenever it runs.
     pub(crate) needs: Vec<String>,
-    /// The modules that it requires somewhere, by name.
+    /// The modules that the file requires somewhere, by name.
     pub(crate) requires: Vec<String>,
-    /// The modules that it imports somewhere while it runs, by name.
+    /// The modules that the file imports dynamically, by name.
     pub(crate) late: Vec<String>,
-    /// What it uses of Node's modules, as far as that can be seen.
+    /// What the file uses of Node's modules, as far as that is visible.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
-    /// Globals of Node's that it uses and that no engine without Node has.
+    /// Globals of Node that the file uses and that no engine without Node has.
     pub(crate) globals: Vec<String>,
 }
 
 impl Facts {
-    /// Looks at JavaScript.
+    /// Analyses JavaScript.
     pub(crate) fn of(source: &str) -> Self {
         with_room(source, || Self::looked_at(source)).unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl Facts {
     }
 }
 
-/// What an ES module exports under a name.
+/// The names that an ES module exports.
 fn exported(record: &ModuleRecord<'_>) -> Vec<String> {
     let entries = record.local_export_entries.iter();
     let names = entries
@@ -138,8 +138,8 @@ fn asks(record: &ModuleRecord<'_>) -> BTreeMap<String, Vec<String>> {
     asks
 }
 
-/// What is imported by name, for each module of which nothing else is used. A file that imports while it runs may want
-/// all of a module, so nothing is known about it.
+/// The imported names, for each module of which nothing else is used. A file with dynamic imports may want all of a
+/// module, so nothing is known about it.
 fn imports(record: &ModuleRecord<'_>) -> BTreeMap<String, Vec<String>> {
     let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
     if !record.dynamic_imports.is_empty() {
@@ -188,7 +188,7 @@ impl Exports {
         }
     }
 
-    /// What stands on the right of `module.exports =`.
+    /// Reads the right side of `module.exports =`.
     fn whole(&mut self, value: &Expression<'_>) {
         match value {
             Expression::ObjectExpression(object) => {
@@ -266,30 +266,13 @@ fn is_plain(name: &str) -> bool {
     begins && letters.all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$')
 }
 
-fn is_name(value: &Expression<'_>, name: &str) -> bool {
-    matches!(value, Expression::Identifier(identifier) if identifier.name == name)
-}
-
-/// `exports` or `module.exports`.
+/// Whether an expression is `exports` or `module.exports`.
 fn is_exports(value: &Expression<'_>) -> bool {
     match value {
         Expression::StaticMemberExpression(member) => {
             member.property.name == "exports" && is_name(&member.object, "module")
         }
         other => is_name(other, "exports"),
-    }
-}
-
-/// The module that `require("x")` names.
-pub(crate) fn required(value: &Expression<'_>) -> Option<String> {
-    let Expression::CallExpression(call) = value else {
-        return None;
-    };
-    match call.arguments.first() {
-        Some(Argument::StringLiteral(name)) if is_name(&call.callee, "require") => {
-            Some(name.value.to_string())
-        }
-        _ => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a script can ask of the program around it, and what it reports.
+//! The interface between scripts and the program around them: requests and reports.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,12 +7,12 @@ use becket_hooks::Failure;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-/// Answers what scripts ask for. Arguments and answers are JSON.
-pub trait Host: Send + Sync {
-    /// Answers at once: the script stands still meanwhile. Must not call into the same extension.
+/// Answers requests of scripts. Arguments and answers are JSON.
+pub trait ScriptHost: Send + Sync {
+    /// Answers synchronously: the script is blocked meanwhile. Must not call into the same extension.
     fn call(&self, extension: &str, name: &str, arguments: &str) -> Result<String, HostError>;
 
-    /// Answers in its own time: the script holds a promise meanwhile.
+    /// Answers asynchronously: the script holds a promise meanwhile.
     fn call_async(
         &self,
         extension: &str,
@@ -20,14 +20,14 @@ pub trait Host: Send + Sync {
         arguments: String,
     ) -> BoxFuture<'static, Result<String, HostError>>;
 
-    /// What ran an extension has ended, and it is about to be loaded once more. What it has brought does not count any
-    /// more; functions that it kept fail from now on, and those that judge must be asked until it is back.
+    /// Called when the process of an extension has ended, before the extension is loaded again. What it registered no
+    /// longer counts; its functions fail from now on, and guards must still be asked until it is back.
     fn renewing(&self, _extension: &str) {}
 
-    /// An extension was loaded once more, or could not be: then it does not come back.
+    /// Called when an extension was loaded again, or could not be: then it does not come back.
     fn renewed(&self, _extension: &str, _loaded: Result<(), Failure>) {}
 
-    /// Lends the person's terminal to a program that a script starts; `None` where there is none to lend.
+    /// Lends the user's terminal to a program that a script starts; `None` if there is none.
     fn lend_terminal(&self, _meanwhile: Meanwhile) -> Option<LentTerminal> {
         None
     }
@@ -36,31 +36,31 @@ pub trait Host: Send + Sync {
 /// What a script does while a program that it has started runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meanwhile {
-    /// It stands still.
+    /// The script is blocked.
     Waits,
-    /// It goes on.
+    /// The script goes on.
     GoesOn,
 }
 
-/// The person's terminal, for as long as a program has it.
+/// The user's terminal, for as long as a program has it.
 pub struct LentTerminal {
-    /// What the program reads and writes.
+    /// The device that the program reads and writes.
     pub device: File,
-    /// Takes it back when it is dropped.
+    /// Returns the terminal when dropped.
     pub loan: Box<dyn Send + Sync>,
 }
 
-/// Why something that a script asked for was not done. The script sees an `Error` with these words and properties.
+/// Why a request of a script failed. The script sees an `Error` with this message and these properties.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostError {
-    /// What happened.
+    /// The message of the error.
     pub message: String,
     /// Properties of the error, such as `code`.
     pub properties: BTreeMap<&'static str, Value>,
 }
 
 impl HostError {
-    /// An error with these words.
+    /// An error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -68,43 +68,54 @@ impl HostError {
         }
     }
 
-    /// The same with a property more.
+    /// This error with one more property.
     pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.properties.insert(name, value.into());
         self
     }
+
+    /// This error as scripts get it: its properties and its message.
+    pub(crate) fn into_json(self) -> String {
+        let mut object: serde_json::Map<String, Value> = self
+            .properties
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect();
+        object.insert("message".into(), self.message.into());
+        Value::Object(object).to_string()
+    }
 }
 
-/// Hears what no caller waits for.
+/// Receives messages and failures that no caller waits for.
 pub trait Reporter: Send + Sync {
-    /// An extension has something to tell.
+    /// Receives a report of an extension.
     fn report(&self, extension: &str, report: Report);
 
-    /// A promise was rejected and nobody caught it, which was reported. Whoever waits for something of the extension
-    /// may have waited for that.
+    /// Called after an unhandled rejection was reported: a caller that waits for the extension may have waited for that
+    /// promise.
     fn rejected(&self, extension: &str, reason: &str) {
         let _ = (extension, reason);
     }
 }
 
-/// What an extension tells without being asked.
+/// What an extension reports without being asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// A line for the console; `error` for `console.error` and `console.warn`.
     Console {
-        /// Whether it is an error or a warning.
+        /// Whether the line is an error or a warning.
         error: bool,
-        /// The line.
+        /// The text of the line.
         text: String,
     },
-    /// It has used something outside of its engine.
+    /// The extension has used something outside of its engine.
     Used {
         /// The function, such as `fs.writeFile`.
         what: &'static str,
         /// A path, a command line or an address.
         target: String,
     },
-    /// Code that nobody waits for has failed: a timer, or a promise without a `catch`.
+    /// Code without a caller has failed: a timer, or a promise without a `catch`.
     Failed {
         /// What failed and where.
         text: String,

@@ -1,8 +1,13 @@
 //! The engine under an extension: one QuickJS runtime with its limits.
 //!
-//! It is entered on the thread of whoever calls, so nothing waits for another thread. What takes its time (host calls,
-//! timers) is a task that enters when it is done (`natives.rs`). Two things end code that does not end by itself: its
-//! deadline, and a cancel of the whole program (`clock.rs`).
+//! The engine is entered on the caller's thread, so nothing waits for another thread. Slow work (host calls, timers) is
+//! a task that enters when it is done (`natives.rs`). Two things end code that does not end by itself: its deadline,
+//! and a cancel of the whole program (`clock.rs`).
+//!
+//! A loop in a script holds the thread until its deadline, but an event costs about what the bare engine costs. An
+//! extension can change whatever is built in, in its own engine only; what Rust calls there keeps the originals. Steps
+//! of the engine that cannot be interrupted are seen by another thread (`Watch` in `clock.rs`), which can only end the
+//! program: nothing less is possible in one process without `unsafe`, and a run that hangs for ever is worse.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,50 +17,24 @@ use std::time::Duration;
 use becket_hooks::{Cause, Failure};
 use rquickjs::promise::PromiseState;
 use rquickjs::{
-    CatchResultExt, CaughtError, Context, Ctx, Error, Exception, Function, Object, Promise, Runtime, Value,
+    CatchResultExt, CaughtError, Context, Ctx, Error, Exception, Function, Promise, Runtime, Value,
 };
 use tokio::sync::oneshot;
 
 use crate::bytecode;
 use crate::clock::{Clock, End};
-use crate::errors;
-use crate::extension::Kit;
+use crate::entries::{Entry, entry};
+use crate::errors::{self, timed_out};
 use crate::host::Report;
-use crate::natives::{self, Tasks};
+use crate::kit::Kit;
 use crate::node::Node;
-use crate::outside;
 use crate::resolve::Modules;
+use crate::tasks::Tasks;
 use crate::transform::HOST;
 
-/// What runs first in every engine. Each exports a function that gives back functions for Rust; the second is given the
-/// object that the first has made.
-const BOOTSTRAP: &str = include_str!("js/bootstrap.ts");
-const MODULES: &str = include_str!("js/modules.ts");
-
-/// How much an engine holds before it first looks for what only holds itself. Loading leaves nothing of this kind
-/// behind, so a search then would only take time.
+/// How much an engine holds before its first search for reference cycles. Loading leaves none behind, so an earlier
+/// search would only take time.
 const FIRST_SEARCH: usize = 1 << 20;
-
-/// What one extension may use.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Bytes of memory.
-    pub memory: usize,
-    /// Bytes of stack.
-    pub stack: usize,
-    /// How long a handler may take, and code that nobody waits for.
-    pub timeout: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory: 256 << 20,
-            stack: 1 << 20,
-            timeout: Duration::from_secs(30),
-        }
-    }
-}
 
 /// One QuickJS runtime.
 pub(crate) struct Machine {
@@ -63,39 +42,39 @@ pub(crate) struct Machine {
     pub(crate) kit: Arc<Kit>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) tasks: Tasks,
-    modules: Modules,
+    pub(crate) modules: Modules,
     pub(crate) node: Arc<Node>,
     context: Context,
-    /// Why it is not Node that runs it.
+    /// Why the extension is not run by Node.
     not_outside: String,
-    /// Whether a promise was rejected and nobody has caught it until now.
+    /// Whether a promise was rejected and not caught yet.
     floats: Arc<AtomicBool>,
-    /// What was reported last, and how often in a row it has come.
+    /// The last failure that was reported, and how often it has come in a row.
     repeated: Mutex<(String, u32)>,
-    /// Why nothing runs here any more.
+    /// Why nothing runs here any more, once the machine has been stopped.
     stopped: Mutex<Option<Failure>>,
 }
 
-/// What Rust asks of a script: a call, and how its result is read.
+/// A request of Rust to a script: a call, and how its result is read.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// What Rust wants to know.
+    /// The result of the request.
     type Output: Send + 'static;
 
-    /// Begins, and gives back the result or a promise of it, and something that is needed to read it.
+    /// Begins, and returns the result or a promise of it, and a value that is needed to read it.
     fn start<'js>(&self, ctx: &Ctx<'js>) -> Result<(Value<'js>, Value<'js>), Error>;
 
     /// Reads the result.
     fn read<'js>(&self, ctx: &Ctx<'js>, result: Value<'js>, kept: Value<'js>) -> Result<Self::Output, Error>;
 }
 
-/// What was begun: done at once, or still on its way.
+/// The state of a request after its start: done, or waiting for a promise.
 enum Begun<T> {
     Done(Result<T, Failure>),
     Waiting(oneshot::Receiver<Result<T, Failure>>),
 }
 
 impl Machine {
-    /// `not_outside` says why the extension is not run by Node.
+    /// An empty machine for the extension with this file; `not_outside` says why it is not run by Node.
     pub(crate) fn new(
         kit: &Arc<Kit>,
         name: &str,
@@ -122,7 +101,7 @@ impl Machine {
                 .and_then(|rejected| rejected.call::<_, ()>((promise, reason, handled)));
             errors::quiet(&ctx, told);
         })));
-        let machine = Arc::new(Self {
+        Ok(Arc::new(Self {
             name: name.into(),
             context: Context::full(&runtime).map_err(broken)?,
             modules,
@@ -134,30 +113,10 @@ impl Machine {
             floats,
             repeated: Mutex::default(),
             stopped: Mutex::default(),
-        });
-        machine.enter(kit.limits.timeout, |ctx| machine.boot(ctx))?;
-        Ok(machine)
+        }))
     }
 
-    fn boot(self: &Arc<Self>, ctx: &Ctx<'_>) -> Result<(), Error> {
-        let natives = natives::natives(self, ctx)?;
-        self.modules.install(ctx, &natives)?;
-        self.node.install(ctx, &natives)?;
-        let first: Object = self
-            .shared_function(ctx, "bootstrap", BOOTSTRAP)?
-            .call((natives,))?;
-        let becket: Object = ctx.globals().get("__becket")?;
-        let second: Object = self.shared_function(ctx, "modules", MODULES)?.call((becket,))?;
-        let functions = Entry::ALL.iter().map(|entry| {
-            let offered = first.get::<_, Option<Function>>(entry.name())?;
-            offered.map_or_else(|| second.get(entry.name()), Ok)
-        });
-        let functions = functions.collect::<Result<Vec<Function>, Error>>()?;
-        ctx.store_userdata(functions).map_err(|_| Error::Unknown)?;
-        entry(ctx, Entry::Seal)?.call(())
-    }
-
-    /// What a module of this crate exports, which is a function.
+    /// The default export of a module of this crate, which is a function.
     pub(crate) fn shared_function<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -171,7 +130,7 @@ impl Machine {
         })
     }
 
-    /// Runs code and everything that follows from it at once. What it leaves floating is reported.
+    /// Runs code and every job that follows from it immediately. Unhandled rejections are reported.
     pub(crate) fn enter<T>(
         &self,
         timeout: Duration,
@@ -197,7 +156,7 @@ impl Machine {
             let result = work(&ctx);
             if self.floats.swap(false, Ordering::Relaxed) {
                 self.report_floating(&ctx);
-                // Who listens for such errors may have settled something.
+                // A listener for such errors may have settled something.
                 self.run_jobs(&ctx);
             }
             self.clock.rest();
@@ -205,7 +164,7 @@ impl Machine {
         })
     }
 
-    /// Runs everything that waits for nothing but its turn. Promises that go on for ever end the machine.
+    /// Runs all pending jobs. Promises that go on for ever stop the machine.
     fn run_jobs(&self, ctx: &Ctx<'_>) {
         let mut late = false;
         while ctx.execute_pending_job() {
@@ -238,14 +197,14 @@ impl Machine {
         let told = entry(ctx, Entry::TakeFloating).and_then(|take| take.call::<_, Vec<Value>>(()));
         reasons.extend(errors::quiet(ctx, told).unwrap_or_default());
         for reason in reasons {
-            let reason = errors::described(ctx, &reason, &self.kit);
+            let reason = errors::described(ctx, &reason, self.kit.limits.memory);
             self.report_failed(format!("a promise was rejected and nobody caught it: {reason}"));
             self.kit.reporter.rejected(&self.name, &reason);
         }
     }
 
-    /// Reports a failure. The same one again and again, as of an interval, is told when it has come ten times, a
-    /// hundred times and so on.
+    /// Reports a failure. The same failure again and again, as of an interval, is reported when it has come ten times,
+    /// a hundred times and so on.
     pub(crate) fn report_failed(&self, text: String) {
         let count = {
             let mut repeated = self.repeated.lock().expect("no panic happens while this is held");
@@ -263,20 +222,20 @@ impl Machine {
         self.kit.reporter.report(&self.name, Report::Failed { text });
     }
 
-    /// Asks something of the script, and waits for its promise if it gives one.
+    /// Makes a request to the script, and waits for its promise if it returns one.
     pub(crate) async fn run<W: Work>(
         self: &Arc<Self>,
         timeout: Duration,
         work: W,
     ) -> Result<W::Output, Failure> {
         let expiry = self.clock.now() + timeout;
-        // Who may wait long for its answer may not run for so long.
+        // A caller may wait long for its answer, but the code may not run for so long.
         let running = timeout.min(self.kit.limits.timeout);
         match self.entered(running, |ctx| self.begin(ctx, work))? {
             Begun::Done(result) => result,
             Begun::Waiting(answer) => match self.clock.until(expiry, answer).await {
                 Some(Ok(result)) => result,
-                // The engine has thrown the promise away, and what waited for it.
+                // The engine has collected the promise, and everything that waited for it.
                 Some(Err(_)) => Err(Failure::new(
                     Cause::TimedOut,
                     "it will never answer: nothing is left that could resolve its promise",
@@ -311,7 +270,7 @@ impl Machine {
                 Ok(Begun::Waiting(waiting.catch(ctx).map_err(failed)?))
             }
             PromiseState::Rejected => {
-                // Whoever waits for it has seen it now.
+                // The caller has handled this rejection.
                 let seen = entry(ctx, Entry::Rejected)
                     .and_then(|rejected| rejected.call::<_, ()>((promise.clone(), (), true)));
                 errors::quiet(ctx, seen);
@@ -325,7 +284,8 @@ impl Machine {
         }
     }
 
-    /// Hears of a promise's end. The engine holds what is needed then, so that it can see whether anybody else does.
+    /// Waits for a promise to settle. The engine owns what is needed then, so that it can collect a promise that
+    /// nothing else holds.
     fn watch<'js, W: Work>(
         self: &Arc<Self>,
         ctx: &Ctx<'js>,
@@ -355,7 +315,7 @@ impl Machine {
         Ok(receiver)
     }
 
-    /// What an error of the engine means.
+    /// The failure for an error of the engine.
     fn failure<'js>(&self, ctx: &Ctx<'js>, error: CaughtError<'js>) -> Failure {
         let ended = |end| match end {
             End::Expired => timed_out(self.clock.allowed()),
@@ -368,14 +328,14 @@ impl Machine {
             CaughtError::Exception(exception) => {
                 let thrown = exception.as_object().as_value();
                 let message = errors::message(ctx, thrown);
-                (errors::described(ctx, thrown, &self.kit), message)
+                (errors::described(ctx, thrown, self.kit.limits.memory), message)
             }
-            CaughtError::Value(value) => (errors::described(ctx, &value, &self.kit), None),
+            CaughtError::Value(value) => (errors::described(ctx, &value, self.kit.limits.memory), None),
             CaughtError::Error(error) => (error.to_string(), None),
         };
-        // To describe it was work for the script too, which can take its time.
+        // Describing the error ran code of the script too, which may have exceeded its time.
         let raised = Failure::new(Cause::Raised, detail).refusing_with(message);
-        let raised = outside::with_hint(raised, &self.not_outside);
+        let raised = with_hint(raised, &self.not_outside);
         self.clock.ended().map_or(raised, ended)
     }
 
@@ -390,13 +350,13 @@ impl Drop for Machine {
     }
 }
 
-/// Runs code that nobody waits for: a failure is reported, and kills nothing.
+/// Runs code without a caller: a failure is reported, and stops nothing.
 pub(crate) fn unattended<T>(
     machine: &Weak<Machine>,
     work: impl FnOnce(&Ctx<'_>) -> Result<T, Error>,
 ) -> Option<T> {
     let machine = machine.upgrade()?;
-    // Who was told once that it was stopped need not hear it for every timer.
+    // A stopped machine was reported once; that is enough.
     if machine.stopped().is_some() {
         return None;
     }
@@ -409,7 +369,7 @@ pub(crate) fn unattended<T>(
     }
 }
 
-/// What looks like a promise becomes one.
+/// Turns a thenable into a promise.
 fn promised<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Value<'js>, Error> {
     if value.is_object() && !value.is_promise() {
         return entry(ctx, Entry::Promised)?.call((value,));
@@ -427,58 +387,12 @@ fn settled<'js, W: Work>(
     work.read(ctx, value, kept)
 }
 
-pub(crate) fn timed_out(timeout: Duration) -> Failure {
-    let words = format!("no answer within {}", errors::seconds(timeout));
-    Failure::new(Cause::TimedOut, words)
-}
-
-/// The functions of `bootstrap.ts` and `modules.ts` that Rust calls. They are kept where no script can reach them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Entry {
-    Load,
-    Fire,
-    Lazy,
-    Promised,
-    Attach,
-    Invoke,
-    Settle,
-    Rejected,
-    TakeFloating,
-    Ring,
-    Seal,
-    Builtin,
-    Require,
-    Describe,
-}
-
-impl Entry {
-    const ALL: [Self; 14] = [
-        Self::Load,
-        Self::Fire,
-        Self::Lazy,
-        Self::Promised,
-        Self::Attach,
-        Self::Invoke,
-        Self::Settle,
-        Self::Rejected,
-        Self::TakeFloating,
-        Self::Ring,
-        Self::Seal,
-        Self::Builtin,
-        Self::Require,
-        Self::Describe,
-    ];
-
-    /// Its name there.
-    fn name(self) -> String {
-        let mut name = format!("{self:?}");
-        name[..1].make_ascii_lowercase();
-        name
+/// A failure of the embedded engine, with a hint if Node would help; `reason` says why it was not used.
+fn with_hint(mut failure: Failure, reason: &str) -> Failure {
+    let words = ["embedded engine", "WebAssembly is not defined"];
+    let only_node = words.iter().any(|words| failure.detail.contains(words));
+    if only_node {
+        failure.detail = format!("{}; Node would serve it: {reason}", failure.detail);
     }
-}
-
-pub(crate) fn entry<'js>(ctx: &Ctx<'js>, entry: Entry) -> Result<Function<'js>, Error> {
-    let entries = ctx.userdata::<Vec<Function>>();
-    let function = entries.and_then(|entries| entries.get(entry as usize).cloned());
-    function.ok_or_else(|| Exception::throw_message(ctx, "the engine is not ready yet"))
+    failure
 }

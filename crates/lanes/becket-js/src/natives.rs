@@ -1,49 +1,22 @@
-//! The functions of Rust that `bootstrap.ts` is made of, and the tasks behind those that take their time.
+//! The Rust functions under `bootstrap.ts`, and the tasks behind the asynchronous ones.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rquickjs::prelude::List;
 use rquickjs::{Ctx, Error, Exception, Function, Object, Value};
 use tokio::task::AbortHandle;
 
+use crate::entries::{Entry, entry};
 use crate::errors;
 use crate::host::{HostError, Report};
-use crate::machine::{Entry, Machine, entry, unattended};
+use crate::machine::{Machine, unattended};
 
 const CONSOLE: &str = include_str!("js/console.ts");
 
 /// How many timers, and how many calls of the host, one extension may have at a time.
 const MOST_TASKS: usize = 20_000;
-
-/// What goes on for a machine outside of it.
-#[derive(Default)]
-pub(crate) struct Tasks {
-    timers: Mutex<HashMap<u64, AbortHandle>>,
-    last_call: AtomicU64,
-    calls: AtomicUsize,
-}
-
-impl Tasks {
-    /// Whether there are any.
-    pub(crate) fn are_under_way(&self) -> bool {
-        self.calls.load(Ordering::Relaxed) > 0 || !self.timers().is_empty()
-    }
-
-    fn timers(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
-        self.timers
-            .lock()
-            .expect("no panic happens while timers are held")
-    }
-}
-
-impl Drop for Tasks {
-    fn drop(&mut self) {
-        self.timers().drain().for_each(|(_, timer)| timer.abort());
-    }
-}
 
 /// The object that `bootstrap.ts` is given.
 pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Object<'js>, Error> {
@@ -54,8 +27,8 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
         let answer = host.upgrade().map(|machine| answer(&machine, &name, &arguments));
         match answer {
             Some(Ok(answer)) => List((true, answer)),
-            Some(Err(error)) => List((false, error_text(error))),
-            None => List((false, error_text(HostError::new("the extension has ended")))),
+            Some(Err(error)) => List((false, error.into_json())),
+            None => List((false, HostError::new("the extension has ended").into_json())),
         }
     };
     natives.set("call", Function::new(ctx.clone(), call)?)?;
@@ -100,7 +73,7 @@ pub(crate) fn natives<'js>(machine: &Arc<Machine>, ctx: &Ctx<'js>) -> Result<Obj
     let host = Arc::downgrade(machine);
     let described = move |ctx: Ctx<'js>, thrown: Value<'js>| {
         let machine = alive(&ctx, &host)?;
-        Ok::<_, Error>(errors::described(&ctx, &thrown, &machine.kit))
+        Ok::<_, Error>(errors::described(&ctx, &thrown, machine.kit.limits.memory))
     };
     natives.set("described", Function::new(ctx.clone(), described)?)?;
     let host = Arc::downgrade(machine);
@@ -122,9 +95,9 @@ fn too_many(ctx: &Ctx<'_>, what: &str) -> Error {
     )
 }
 
-/// Node's functions are answered by themselves, the others by the host.
+/// Answers a synchronous request: Node's functions here, the others by the host.
 fn answer(machine: &Machine, name: &str, arguments: &str) -> Result<String, HostError> {
-    // Meanwhile it is not the engine that takes its time.
+    // Meanwhile it is not the engine that takes the time.
     machine.clock.rest();
     let answer = machine.node.call(name, arguments);
     let answer = answer.unwrap_or_else(|| machine.kit.host.call(&machine.name, name, arguments));
@@ -132,7 +105,7 @@ fn answer(machine: &Machine, name: &str, arguments: &str) -> Result<String, Host
     answer
 }
 
-/// Begins a call of the host; `None` if there are too many.
+/// Begins an asynchronous host call; `None` if there are too many.
 fn begin_call(machine: &Arc<Machine>, name: &str, arguments: String) -> Option<u64> {
     if machine.tasks.calls.load(Ordering::Relaxed) >= MOST_TASKS {
         return None;
@@ -147,7 +120,7 @@ fn begin_call(machine: &Arc<Machine>, name: &str, arguments: String) -> Option<u
     tokio::spawn(async move {
         let (answered, text) = match answer.await {
             Ok(text) => (true, text),
-            Err(error) => (false, error_text(error)),
+            Err(error) => (false, error.into_json()),
         };
         if let Some(machine) = machine.upgrade() {
             machine.tasks.calls.fetch_sub(1, Ordering::Relaxed);
@@ -176,7 +149,7 @@ fn start_timer(machine: &Arc<Machine>, id: u64, milliseconds: f64) -> Option<()>
 async fn ring(machine: Weak<Machine>, id: u64, pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
-        // A timer that has thrown is not over if it is one that comes again.
+        // An interval that has thrown goes on.
         let again = unattended(&machine, |ctx| entry(ctx, Entry::Ring)?.call((id,)));
         if again == Some(false) || machine.strong_count() == 0 {
             break;
@@ -184,7 +157,7 @@ async fn ring(machine: Weak<Machine>, id: u64, pause: Duration) {
     }
     if let Some(machine) = machine.upgrade() {
         let mut timers = machine.tasks.timers();
-        // Its own function may have started it anew, as another task.
+        // The timer's own function may have started it anew, as another task.
         if timers
             .get(&id)
             .is_some_and(|timer| Some(timer.id()) == tokio::task::try_id())
@@ -192,15 +165,4 @@ async fn ring(machine: Weak<Machine>, id: u64, pause: Duration) {
             timers.remove(&id);
         }
     }
-}
-
-/// An error as scripts get it: its properties and its words, as JSON.
-pub(crate) fn error_text(error: HostError) -> String {
-    let mut object: serde_json::Map<String, serde_json::Value> = error
-        .properties
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value))
-        .collect();
-    object.insert("message".into(), error.message.into());
-    serde_json::Value::Object(object).to_string()
 }

@@ -11,30 +11,29 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
 use oxc::syntax::scope::ScopeFlags;
 
-use crate::facts::required;
-use crate::node;
+use crate::node::table;
 
-/// What a file needs of others.
+/// The modules that a file needs.
 #[derive(Default)]
 pub(crate) struct Needs {
-    /// What it imports, and what it requires whenever it is run.
+    /// The modules that the file imports, and those it requires whenever it runs.
     pub(crate) certain: Vec<String>,
-    /// What it requires somewhere.
+    /// The modules that the file requires somewhere.
     pub(crate) required: Vec<String>,
-    /// What it imports somewhere while it runs.
+    /// The modules that the file imports dynamically.
     pub(crate) late: Vec<String>,
-    /// What it uses of Node's modules, by their names without `node:`.
+    /// What the file uses of Node's modules, by their names without `node:`.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
-    /// Names under which it knows whole modules.
+    /// Variables that hold whole modules, with the module.
     known_as: Vec<(String, String)>,
-    /// What stands behind a name and a dot.
+    /// Member accesses: the variable and the member.
     members: Vec<(String, String)>,
-    /// How many things are around that may never be run: functions, branches, attempts.
+    /// How many enclosing parts may never run: functions, branches, `try` blocks.
     around: usize,
 }
 
 impl Needs {
-    /// Looks at a file.
+    /// Analyses a file.
     pub(crate) fn of(program: &Program<'_>, record: &ModuleRecord<'_>) -> Self {
         let mut needs = Self::default();
         needs.import(record);
@@ -48,7 +47,7 @@ impl Needs {
         needs
     }
 
-    /// What is imported before the file runs.
+    /// Reads the static imports.
     fn import(&mut self, record: &ModuleRecord<'_>) {
         let requested = record.requested_modules.iter();
         let requested = requested.filter(|(_, requests)| requests.iter().any(|request| !request.is_type));
@@ -66,7 +65,7 @@ impl Needs {
     }
 
     fn use_of(&mut self, module: &str, name: &str) {
-        if let Some(module) = node::imported(module) {
+        if let Some(module) = table::imported(module) {
             self.uses.entry(module.into()).or_default().insert(name.into());
         }
     }
@@ -122,7 +121,7 @@ impl<'a> Visit<'a> for Needs {
     fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
         let name = member.property.name.as_str();
         let object = match member.object.without_parentheses() {
-            // What was an ES module once is used by way of its default.
+            // Members of a former ES module are used by way of its `default`.
             Expression::StaticMemberExpression(inner) if inner.property.name == "default" => &inner.object,
             other => other,
         };
@@ -166,8 +165,8 @@ impl<'a> Visit<'a> for Needs {
     }
 }
 
-/// The module that a value is the whole of: `require("x")`, also wrapped by a function of a compiler's, or
-/// `await import("x")`.
+/// The module that an expression is the whole of: `require("x")`, also wrapped by a compiler's helper, or `await
+/// import("x")`.
 fn whole_module(value: &Expression<'_>) -> Option<String> {
     let value = value.without_parentheses();
     if let Some(module) = required(value) {
@@ -187,6 +186,24 @@ fn whole_module(value: &Expression<'_>) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// The module that `require("x")` names.
+pub(crate) fn required(value: &Expression<'_>) -> Option<String> {
+    let Expression::CallExpression(call) = value else {
+        return None;
+    };
+    match call.arguments.first() {
+        Some(Argument::StringLiteral(name)) if is_name(&call.callee, "require") => {
+            Some(name.value.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// Whether an expression is this name.
+pub(crate) fn is_name(value: &Expression<'_>, name: &str) -> bool {
+    matches!(value, Expression::Identifier(identifier) if identifier.name == name)
 }
 
 #[cfg(test)]

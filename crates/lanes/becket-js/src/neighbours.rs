@@ -1,4 +1,4 @@
-//! The files that an extension is made of, known by looking and without running it.
+//! The files that an extension consists of, found without running it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::opening;
 use crate::packages::{Asked, Packages, is_code};
 
-/// The most files that are looked at, the most bytes of one, and the most of the name of one.
+/// Limits: how many files are looked at, how large one may be, and how long its name.
 const MOST_FILES: usize = 200;
 const LARGEST: usize = 4 << 20;
 const LONGEST: usize = 1024;
 
-/// The files of code that a file imports by a path, and those that these import, as their texts say. They need not be
-/// correct; packages do not belong to it.
+/// The files of code that a file imports by path, and those that these import, as found in their texts. The files need
+/// not be correct; packages are not followed.
 pub fn own_files(file: &Path) -> HashSet<PathBuf> {
     let packages = Packages::default();
     let (mut found, mut next) = (HashSet::new(), vec![file.to_path_buf()]);
@@ -30,7 +30,7 @@ pub fn own_files(file: &Path) -> HashSet<PathBuf> {
     found
 }
 
-/// The names of modules that stand behind a word that loads one.
+/// The names of modules that follow a keyword that loads one.
 fn named_modules(source: &str) -> impl Iterator<Item = &str> {
     WORDS.iter().flat_map(move |word| {
         let found = source.match_indices(word);
@@ -38,7 +38,7 @@ fn named_modules(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands in quotes at the beginning of a text.
+/// The quoted text at the beginning of a text.
 fn quoted_name(text: &str) -> Option<&str> {
     let rest = text.trim_start();
     let quote = rest
@@ -49,27 +49,27 @@ fn quoted_name(text: &str) -> Option<&str> {
     (!name.is_empty() && name.len() <= LONGEST).then_some(name)
 }
 
-/// What a file loads, as far as its text says so.
+/// What a file loads, as far as its text shows it.
 #[derive(Debug, Default)]
 pub struct Imports {
-    /// The files, also those of packages.
+    /// The loaded files, including those of packages.
     pub files: Vec<PathBuf>,
-    /// Each `package.json` that has a say in what is found.
+    /// Every `package.json` that influences which files are found.
     pub manifests: Vec<PathBuf>,
-    /// Whether it asks where it lies, and so may use anything there.
+    /// Whether the file asks for its own path, and so may use anything in its folder.
     pub whole_folder: bool,
-    /// What it loads without naming it.
+    /// A description of a load whose name is not in the text.
     pub open: Option<String>,
 }
 
-/// Words of a script that asks where it lies.
+/// Words of a script that asks for its own path.
 const PLACES: &[&str] = &["__dirname", "__filename", "import.meta"];
 
-/// Words before the name of a module. The last two may have a name behind them that is only known when they run.
+/// Words before the name of a module. The name behind the last two may be known only at run time.
 const WORDS: &[&str] = &["from", "import", "import(", "require("];
 
-/// What a file loads: other files of its own, and those of packages. It need not be correct, and names rather too much
-/// than too little; modules of the host and of Node are not files.
+/// What a file loads: other files of its own, and those of packages. The file need not be correct, and the result names
+/// rather too much than too little; modules of the host and of Node are not files.
 pub fn imports(file: &Path, source: &str) -> Imports {
     let packages = Packages::default();
     let folder = file.parent().unwrap_or(file);
@@ -121,7 +121,7 @@ fn manifest_around(packages: &Packages, folder: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(folder.join("package.json")).ok()
 }
 
-/// The files that stand in quotes.
+/// The files whose paths stand in quotes.
 fn quoted_files(
     packages: &Packages,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! Opens files for extensions: nobody waits for the other end of a pipe here, and what holds becket's keys stays shut.
+//! Opens files for extensions: without waiting for the other end of a pipe, and never those that hold becket's keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 #[cfg(target_os = "linux")]
 const SECRETS: [&str; 3] = ["environ", "mem", "maps"];
 
-/// Opens a file at once, whatever it is. A pipe without a reader cannot be opened for writing then (`ENXIO`).
+/// Opens a file without blocking, whatever it is. A pipe without a reader cannot be opened for writing then (`ENXIO`).
 pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = options.custom_flags(flags.bits() as i32).open(path)?;
@@ -22,7 +22,7 @@ pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     }
 }
 
-/// The text of a file that must be a plain one and not larger than that: a module, or what describes a package.
+/// The text of a regular file of limited size: a module, or a `package.json`.
 pub(crate) fn text(path: &Path, most: usize) -> io::Result<String> {
     let file = open(OpenOptions::new().read(true), path)?;
     let data = file.metadata()?;
@@ -40,7 +40,7 @@ pub(crate) fn text(path: &Path, most: usize) -> io::Result<String> {
     }
 }
 
-/// Whether a file shows the memory or the environment of a process. It is asked once the file is open, so that no link
+/// Whether a file shows the memory or the environment of a process. Checked once the file is open, so that no link
 /// leads around it. Other processes than becket count as well: its parent has the same keys.
 #[cfg(target_os = "linux")]
 fn is_secret(file: &File) -> bool {

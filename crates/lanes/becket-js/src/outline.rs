@@ -1,5 +1,5 @@
-//! What the text of a module says about it without running it: what its default export is, what that does with what it
-//! is given, and which imports lead nowhere.
+//! What the text of a module shows without running it: its default export, what that does with its argument, and which
+//! imports cannot be resolved.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use oxc::syntax::scope::ScopeFlags;
 use oxc::syntax::symbol::SymbolId;
 
 use crate::facts::Facts;
-use crate::node;
+use crate::node::table;
 use crate::packages::{Asked, Packages};
 use crate::room::with_room;
 use crate::transform::{TransformError, Transformer, in_plain_words};
@@ -25,9 +25,9 @@ use crate::transform::{TransformError, Transformer, in_plain_words};
 /// A module, as far as its text shows it.
 #[derive(Debug, Default)]
 pub struct Outline {
-    /// What it exports by default.
+    /// The module's default export.
     pub default: DefaultExport,
-    /// What is called of the object that its function is given.
+    /// The calls of members of the object that the module's function is given.
     pub calls: Vec<ApiCall>,
     /// Texts with which a member of some object is compared.
     pub comparisons: Vec<Compared>,
@@ -35,17 +35,17 @@ pub struct Outline {
     pub names: Vec<String>,
 }
 
-/// What a module exports by default.
+/// The default export of a module.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultExport {
-    /// Nothing.
+    /// There is no default export.
     #[default]
     Missing,
     /// A function.
     Function,
-    /// Something that cannot be called, in that line.
+    /// A value that cannot be called, with its line.
     NoFunction(usize),
-    /// Something that is known only when it runs.
+    /// A value that is known only at run time.
     Unknown,
 }
 
@@ -54,26 +54,26 @@ pub enum DefaultExport {
 pub struct ApiCall {
     /// The member that is called.
     pub member: String,
-    /// Its first argument, if that is a text.
+    /// The first argument, if that is a text.
     pub first: Option<String>,
-    /// The fields of the objects that the function behind it returns, as far as they stand there, each with its line.
+    /// The fields of the objects that the handler returns, as far as they are visible, each with its line.
     pub returned: Vec<(String, usize)>,
-    /// Where it stands.
+    /// The line of the call.
     pub line: usize,
 }
 
 /// A comparison such as `event.toolName === "bash"`.
 #[derive(Debug)]
 pub struct Compared {
-    /// The member.
+    /// The member that is compared.
     pub member: String,
-    /// The text.
+    /// The text that it is compared with.
     pub text: String,
-    /// Where it stands.
+    /// The line of the comparison.
     pub line: usize,
 }
 
-/// Looks at a module. Parameters of the type `api` are the same object as the one that its function is given.
+/// Analyses a module. Parameters of the type `api` are the same object as the one that its function is given.
 pub fn outline(file: &Path, source: &str, api: &str) -> Result<Outline, TransformError> {
     with_room(source, || looked_at(file, source, api)).unwrap_or_else(|| Err(TransformError::too_deep(file)))
 }
@@ -117,18 +117,18 @@ fn looked_at(file: &Path, source: &str, api: &str) -> Result<Outline, TransformE
     Ok(looking.outline)
 }
 
-/// The modules that a file cannot do without and that are nowhere, each with its line. `is_host` says which names are
-/// modules of the host.
+/// The required modules of a file that cannot be found, each with its line. `is_host` says which names are modules of
+/// the host.
 pub fn missing_imports(file: &Path, source: &str, is_host: impl Fn(&str) -> bool) -> Vec<(String, usize)> {
-    // In JavaScript nothing is left of imports that were about types.
+    // The JavaScript no longer has imports that were only about types.
     let Ok(code) = Transformer::default().javascript(file, source) else {
         return Vec::new();
     };
     let packages = Packages::default();
     let folder = file.parent().unwrap_or(file);
     let is_there = |name: &str| {
-        // Addresses are for the engine to judge.
-        if is_host(name) || node::imported(name).is_some() || name.contains(':') {
+        // Addresses are left to the engine.
+        if is_host(name) || table::imported(name).is_some() || name.contains(':') {
             return true;
         }
         if name.starts_with(['.', '/']) {
@@ -148,11 +148,11 @@ pub fn missing_imports(file: &Path, source: &str, is_host: impl Fn(&str) -> bool
         .collect()
 }
 
-/// What stands behind a default export.
+/// The value of a default export.
 #[derive(Clone, Copy)]
 enum Exported<'p, 'a> {
     Function(&'p FormalParameters<'a>),
-    /// Something that is no function, and where.
+    /// A value that is not a function, and where.
     Other(usize),
     Unknown,
 }
@@ -204,7 +204,7 @@ fn value_of<'p, 'a>(program: &'p Program<'a>, value: &'p Expression<'a>) -> Expo
     }
 }
 
-/// What the outermost declaration of a name makes of it.
+/// The value of a name by its outermost declaration.
 fn declared<'p, 'a>(program: &'p Program<'a>, name: &str) -> Exported<'p, 'a> {
     let found = program.body.iter().find_map(|statement| match statement {
         Statement::FunctionDeclaration(function) => {
@@ -216,7 +216,7 @@ fn declared<'p, 'a>(program: &'p Program<'a>, name: &str) -> Exported<'p, 'a> {
             let declarator = declarators.find(|declarator| {
                 matches!(&declarator.id, BindingPattern::BindingIdentifier(id) if id.name == name)
             })?;
-            // One name for another may go in a circle.
+            // Aliases of aliases may be circular.
             match declarator.init.as_ref()?.get_inner_expression() {
                 Expression::Identifier(_) => None,
                 value => Some(value_of(program, value)),
@@ -234,12 +234,12 @@ fn symbol_of(parameter: &FormalParameter<'_>) -> Option<SymbolId> {
     }
 }
 
-/// Collects what the outline tells.
+/// Collects the contents of the outline.
 struct Looking<'s> {
     source: &'s str,
     scoping: &'s Scoping,
     api_type: &'s str,
-    /// The variables that hold the object.
+    /// The variables that hold the API object.
     apis: Vec<SymbolId>,
     outline: Outline,
 }
@@ -323,7 +323,7 @@ impl<'a> Visit<'a> for Looking<'_> {
     }
 }
 
-/// A text without anything that is made at run time.
+/// A text that is known without running anything.
 fn text_of(value: &Expression<'_>) -> Option<String> {
     match value.get_inner_expression() {
         Expression::StringLiteral(text) => Some(text.value.to_string()),
@@ -391,7 +391,7 @@ impl<'a> Visit<'a> for Returns {
         }
     }
 
-    // What functions inside of it return is their callers' business.
+    // Nested functions return to their own callers.
     fn visit_function(&mut self, _: &Function<'a>, _: ScopeFlags) {}
 
     fn visit_arrow_function_expression(&mut self, _: &ArrowFunctionExpression<'a>) {}

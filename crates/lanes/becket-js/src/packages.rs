@@ -1,4 +1,4 @@
-//! Finds packages as Node does: folders of `node_modules`, and what a `package.json` says about its own files.
+//! Finds packages as Node does: in folders `node_modules`, and by the `package.json` of each.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::opening;
 
-/// The most bytes of a `package.json`.
+/// The largest `package.json` in bytes.
 const LARGEST_MANIFEST: usize = 8 << 20;
 
-/// Endings that are tried for an import without one, in this order.
+/// Extensions that are tried for an import without one, in this order.
 const ENDINGS: &[&str] = &["ts", "tsx", "js", "jsx", "mts", "mjs", "cts", "cjs", "json"];
 
-/// Endings of JavaScript, and the TypeScript that may stand in their place.
+/// Extensions of JavaScript, and the TypeScript that may replace them.
 const TYPESCRIPT: &[(&str, &[&str])] = &[
     ("js", &["ts", "tsx"]),
     ("jsx", &["tsx"]),
@@ -22,18 +22,18 @@ const TYPESCRIPT: &[(&str, &[&str])] = &[
     ("cjs", &["cts"]),
 ];
 
-/// Whether a file holds code, by its ending.
+/// Whether a file holds code, by its extension.
 pub(crate) fn is_code(file: &Path) -> bool {
     let ending = file.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| ENDINGS.contains(&ending) && ending != "json")
 }
 
-/// Who asks for a module; packages may give them different files.
+/// How a module is requested; packages may provide different files for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// `import`.
+    /// By `import`.
     Import,
-    /// `require`.
+    /// By `require`.
     Require,
 }
 
@@ -58,7 +58,7 @@ impl Asked {
 pub(crate) struct Packages(Mutex<HashMap<PathBuf, Option<Arc<Value>>>>);
 
 impl Packages {
-    /// The file behind a bare name (`pkg`, `@scope/pkg/sub`, `#internal`), seen from a folder.
+    /// The file behind a bare name (`pkg`, `@scope/pkg/sub`, `#internal`), as seen from a folder.
     pub(crate) fn find(&self, folder: &Path, name: &str, asked: Asked) -> Result<PathBuf, String> {
         if name.starts_with('#') {
             return self.internal(folder, name, asked);
@@ -101,7 +101,7 @@ impl Packages {
         }
     }
 
-    /// What the package around a folder means by `#name`.
+    /// The file that the package around a folder means by `#name`.
     fn internal(&self, folder: &Path, name: &str, asked: Asked) -> Result<PathBuf, String> {
         let Some((package, manifest)) = self.around(folder) else {
             return Err("no package.json around it says what it means".into());
@@ -119,7 +119,7 @@ impl Packages {
         }
     }
 
-    /// The nearest folder with a `package.json`, and what it says.
+    /// The nearest folder with a `package.json`, and its content.
     pub(crate) fn around(&self, folder: &Path) -> Option<(PathBuf, Arc<Value>)> {
         folder
             .ancestors()
@@ -136,8 +136,8 @@ impl Packages {
         known.entry(folder.to_path_buf()).or_insert_with(read).clone()
     }
 
-    /// The file that a path means: as written, TypeScript where JavaScript is named, with an ending, or a folder's
-    /// main file.
+    /// The file that a path means: as written, TypeScript if JavaScript is named, with an extension added, or a
+    /// folder's main file.
     pub(crate) fn existing(&self, wanted: &Path) -> Option<PathBuf> {
         file_like(wanted).or_else(|| {
             if !wanted.is_dir() {
@@ -189,8 +189,8 @@ fn split(name: &str) -> (&str, String) {
     }
 }
 
-/// What `exports` gives for a path. A package that serves only the other kind of asker is used all the same: the
-/// engine runs both kinds of modules.
+/// The file that `exports` gives for a path. A package that serves only the other way to request it is used all the
+/// same: the engine runs both kinds of modules.
 fn exported(
     package: &Path,
     exports: &Value,
@@ -226,7 +226,7 @@ fn exported(
     file_like(&file).ok_or_else(|| format!("{} does not exist", file.display()))
 }
 
-/// The target of the best entry of a table: the same name, else the pattern with the longest beginning.
+/// The target of the best entry of a table: the same name, else the pattern with the longest prefix.
 fn matching(table: &Value, name: &str, asked: Asked) -> Option<String> {
     let table = table.as_object()?;
     if let Some(value) = table.get(name).filter(|_| !name.contains('*')) {

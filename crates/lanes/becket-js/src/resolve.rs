@@ -1,6 +1,13 @@
-//! Finds and loads modules: those that the host brings by name, Node's, files beside the one that imports them, and
-//! packages. ES modules are the engine's own; CommonJS and JSON are run by `js/modules.ts`, and an `import` of them
-//! gets a small ES module that hands on what they export.
+//! Finds and loads modules: those that the host provides by name, Node's, files beside the importer, and packages. ES
+//! modules are loaded by the engine; CommonJS and JSON are run by `js/modules.ts`, and an `import` of them gets a small
+//! ES module that re-exports what they export.
+//!
+//! CommonJS runs when its turn comes and not when it is loaded, so its exports are found by looking at the code. An ES
+//! module that is running cannot be required: the engine would run it twice.
+//!
+//! What a module lacks is `undefined`. Files pass on types like values, and the interfaces behind them are gone when
+//! modules are linked. Whoever asks a module for names that it does not export is given a small module in front of it
+//! that has them; the module itself, its circles and what others see of it stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
@@ -16,43 +23,34 @@ use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Value};
 use url::Url;
 
 use crate::bytecode;
-use crate::extension::Kit;
+use crate::entries::{Entry, entry};
 use crate::facts::Facts;
-use crate::machine::{Entry, entry};
-use crate::node;
+use crate::kit::{HostModule, Kit};
+use crate::node::table;
 use crate::opening;
 use crate::packages::{Asked, Packages};
 use crate::transform::{HOST, place_of_import};
 
-/// A module that the host brings.
-#[derive(Debug, Clone, Copy)]
-pub struct HostModule {
-    /// The names under which it can be imported.
-    pub names: &'static [&'static str],
-    /// Its TypeScript.
-    pub source: &'static str,
-}
-
-/// How the name of one of Node's modules begins.
+/// The prefix of the names of Node's modules.
 pub(crate) const NODE: &str = "node:";
 
-/// How the name begins under which an extension's own code imports CommonJS: the default import is then what the
-/// author called `default`, if it was made from an ES module. Packages among each other see what Node shows them.
+/// The prefix of the name under which an extension's own code imports CommonJS: the default import is then the export
+/// `default`, if the module was compiled from an ES module. Packages among each other see what Node shows them.
 pub(crate) const INTEROP: &str = "interop:";
 
-/// How the name of a module begins that is handed on with more names than it has: `with:a,b:name`.
+/// The prefix of a module that is re-exported with additional names: `with:a,b:name`.
 const WITH: &str = "with:";
 
-/// The parameters of a file of CommonJS.
+/// The parameters of a CommonJS file.
 const COMMONJS: &str = "(function (exports, require, module, __filename, __dirname) {";
 
-/// How one of Node's modules is given to the others: as a function, in a module that is compiled once in a process.
+/// The beginning of one of Node's modules: a function, in a module that is compiled once per process.
 const BUILTIN: &str = "export default function (exports, require, module, becket) {";
 
-/// The most bytes of a file of code: to parse it takes many times as much, and is not counted.
+/// The largest file of code in bytes: parsing it takes many times as much memory, which is not counted.
 const LARGEST: usize = 32 << 20;
 
-/// Tells what one of Node's modules exports, if that is known.
+/// Returns the exports of one of Node's modules, if they are known.
 pub(crate) type Names<'a> = dyn Fn(&str) -> Option<Vec<String>> + 'a;
 
 /// How a module is run.
@@ -69,7 +67,7 @@ pub(crate) struct Modules(Arc<Inner>);
 
 struct Inner {
     kit: Arc<Kit>,
-    /// The extension's own folder, if it may use no files: modules are read from there all the same.
+    /// The extension's own folder, if it may use no files: modules are still read from there.
     folder: Option<PathBuf>,
     packages: Packages,
     graph: Mutex<Graph>,
@@ -80,18 +78,18 @@ struct Inner {
 struct Graph {
     imports: HashMap<String, Vec<String>>,
     declared: HashSet<String>,
-    /// What modules export, of those that somebody has asked for names.
+    /// The exports of modules whose names were asked for.
     exported: HashMap<String, Option<Arc<BTreeSet<String>>>>,
-    /// What they ask of others.
+    /// The names that modules import from others.
     asks: HashMap<String, BTreeMap<String, Vec<String>>>,
-    /// What they use of modules of which they use nothing but names.
+    /// The names that modules use of others, for modules of which they use nothing else.
     named: HashMap<String, BTreeMap<String, Vec<String>>>,
-    /// Those that have run to their end.
+    /// The modules that have finished running.
     done: HashSet<String>,
 }
 
 impl Modules {
-    /// For the extension with that file.
+    /// The modules of the extension with this file.
     pub(crate) fn new(kit: &Arc<Kit>, file: &Path) -> Self {
         let packages = Packages::default();
         Self(Arc::new(Inner {
@@ -102,8 +100,8 @@ impl Modules {
         }))
     }
 
-    /// Whether a module may be read. Without files, an extension is still made of those in its own folder, and of
-    /// packages that are installed there or above.
+    /// Checks whether a module may be read. Without access to files, an extension still consists of those in its own
+    /// folder, and of packages that are installed there or above.
     fn check(&self, file: &Path) -> Result<(), String> {
         let Some(folder) = &self.0.folder else {
             return Ok(());
@@ -129,7 +127,8 @@ impl Modules {
             .find(|module| module.names.contains(&name))
     }
 
-    /// The first part of a module of the host that only passes on others, if all that `base` imports must be there.
+    /// The first part of a host module that only re-exports others, if that part must have everything that `base`
+    /// imports.
     fn narrowed(&self, base: &str, name: &str) -> Option<String> {
         let parts = parts(self.host_module(name)?.source)?;
         let graph = self.graph();
@@ -147,14 +146,14 @@ impl Modules {
         Some(format!("{HOST}{}", self.host_module(first)?.names[0]))
     }
 
-    /// The name inside of the engine for what a module calls `name`.
+    /// The name inside of the engine for the module that `base` calls `name`.
     pub(crate) fn find(&self, base: &str, name: &str, asked: Asked) -> Result<String, String> {
         // `require` asks by the name inside of the engine.
         let known = name.strip_prefix(HOST).unwrap_or(name);
         if let Some(module) = self.host_module(known) {
             return Ok(format!("{HOST}{}", module.names[0]));
         }
-        if let Some(plain) = node::imported(name) {
+        if let Some(plain) = table::imported(name) {
             return Ok(format!("{NODE}{plain}"));
         }
         if name.starts_with(NODE) {
@@ -174,9 +173,9 @@ impl Modules {
         self.named(&found?, folder, asked)
     }
 
-    /// The file at a path; a question mark and what follows is only there to load a file anew, as authors do.
+    /// The file at a path; a question mark and what follows it only serves to load a file anew.
     fn at(&self, wanted: &Path) -> Result<PathBuf, String> {
-        // Whether a file exists that must not be read is nobody's business either.
+        // Whether a file that must not be read exists is not revealed either.
         self.check(&without_dots(wanted))?;
         let text = wanted.to_string_lossy();
         let short = text.split(['?', '#']).next().unwrap_or_default();
@@ -194,14 +193,14 @@ impl Modules {
         let in_package = |path: &Path| path.components().any(|part| part.as_os_str() == "node_modules");
         let is_script = file.extension().is_none_or(|ending| ending != "node");
         let interop = asked == Asked::Import && is_script && !in_package(importer);
-        // What cannot be read is told when it is loaded.
+        // A file that cannot be read is reported when it is loaded.
         if interop && self.read(&name).is_ok_and(|(kind, ..)| kind == Kind::Commonjs) {
             return Ok(format!("{INTEROP}{name}"));
         }
         Ok(name)
     }
 
-    /// The kind of a file, its JavaScript, and what is known about it.
+    /// The kind of a file, its JavaScript, and the facts about it.
     pub(crate) fn read(&self, name: &str) -> Result<(Kind, Arc<str>, Arc<Facts>), String> {
         let path = Path::new(name);
         let ending = path
@@ -231,7 +230,8 @@ impl Modules {
         Ok((self.kind(path, ending, &facts), code, facts))
     }
 
-    /// What has the syntax of a module is one; the rest is CommonJS unless its ending or package says otherwise.
+    /// The kind of a file: with module syntax an ES module, else CommonJS unless its extension or package says
+    /// otherwise.
     fn kind(&self, path: &Path, ending: &str, facts: &Facts) -> Kind {
         let said = || {
             let around = self.0.packages.around(path.parent().unwrap_or(path));
@@ -249,7 +249,7 @@ impl Modules {
         }
     }
 
-    /// What a file of CommonJS exports, with what it passes on from others.
+    /// What a CommonJS file exports, including re-exports.
     pub(crate) fn names(&self, name: &str, seen: &mut HashSet<String>) -> Vec<String> {
         if !seen.insert(name.into()) {
             return Vec::new();
@@ -268,7 +268,7 @@ impl Modules {
         names
     }
 
-    /// Everything that a module exports, with what it passes on; `None` if that cannot be seen. `builtin` tells the
+    /// Everything that a module exports, including re-exports; `None` if that is not visible. `builtin` returns the
     /// names of one of Node's modules.
     pub(crate) fn exported(&self, name: &str, builtin: &Names<'_>) -> Option<Arc<BTreeSet<String>>> {
         let known = self.graph().exported.get(name).cloned();
@@ -282,7 +282,7 @@ impl Modules {
     fn all_exports(&self, name: &str, builtin: &Names<'_>) -> Option<BTreeSet<String>> {
         let (mut all, mut seen, mut next) = (BTreeSet::new(), HashSet::new(), vec![name.to_string()]);
         while let Some(module) = next.pop() {
-            // What is passed on whole is passed on without its default.
+            // `export *` does not re-export the default.
             let had_default = all.contains("default");
             if seen.insert(module.clone()) {
                 let stars = self.own_exports(&module, builtin, &mut all)?;
@@ -297,7 +297,7 @@ impl Modules {
         Some(all)
     }
 
-    /// Adds what a module itself exports, and gives the modules that it passes on whole.
+    /// Adds a module's own exports, and returns the modules that it re-exports whole.
     fn own_exports(
         &self,
         name: &str,
@@ -331,9 +331,9 @@ impl Modules {
         Some(Vec::new())
     }
 
-    /// The name of a module that has everything that `base` asks of the module `found`, which it calls `name`. Types
-    /// are asked for like values where files pass on names, and exist nowhere: what a module does not have is
-    /// `undefined`, and fails nobody who does not use it.
+    /// The name of a module that has everything that `base` imports from the module `found`, which it calls `name`.
+    /// Files that re-export names import types like values although they do not exist: a missing name is `undefined`,
+    /// which only matters to code that uses it.
     fn completed(&self, base: &str, name: &str, found: String, builtin: &Names<'_>) -> String {
         let asked = self
             .graph()
@@ -370,7 +370,7 @@ impl Modules {
         graph.declared.difference(&graph.done).cloned().collect()
     }
 
-    /// One of these that is needed for `name`.
+    /// A module among `of` that `name` needs.
     fn needed(&self, name: &str, of: &HashSet<String>) -> Option<String> {
         let graph = self.graph();
         let (mut seen, mut next) = (HashSet::new(), vec![name]);
@@ -387,7 +387,7 @@ impl Modules {
 }
 
 impl Modules {
-    /// The JavaScript of a module that the host brings.
+    /// The JavaScript of a host module.
     pub(crate) fn host_code(&self, name: &str) -> Result<Arc<str>, String> {
         let module = self.host_module(name);
         let module = module.ok_or_else(|| format!("there is no module {name}"))?;
@@ -396,7 +396,7 @@ impl Modules {
         code.map_err(|error| error.to_string())
     }
 
-    /// The package around a file: its folder and what its `package.json` says.
+    /// The package around a file: its folder and its `package.json`.
     pub(crate) fn package(&self, file: &Path) -> Option<(PathBuf, Arc<serde_json::Value>)> {
         self.0.packages.around(file.parent()?)
     }
@@ -464,7 +464,7 @@ impl Loader for Modules {
 }
 
 impl Modules {
-    /// A module that the host brings.
+    /// A host module.
     fn shared<'js>(&self, ctx: &Ctx<'js>, name: &str, known: &str) -> Result<Module<'js, Declared>, Error> {
         let wrong = |words: String| Exception::throw_syntax(ctx, &words);
         let module = self
@@ -473,7 +473,7 @@ impl Modules {
         bytecode::declare(ctx, name, module.source, || self.host_code(known).map_err(wrong))
     }
 
-    /// A module that hands on another one with names that it does not have. What CommonJS and JSON really have is
+    /// A module that re-exports another one with names that it does not have. The exports of CommonJS and JSON are
     /// known when they have run; everything else is `undefined`.
     fn with_names<'js>(
         &self,
@@ -504,7 +504,8 @@ impl Modules {
         Module::declare(ctx.clone(), name, text)
     }
 
-    /// An ES module. What it uses of CommonJS is declared on its first line, so that its own lines keep their numbers.
+    /// An ES module. The CommonJS names that it uses are declared on its first line, so that its own lines keep their
+    /// numbers.
     fn declare<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -537,7 +538,7 @@ impl Modules {
         Ok(module)
     }
 
-    /// An error of the engine about a file's grammar, in better words if there are some.
+    /// A syntax error of the engine about a file, with a better message if there is one.
     fn explained(&self, ctx: &Ctx<'_>, name: &str, error: Error) -> Error {
         let path = Path::new(name);
         let source = opening::text(path, LARGEST).unwrap_or_default();
@@ -550,7 +551,7 @@ impl Modules {
         }
     }
 
-    /// The functions that `js/modules.ts` is made of.
+    /// Installs the functions under `js/modules.ts`.
     pub(crate) fn install<'js>(&self, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<(), Error> {
         let modules = self.clone();
         let resolve = move |base: String, name: String, required: bool| {
@@ -574,7 +575,7 @@ impl Modules {
         natives.set("namespace", Function::new(ctx.clone(), namespace)?)
     }
 
-    /// What `require` needs of a module: its function, its text if it is JSON, or nothing if it is an ES module.
+    /// What `require` needs of a module: its function, its text if it is JSON, or `undefined` if it is an ES module.
     fn prepared<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>, Error> {
         if let Some(plain) = name.strip_prefix(NODE) {
             return self.builtin(ctx, plain);
@@ -601,7 +602,7 @@ impl Modules {
     /// The function that makes one of Node's modules.
     fn builtin<'js>(&self, ctx: &Ctx<'js>, plain: &str) -> Result<Value<'js>, Error> {
         let wrong = |words: String| Exception::throw_message(ctx, &words);
-        let found = node::source(plain);
+        let found = table::source(plain);
         let (source, refused) = found.ok_or_else(|| wrong(format!("there is no module node:{plain}")))?;
         let module = bytecode::declare(ctx, &format!("{HOST}node/{plain}"), source, || {
             let path = PathBuf::from(format!("node/{plain}.cts"));
@@ -618,12 +619,12 @@ impl Modules {
         module.get("default")
     }
 
-    /// Runs an ES module at once, for `require`, and gives back what it exports.
+    /// Runs an ES module immediately, for `require`, and returns its exports.
     fn namespace<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>, Error> {
         let unfinished = self.unfinished();
         let text = format!("import * as all from {}; export {{ all }};", quoted(name));
         let module = Module::declare(ctx.clone(), format!("require:{name}"), text)?;
-        // The engine cannot run a module while it runs.
+        // The engine cannot run a module that is already running.
         if let Some(unfinished) = self.needed(name, &unfinished) {
             let words = format!("cannot require {name}: {unfinished}, which it needs, is still being run");
             return Err(Exception::throw_message(ctx, &words));
@@ -643,7 +644,7 @@ impl Modules {
     }
 }
 
-/// The code of an ES module that finds the names of CommonJS, declared on its first line.
+/// The code of an ES module with the CommonJS names that it uses declared on its first line.
 pub(crate) fn with_commonjs_names(code: &str, facts: &Facts) -> String {
     let mut text = String::with_capacity(code.len() + 128);
     for free in &facts.free {
@@ -660,15 +661,15 @@ pub(crate) fn with_commonjs_names(code: &str, facts: &Facts) -> String {
     text
 }
 
-/// An ES module that hands on what a module of another kind exports.
+/// An ES module that re-exports a module of another kind.
 fn handing_on<'js>(ctx: &Ctx<'js>, name: &str, text: &str) -> Result<Module<'js, Declared>, Error> {
     requiring(ctx, Module::declare(ctx.clone(), name, text)?)
 }
 
-/// The same for one of Node's modules, whose names are asked for once in a process.
+/// An ES module that re-exports one of Node's modules, whose names are listed once per process.
 fn handing_on_builtin<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Declared>, Error> {
     let plain = name.strip_prefix(NODE).unwrap_or(name);
-    let (source, _) = node::source(plain).unwrap_or_default();
+    let (source, _) = table::source(plain).unwrap_or_default();
     let module = bytecode::declare(ctx, name, source, || {
         let names = names_of_builtin(ctx, name)?;
         Ok(text_handing_on(name, name, &names).into())
@@ -681,7 +682,7 @@ fn names_of_builtin(ctx: &Ctx<'_>, name: &str) -> Result<Vec<String>, Error> {
     builtin.keys::<String>().collect()
 }
 
-/// A module that finds the others by `import.meta.require`.
+/// Gives a module `import.meta.require` to find the others.
 fn requiring<'js>(ctx: &Ctx<'js>, module: Module<'js, Declared>) -> Result<Module<'js, Declared>, Error> {
     module.meta()?.set("require", entry(ctx, Entry::Require)?)?;
     Ok(module)
@@ -708,7 +709,7 @@ pub(crate) fn not_found(base: &str, name: &str, problem: &str) -> String {
     format!("cannot find module '{name}', which {importer} imports: {problem}")
 }
 
-/// The modules that a module passes on, if it does nothing else.
+/// The modules that a module re-exports, if it does nothing else.
 fn parts(source: &str) -> Option<Vec<&str>> {
     let mut parts = Vec::new();
     for line in code_lines(source) {
@@ -723,20 +724,20 @@ fn parts(source: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// The lines of a module that are no comments.
+/// The lines of a module that are not comments.
 fn code_lines(source: &str) -> impl Iterator<Item = &str> {
     source.lines().filter(|line| !line.starts_with("/"))
 }
 
-/// Whether a name stands anywhere in a text.
+/// Whether a name stands anywhere in a text as a whole word.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
     text.match_indices(name)
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
-/// The folder of an extension: that of its package, unless the person's home or the working directory is inside of it,
-/// as when somebody keeps a package of all that is his; else that of its file.
+/// The folder of an extension: that of its package, unless that contains the user's home or the working directory, as
+/// with a package of everything the user owns; else that of its file.
 fn own_folder(kit: &Kit, packages: &Packages, file: &Path) -> PathBuf {
     let around = file.parent().unwrap_or(file);
     let holds = |folder: &Path, place: &Path| {
@@ -777,7 +778,7 @@ fn path_of(address: &str) -> Result<PathBuf, String> {
         .map_err(|()| "it is no path of this machine".into())
 }
 
-/// A line that names the program for a file is no JavaScript inside of a function.
+/// The code without a `#!` line, which is no JavaScript inside of a function.
 pub(crate) fn without_hashbang(code: &str) -> std::borrow::Cow<'_, str> {
     match code.strip_prefix("#!") {
         Some(rest) => format!("//{rest}").into(),

@@ -1,17 +1,17 @@
-//! Room for the parser. It works recursively, and so does all that looks at what it read: source that is nested deep
-//! enough would end the process, whoever wrote it.
+//! Stack for the parser. It is recursive, and so is everything that walks its result: source that is nested deep enough
+//! would overflow the stack and end the process.
 
 use std::thread;
 
-/// Brackets are not nested deeper than this in anything that a person or a bundler wrote.
+/// How deep brackets may be nested; nothing that a human or a bundler wrote comes close.
 const DEEPEST: usize = 1000;
 
-/// The stack that everything gets, and what each byte of source adds, as it may be a level of its own.
+/// The stack that every source gets, and what each byte of it adds, as it may be a level of its own.
 const STACK: usize = 64 << 20;
 const STACK_FOR_BYTE: usize = 4 << 10;
 const LARGEST_STACK: usize = 1 << 30;
 
-/// Does something with a source on a stack that is large enough for it. None if there can be no such stack.
+/// Does something with a source on a stack that is large enough for it. `None` if there can be no such stack.
 pub(crate) fn with_room<T: Send>(source: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
     if brackets(source) > DEEPEST {
         return None;
@@ -24,7 +24,7 @@ pub(crate) fn with_room<T: Send>(source: &str, work: impl FnOnce() -> T + Send) 
     })
 }
 
-/// How deep brackets are nested at most, wherever they stand.
+/// How deep brackets are nested, wherever they stand.
 fn brackets(source: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0);
     for byte in source.bytes() {

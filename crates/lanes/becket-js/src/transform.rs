@@ -1,7 +1,7 @@
-//! TypeScript becomes JavaScript, and places in the JavaScript become places in the TypeScript again.
+//! Turns TypeScript into JavaScript, and places in the JavaScript back into places in the TypeScript.
 //!
-//! What was made once is kept on disk, under a hash of the source: the code, and beside it the table of places, which
-//! is read only when an error must be told.
+//! Results are cached on disk, under a hash of the source: the code, and beside it the source map, which is read only
+//! when an error must be described.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -20,47 +20,47 @@ use crate::facts::Facts;
 use crate::opening;
 use crate::room::with_room;
 
-/// Part of every hash: another number when the same source would give other JavaScript.
+/// A part of every hash: changed when the same source would give other JavaScript.
 const VERSION: &str = "5";
 
-/// How the names of modules begin that are no files of an author's.
+/// The prefix of the names of modules that are not an author's files.
 pub(crate) const HOST: &str = "becket:";
 
-/// Makes JavaScript of TypeScript, once for each source.
+/// Turns TypeScript into JavaScript, once for each source.
 #[derive(Default)]
 pub struct Transformer {
-    /// Where results are kept between runs.
+    /// Where results are cached between runs.
     folder: Option<PathBuf>,
-    /// What is known about the files that were asked for.
+    /// The source maps of the requested files.
     files: Mutex<HashMap<PathBuf, Places>>,
     facts: Mutex<HashMap<blake3::Hash, Arc<Facts>>>,
 }
 
-/// Where the table of a file's places is.
+/// Where the source map of a file is.
 #[derive(Clone)]
 enum Places {
     Kept(blake3::Hash),
     Here(Arc<str>),
 }
 
-/// Source that is no TypeScript or JavaScript.
+/// A syntax error in TypeScript or JavaScript.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}:{column}: {what}\n    {text}", path.display())]
 pub struct TransformError {
     /// The file.
     pub path: PathBuf,
-    /// Its line, from 1 on.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column in it, from 1 on.
+    /// The column, counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// What is wrong with the source.
     pub what: String,
     /// The line's text.
     pub text: String,
 }
 
 impl TransformError {
-    /// The error of a file that no parser should be given.
+    /// The error of a file that is nested too deep for a parser.
     pub(crate) fn too_deep(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -72,14 +72,14 @@ impl TransformError {
     }
 }
 
-/// What a transformation gives: code, and for each place in it the place in the source.
+/// The result of a transformation: code, and its source map.
 struct Made {
     code: String,
     places: String,
 }
 
 impl Transformer {
-    /// One that keeps results in a folder, which is made when it is needed.
+    /// A transformer that caches results in a folder, which is made when it is needed.
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self {
             folder,
@@ -88,7 +88,7 @@ impl Transformer {
         }
     }
 
-    /// What is known about JavaScript.
+    /// The facts about JavaScript.
     pub(crate) fn facts(&self, code: &str) -> Arc<Facts> {
         let hash = hash_of(Path::new("facts"), code);
         let mut known = self.facts.lock().expect("no panic happens while facts are held");
@@ -106,7 +106,7 @@ impl Transformer {
         Arc::clone(known.entry(hash).or_insert_with(find))
     }
 
-    /// The JavaScript of a file. What is JavaScript already stays as it is.
+    /// The JavaScript of a file. JavaScript stays as it is.
     pub fn javascript(&self, path: &Path, source: &str) -> Result<Arc<str>, TransformError> {
         let typescript = matches!(
             path.extension().and_then(|extension| extension.to_str()),
@@ -132,7 +132,7 @@ impl Transformer {
         Ok(made.code.into())
     }
 
-    /// What is wrong with a file that the engine did not take, if it is its grammar.
+    /// The syntax error of a file that the engine refused, if there is one.
     pub(crate) fn problem(&self, path: &Path, source: &str) -> Option<TransformError> {
         let kind = SourceType::from_path(path).ok()?;
         let looked = with_room(source, || {
@@ -165,7 +165,7 @@ impl Transformer {
         lines.collect()
     }
 
-    /// The place in the source for one in the code that was made of it. Both count from 1.
+    /// The place in the source for a place in the generated code. Both count from 1.
     fn original(&self, file: &str, line: usize, column: usize) -> Option<(usize, usize)> {
         let places = self.files().get(Path::new(file)).cloned()?;
         let places = match places {
@@ -187,13 +187,13 @@ impl Transformer {
         found
     }
 
-    // ---------------------------------------------------------------- what is kept
+    // ---------------------------------------------------------------- the cache
 
     fn kept(&self, hash: &blake3::Hash, ending: &str) -> Option<String> {
         std::fs::read_to_string(self.file(hash, ending)?).ok()
     }
 
-    /// Gives back whether it is kept. What is not is made again next time; nothing else is lost.
+    /// Writes to the cache, and returns whether it worked. Otherwise the result is made again next time.
     fn keep(&self, hash: &blake3::Hash, ending: &str, text: &str) -> bool {
         let Some(file) = self.file(hash, ending) else {
             return false;
@@ -225,12 +225,12 @@ pub(crate) fn first_place(stack: &str) -> Option<String> {
     Some(format!("{file}:{line}:{column}"))
 }
 
-/// Node and Bun call the script of the engine's own `[stdin]`.
+/// Whether a file of a stack is an author's. Node and Bun call becket's own script `[stdin]`.
 fn is_author_s(file: &str) -> bool {
     !file.starts_with(HOST) && !file.ends_with("[stdin]") && Path::new(file).is_absolute()
 }
 
-/// File, line and column of one line of a stack: `    at name (file:1:2)` or `    at file:1:2`.
+/// File, line and column of one line of a stack, such as `at name (file:1:2)` or `at file:1:2`.
 fn place(line: &str) -> Option<(&str, usize, usize)> {
     let frame = line.trim().strip_prefix("at ")?;
     let place = match frame.rfind('(') {
@@ -239,16 +239,16 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
     };
     let (rest, column) = place.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    // Node tells who waits, and calls files by their addresses.
+    // Node marks asynchronous callers, and writes files as URLs.
     let file = file.strip_prefix("async ").unwrap_or(file);
     let file = file.strip_prefix("file://").unwrap_or(file);
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The most bytes of a file in which a place is looked for.
+/// The largest file in which a place is looked for, in bytes.
 const LARGEST: usize = 16 << 20;
 
-/// Where in an importing file an import is written.
+/// The place of an import in the importing file.
 pub(crate) fn place_of_import(file: &str, name: &str) -> Option<String> {
     let source = opening::text(Path::new(file), LARGEST).ok()?;
     let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
@@ -304,14 +304,14 @@ fn transform(path: &Path, source: &str) -> Result<Made, TransformError> {
         let _ = writeln!(places, "{at} {at_column} {to} {to_column}");
     }
     let code = match made.code.contains(HELPED) {
-        // In the first line, so that the others stay what they are.
+        // In the first line, so that the others keep their numbers.
         true => format!("{HELPERS}{}", made.code),
         false => made.code,
     };
     Ok(Made { code, places })
 }
 
-/// Decorators as TypeScript has had them from its beginning: extensions are compiled so where pi runs them.
+/// The options of the transformation. Decorators are the legacy ones of TypeScript, because pi compiles extensions so.
 fn transform_options() -> TransformOptions {
     let mut options = TransformOptions {
         helper_loader: HelperLoaderOptions {
@@ -324,7 +324,7 @@ fn transform_options() -> TransformOptions {
     options
 }
 
-/// What the transformation calls where there are decorators.
+/// The prefix of calls that the transformation adds for decorators.
 const HELPED: &str = "babelHelpers.";
 
 const HELPERS: &str = "var babelHelpers={decorate(all,target,key,given){\
@@ -350,7 +350,7 @@ pub(crate) fn in_plain_words(path: &Path, source: &str, problem: &OxcDiagnostic)
     }
 }
 
-/// Line and column of a place in a text, both from 1 on, and the line.
+/// Line and column of a place in a text, both counted from 1, and the line's text.
 fn located(text: &str, offset: usize) -> (usize, usize, &str) {
     let before = text.get(..offset).unwrap_or(text);
     let begin = before.rfind('\n').map_or(0, |at| at + 1);

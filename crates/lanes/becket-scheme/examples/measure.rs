@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use becket_scheme::{Limits, Machine, Outcome, Value};
+use becket_scheme::{Limits, Machine, RunState, Value};
 
 const LIBRARIES: &[&str] = &[
     "(scheme base)",
@@ -66,7 +66,7 @@ fn main() {
     let mut machine = Machine::new(Limits::default());
     let environment = machine.environment(LIBRARIES).expect("the standard is there");
     let source = "(lambda (payload) (list (cons \"prompt\" (string-append \"x\" payload))))";
-    let Ok(Outcome::Done(procedure)) = machine.load(environment, source, "measure.scm") else {
+    let Ok(RunState::Done(procedure)) = machine.load(environment, source, "measure.scm") else {
         return;
     };
     let root = machine.hold(procedure);

@@ -1,12 +1,12 @@
-//! Compiled code: one long row of instructions for the whole machine, in which each procedure has its stretch.
+//! Compiled code: one array of instructions for the whole machine, in which each procedure has its range.
 
 use std::fmt;
 
 use crate::heap::{Arena, Slot};
-use crate::syntax::Place;
+use crate::place::SourcePlace;
 use crate::value::{Symbol, Value};
 
-/// An instruction. Values are on a stack; `fp` is where the variables of the running procedure begin on it.
+/// An instruction. Values are on a stack; the variables of the running procedure begin at `fp`.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     /// Pushes a constant.
@@ -16,38 +16,38 @@ pub enum Op {
     Local(u16),
     /// Pushes a captured variable.
     Captured(u16),
-    /// The same for variables that are changed, which are in a cell.
+    /// Pushes a variable of this procedure that is changed and therefore in a cell.
     LocalCell(u16),
     CapturedCell(u16),
     /// Pushes a variable of a program or library.
     Global(u32),
-    /// Pops into a variable.
+    /// Pops into a variable that is in a cell.
     SetLocalCell(u16),
     SetCapturedCell(u16),
     SetGlobal(u32),
     DefineGlobal(u32),
-    /// Puts the value of a variable into a cell, from now on.
+    /// Moves the value of a variable into a cell.
     MakeCell(u16),
     /// Pushes a procedure that captures variables as its code says.
     Closure(u32),
-    /// Pushes a procedure whose variables are filled in later, because it is one of them.
+    /// Pushes a procedure whose variables are filled in later, because it captures itself.
     EmptyClosure(u32),
     FillClosure(u16),
     Pop,
-    /// Drops so many values below the topmost.
+    /// Drops this many values below the topmost one.
     Slide(u16),
     Jump(u32),
     JumpIfFalse(u32),
-    /// Jumps and keeps the value, or pops it.
+    /// Jumps and keeps the value if it is false, else pops it.
     JumpIfFalseElsePop(u32),
     JumpIfTrueElsePop(u32),
-    /// Jumps back to the start of a loop with new values for its variables, which begin at that slot.
+    /// Jumps back to the start of a loop with new values for its variables, which begin at `slot`.
     Loop {
         count: u8,
         slot: u16,
         to: u32,
     },
-    /// Where the procedure that is called next returns to.
+    /// Pushes where the procedure that is called next returns to.
     Frame(u32),
     Call(u16),
     TailCall(u16),
@@ -73,7 +73,7 @@ pub enum Op {
     Greater,
     GreaterOrEqual,
     Equal,
-    /// Comparison of a number with a word and a jump if it does not hold, as most loops have it.
+    /// Compares a number with a word and jumps if the comparison does not hold, as most loops do.
     JumpUnlessLess(u32),
     JumpUnlessLessOrEqual(u32),
     JumpUnlessGreater(u32),
@@ -83,7 +83,7 @@ pub enum Op {
     JumpUnlessPair(u32),
     JumpUnlessEq(u32),
     JumpIfTrue(u32),
-    /// `fp[slot] + int`.
+    /// Pushes `fp[slot] + int`.
     LocalAddInt {
         slot: u16,
         int: i32,
@@ -92,13 +92,13 @@ pub enum Op {
     LocalCdr(u16),
     VectorRef,
     VectorSet,
-    /// The run is over; its value is on the stack.
+    /// Ends the run; its value is on the stack.
     Halt,
-    /// The frames go on in a continuation.
+    /// Continues with the frames of a continuation.
     Underflow,
 }
 
-/// Where a captured variable comes from, seen from the procedure around.
+/// Where a captured variable comes from, relative to the enclosing procedure.
 #[derive(Clone, Copy, Debug)]
 pub enum Capture {
     Local(u16),
@@ -109,7 +109,7 @@ pub enum Capture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arity {
     pub required: u16,
-    /// Whether more are given as a list.
+    /// Whether further arguments are given as a list.
     pub rest: bool,
 }
 
@@ -134,16 +134,16 @@ impl fmt::Display for Arity {
 #[derive(Debug, Default)]
 pub struct Code {
     pub name: Option<Symbol>,
-    /// Where it stands.
-    pub place: Place,
-    /// The ways to call it; more than one for `case-lambda`.
+    /// The place of the procedure in its source.
+    pub place: SourcePlace,
+    /// The ways to call the procedure; more than one for `case-lambda`.
     pub clauses: Vec<Clause>,
     pub captures: Box<[Capture]>,
-    /// Its stretch of instructions.
+    /// The range of the procedure's instructions.
     ops: (u32, u32),
-    /// Its stretch of constants.
+    /// The range of the procedure's constants.
     constants: (u32, u32),
-    /// The codes of procedures inside, which are alive as long as this one is.
+    /// The codes of nested procedures, which live as long as this one.
     inner: Box<[u32]>,
 }
 
@@ -156,21 +156,21 @@ pub struct Clause {
 
 impl Slot for Code {
     fn outside(&self) -> usize {
-        (self.ops.1 as usize) * (size_of::<Op>() + size_of::<Place>())
+        (self.ops.1 as usize) * (size_of::<Op>() + size_of::<SourcePlace>())
             + self.constants.1 as usize * size_of::<Value>()
             + self.clauses.len() * size_of::<Clause>()
     }
 }
 
-/// What the compiler has made of one procedure. Jumps and entries are counted from its own start.
+/// The compiler's result for one procedure. Jumps and entries are relative to its own start.
 #[derive(Debug, Default)]
 pub struct Draft {
     pub name: Option<Symbol>,
-    pub place: Place,
+    pub place: SourcePlace,
     pub clauses: Vec<Clause>,
     pub captures: Vec<Capture>,
     pub ops: Vec<Op>,
-    pub places: Vec<Place>,
+    pub places: Vec<SourcePlace>,
     pub constants: Vec<Value>,
     pub inner: Vec<u32>,
 }
@@ -180,14 +180,14 @@ pub struct Draft {
 pub struct CodeStore {
     pub ops: Vec<Op>,
     pub constants: Vec<Value>,
-    places: Vec<Place>,
+    places: Vec<SourcePlace>,
     codes: Arena<Code>,
-    /// Stretches that are free again: where and how long.
+    /// Ranges that are free again: start and length.
     free_ops: Vec<(u32, u32)>,
     free_constants: Vec<(u32, u32)>,
 }
 
-/// Where the machine finds the two instructions that no procedure has.
+/// The index of the first of two instructions that no procedure has.
 pub const HALT: u32 = 0;
 pub const UNDERFLOW: u32 = 1;
 
@@ -196,7 +196,7 @@ impl Default for CodeStore {
         Self {
             ops: vec![Op::Halt, Op::Underflow],
             constants: Vec::new(),
-            places: vec![Place::default(); 2],
+            places: vec![SourcePlace::default(); 2],
             codes: Arena::default(),
             free_ops: Vec::new(),
             free_constants: Vec::new(),
@@ -209,7 +209,7 @@ impl CodeStore {
         self.codes.get(code)
     }
 
-    /// Where a procedure begins and with how many arguments, if there is one number of them.
+    /// The entry of a procedure and its number of arguments, if there is only one such number.
     pub fn fast_entry(&self, code: u32) -> (u32, Option<u16>) {
         match self.get(code).clauses[..] {
             [
@@ -230,15 +230,15 @@ impl CodeStore {
         self.get(code).name
     }
 
-    /// Where the form stands that an instruction was made from.
-    pub fn place(&self, pc: u32) -> Option<Place> {
+    /// The source place of the form that an instruction was made from.
+    pub fn place(&self, pc: u32) -> Option<SourcePlace> {
         self.places
             .get(pc as usize)
             .copied()
             .filter(|place| place.line > 0)
     }
 
-    /// Adds a procedure's code; says its number and how many bytes it takes.
+    /// Adds a procedure's code; returns its number and its size in bytes.
     pub fn add(&mut self, draft: Draft) -> (u32, usize) {
         let Draft {
             name,
@@ -275,7 +275,7 @@ impl CodeStore {
         self.codes.begin();
     }
 
-    /// Marks a procedure's code, the codes inside of it, and notes its constants.
+    /// Marks a procedure's code and the codes nested in it, and notes its constants.
     pub fn mark(&mut self, code: u32, work: &mut Vec<Value>) {
         let mut codes = vec![code];
         while let Some(code) = codes.pop() {
@@ -288,7 +288,7 @@ impl CodeStore {
         }
     }
 
-    /// Frees the code that nobody can reach.
+    /// Frees the code that is no longer reachable.
     pub fn sweep(&mut self) -> usize {
         let Self {
             codes,
@@ -303,7 +303,7 @@ impl CodeStore {
     }
 }
 
-/// The first free stretch that is long enough, or the end.
+/// The first free range that is long enough, or the end.
 fn take(free: &mut Vec<(u32, u32)>, length: usize, end: usize) -> u32 {
     let length = length as u32;
     let Some(index) = free.iter().position(|stretch| stretch.1 >= length) else {
@@ -328,7 +328,7 @@ fn place_at<T: Copy>(row: &mut Vec<T>, start: u32, items: &[T]) {
 }
 
 impl Op {
-    /// The place that a jump leads to.
+    /// The target of a jump.
     pub fn target(&mut self) -> Option<&mut u32> {
         match self {
             Self::Jump(to)

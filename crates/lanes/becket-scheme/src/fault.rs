@@ -1,19 +1,19 @@
-//! Why code did not go on: an error that Scheme code may handle, a limit that it may not, or a wish to leave.
+//! Why code did not continue: an error that Scheme code may handle, a limit that it may not, or an exit.
 
 use crate::limits::Limit;
-use crate::syntax::Place;
+use crate::place::SourcePlace;
 use crate::value::Value;
 
-/// Why a procedure has no answer.
+/// Why a procedure returned no value.
 #[derive(Debug)]
 pub enum Fault {
-    /// Something was wrong; becomes an error object.
+    /// An error that becomes an error object.
     Error(Box<Trouble>),
     /// `raise`, or `raise-continuable` if the flag says so.
     Raise(Value, Continuable),
     /// A limit was reached. No handler in Scheme sees this.
     Limit(Limit),
-    /// There is no room for so many bytes. After a collection there may be.
+    /// There is no room for this many bytes. After a collection there may be.
     Full(usize),
     /// `(exit)`: the host decides what that means.
     Exit(Value),
@@ -26,28 +26,28 @@ pub enum Continuable {
     No,
 }
 
-/// What was wrong, before it is an object.
+/// An error, before it becomes an object.
 #[derive(Debug)]
 pub struct Trouble {
     pub kind: ErrorKind,
     pub message: String,
     pub irritants: Vec<Value>,
-    /// Where, if it is known better than by the procedure that was called.
-    pub place: Option<Place>,
+    /// Where the error is, if that is known better than by the procedure that was called.
+    pub place: Option<SourcePlace>,
 }
 
-/// Of which sort an error is.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// `(error …)`.
+    /// An error raised by `(error …)`.
     User,
     /// A value of the wrong type, an index out of range, a wrong number of arguments, …
     Misuse,
     /// A variable without a value.
     Unbound,
-    /// A form that means nothing.
+    /// A form without a meaning.
     Syntax,
-    /// A datum of which the end is missing.
+    /// A datum whose end is missing.
     Unfinished,
     /// A datum that cannot be read.
     Read,
@@ -66,23 +66,23 @@ impl Fault {
         }))
     }
 
-    /// An argument that cannot be used.
+    /// The error of an argument that cannot be used.
     pub fn misuse(message: impl Into<String>, irritants: Vec<Value>) -> Self {
         Self::new(ErrorKind::Misuse, message, irritants)
     }
 
-    /// An argument of the wrong type.
+    /// The error of an argument of the wrong type.
     pub fn wrong_type(procedure: &str, wanted: &str, given: Value) -> Self {
         Self::misuse(format!("{procedure}: this is not {wanted}"), vec![given])
     }
 
-    /// An index that is not inside.
+    /// The error of an index out of range.
     pub fn out_of_range(procedure: &str, index: Value, length: usize) -> Self {
         Self::misuse(format!("{procedure}: not inside of 0 to {length}"), vec![index])
     }
 
-    /// A form that means nothing.
-    pub fn syntax(message: impl Into<String>, place: Option<Place>) -> Self {
+    /// The error of a form without a meaning.
+    pub fn syntax(message: impl Into<String>, place: Option<SourcePlace>) -> Self {
         let message = message.into();
         Self::Error(Box::new(Trouble {
             kind: ErrorKind::Syntax,
@@ -92,8 +92,8 @@ impl Fault {
         }))
     }
 
-    /// Text that is no datum.
-    pub fn read(message: impl Into<String>, place: Option<Place>) -> Self {
+    /// The error of a text that is not a datum.
+    pub fn read(message: impl Into<String>, place: Option<SourcePlace>) -> Self {
         let message = message.into();
         Self::Error(Box::new(Trouble {
             kind: ErrorKind::Read,

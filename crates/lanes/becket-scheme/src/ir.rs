@@ -1,9 +1,9 @@
 //! A program after expansion: no names, no macros, only what is computed from which variables.
 
-use crate::syntax::Place;
+use crate::place::SourcePlace;
 use crate::value::{Symbol, Value};
 
-/// A variable of a procedure, as the place of its description in the unit's table.
+/// A variable of a procedure, as an index into the unit's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Var(pub u32);
 
@@ -11,31 +11,31 @@ pub struct Var(pub u32);
 #[derive(Clone, Debug)]
 pub struct Variable {
     pub name: Symbol,
-    /// Whether `set!` changes it.
+    /// Whether `set!` changes the variable.
     pub assigned: bool,
-    /// How often it is mentioned, and how often that is to call it.
+    /// How often the variable is mentioned; `called` is how often as the operator of a call.
     pub mentioned: u32,
     pub called: u32,
 }
 
-/// Something that has a value.
+/// An expression.
 #[derive(Debug)]
 pub enum Expr {
     Constant(Value),
     Local(Var),
-    Global(u32, Place),
+    Global(u32, SourcePlace),
     SetLocal(Var, Box<Expr>),
-    SetGlobal(u32, Box<Expr>, Place),
+    SetGlobal(u32, Box<Expr>, SourcePlace),
     Define(u32, Box<Expr>),
     If(Box<(Expr, Expr, Expr)>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
-    /// The first clause whose test holds; the last one is what else.
+    /// The value of the first clause whose test holds, or else of the last expression.
     Cond(Vec<Clause>, Box<Expr>),
     Lambda(Box<Procedure>),
     Sequence(Vec<Expr>),
     Let(Box<Let>),
-    /// Definitions and expressions in order, all variables being visible to all of them.
+    /// Definitions and expressions in order; all variables are visible to all of them.
     Body(Box<Body>),
     Call(Box<Call>),
 }
@@ -47,14 +47,14 @@ pub struct Clause {
     pub then: Then,
 }
 
-/// What a clause does if its test holds.
+/// The consequence of a clause whose test holds.
 #[derive(Debug)]
 pub enum Then {
-    /// Its value is that of the test.
+    /// The value of the clause is that of the test.
     Test,
     Value(Expr),
     /// `=>`: calls this with the value of the test.
-    Call(Expr, Place),
+    Call(Expr, SourcePlace),
 }
 
 /// Variables that are visible to the body only.
@@ -83,7 +83,7 @@ pub enum Item {
 pub struct Call {
     pub operator: Expr,
     pub operands: Vec<Expr>,
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// A procedure: one clause, or several for `case-lambda`.
@@ -91,7 +91,7 @@ pub struct Call {
 pub struct Procedure {
     pub name: Option<Symbol>,
     pub clauses: Vec<Lambda>,
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// One way to call a procedure.
@@ -103,7 +103,7 @@ pub struct Lambda {
 }
 
 impl Expr {
-    pub fn call(operator: Expr, operands: Vec<Expr>, place: Place) -> Self {
+    pub fn call(operator: Expr, operands: Vec<Expr>, place: SourcePlace) -> Self {
         Self::Call(Box::new(Call {
             operator,
             operands,
@@ -111,7 +111,7 @@ impl Expr {
         }))
     }
 
-    /// Expressions one after another.
+    /// A sequence of expressions.
     pub fn sequence(mut items: Vec<Expr>) -> Self {
         match items.len() {
             0 => Self::Constant(Value::Unspecified),
@@ -121,7 +121,7 @@ impl Expr {
     }
 
     /// A procedure without a name.
-    pub fn lambda(lambda: Lambda, place: Place) -> Self {
+    pub fn lambda(lambda: Lambda, place: SourcePlace) -> Self {
         Self::Lambda(Box::new(Procedure {
             name: None,
             clauses: vec![lambda],
@@ -131,7 +131,7 @@ impl Expr {
 }
 
 impl Lambda {
-    /// One without parameters.
+    /// A lambda without parameters.
     pub fn thunk(body: Expr) -> Self {
         Self {
             parameters: Vec::new(),

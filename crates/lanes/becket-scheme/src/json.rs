@@ -1,9 +1,9 @@
 //! JSON as Scheme data and back. An object is an association list with strings as keys, an array is a list, `null` is
 //! the symbol, and both `{}` and `[]` are the empty list.
 //!
-//! On the way back, a list whose items all begin with a key is an object. `("k" . v)` and `("k" v)` are the same
-//! entry, as programs write both; `("k" a b)` has the list of a and b, and `("k" ("x" . 1))` the object with x. So an
-//! array of one string comes back as that string, and whoever expects an array takes it for one.
+//! On the way back, a list whose items all begin with a key is an object. `("k" . v)` and `("k" v)` are the same entry,
+//! as programs write both; `("k" a b)` has the list of a and b, and `("k" ("x" . 1))` the object with x. So an array of
+//! one string comes back as that string, and a reader that expects an array accepts it as one.
 
 use serde_json::{Map, Number as JsonNumber, Value as Json};
 
@@ -13,7 +13,7 @@ use crate::limits::Limit;
 use crate::number::Number;
 use crate::value::Value;
 
-/// Data is not nested deeper than this: neither JSON nor a payload is.
+/// How deep data may be nested: JSON and payloads are never deeper.
 const DEEPEST: usize = 128;
 
 /// Memory that a part of JSON takes.
@@ -64,15 +64,15 @@ impl Heap {
     }
 }
 
-/// Makes JSON, as long as it is not too much: data that shares its parts has more of them than it has memory.
+/// Makes JSON, up to a limit: data that shares its parts has more of them than it has memory.
 struct Writer<'h> {
     heap: &'h Heap,
-    /// Parts that may still be made.
+    /// How many parts may still be made.
     left: usize,
 }
 
 impl Writer<'_> {
-    /// So many parts more, unless that is too much.
+    /// Counts parts, unless that is too much.
     fn count(&mut self, parts: usize) -> Result<(), Fault> {
         self.heap.spend(parts)?;
         let left = self.left.checked_sub(parts);
@@ -134,7 +134,7 @@ impl Writer<'_> {
         Ok(Json::Array(items))
     }
 
-    /// Whether something can be an entry of an object: a pair that begins with a key.
+    /// Whether a value can be an entry of an object: a pair that begins with a key.
     fn is_entry(&self, value: Value) -> bool {
         let pair = self.heap.as_pair(value);
         pair.is_some_and(|pair| matches!(pair.car, Value::String(_) | Value::Symbol(_)))

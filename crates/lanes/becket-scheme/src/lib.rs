@@ -1,30 +1,34 @@
-//! A Scheme to embed: R7RS-small, with limits that end whatever runs away, and host calls that suspend the machine
-//! instead of blocking a thread.
+//! An embeddable Scheme: R7RS-small, with limits that end runaway code, and host calls that suspend the machine instead
+//! of blocking a thread.
 //!
-//! Read `value` and `heap` first, then the way of a program: `reader` makes forms of text, `expand` finds out
-//! what they mean, `compile` makes instructions of that, and `machine` runs them. Libraries are tables
-//! (`library`) over procedures written in Rust (`builtins`) and definitions in Scheme that are compiled when somebody
-//! uses them.
+//! Read `value` and `heap` first, then follow a program: `reader` turns text into forms, `expand` finds out what they
+//! mean, `compile` turns that into instructions, and `machine` runs them. Libraries are tables (`library`) over
+//! procedures written in Rust (`builtins`) and definitions in Scheme that are compiled when they are used.
 //!
 //! ```
-//! use becket_scheme::{Answer, Limits, Machine, Module, Native, Outcome, Style, Value};
+//! use becket_scheme::{HostAnswer, Limits, Machine, Module, Native, RunState, Style, Value};
 //!
 //! let mut machine = Machine::new(Limits::default());
 //! machine.register(Module {
 //!     name: "(host greetings)".into(),
-//!     natives: vec![Native::host("ask", 1, Some(1), |_, arguments| Ok(Answer::Suspend(arguments[0])))],
+//!     natives: vec![Native::host("ask", 1, Some(1), |_, arguments| Ok(HostAnswer::Suspend(arguments[0])))],
 //!     ..Module::default()
 //! });
 //! let environment = machine.environment(&["(scheme base)", "(host greetings)"])?;
 //! let mut outcome = machine.load(environment, "(string-append \"hello \" (ask 'name))", "greet.scm")?;
-//! while let Outcome::Suspended(suspended) = outcome {
+//! while let RunState::Suspended(suspended) = outcome {
 //!     let answer = machine.heap_mut().string("world");
 //!     outcome = machine.resume(suspended, Ok(answer))?;
 //! }
-//! let Outcome::Done(value) = outcome else { unreachable!() };
+//! let RunState::Done(value) = outcome else { unreachable!() };
 //! assert_eq!(machine.heap().show(value, Style::Display).unwrap(), "hello world");
 //! # Ok::<(), becket_scheme::Failure>(())
 //! ```
+//!
+//! No recursion in Rust depends on the depth of data or calls: marking, comparing, reading and printing keep lists of
+//! what is left. Source is the exception. It is refused where it is nested more than 200 deep, and each form knows its
+//! depth and the number of forms in it, so that a macro that grows its argument is stopped before anybody walks through
+//! what it made.
 
 mod builtins;
 mod code;
@@ -32,17 +36,21 @@ mod compile;
 mod expand;
 mod fault;
 mod heap;
+mod imports;
 mod ir;
 mod json;
 mod libraries;
 mod library;
 mod limits;
 mod machine;
+mod macros;
 mod names;
 mod native;
 mod number;
+mod place;
 mod printer;
 mod reader;
+mod signature;
 mod special;
 mod syntax;
 mod table;
@@ -53,13 +61,13 @@ pub use fault::{Continuable, ErrorKind, Fault, Trouble};
 pub use heap::{ErrorObject, Heap, ListItems, Object, Pair, Port, PortKind, Process};
 pub use library::Module;
 pub use limits::{Cancel, Limit, Limits};
-pub use machine::{Cause, Environment, Failure, Machine, Outcome, Root, Suspended};
+pub use machine::{Cause, Environment, Failure, Machine, Root, RunState, Suspended};
 pub use names::Includer;
-pub use native::{Answer, Builtin, HostFunction, MANY, Native, Plain};
+pub use native::{Builtin, HostAnswer, HostFunction, MANY, Native, Plain};
 pub use number::Number;
+pub use place::SourcePlace;
 pub use printer::Style;
 pub use reader::is_whole;
-pub use syntax::Place;
 pub use table::{Sameness, Table};
 pub use text::Text;
 pub use value::{Symbol, Value};

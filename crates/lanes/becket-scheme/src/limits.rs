@@ -1,27 +1,30 @@
-//! How much a run may take. What is reached ends the run, whatever handlers the code has installed, and leaves the
-//! machine ready for the next one.
+//! The limits of a run. Reaching one ends the run, whatever handlers the code has installed, and leaves the machine
+//! ready for the next one.
+//!
+//! A step is a call, because whatever goes on for ever calls something. Large things are refused before memory is taken
+//! for them. Numbers have a limit of their own, since arithmetic on larger ones takes too long.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How much a run may take.
+/// The limits of a run.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Procedure calls in one run: whatever goes on for ever calls something.
+    /// Procedure calls in one run: any endless code calls something.
     pub steps: u64,
-    /// Bytes of everything that is alive, stack and code included.
+    /// Bytes of all live data, stack and code included.
     pub memory: usize,
     /// The largest exact number, in bits: arithmetic on larger ones takes longer than a step should.
     pub number_bits: u64,
-    /// How long one run may take. The time in which it waits for the host does not count.
+    /// How long one run may take. Waiting for the host does not count.
     pub time: Option<Duration>,
-    /// Ends the run when it says so.
+    /// Ends the run when it returns true.
     pub cancel: Option<Cancel>,
 }
 
-/// Says whether a run is to end. It is asked every few thousand steps.
+/// Says whether a run is to end. Asked every few thousand steps.
 #[derive(Clone)]
 pub struct Cancel(Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -59,7 +62,7 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     Steps(u64),
-    /// The most bytes there may be.
+    /// The limit in bytes.
     Memory(usize),
     NumberBits(u64),
     Time(Duration),
@@ -94,7 +97,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Bytes for people.
+/// A number of bytes in readable form.
 struct Size(usize);
 
 impl fmt::Display for Size {
@@ -106,16 +109,16 @@ impl fmt::Display for Size {
     }
 }
 
-/// What is left of the limits of one run. The clock stands still while the run waits for the host.
+/// What is left of the limits of one run. The clock stops while the run waits for the host.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
-    /// Steps that may be made, apart from those handed out already.
+    /// Steps that may be made, besides those handed out already.
     steps: u64,
     deadline: Option<Instant>,
     left: Option<Duration>,
 }
 
-/// The clock is looked at after so many steps.
+/// How many steps are made between two checks of the clock.
 const PORTION: u64 = 4096;
 
 impl Budget {
@@ -127,12 +130,12 @@ impl Budget {
         }
     }
 
-    /// The clock runs.
+    /// Starts the clock.
     pub fn start(&mut self) {
         self.deadline = self.left.and_then(|left| Instant::now().checked_add(left));
     }
 
-    /// The clock stands still.
+    /// Stops the clock.
     pub fn pause(&mut self) {
         if let Some(deadline) = self.deadline.take() {
             self.left = Some(deadline.saturating_duration_since(Instant::now()));
@@ -155,7 +158,7 @@ impl Budget {
         self.steps += steps;
     }
 
-    /// Whether clock and host allow to go on.
+    /// Checks whether clock and host allow the run to continue.
     pub fn check(&self, limits: &Limits) -> Result<(), Limit> {
         if limits.cancel.as_ref().is_some_and(|cancel| (cancel.0)()) {
             return Err(Limit::Cancelled);

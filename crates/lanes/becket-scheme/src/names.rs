@@ -1,14 +1,16 @@
-//! What names mean: environments of programs and libraries, the scopes inside of them, and what macros brought along.
+//! What names mean: environments of programs and libraries, the scopes inside of them, and names that macros
+//! introduced.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::expand::Macro;
 use crate::library::Library;
+use crate::macros::Macro;
+use crate::native::Run;
 use crate::special::Special;
-use crate::syntax::Ident;
+use crate::syntax::{Ident, Scope};
 use crate::value::Symbol;
 
 /// What a name means.
@@ -22,15 +24,8 @@ pub enum Binding {
     Global(u32),
     /// A procedure written in Rust.
     Native(u32),
-    /// A definition in Scheme that is compiled when somebody uses it.
+    /// A definition in Scheme that is compiled when it is used.
     Late(u32),
-}
-
-/// Where a name is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    Top(u32),
-    Inner(u32),
 }
 
 /// The names of a form that binds some.
@@ -40,7 +35,7 @@ pub struct Inner {
     pub bindings: FxHashMap<Ident, Binding>,
 }
 
-/// A name that a macro brought along: what it is called and where it was written.
+/// A name that a macro introduced: its original and where it was written.
 #[derive(Clone, Copy, Debug)]
 pub struct Alias {
     pub name: Ident,
@@ -51,9 +46,9 @@ pub struct Alias {
 #[derive(Debug, Default)]
 pub struct Environment {
     pub names: FxHashMap<Symbol, Named>,
-    /// What names mean that a macro brought along and defined here.
+    /// The meaning of names that a macro introduced and defined here.
     pub aliases: FxHashMap<u32, Binding>,
-    /// Whether it belongs to a library that a program has defined.
+    /// Whether the environment belongs to a library that a program has defined.
     pub from_program: bool,
     /// Whether definitions are refused.
     pub fixed: bool,
@@ -63,13 +58,13 @@ pub struct Environment {
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
     pub binding: Binding,
-    /// Whether it was defined here, and not imported.
+    /// Whether the name was defined here, and not imported.
     pub own: bool,
-    /// Whether it has been defined at all, and not only mentioned.
+    /// Whether the name has been defined, and not only mentioned.
     pub defined: bool,
 }
 
-/// A definition that is compiled when somebody uses it.
+/// A definition that is compiled when it is used.
 #[derive(Debug)]
 pub struct Late {
     pub environment: u32,
@@ -80,18 +75,18 @@ pub struct Late {
     pub state: LateState,
 }
 
-/// How far a late definition is.
+/// The state of a late definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LateState {
     Waiting,
-    /// It means this now; the value may still be on its way.
+    /// The definition has this meaning; its value may still have to be computed.
     Known(Binding),
 }
 
 /// Reads a file for `include`, by its name.
 pub type Includer = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
-/// What all names of a machine mean.
+/// The meaning of all names of a machine.
 #[derive(Default)]
 pub struct Names {
     pub environments: Vec<Environment>,
@@ -99,17 +94,22 @@ pub struct Names {
     pub aliases: Vec<Alias>,
     pub macros: Vec<Arc<Macro>>,
     pub late: Vec<Late>,
+    /// How each procedure written in Rust is run; the heap knows the rest about it.
+    pub runs: Vec<Run>,
     pub libraries: FxHashMap<String, Library>,
-    /// Libraries that nobody can import, and why.
+    /// Libraries that cannot be imported, and why.
     pub forbidden: FxHashMap<String, String>,
+    /// Environments that programs asked for, by their import sets as text. Nothing can be defined in them, so all who
+    /// ask for the same share one: environments are never freed.
+    pub imported: FxHashMap<String, u32>,
     pub includer: Option<Includer>,
-    /// Late definitions whose value must be computed: the variable, and the one with the procedure that computes it.
+    /// Late definitions whose value must be computed: the variable, and the one that holds the procedure for it.
     pub pending: Vec<(u32, u32)>,
-    /// Places in the tables up to which macros of programs may refer.
+    /// Lengths of the tables up to which macros of programs may refer.
     kept: (usize, usize, usize),
 }
 
-/// The environment in which everything is that the machine brings.
+/// The environment that holds everything the machine has.
 pub const CORE: u32 = 0;
 
 impl Names {
@@ -186,7 +186,7 @@ impl Names {
         }
     }
 
-    /// A late definition that somebody has used already means what it was compiled to.
+    /// The meaning of a late definition, if it has been compiled.
     fn settled(&self, binding: Binding) -> Binding {
         match binding {
             Binding::Late(index) => match self.late[index as usize].state {
@@ -197,8 +197,7 @@ impl Names {
         }
     }
 
-    /// Keeps all scopes that are there now: a macro of a program may refer to them. Says how many are kept that were
-    /// not before.
+    /// Keeps all scopes that exist now: a macro of a program may refer to them. Returns how many are kept newly.
     pub fn keep(&mut self) -> usize {
         let (inner, aliases, _) = self.kept;
         self.kept = (self.inner.len(), self.aliases.len(), self.macros.len());

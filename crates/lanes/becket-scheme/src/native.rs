@@ -4,26 +4,27 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::code::{Arity, Op};
+use crate::code::Op;
 use crate::fault::Fault;
 use crate::heap::Heap;
+use crate::signature::{Inline, Signature};
 use crate::value::Value;
 
 /// A procedure that computes something from its arguments.
 pub type Plain = fn(&mut Heap, &[Value]) -> Result<Value, Fault>;
 
-/// A procedure of the host's. It may know the host's state.
-pub type HostFunction = Arc<dyn Fn(&mut Heap, &[Value]) -> Result<Answer, Fault> + Send + Sync>;
+/// A procedure of the host. It may hold the host's state.
+pub type HostFunction = Arc<dyn Fn(&mut Heap, &[Value]) -> Result<HostAnswer, Fault> + Send + Sync>;
 
-/// What a procedure of the host's has to say.
+/// The answer of a host procedure.
 #[derive(Clone, Copy, Debug)]
-pub enum Answer {
+pub enum HostAnswer {
     Value(Value),
-    /// The answer takes time: the machine returns to the host with this request, and goes on when it is resumed.
+    /// The answer takes time: the machine returns to the host with this request, and continues when it is resumed.
     Suspend(Value),
 }
 
-/// What the machine does itself, because it changes what runs next.
+/// A procedure that the machine runs itself, because it changes what runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// `(apply procedure argument … list)`.
@@ -55,7 +56,7 @@ pub enum Run {
 pub struct Builtin {
     pub name: &'static str,
     pub least: u8,
-    /// [`MANY`] for any number.
+    /// The largest number of arguments; [`MANY`] for any number.
     pub most: u8,
     pub run: BuiltinRun,
 }
@@ -95,10 +96,10 @@ impl Builtin {
 pub struct Native {
     pub name: Cow<'static, str>,
     pub least: u16,
-    /// None for any number.
+    /// The largest number of arguments; `None` for any number.
     pub most: Option<u16>,
     pub run: Run,
-    /// The instruction that does the same, if there is one.
+    /// The equivalent instruction, if there is one.
     pub(crate) inline: Option<Inline>,
 }
 
@@ -109,12 +110,12 @@ impl fmt::Debug for Native {
 }
 
 impl Native {
-    /// A procedure of the host's that takes from `least` up to `most` arguments.
+    /// A host procedure that takes from `least` up to `most` arguments.
     pub fn host(
         name: impl Into<Cow<'static, str>>,
         least: u16,
         most: Option<u16>,
-        run: impl Fn(&mut Heap, &[Value]) -> Result<Answer, Fault> + Send + Sync + 'static,
+        run: impl Fn(&mut Heap, &[Value]) -> Result<HostAnswer, Fault> + Send + Sync + 'static,
     ) -> Self {
         Self {
             name: name.into(),
@@ -125,20 +126,16 @@ impl Native {
         }
     }
 
-    pub(crate) fn fits(&self, count: usize) -> bool {
-        count >= usize::from(self.least) && self.most.is_none_or(|most| count <= usize::from(most))
-    }
-
-    /// How many arguments it takes, in words.
-    pub(crate) fn arity_text(&self) -> String {
-        match self.most {
-            Some(most) if most != self.least => format!("{} to {most} arguments", self.least),
-            most => Arity {
-                required: self.least,
-                rest: most.is_none(),
-            }
-            .to_string(),
-        }
+    /// What is known of the procedure before it runs, and how it is run.
+    pub(crate) fn into_parts(self) -> (Signature, Run) {
+        let signature = Signature {
+            name: self.name,
+            least: self.least,
+            most: self.most,
+            is_plain: matches!(self.run, Run::Plain(_)),
+            inline: self.inline,
+        };
+        (signature, self.run)
     }
 }
 
@@ -155,20 +152,6 @@ impl From<&Builtin> for Native {
             inline: inline(builtin.name),
         }
     }
-}
-
-/// An instruction that does what a procedure does.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Inline {
-    One(Op),
-    Two(Op),
-    /// Any number of arguments from two on, from the left.
-    Fold(Op),
-    /// Two numbers, and the jump that is made if the comparison does not hold.
-    Compare(Op, fn(u32) -> Op),
-    /// One or two values, and the jump that is made if the test does not hold.
-    Test(Op, u8, fn(u32) -> Op),
-    Three(Op),
 }
 
 // tidy: a table

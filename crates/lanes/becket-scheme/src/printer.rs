@@ -1,5 +1,5 @@
-//! Values as text: `write`, `display` and their kin. Depth costs no stack, circles get labels, and a text that does not
-//! fit into the machine's memory is an error before it is made.
+//! Values as text: `write`, `display` and their kin. Depth costs no stack, circular data gets labels, and a text that
+//! does not fit into the machine's memory is an error before it is made.
 
 use rustc_hash::FxHashMap;
 
@@ -13,23 +13,23 @@ use crate::value::{Symbol, Value, VectorRef};
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// For people: strings and characters without marks.
+    /// For humans: strings and characters without quotation.
     Display,
-    /// For `read`, with labels where data goes around.
+    /// For `read`, with labels if data is circular.
     Write,
-    /// With labels for everything that is there more than once.
+    /// With labels for everything that occurs more than once.
     Shared,
     /// Without labels.
     Simple,
 }
 
-/// Data of at most so many parts is tried without a search for circles.
+/// The largest data, in parts, that is first printed without a search for cycles.
 const SMALL: usize = 2000;
 
-/// What a label stands for.
+/// A value that can have a label.
 type Node = (u8, u32);
 
-/// What gets a label, and which one it has got.
+/// The values that get a label, with the label they have got.
 type Labels = FxHashMap<Node, Option<usize>>;
 
 impl Heap {
@@ -53,7 +53,7 @@ impl Heap {
         Ok(printer.out)
     }
 
-    /// A value as `write` shows it, cut short where it is too long for a message. Circles are cut short too.
+    /// A value as `write` shows it, cut short for a message. Circular data is cut short too.
     pub fn show_short(&self, value: Value) -> String {
         const LONGEST: usize = 200;
         let labels = FxHashMap::default();
@@ -70,7 +70,7 @@ impl Heap {
     }
 }
 
-/// At most so many characters of a text.
+/// A text, cut to at most `most` characters.
 pub fn shorten(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);
@@ -88,7 +88,7 @@ fn node(value: Value) -> Option<Node> {
     }
 }
 
-/// The parts of a value that are printed with it, the first one last.
+/// The parts of a value that are printed with it, in reverse order.
 fn parts(heap: &Heap, value: Value, out: &mut Vec<Value>) {
     match value {
         Value::Pair(at) => {
@@ -118,7 +118,7 @@ fn is_small_tree(heap: &Heap, value: Value) -> bool {
     work.is_empty()
 }
 
-/// Everything that is reached more than once.
+/// Every value that is reached more than once.
 fn shared(heap: &Heap, value: Value) -> Result<Labels, Fault> {
     let mut seen: FxHashMap<Node, usize> = FxHashMap::default();
     let mut work = vec![value];
@@ -135,7 +135,7 @@ fn shared(heap: &Heap, value: Value) -> Result<Labels, Fault> {
     Ok(repeated.map(|(node, _)| (node, None)).collect())
 }
 
-/// Everything that is reached again from inside of itself.
+/// Every value that is reached again from inside of itself.
 fn circles(heap: &Heap, value: Value) -> Result<Labels, Fault> {
     let mut found = FxHashMap::default();
     // Whether a node is being visited (true) or done.
@@ -165,10 +165,10 @@ fn circles(heap: &Heap, value: Value) -> Result<Labels, Fault> {
     Ok(found)
 }
 
-/// What is left to print.
+/// A step that is left to print.
 enum Step {
     Value(Value),
-    /// What comes behind the items of a list so far.
+    /// The rest of a list after the items so far.
     Tail(Value),
     Items(VectorRef, usize),
     Text(&'static str),
@@ -180,7 +180,7 @@ struct Printer<'a> {
     style: Style,
     labels: Labels,
     next: usize,
-    /// The text may have so many bytes.
+    /// The largest size of the text in bytes.
     most: usize,
 }
 
@@ -215,7 +215,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes the label of a value; whether the value itself must follow.
+    /// Writes the label of a value; returns whether the value itself must follow.
     fn label(&mut self, value: Value) -> bool {
         let Some(label) = node(value).and_then(|node| self.labels.get_mut(&node)) else {
             return true;
@@ -263,7 +263,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `'x` for `(quote x)`.
+    /// The prefix for a form such as `(quote x)`, which is printed as `'x`.
     fn prefix(&self, car: Value, cdr: Value) -> Option<&'static str> {
         let Value::Symbol(symbol) = car else { return None };
         let rest = self.heap.as_pair(cdr)?;
@@ -307,7 +307,7 @@ impl Printer<'_> {
             }
             Object::Bytes(bytes) => {
                 self.out.push_str("#u8(");
-                // A byte more than there is room for, so that it shows.
+                // One byte more than there is room for, so that the overflow is noticed.
                 for (index, byte) in bytes.iter().take(self.most.saturating_add(1)).enumerate() {
                     if index > 0 {
                         self.out.push(' ');
@@ -387,7 +387,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A text between two marks, or as much of it as there is room for.
+    /// Writes a text between two marks, or as much of it as there is room for.
     fn quoted(&mut self, text: impl Iterator<Item = char>, mark: char) {
         self.out.push(mark);
         for next in text {

@@ -1,6 +1,6 @@
-//! The forms that the expander knows itself.
+//! The special forms that the expander knows.
 
-/// A form that is no procedure call and no macro.
+/// A form that is neither a procedure call nor a macro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Special {
     Quote,

@@ -1,45 +1,42 @@
-//! Source text as a tree: what the expander works on. It knows where each form stands, and identifiers that a macro
-//! brought along are other identifiers than those the author wrote.
+//! Source text as a tree: the input of the expander. Each form knows its place, and identifiers that a macro introduced
+//! are distinct from those that the author wrote.
 
 use std::sync::Arc;
 
 use crate::number::Number;
-use crate::value::Symbol;
+use crate::place::SourcePlace;
+use crate::value::{Symbol, Value};
 
-/// Where a form stands in a source text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// A number of the heap's table of files.
-    pub file: u16,
-    /// Counted from 1.
-    pub column: u16,
-    /// Counted from 1.
-    pub line: u32,
-}
-
-/// A name in a program: as it was written, or as an expansion brought it along.
+/// A name in a program: as it was written, or as an expansion introduced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ident {
     Plain(Symbol),
-    /// The place of an alias in the expander's table.
+    /// An alias, as an index into the expander's table.
     Alias(u32),
 }
 
-/// A form, shared by whoever holds it.
+/// Where a name is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Top(u32),
+    Inner(u32),
+}
+
+/// A form, shared by all its holders.
 #[derive(Clone, Debug)]
 pub struct Syntax(Arc<Node>);
 
 #[derive(Debug)]
 struct Node {
     form: Form,
-    place: Place,
-    /// How deep the forms in it are nested.
+    place: SourcePlace,
+    /// How deep the nested forms are.
     depth: usize,
-    /// How many forms there are in it, those that are shared counted as often as they are there.
+    /// How many forms are in this one; shared ones count each time they occur.
     size: usize,
 }
 
-/// What a form is.
+/// The kind and content of a form.
 #[derive(Debug)]
 pub enum Form {
     Ident(Ident),
@@ -48,19 +45,19 @@ pub enum Form {
     Char(char),
     String(String),
     Bytes(Vec<u8>),
-    /// Never empty at the front if there is a tail; the tail is never a list itself.
+    /// A list with an optional tail. Never empty at the front if there is a tail; the tail is never a list itself.
     List(Vec<Syntax>, Option<Syntax>),
     Vector(Vec<Syntax>),
     /// `#0=datum`.
     Labelled(u64, Syntax),
     /// `#0#`.
     Label(u64),
-    /// A value that `eval` was given and that has no written form.
-    Value(crate::value::Value),
+    /// A value that was passed to `eval` and has no written form.
+    Value(Value),
 }
 
 impl Form {
-    /// The forms in it.
+    /// The nested forms.
     pub fn parts(&self) -> impl Iterator<Item = &Syntax> {
         let (items, last): (&[Syntax], Option<&Syntax>) = match self {
             Self::List(items, tail) => (items, tail.as_ref()),
@@ -73,7 +70,7 @@ impl Form {
 }
 
 impl Syntax {
-    pub fn new(form: Form, place: Place) -> Self {
+    pub fn new(form: Form, place: SourcePlace) -> Self {
         let (depth, size) = form.parts().fold((0, 1), |(depth, size): (usize, usize), part| {
             (depth.max(part.depth() + 1), size.saturating_add(part.size()))
         });
@@ -89,17 +86,17 @@ impl Syntax {
         &self.0.form
     }
 
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourcePlace {
         self.0.place
     }
 
-    /// How deep the forms in it are nested.
+    /// How deep the nested forms are.
     pub fn depth(&self) -> usize {
         self.0.depth
     }
 
-    /// How many forms whoever walks through it will see. Shared ones count each time, so this may be far more than
-    /// there is in memory.
+    /// How many forms a walk through this one visits. Shared ones count each time, so this may be far more than there
+    /// is in memory.
     pub fn size(&self) -> usize {
         self.0.size
     }
@@ -120,7 +117,7 @@ impl Syntax {
     }
 
     /// A list of these items in front of a tail, which may be a list itself.
-    pub fn joined(mut items: Vec<Self>, tail: Option<Self>, place: Place) -> Self {
+    pub fn joined(mut items: Vec<Self>, tail: Option<Self>, place: SourcePlace) -> Self {
         let Some(tail) = tail else {
             return Self::new(Form::List(items, None), place);
         };

@@ -1,39 +1,21 @@
-//! Hash tables: entries in the order in which they came, found by the hash of their key.
+//! Hash tables: entries in insertion order, found by the hash of their key.
 
 use rustc_hash::FxHashMap;
 
-use crate::fault::Fault;
-use crate::heap::Heap;
 use crate::value::Value;
 
-/// By which keys are the same.
+/// The equivalence by which keys are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sameness {
     Eqv,
     Equal,
 }
 
-impl Sameness {
-    pub fn same(self, heap: &Heap, a: Value, b: Value) -> Result<bool, Fault> {
-        match self {
-            Self::Eqv => Ok(heap.eqv(a, b)),
-            Self::Equal => heap.equal(a, b),
-        }
-    }
-
-    pub fn hash(self, heap: &Heap, key: Value) -> u64 {
-        match self {
-            Self::Eqv => heap.hash_eqv(key),
-            Self::Equal => heap.hash_equal(key),
-        }
-    }
-}
-
 /// A table from keys to values.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub sameness: Sameness,
-    /// `None` where an entry was deleted.
+    /// The entries; `None` for a deleted one.
     entries: Vec<Option<(u64, Value, Value)>>,
     /// The entries of each hash.
     index: FxHashMap<u64, Vec<u32>>,
@@ -58,27 +40,21 @@ impl Table {
         self.count == 0
     }
 
-    /// What is stored for a key.
-    pub fn get(&self, heap: &Heap, key: Value) -> Result<Option<Value>, Fault> {
-        let at = self.find(heap, key, self.sameness.hash(heap, key))?;
-        Ok(at.and_then(|at| self.entries[at]).map(|(_, _, value)| value))
-    }
-
-    /// Where a key is.
-    pub fn find(&self, heap: &Heap, key: Value, hash: u64) -> Result<Option<usize>, Fault> {
-        for at in self.index.get(&hash).into_iter().flatten() {
-            heap.spend(1)?;
+    /// The entries that may have a key with this hash: their indices and keys.
+    pub(crate) fn candidates(&self, hash: u64) -> impl Iterator<Item = (usize, Value)> + '_ {
+        let indices = self.index.get(&hash).into_iter().flatten();
+        indices.filter_map(|at| {
             let at = *at as usize;
-            if let Some((_, other, _)) = self.entries[at]
-                && self.sameness.same(heap, key, other)?
-            {
-                return Ok(Some(at));
-            }
-        }
-        Ok(None)
+            self.entries[at].map(|(_, key, _)| (at, key))
+        })
     }
 
-    /// Stores a value at a place that [`Table::find`] gave, or at a new one.
+    /// The value of the entry at an index.
+    pub(crate) fn value_at(&self, at: usize) -> Option<Value> {
+        self.entries[at].map(|(_, _, value)| value)
+    }
+
+    /// Stores a value at an index that [`Table::find`] returned, or in a new entry.
     pub fn put(&mut self, at: Option<usize>, hash: u64, key: Value, value: Value) {
         match at {
             Some(at) => {
@@ -97,7 +73,7 @@ impl Table {
         }
     }
 
-    /// Deletes the entry at a place.
+    /// Deletes the entry at an index.
     pub fn remove(&mut self, at: usize) {
         if let Some((hash, _, _)) = self.entries[at].take() {
             self.count -= 1;
@@ -117,7 +93,7 @@ impl Table {
         *self = Self::new(self.sameness);
     }
 
-    /// Keys and values in the order in which they came.
+    /// Keys and values in insertion order.
     pub fn entries(&self) -> impl Iterator<Item = (Value, Value)> + '_ {
         self.entries
             .iter()
@@ -125,7 +101,7 @@ impl Table {
             .map(|(_, key, value)| (*key, *value))
     }
 
-    /// Closes the gaps.
+    /// Removes the deleted entries.
     fn tidy(&mut self) {
         let entries = std::mem::take(&mut self.entries);
         self.index.clear();

@@ -1,5 +1,5 @@
-//! The characters of a string, with any of them reached in one step: bytes as long as all are ASCII, which is nearly
-//! always, and whole characters from the first one that is not.
+//! The characters of a string with constant-time access: bytes as long as all are ASCII, which is nearly always, and
+//! whole characters from the first one that is not.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -18,7 +18,7 @@ impl Default for Text {
 }
 
 impl Text {
-    /// `count` times the same character.
+    /// A text of `count` times the same character.
     pub fn filled(count: usize, fill: char) -> Self {
         match u8::try_from(fill) {
             Ok(byte) if byte.is_ascii() => Self::Ascii(vec![byte; count]),
@@ -53,7 +53,7 @@ impl Text {
         }
     }
 
-    /// Replaces a character that is there.
+    /// Replaces an existing character.
     pub fn set(&mut self, index: usize, to: char) {
         match (&mut *self, u8::try_from(to)) {
             (Self::Ascii(bytes), Ok(byte)) if byte.is_ascii() => bytes[index] = byte,

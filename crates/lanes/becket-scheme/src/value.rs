@@ -1,7 +1,7 @@
-//! What a variable holds: a word that is copied freely. Numbers, characters and the like are in it; everything larger
-//! is in the [`Heap`](crate::heap::Heap), and the value says where.
+//! The value of a variable: a word that is copied freely. Numbers, characters and the like are in it; everything larger
+//! is in the [`Heap`](crate::heap::Heap), and the value refers to it.
 
-/// A symbol: the place of its name in the heap's table of names. Symbols are never collected.
+/// A symbol: an index into the heap's table of names. Symbols are never collected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Symbol(pub(crate) u32);
 
@@ -10,10 +10,10 @@ pub struct Symbol(pub(crate) u32);
 pub enum Value {
     /// The empty list.
     Nil,
-    /// What a procedure answers that has nothing to say.
+    /// The result of a procedure without a useful one.
     #[default]
     Unspecified,
-    /// In a variable that has no value yet. Scheme code never sees it.
+    /// The content of a variable without a value yet. Scheme code never sees it.
     Unbound,
     /// An optional argument that was not given.
     Absent,
@@ -29,26 +29,26 @@ pub enum Value {
     Vector(VectorRef),
     /// A procedure written in Scheme.
     Closure(ClosureRef),
-    /// A procedure written in Rust: its place in the machine's table.
+    /// A procedure written in Rust: an index into the machine's table.
     Native(u32),
     /// A variable that is changed by `set!`. Scheme code never sees it.
     Cell(CellRef),
-    /// Everything else.
+    /// A value of any other kind.
     Object(ObjectRef),
-    /// On the stack only: where a procedure returns to.
+    /// Where a procedure returns to; on the stack only.
     Return(ReturnTo),
 }
 
-/// Where a procedure returns to, in a way that may be copied to another place of another stack.
+/// Where a procedure returns to, in a form that may be copied to another place of another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnTo {
-    /// Where the caller goes on.
+    /// Where the caller continues.
     pub(crate) pc: u32,
-    /// How far below this place its frame begins.
+    /// How far below this place the caller's frame begins.
     pub(crate) delta: u32,
 }
 
-/// Names a kind of place in the heap.
+/// Declares a kind of reference into the heap.
 macro_rules! places {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         $($(#[$doc])*
@@ -58,28 +58,28 @@ macro_rules! places {
 }
 
 places! {
-    /// Where a pair is.
+    /// A reference to a pair.
     PairRef,
-    /// Where a string is.
+    /// A reference to a string.
     StringRef,
-    /// Where a vector is.
+    /// A reference to a vector.
     VectorRef,
-    /// Where a procedure and its captured variables are.
+    /// A reference to a procedure and its captured variables.
     ClosureRef,
-    /// Where the value of a changing variable is.
+    /// A reference to the value of a changing variable.
     CellRef,
-    /// Where anything else is.
+    /// A reference to any other value.
     ObjectRef,
 }
 
 impl Value {
-    /// Everything but `#f` is true.
+    /// Whether the value counts as true: everything but `#f` does.
     #[inline]
     pub fn is_true(self) -> bool {
         !matches!(self, Self::Bool(false))
     }
 
-    /// `eq?`, which is `eqv?` but for numbers outside of the machine's words.
+    /// `eq?`, which is `eqv?` except for numbers outside of the machine's words.
     #[inline]
     pub fn is(self, other: Self) -> bool {
         match (self, other) {
@@ -100,7 +100,7 @@ impl Value {
         }
     }
 
-    /// Whether this is the empty list.
+    /// Whether the value is the empty list.
     #[inline]
     pub fn is_nil(self) -> bool {
         matches!(self, Self::Nil)

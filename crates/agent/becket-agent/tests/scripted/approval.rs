@@ -1,4 +1,4 @@
-//! Who decides whether a call runs: guards, rules, earlier answers, `--yes`, the person, and nobody.
+//! Who decides whether a call runs: guards, rules, earlier answers, `--yes`, the user, or no one.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use becket_agent::Rules;
 use becket_agent::front::PersonsAnswer;
 use becket_agent::stored_rule::RuleKeeper;
 use becket_events::{
-    Merge, ModelContext, ModelContextReply, OperationKind, PermissionRequest, PermissionRequestReply,
+    Last, Merge, ModelContext, ModelContextReply, OperationKind, PermissionRequest, PermissionRequestReply,
     PreFileRead, PreFileReadReply, PreFileWrite, PreFileWriteReply, PreRequest, PreRequestReply, PreShell,
     PreShellReply, PreTool, PreToolReply, Rewrite, Strictest, UserPrompt, UserPromptReply, Verdict,
 };
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Prop, Stage, Turn, shell};
 
-/// What stands around one shell call.
+/// The circumstances of one shell call.
 #[derive(Default, Clone)]
 struct Case {
     yes: bool,
@@ -52,6 +52,42 @@ async fn decide(case: Case) -> (bool, String) {
         .unwrap()
         .to_string();
     (!stage.runs().is_empty(), source)
+}
+
+#[tokio::test]
+async fn arguments_of_a_permission_hook_are_judged_anew() {
+    // The hook allows every call as `command`; a guard refuses `rm`.
+    let run = async |command: fn(&str) -> String| {
+        let stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+        stage.engine.on::<PreTool>("guard", |occasion| {
+            let refuses = occasion.payload.arguments["command"] == "rm";
+            Ok(PreToolReply {
+                verdict: Strictest(refuses.then(|| Verdict::Deny("no rm".into()))),
+                ..Default::default()
+            })
+        });
+        stage
+            .engine
+            .on::<PermissionRequest>("permission", move |occasion| {
+                let mut arguments = occasion.payload.arguments.clone();
+                let now = arguments["command"].as_str().unwrap_or_default();
+                arguments["command"] = command(now).into();
+                Ok(PermissionRequestReply {
+                    verdict: Verdict::Allow.into(),
+                    arguments: Last(Some(arguments)),
+                    ..Default::default()
+                })
+            });
+        stage.answer("go").await;
+        stage.stored()[2].clone()
+    };
+    assert_eq!(run(|_| "ls -l".into()).await, "shell ran");
+    assert!(run(|_| "rm".into()).await.contains("no rm"));
+    let never_content = run(|now| format!("{now} -l")).await;
+    assert!(
+        never_content.contains("after others had judged it"),
+        "{never_content}"
+    );
 }
 
 // tidy: a table
@@ -213,7 +249,7 @@ async fn the_order_of_approval() {
             false,
             "headless",
         ),
-        // Hooks that answer in the person's place.
+        // Hooks that answer in the user's place.
         (
             Case {
                 permission: allow.clone(),
@@ -255,7 +291,7 @@ async fn the_order_of_approval() {
     }
 }
 
-/// Plays calls one after the other before a person with these answers, and says which were asked about.
+/// Plays calls one after the other before a user with these answers, and says which were asked about.
 async fn asked_about(calls: &[(&'static str, Value)], answers: Vec<PersonsAnswer>) -> (Stage, Vec<bool>) {
     let turns = calls.iter().map(|call| Turn::Call(vec![call.clone()]));
     let mut stage = Stage::new(turns.chain([Turn::Say("ok")]).collect());
@@ -362,7 +398,7 @@ async fn a_rule_that_was_offered_is_stored_and_counts_at_once() {
 
 #[tokio::test]
 async fn no_rule_is_stored_that_was_not_offered() {
-    // A tool of a plugin, in the place of becket's own.
+    // A plugin's tool that replaces one of becket's own.
     let mut stage = Stage::new(vec![
         Turn::Call(vec![shell("cargo test a")]),
         Turn::Call(vec![shell("cargo test b")]),
@@ -463,7 +499,7 @@ async fn the_question_shows_what_hooks_know() {
     assert_eq!(questions[0].arguments["command"], "ls");
 }
 
-/// The fate of a read or write of a path: whether it ran without anybody being asked.
+/// Whether a read or write of a path ran without a question.
 async fn touches(tool: &'static str, path: &str) -> bool {
     let arguments = if tool == "write" {
         json!({"path": path, "content": ""})
@@ -556,7 +592,7 @@ async fn a_guard_that_breaks_refuses_also_under_yes() {
 async fn a_hook_may_want_the_person_asked_about_prompts_and_requests_too() {
     let ask = || Strictest(Some(Verdict::Ask("hm".into())));
     let insist = || Strictest(Some(Verdict::Insist("really?".into())));
-    // Whether --yes is given, what the hook says, what the person says, and whether the model was asked.
+    // Whether --yes is given, what the hook says, what the user says, and whether the model was asked.
     let table = [
         (true, ask(), None, true),
         (false, ask(), None, false),
@@ -628,7 +664,7 @@ async fn the_hooks_that_decided_are_named() {
             .lock()
             .unwrap()
             .iter()
-            .any(|sight| sight.contains(r#"handlers: ["strict"]"#))
+            .any(|update| update.contains(r#"handlers: ["strict"]"#))
     );
 }
 

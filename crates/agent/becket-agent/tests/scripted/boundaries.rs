@@ -1,4 +1,4 @@
-//! What hooks can do where a turn ends, what a tool tells besides its words, and when everything is settled.
+//! What hooks can do at the end of a turn, what a tool returns besides its text, and when everything is settled.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn record(data: Value) -> EntryDraft {
     }
 }
 
-/// Lets a hook of `turn_end` answer when the model has said these words.
+/// Lets a hook of `turn_end` answer when the model has said this text.
 fn when_said(stage: &Stage, said: &'static str, reply: TurnEndedReply) {
     stage.engine.on::<TurnEnded>("reviewer", move |occasion| {
         let words = occasion.payload.message.as_ref().map(|message| message.text());

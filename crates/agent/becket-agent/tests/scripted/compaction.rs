@@ -59,7 +59,7 @@ async fn a_full_window_is_made_room_in_and_the_prompt_is_still_answered() {
     let asked = stage.model.requests.lock().unwrap()[3].clone();
     assert_eq!(asked["tools"], json!([]));
     let task = asked["messages"][0]["text"].as_str().unwrap();
-    for words in ["Person: p1", "Assistant: a1", "Person: p2"] {
+    for words in ["User: p1", "Assistant: a1", "User: p2"] {
         assert!(task.contains(words), "{task}");
     }
     assert!(!task.contains("p3") && !task.contains("p4"), "{task}");
@@ -103,7 +103,7 @@ async fn a_full_window_is_made_room_in_and_the_prompt_is_still_answered() {
             .lock()
             .unwrap()
             .iter()
-            .any(|sight| sight.contains("Delta") && sight.contains("THE SUMMARY"))
+            .any(|update| update.contains("Delta") && update.contains("THE SUMMARY"))
     );
 }
 
@@ -328,14 +328,14 @@ async fn a_conversation_that_the_provider_refuses_is_shortened_once() {
 async fn the_person_has_everything_summarised() {
     let stage = Stage::new(vec![Turn::Say("a1"), Turn::Say("SUMMARY"), Turn::Say("a2")]);
     let mut session = stage.open().await;
-    let wishes = Some("the boat".to_string());
+    let instructions = Some("the boat".to_string());
     let end = session
-        .compact(wishes.clone(), stage.cancel.clone())
+        .compact(instructions.clone(), stage.cancel.clone())
         .await
         .unwrap();
     assert_eq!(end, CompactEnd::Nothing);
     session.prompt(input("p1"), stage.cancel.clone()).await.unwrap();
-    let end = session.compact(wishes, stage.cancel.clone()).await.unwrap();
+    let end = session.compact(instructions, stage.cancel.clone()).await.unwrap();
     let CompactEnd::Compacted {
         summarised,
         kept,

@@ -5,9 +5,9 @@ use std::time::Duration;
 use becket_agent::Ending;
 use becket_agent::provider::ProviderErrorKind;
 use becket_events::{
-    Adjust, EndReason, Fallback, First, Last, LoopStart, LoopStartReply, PostTool, PostToolReply, PreRequest,
-    PreRequestReply, Rewrite, Stop, StopReply, ToolBatch, ToolBatchReply, UserPrompt, UserPromptReply,
-    Verdict,
+    Adjust, AgentEnd, EndReason, Event, Fallback, First, Last, LoopStart, LoopStartReply, PostTool,
+    PostToolReply, PreRequest, PreRequestReply, PreTool, PreToolOutput, Reply, Rewrite, SessionStart, Stop,
+    StopReply, ToolBatch, ToolBatchReply, UserPrompt, UserPromptReply, Verdict,
 };
 use serde_json::json;
 
@@ -60,6 +60,74 @@ async fn every_reason_for_which_a_turn_can_end() {
     assert_eq!(stage.turn_ends(), ["continue", "limit"]);
     for name in ["agent_end", "session_end"] {
         assert_eq!(stage.events_named(name)[0]["reason"], "limit", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_halt_of_any_event_ends_the_run_at_its_next_step() {
+    fn halts<E: Event>(stage: &Stage) {
+        stage
+            .engine
+            .on::<E>("halt", |_| Ok(E::Reply::halting("budget".into())));
+    }
+    let calls = || vec![Turn::Call(vec![shell("a"), shell("b")]), Turn::Say("done")];
+    let ended = Ending::Blocked("budget".into());
+    // Each with how many tools have run by then.
+    for (halt, runs) in [
+        (halts::<SessionStart> as fn(&Stage), 0),
+        (halts::<UserPrompt>, 0),
+        (halts::<PreTool>, 0),
+        // Both were judged before the first had an output.
+        (halts::<PreToolOutput>, 2),
+        (halts::<PostTool>, 2),
+        (halts::<ToolBatch>, 2),
+    ] {
+        let stage = Stage::new(calls());
+        halt(&stage);
+        assert_eq!(stage.play("go").await.ending, ended);
+        assert_eq!(stage.runs().len(), runs);
+    }
+
+    // The model has answered: nothing may send it on, and the answer stands.
+    let stage = Stage::new(vec![Turn::Say("done")]);
+    halts::<Stop>(&stage);
+    stage.engine.on::<Stop>("on", |_| {
+        Ok(StopReply {
+            continue_with: First(Some("go on".into())),
+            ..Default::default()
+        })
+    });
+    assert_eq!(stage.answer("go").await, "done");
+
+    // One that comes after the last step does not end the next run.
+    let stage = Stage::new(vec![Turn::Say("one"), Turn::Say("two")]);
+    halts::<AgentEnd>(&stage);
+    let mut session = stage.open().await;
+    for answer in ["one", "two"] {
+        let end = session.prompt(input("go"), stage.cancel.clone()).await.unwrap();
+        assert_eq!(end.answer, answer);
+    }
+}
+
+#[tokio::test]
+async fn the_same_reason_sends_the_model_on_again_only_if_it_repeats() {
+    for (repeats, turns) in [(None, 2), (Some(true), 4)] {
+        let stage = Stage::new(vec![
+            Turn::Say("a"),
+            Turn::Say("b"),
+            Turn::Say("c"),
+            Turn::Say("d"),
+        ]);
+        stage.engine.on::<Stop>("again", move |occasion| {
+            let goes_on = occasion.payload.continuations < 3;
+            Ok(StopReply {
+                continue_with: First(goes_on.then(|| "again".into())),
+                repeats: First(repeats),
+                ..Default::default()
+            })
+        });
+        stage.play("go").await;
+        assert_eq!(stage.turn_ends().len(), turns);
     }
 }
 
@@ -267,7 +335,7 @@ async fn fuel_and_fallback_follow_the_hooks() {
     assert_eq!(batch["tool_calls"][0]["tool_name"], "shell");
     assert!(
         matches!(end.ending, Ending::Limit(_)),
-        "2 - 1 for the tools - 1 for going on without the person"
+        "2 - 1 for the tools - 1 for going on without the user"
     );
     assert_eq!(end.answer, "b");
 }

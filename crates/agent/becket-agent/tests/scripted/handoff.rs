@@ -1,4 +1,4 @@
-//! Who has the word: tools that hand it over, the fallback, fuel, empty answers, repetition.
+//! Who speaks next: tools that decide it, the fallback, fuel, empty answers, repetition.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Prop, Stage, Turn, shell};
 
-/// A stage with becket's tool that ends the turn, and one of a plugin's by which the model goes on.
+/// A stage with becket's tool that ends the turn, and a plugin's tool by which the model goes on.
 fn stage(turns: Vec<Turn>) -> Stage {
     let mut stage = Stage::new(turns);
     let ends = Prop::new("call_user", None, &stage.runs).handing(Handoff::Person);
@@ -224,7 +224,7 @@ async fn the_tool_that_ends_the_turn_is_offered_where_it_is_needed() {
 
 #[tokio::test]
 async fn tool_batch_beats_loop_start_and_loop_start_beats_the_configuration() {
-    // Configuration: ask again. A hook after dangerous tools: give the word back. The next words end the turn.
+    // Configuration: ask again. A hook after dangerous tools: hand back to the user. The next answer ends the turn.
     let stage = asked_again(vec![Turn::Call(vec![shell("rm")]), Turn::Say("removed")]);
     stage.engine.on::<ToolBatch>("guardrail", |_| {
         Ok(ToolBatchReply {

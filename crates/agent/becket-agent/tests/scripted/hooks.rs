@@ -1,4 +1,4 @@
-//! What handlers answer takes effect: on the words, the system prompt, the context, the tools, the messages.
+//! The replies of handlers take effect: on the prompt, the system prompt, the context, the tools, the messages.
 
 use becket_agent::Ending;
 use becket_events::{
@@ -226,7 +226,7 @@ async fn a_message_can_be_replaced_by_one_of_the_same_role_only() {
                     error: None,
                 }
             }
-            // A wrong role: the person's words become the model's.
+            // A wrong role: the user's message becomes the model's.
             MessageBody::User { content } => MessageBody::Note {
                 kind: "x".into(),
                 content,
@@ -251,7 +251,7 @@ async fn a_message_can_be_replaced_by_one_of_the_same_role_only() {
             .lock()
             .unwrap()
             .iter()
-            .any(|sight| sight.contains("changed a message's role"))
+            .any(|update| update.contains("changed a message's role"))
     );
 }
 
@@ -272,6 +272,6 @@ async fn notices_are_shown_to_the_person() {
             .lock()
             .unwrap()
             .iter()
-            .any(|sight| sight == "Notice(\"look here\")")
+            .any(|update| update == "Notice(\"look here\")")
     );
 }

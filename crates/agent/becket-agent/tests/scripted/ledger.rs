@@ -1,4 +1,4 @@
-//! The ledger: operations performed are permits used, whatever models, hooks and the person do.
+//! The ledger: operations performed are permits used, whatever models, hooks and the user do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use becket_agent::front::PersonsAnswer;
 use becket_agent::gate::Permit;
 use becket_agent::provider::RequestOptions;
 use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_agent::{Outcome, SubAgent, ToolChoice};
+use becket_agent::{SubAgent, SubAgentEnd, ToolChoice};
 use becket_events::{ApprovalDecision, OperationKind, PreTool, PreToolReply, Reply, Rewrite};
 use becket_hooks::Engine;
 use futures_util::future::BoxFuture;
@@ -17,10 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::stage::{Model, Prop, Stage, Turn, input};
 
-/// How many sessions of a person's are played; most of them have others below.
+/// How many sessions of a user are played; most of them have sub-agents.
 const SESSIONS: u64 = 1_000;
 
-/// Numbers that look like chance and are the same each time (xorshift).
+/// Pseudo-random numbers that are the same each time (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -36,7 +36,7 @@ impl Dice {
     }
 }
 
-/// What a model does: some turns with some calls each, then words.
+/// A model's script: some turns with some calls each, then a text.
 fn script(dice: &mut Dice) -> Vec<Turn> {
     let mut turns = Vec::new();
     for _ in 0..dice.below(3) {
@@ -112,17 +112,16 @@ impl Tool for Worker {
                 provider: Some(Model::playing("helper", script(&mut dice))),
                 options: RequestOptions::default(),
                 tools: ToolChoice::All,
-                member: None,
             };
             match agent.run(&parent).await {
-                Outcome::Answered(answer) => ToolOutput::text(answer),
+                SubAgentEnd::Answered(answer) => ToolOutput::text(answer),
                 other => ToolOutput::error(format!("{other:?}")),
             }
         })
     }
 }
 
-/// A guard that refuses, rewrites and breaks, each now and then.
+/// A guard that sometimes refuses, rewrites or fails.
 fn moody() -> Arc<Engine> {
     let engine = Engine::new(None);
     engine.on::<PreTool>("moody", |occasion| {
@@ -154,7 +153,7 @@ fn answers(dice: &mut Dice) -> impl Iterator<Item = PersonsAnswer> + '_ {
     })
 }
 
-/// What the records themselves say, counted once more.
+/// The permits, refusals and operations in the audit records, counted once more.
 fn recounted(records: &[AuditRecord], session_id: &str) -> (u64, u64, u64) {
     let (mut permits, mut refused, mut operations) = (0, 0, 0);
     for record in records
@@ -187,7 +186,7 @@ async fn a_thousand_sessions_with_nested_agents_have_no_difference() {
     let (mut ledgers, mut below) = (0, 0);
     for seed in 0..SESSIONS {
         let mut dice = Dice::seeded(seed + 1);
-        stage.model = Model::playing("person's", script(&mut dice));
+        stage.model = Model::playing("user's", script(&mut dice));
         stage.store = Arc::default();
         stage.person = Arc::default();
         stage.person.answers.lock().unwrap().extend(answers(&mut dice));

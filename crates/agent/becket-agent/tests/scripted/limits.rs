@@ -1,4 +1,4 @@
-//! The person at the limit of a run, words in between, and how long what hooks add is seen.
+//! The user at the limit of a run, steering messages, and how long the model sees what hooks add.
 
 use becket_agent::front::PersonsAnswer;
 use becket_agent::{Ending, Session};
@@ -18,7 +18,7 @@ fn limited(turns: Vec<Turn>, answers: Vec<PersonsAnswer>) -> Stage {
     stage
 }
 
-/// Rounds of a tool that nobody needs to be asked about, each with another file.
+/// Rounds of a tool that needs no question, each with another file.
 fn rounds(count: usize) -> Vec<Turn> {
     let read = |place: usize| ("read", json!({"path": format!("file-{place}")}));
     (0..count).map(|place| Turn::Call(vec![read(place)])).collect()

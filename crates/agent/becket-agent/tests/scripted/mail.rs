@@ -40,7 +40,7 @@ async fn letters_that_another_session_was_shown_are_not_shown_again() {
     let stage = Stage::new(vec![Turn::Say("never said")]);
     stage.store.deliver(vec![letter("one")]).await.unwrap();
     let store = stage.store.clone();
-    // Between the look into the inbox and the prompt's being stored.
+    // This happens between the look into the inbox and storing the prompt.
     stage.engine.on::<AgentStart>("thief", move |_| {
         store.inbox.lock().unwrap().clear();
         Ok(AgentStartReply::default())

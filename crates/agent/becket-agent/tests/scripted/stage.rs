@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::audit::AuditRecord;
-use becket_agent::desk::Desk;
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
 };
+use becket_agent::session_handle::SessionHandle;
 use becket_agent::store::{
     Consumed, Letter, NewEntry, NewSession, OpenedSession, Seed, Store, StoreError, StoredEntry, Tree,
     WaitingLetter,
@@ -30,13 +30,13 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub enum Turn {
     Say(&'static str),
-    /// Words, and how many tokens the conversation had.
+    /// A text, and how many tokens the conversation had.
     Measured(&'static str, u64),
     Call(Vec<(&'static str, Value)>),
     /// Calls in an answer that reached its length limit.
     CutOff(Vec<(&'static str, Value)>),
     Fail(ProviderErrorKind),
-    /// Some words, and then silence until cancelled.
+    /// Some text, and then silence until cancelled.
     Hang(&'static str),
 }
 
@@ -285,7 +285,7 @@ pub struct Memory {
     pub inbox: Mutex<Vec<WaitingLetter>>,
     /// Sessions of sub-agents, whose entries are no part of the context.
     pub below: Mutex<Vec<String>>,
-    /// Where the conversation stands, if that is not its newest entry.
+    /// The current entry, if it is not the newest one.
     pub moved: Mutex<Option<Option<String>>>,
 }
 
@@ -456,7 +456,7 @@ impl Store for Memory {
     }
 }
 
-/// A person with prepared answers, who remembers what was shown.
+/// A user with prepared answers, who remembers what was shown.
 #[derive(Default)]
 pub struct Person {
     pub answers: Mutex<VecDeque<PersonsAnswer>>,
@@ -465,8 +465,8 @@ pub struct Person {
 }
 
 impl Front for Person {
-    fn show(&self, sight: Sight<'_>) {
-        self.seen.lock().unwrap().push(format!("{sight:?}"));
+    fn show(&self, update: FrontUpdate<'_>) {
+        self.seen.lock().unwrap().push(format!("{update:?}"));
     }
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
@@ -481,7 +481,7 @@ impl Front for Person {
     }
 }
 
-/// Everything together.
+/// Everything that a test needs.
 pub struct Stage {
     pub engine: Arc<Engine>,
     pub model: Arc<Model>,
@@ -491,14 +491,14 @@ pub struct Stage {
     pub runs: Arc<Mutex<Vec<String>>>,
     pub settings: AgentSettings,
     pub team: Option<Arc<Team>>,
-    pub desk: Option<Desk>,
+    pub handle: Option<SessionHandle>,
     pub events: Arc<Mutex<Vec<(EventId, Value)>>>,
     pub cancel: CancellationToken,
     pub folder: tempfile::TempDir,
 }
 
 impl Stage {
-    /// With the tools `shell`, `read`, `write` and `custom`, and a yes to every question.
+    /// A stage with the tools `shell`, `read`, `write` and `custom`, and a yes to every question.
     pub fn new(turns: Vec<Turn>) -> Self {
         let engine = Arc::new(Engine::new(None));
         let events = Arc::new(Mutex::new(Vec::new()));
@@ -536,7 +536,7 @@ impl Stage {
             runs,
             settings,
             team: None,
-            desk: None,
+            handle: None,
             events,
             cancel: CancellationToken::new(),
             folder,
@@ -556,7 +556,7 @@ impl Stage {
             front: self.person.clone(),
             mail: None,
             team: self.team.clone(),
-            desk: self.desk.clone(),
+            handle: self.handle.clone(),
             guests: None,
             settings: self.settings.clone(),
         })

@@ -6,7 +6,7 @@ use becket_agent::gate::Permit;
 use becket_agent::provider::{ProviderErrorKind, RequestOptions, ToolFace};
 use becket_agent::team::{Member, Team};
 use becket_agent::tool::{BUILTIN, Handoff, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_agent::{Ending, Outcome};
+use becket_agent::{Ending, SubAgentEnd};
 use becket_events::{
     AgentStart, AgentStartReply, EndReason, PreSubagent, PreSubagentReply, Rewrite, Verdict,
 };
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::stage::{Model, Prop, Stage, Turn, input};
 
-/// Gives a task to a member.
+/// A tool that gives a task to a member.
 struct Transfer(ToolSpec);
 
 impl Transfer {
@@ -55,7 +55,7 @@ impl Tool for Transfer {
         Box::pin(async move {
             let agent = permit.arguments()["agent"].as_str().unwrap().to_owned();
             match run.parent.unwrap().transfer(&agent, "count".into()).await {
-                Outcome::Answered(answer) => ToolOutput::text(answer),
+                SubAgentEnd::Answered(answer) => ToolOutput::text(answer),
                 other => ToolOutput::error(other.problem().unwrap()),
             }
         })
@@ -206,7 +206,7 @@ async fn only_members_that_the_file_names_can_be_asked() {
     let words = request(&root, 1)["messages"][2]["text"].to_string();
     assert!(words.contains("`nobody`") && words.contains("helper"), "{words}");
 
-    // One that is there, but is not for this member.
+    // A member that exists, but that this one may not turn to.
     let mut stage = Stage::new(Vec::new());
     let (one, root) = member(
         &stage,
@@ -288,7 +288,7 @@ async fn limits_are_each_members_own() {
     let words = request(&root, 1)["messages"][2]["text"].to_string();
     assert!(words.contains("limit of 1 requests"), "{words}");
 
-    // The other way round: what limits the one that asks does not limit the one that is asked.
+    // The other way round: the limits of the member that asks do not limit the one that is asked.
     let (stage, _, helper) = two(
         vec![transfer_to("helper")],
         vec![call(), Turn::Say("three")],
@@ -322,7 +322,7 @@ async fn a_conversation_is_handed_over_for_good() {
     assert_eq!(
         agents(&stage, "agent_switch"),
         ["root"],
-        "it is the one that gives the word"
+        "it is the one that hands over"
     );
     assert_eq!(
         stage.events_named("agent_switch")[0]["from_models"][0]["model"],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use becket_events::{
     First, Part, PostTool, PostToolReply, PreCache, PreCacheReply, PreTool, PreToolOutput,
-    PreToolOutputReply, PreToolReply, Rewrite,
+    PreToolOutputReply, PreToolReply, Rewrite, ToolBatch, ToolBatchReply,
 };
 use serde_json::{Value, json};
 
@@ -157,6 +157,32 @@ async fn context_of_post_tool_follows_the_results() {
     });
     stage.answer("go").await;
     assert_eq!(stage.seen_by_model(1), ["go", "", "shell ran", "mind the tests"]);
+}
+
+#[tokio::test]
+async fn context_of_other_tool_events_follows_the_results_in_their_order() {
+    let stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
+    stage.engine.on::<PreTool>("before", |_| {
+        Ok(PreToolReply {
+            context: vec!["before".to_string()].into(),
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<PreToolOutput>("output", |_| {
+        Ok(PreToolOutputReply {
+            context: vec!["output".to_string()].into(),
+            ..Default::default()
+        })
+    });
+    stage.engine.on::<ToolBatch>("batch", |_| {
+        Ok(ToolBatchReply {
+            context: vec!["batch".to_string()].into(),
+            ..Default::default()
+        })
+    });
+    stage.answer("go").await;
+    let seen = stage.seen_by_model(1);
+    assert_eq!(seen, ["go", "", "shell ran", "before\n\noutput", "batch"]);
 }
 
 fn long_stage(turns: Vec<Turn>) -> Stage {

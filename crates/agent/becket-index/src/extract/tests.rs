@@ -1,5 +1,5 @@
-//! A hand-checked sample of each language. Each line of what is expected reads
-//! `first-last kind parent.name visibility | signature`, and `line name kind` for references.
+//! A hand-checked sample of each language. Each expected line reads `first-last kind parent.name visibility |
+//! signature`, and `line name kind` for references.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -498,7 +498,7 @@ fn java() {
     assert_eq!(references("A.java", JAVA), JAVA_REFERENCES);
 }
 
-/// What only becket finds in a sample, and what only ctags does. The guide to the index explains each.
+/// The names that only becket finds in a sample, and those that only ctags does. The guide to the index explains each.
 // tidy: a table
 const DIFFERENCES: &[(&str, &str, &[&str], &[&str])] = &[
     ("a.rs", RUST, &["LIMIT", "Both", "a", "b", "radius"], &[]),
@@ -529,7 +529,7 @@ fn ctags_finds_the_same_names_but_for_what_is_explained() {
             .current_dir(folder.path())
             .args(["-f", "-", "--kinds-C=+px", file]);
         let said = String::from_utf8(ctags.output().unwrap().stdout).unwrap();
-        // It makes up names for what has none.
+        // ctags makes up names for what has none.
         let theirs: BTreeSet<&str> = said
             .lines()
             .filter_map(|line| line.split('\t').next())

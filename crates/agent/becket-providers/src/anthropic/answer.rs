@@ -7,10 +7,12 @@ use becket_agent::store::fresh_id;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
-use super::REDACTED;
 use crate::answer::{AnswerReader, Progress, Unreadable};
 
-/// What has been read of a message.
+/// Marks a signature that is really the encrypted text of a thought that the provider does not show.
+pub(crate) const REDACTED: &str = "redacted:";
+
+/// The state of a message while it is read.
 pub(crate) struct Reader {
     model: String,
     /// The tool calls, by the number of their block.
@@ -22,14 +24,14 @@ pub(crate) struct Reader {
 
 /// A tool call while it arrives.
 struct Call {
-    /// Its place among the calls.
+    /// The call's position among the calls.
     index: usize,
-    /// Arguments that came with the call's beginning.
+    /// Arguments that came at the beginning of the call.
     input: Option<String>,
     has_arguments: bool,
 }
 
-/// Tokens in the provider's own division, where cached ones are not part of the input.
+/// Token counts as the provider divides them, where cached ones are not part of the input.
 #[derive(Default)]
 struct Tokens {
     input: u64,
@@ -111,7 +113,7 @@ impl Reader {
                 }
                 parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
             }
-            // Blocks of tools that run at the provider, and of kinds that are yet to come.
+            // Blocks of tools that run at the provider, and of kinds that becket does not know.
             _ => {}
         }
     }
@@ -143,7 +145,7 @@ impl Reader {
         }
     }
 
-    /// A call whose arguments came with its beginning, or that has none, gets them here.
+    /// Completes a call whose arguments came at its beginning, or that has none.
     fn block_stop(&mut self, number: u64, parts: &mut VecDeque<AnswerPart>) {
         let Some(call) = self.calls.get_mut(&number).filter(|call| !call.has_arguments) else {
             return;
@@ -156,7 +158,7 @@ impl Reader {
         }));
     }
 
-    /// An answer that was not streamed.
+    /// Reads an answer that was not streamed.
     fn whole(&mut self, message: &Value, parts: &mut VecDeque<AnswerPart>) {
         self.message(message);
         let blocks = message
@@ -175,7 +177,7 @@ impl Reader {
         match self.stop_reason.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
             Some("refusal") => StopReason::Refused,
-            // Whatever else it says, it does not say that the calls are complete.
+            // Any other stop reason does not mean that the calls are complete.
             None | Some("tool_use" | "end_turn" | "stop_sequence") if !self.calls.is_empty() => {
                 StopReason::ToolCalls
             }

@@ -1,4 +1,4 @@
-//! Writes a request in the words of the messages interface.
+//! Writes a request in the format of the messages interface.
 //!
 //! Roles must alternate there, so messages of one role in a row become one, with results of tools first. What a
 //! message keeps (`Message::wire`) is therefore not a message but its blocks, which are joined by copying.
@@ -9,28 +9,28 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::REDACTED;
+use super::answer::REDACTED;
 use crate::openai::{push_json, to_json};
 
 /// Tells the provider to keep everything up to here in its cache.
 const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}}"#;
 
-/// The interface demands a limit; this one holds where the configuration names none.
+/// The limit of tokens by default; the interface demands one.
 const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
-/// The limit for models that think: thoughts count, and every one of them takes it.
+/// The limit of tokens for models that think: thoughts count, and every such model accepts it.
 const THINKING_MAX_TOKENS: u64 = 32_000;
 
-/// The interface refuses fewer tokens for thoughts.
+/// The fewest tokens for thoughts that the interface accepts.
 const LEAST_THOUGHTS: u64 = 1_024;
 
-/// So many stay for the answer.
+/// The fewest tokens that stay for the answer.
 const LEAST_ANSWER: u64 = 1_024;
 
-/// A model that thinks refuses a smaller `top_p`.
+/// The smallest `top_p` that a model that thinks accepts.
 const LEAST_SHARE_OF_THOUGHTS: f64 = 0.95;
 
-/// Models that refuse the limit above, and theirs.
+/// Models that refuse the default limit, and the limit for each.
 const SMALLER_LIMITS: &[(&str, u64)] = &[
     ("claude-3-opus", 4096),
     ("claude-3-sonnet", 4096),
@@ -73,7 +73,7 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
         Some(schema) => push_answer_tool(&mut body, schema),
         None => push_tools(&mut body, request.tools),
     }
-    // A model that thinks refuses both, except for a large share.
+    // A model that thinks refuses both, except for a large `top_p`.
     let share = thinking.map_or(0.0, |_| LEAST_SHARE_OF_THOUGHTS);
     if let Some(temperature) = request.options.temperature.filter(|_| thinking.is_none()) {
         body.push_str(r#","temperature":"#);
@@ -91,7 +91,8 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
     Json::joined(body)
 }
 
-/// The interface knows no form for answers, but can be told that a certain tool must be called.
+/// Adds a tool whose call is forced: the interface has no form for answers, but can demand that a certain tool is
+/// called.
 fn push_answer_tool(body: &mut String, schema: &Value) {
     let name = ANSWER_SCHEMA_NAME;
     let tools = json!([{"name": name, "description": "Gives the answer.", "input_schema": schema}]);
@@ -101,7 +102,7 @@ fn push_answer_tool(body: &mut String, schema: &Value) {
     push_json(body, &json!({"type": "tool", "name": name}));
 }
 
-/// How many tokens a model may think, if it can and is told to.
+/// How many tokens a model may think, if it can think and is told to.
 fn budget(model: &str, request: &ModelRequest<'_>) -> Option<u64> {
     let wanted = match request.options.thinking? {
         ThinkingLevel::Off => return None,
@@ -132,7 +133,8 @@ fn thinks(model: &str) -> bool {
             .any(is_late)
 }
 
-/// A model whose last answer asked for tools goes on as it began: if it did not think then, it cannot begin to.
+/// Whether a model may begin to think. One whose last answer called tools goes on as it began: with or without
+/// thoughts.
 fn may_begin(messages: &[Message]) -> bool {
     let is_answer = |message: &&Message| matches!(message.body(), MessageBody::Assistant { .. });
     let last = messages.iter().rev().find(is_answer);
@@ -165,7 +167,7 @@ fn is_result(message: &Message) -> bool {
 }
 
 fn push_messages(body: &mut String, messages: &[Message]) {
-    // A message without any block cannot be sent, and its neighbours then stand side by side.
+    // A message without any block cannot be sent, so its neighbours then follow each other.
     let spoken: Vec<(&Message, std::borrow::Cow<'_, str>)> = messages
         .iter()
         .map(|message| (message, message.wire("anthropic", write_blocks)))
@@ -203,7 +205,7 @@ fn push_marked(body: &mut String, block: &str) {
     mark_last_block(body);
 }
 
-/// Puts the cache's mark into the block that ends the text.
+/// Puts the cache's mark into the last block of the text.
 fn mark_last_block(body: &mut String) {
     if body.ends_with('}') {
         body.pop();
@@ -282,7 +284,7 @@ fn write_blocks(record: &MessageRecord) -> String {
     blocks.iter().map(to_json).collect::<Vec<_>>().join(",")
 }
 
-/// The interface refuses blocks of white space.
+/// The block of a text or picture. The interface refuses blocks of white space.
 fn spoken_block(part: &Part) -> Option<Block<'_>> {
     match part {
         Part::Text { text } if text.trim().is_empty() => None,
@@ -298,7 +300,7 @@ fn spoken_block(part: &Part) -> Option<Block<'_>> {
     }
 }
 
-/// Only thoughts under a seal go back; others would be refused.
+/// The block of a thought. Only signed thoughts are sent back; others would be refused.
 fn thinking_block(part: &Part) -> Option<Block<'_>> {
     match part {
         Part::Thinking {
@@ -323,7 +325,7 @@ fn call_block(call: &ToolCall) -> Block<'_> {
     }
 }
 
-/// The arguments as an object, which the interface demands; what the model wrote otherwise is quoted in one.
+/// The arguments as an object, which the interface demands; anything else that the model wrote is quoted in one.
 fn input(arguments: &str) -> Box<RawValue> {
     let text = arguments.trim();
     let object = match text {

@@ -11,10 +11,7 @@ use url::Url;
 use crate::http::{Channel, Endpoint, KeyHeader, without_secrets};
 pub(crate) use answer::Reader;
 
-/// Marks a signature that is in truth the sealed text of a thought the provider does not show.
-const REDACTED: &str = "redacted:";
-
-/// The version of the interface that this crate speaks.
+/// The headers of every request: the version of the interface that this crate speaks.
 const HEADERS: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
 
 /// A model behind the messages interface.
@@ -74,7 +71,7 @@ fn messages_url(base: &Url) -> Url {
     url
 }
 
-/// What reads an answer, for the fuzz target.
+/// A reader of answers, for the fuzz target.
 pub(crate) fn reader() -> Reader {
     Reader::new("fuzz")
 }

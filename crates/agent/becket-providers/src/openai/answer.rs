@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::answer::{AnswerReader, Progress, Unreadable};
 
-/// What has been read of a completion.
+/// The state of a completion while it is read.
 pub(crate) struct Reader {
     model: String,
     calls: Vec<Call>,
@@ -25,7 +25,7 @@ pub(crate) struct Reader {
 
 /// A tool call while it arrives.
 struct Call {
-    /// The server's index, where it has one.
+    /// The server's index, if it has one.
     index: Option<u64>,
     id: String,
     name: String,
@@ -121,7 +121,7 @@ impl Reader {
         call.pass_on(position, parts);
     }
 
-    /// Which call a piece belongs to; a new one where it begins one.
+    /// The position of the call that a piece belongs to; a new one if the piece begins a call.
     fn position(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
         let same_id = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
         let known = match index {
@@ -131,7 +131,7 @@ impl Reader {
                 .iter()
                 .rposition(|call| call.index == index && same_id(call)),
             None if !id.is_empty() => self.calls.iter().position(|call| call.id == id),
-            // Without index and id a name begins a call, and what has no name goes on with the last.
+            // Without index and id, a piece with a name begins a call, and one without a name continues the last.
             None if name.is_empty() => self.calls.len().checked_sub(1),
             None => None,
         };
@@ -183,8 +183,8 @@ impl Reader {
     }
 }
 
-/// Whether a reason to stop says that the answer is complete. Servers have many words for what went wrong, so whatever
-/// is not known counts as such.
+/// Whether a stop reason means that the answer is complete. Servers have many names for failures, so any unknown one
+/// counts as such.
 fn is_whole(reason: &str) -> bool {
     const WHOLE: &[&str] = &[
         "",
@@ -294,7 +294,7 @@ impl Call {
     }
 }
 
-/// The words of a content field: text, or a list of parts with text in them.
+/// The text of a content field: text, or a list of parts with text in them.
 fn words(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),

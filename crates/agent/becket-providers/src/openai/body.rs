@@ -1,4 +1,4 @@
-//! Writes a request in the words of chat completions.
+//! Writes a request in the format of chat completions.
 //!
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
@@ -7,7 +7,7 @@ use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, t
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Whose words the body uses where servers differ.
+/// The variant of the format, where servers differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyStyle {
     /// OpenAI's own servers: `max_completion_tokens`.
@@ -45,7 +45,7 @@ fn push_messages(body: &mut String, request: &ModelRequest<'_>, style: BodyStyle
     if !request.system_prompt.is_empty() {
         push(&to_json(&PlainMessage::new("system", request.system_prompt)));
     }
-    // Pictures from tools wait until all results of an answer are written: nothing may stand between these.
+    // Pictures from tools wait until all results of an answer are written: nothing may come between these.
     let mut pictures: Vec<&Message> = Vec::new();
     for message in request.messages {
         if !matches!(message.body(), MessageBody::Tool { .. }) {
@@ -217,7 +217,7 @@ fn write_message(record: &MessageRecord, style: BodyStyle) -> String {
 }
 
 fn wire_call(call: &ToolCall) -> WireCall<'_> {
-    // Servers with a template read the arguments as JSON, and an empty text is none.
+    // Servers with a template parse the arguments as JSON, and an empty text is not valid.
     let arguments = match call.arguments.trim() {
         "" => "{}",
         _ => call.arguments.as_str(),
@@ -232,7 +232,7 @@ fn wire_call(call: &ToolCall) -> WireCall<'_> {
     }
 }
 
-/// What a person says: plain text where it is only that, since not every server takes a list.
+/// The content of a user's message: plain text if it is only that, since not every server accepts a list.
 fn spoken(content: &[Part]) -> Content<'_> {
     match content {
         [Part::Text { text }] => text.as_str().into(),
@@ -321,15 +321,15 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
         body.push_str(r#","response_format":"#);
         push_json(body, &format);
     }
-    // The interface refuses it where there are no tools.
+    // The interface refuses this option if there are no tools.
     if let Some(parallel) = options.parallel_tool_calls.filter(|_| has_tools) {
         body.push_str(r#","parallel_tool_calls":"#);
         push_json(body, &parallel);
     }
 }
 
-/// How hard a model is to think, in the interface's words; `None` for one that does not think on request, or is to do
-/// as it usually does. A word that the model does not know is replaced by the nearest one.
+/// How hard a model is to think, in the interface's terms; `None` for a model that does not think on request, or is to
+/// use its default. A level that the model does not know is replaced by the nearest one.
 fn effort(model: &str, level: ThinkingLevel) -> Option<&'static str> {
     // Some servers put the maker's name before the model's.
     let name = model.rsplit('/').next().unwrap_or(model);
@@ -350,7 +350,7 @@ fn effort(model: &str, level: ThinkingLevel) -> Option<&'static str> {
     }
 }
 
-/// Besides those whose name begins with `gpt-5`.
+/// Prefixes of models that think, besides `gpt-5`.
 const THINKING_MODELS: &[&str] = &["o1", "o3", "o4", "gpt-oss"];
 
 /// Whether a version is `.2` or later.

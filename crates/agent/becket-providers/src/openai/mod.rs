@@ -76,7 +76,7 @@ fn completions_url(base: &Url) -> Url {
     url
 }
 
-/// What reads an answer, for the fuzz target.
+/// A reader of answers, for the fuzz target.
 pub(crate) fn reader() -> Reader {
     Reader::new("fuzz")
 }

@@ -1,8 +1,8 @@
 //! An embedded model for trying things out: it follows literal instructions and echoes everything else.
 //!
-//! It works from the body's text as a real provider would, so a hook that rewrites messages or tools changes what it
-//! does. Every round makes one tool call; a step that fails or is refused is reported at the end, and the steps after
-//! it go on.
+//! The model works from the body's text as a real provider would, so a hook that rewrites messages or tools changes
+//! what it does. Every round makes one tool call; a step that fails or is refused is reported at the end, and the steps
+//! after it go on.
 
 mod request;
 mod steps;
@@ -22,23 +22,23 @@ use steps::{Instructions, Step};
 /// The name of the provider and of its only model.
 pub const NAME: &str = "rehearsal";
 
-/// Said at the end of every answer.
+/// The notice at the end of every answer.
 const NOTICE: &str = "This is a rehearsal: no model is connected. For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY \
                       or OPENROUTER_API_KEY, or pass --model ollama/NAME.";
 
 /// Characters per piece of an answer.
 const PIECE: usize = 24;
 
-/// The most lines and characters of a result that the final words quote.
+/// The most lines and characters of a result that the final answer quotes.
 const QUOTED_LINES: usize = 40;
 const QUOTED_CHARACTERS: usize = 4000;
 
-/// The rehearsal.
+/// The embedded model for trying things out.
 #[derive(Debug, Clone, Default)]
 pub struct Rehearsal {}
 
 impl Rehearsal {
-    /// It needs nothing.
+    /// The model, which needs no settings.
     pub fn new() -> Self {
         Self {}
     }
@@ -95,14 +95,14 @@ fn answer(body: &Json) -> Result<Answering, ProviderError> {
     Ok(embedded::answering(parts, Duration::ZERO))
 }
 
-/// A step as a call of a tool on offer.
+/// A step as a call of an offered tool.
 struct PlannedCall<'a> {
     tool: &'a str,
     arguments: Map<String, Value>,
 }
 
-/// The next step that has not been tried and that a tool can do. The call's id names the step, and the rest of it
-/// makes it differ from the ids of earlier rounds.
+/// The next step that has not been tried and that a tool can do. The call's id holds the number of the step, and the
+/// rest of it differs from the ids of earlier rounds.
 fn next_call<'a>(
     request: &'a Request,
     instructions: &Instructions,
@@ -189,7 +189,7 @@ fn final_words(request: &Request, instructions: &Instructions) -> String {
     format!("{words}\n{NOTICE}")
 }
 
-/// What became of one step.
+/// The report about one step.
 fn account(request: &Request, number: usize, step: &Step) -> String {
     let what = step.describe();
     let call = request
@@ -212,7 +212,7 @@ fn account(request: &Request, number: usize, step: &Step) -> String {
     }
 }
 
-/// A result on lines of its own, cut to a readable length.
+/// A result on separate lines, cut to a readable length.
 fn quoted(text: &str) -> String {
     let text = text.trim_end();
     if text.is_empty() {

@@ -1,7 +1,7 @@
-//! What the rehearsal needs of a request, read from the body's text.
+//! The parts of a request that the rehearsal needs, read from the body's text.
 //!
-//! The body is what the last hook returned, so it is read as the work of somebody else: fields may be missing, and
-//! only the end of the conversation, from the last instruction on, is taken apart.
+//! The body is what the last hook returned, so it is read as foreign data: fields may be missing, and only the end of
+//! the conversation, from the last instruction on, is taken apart.
 
 use becket_agent::provider::{ProviderError, ProviderErrorKind};
 use becket_events::{Json, OperationKind};
@@ -9,16 +9,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Kinds of notes that carry a person's words.
+/// Kinds of notes that carry the user's messages.
 const NOTES_FROM_THE_PERSON: &[&str] = &["steering", "follow_up"];
 
 /// The part of a request that matters.
 pub(crate) struct Request {
-    /// What the person said last.
+    /// The user's last message.
     pub instruction: String,
-    /// The tool calls made since then, and what came of them.
+    /// The tool calls made since then, with their results.
     pub calls: Vec<PastCall>,
-    /// The tools on offer.
+    /// The tools that are offered.
     pub tools: Vec<OfferedTool>,
     /// How many messages the conversation has.
     pub messages: usize,
@@ -27,37 +27,37 @@ pub(crate) struct Request {
 /// A call that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PastCall {
-    /// Its id.
+    /// The call's id.
     pub id: String,
-    /// What came back, where something did.
+    /// The result, if there is one.
     pub result: Option<PastResult>,
 }
 
-/// What a tool returned.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PastResult {
-    /// Its words.
+    /// The text of the result.
     pub text: String,
-    /// Whether it failed or was refused.
+    /// Whether the tool failed or was refused.
     pub is_error: bool,
 }
 
-/// A tool on offer.
+/// A tool that is offered.
 #[derive(Deserialize)]
 pub(crate) struct OfferedTool {
-    /// How it is called.
+    /// The tool's name and parameters.
     pub function: Function,
-    /// What it does, where it is one of becket's operations.
+    /// The operation, if the tool is one of becket's operations.
     #[serde(default)]
     pub operation: Option<OperationKind>,
 }
 
-/// How a tool is called.
+/// A tool's name and parameters.
 #[derive(Deserialize)]
 pub(crate) struct Function {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     #[serde(default)]
     pub parameters: Value,
 }
@@ -113,7 +113,7 @@ impl WireMessage {
 }
 
 impl Request {
-    /// Reads the body.
+    /// Parses the body.
     pub fn read(body: &Json) -> Result<Self, ProviderError> {
         let body: Body<'_> = serde_json::from_str(body.text()).map_err(|error| unreadable(&error))?;
         let mut instruction = String::new();
@@ -130,7 +130,7 @@ impl Request {
         Ok(Self {
             instruction,
             calls: past_calls(&recent),
-            // A tool that a hook wrote in another shape is none that the rehearsal could use.
+            // A tool that a hook wrote in another form is of no use to the rehearsal.
             tools: body
                 .tools
                 .into_iter()

@@ -1,8 +1,8 @@
-//! Literal instructions, read out of what a person says.
+//! Literal instructions, parsed from a user's message.
 
 use becket_events::OperationKind;
 
-/// One thing to do.
+/// An instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// `Run: CMD`.
@@ -11,26 +11,26 @@ pub(crate) enum Step {
     Read(String),
     /// `Write FILE: TEXT`.
     Write {
-        /// The file.
+        /// The file to write.
         path: String,
-        /// Its new content.
+        /// The file's new content.
         content: String,
     },
     /// `Fetch URL`.
     Fetch(String),
 }
 
-/// What a text asks for.
+/// The instructions in a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Instructions {
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// How many other lines there are that hold words.
+    /// How many other lines are not blank.
     pub other_lines: usize,
 }
 
 impl Step {
-    /// The operation that does it.
+    /// The operation that does the step.
     pub fn operation(&self) -> OperationKind {
         match self {
             Self::Run(_) => OperationKind::Shell,
@@ -52,7 +52,7 @@ impl Step {
 }
 
 impl Instructions {
-    /// Reads a text: one instruction per line, or several with `then` between them.
+    /// Parses a text: one instruction per line, or several with `then` between them.
     pub fn read(text: &str) -> Self {
         let mut found = Self::default();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -98,7 +98,7 @@ fn split_at_then(text: &str) -> (&str, &str) {
 }
 
 fn split_candidate(text: &str) -> bool {
-    // Only the first of the steps that follow has to make sense here.
+    // Only the first of the following steps has to be an instruction here.
     let lower = text.to_ascii_lowercase();
     let end = lower.find(" then ").unwrap_or(text.len());
     step(&text[..end]).is_some()
@@ -153,7 +153,7 @@ fn is_listing(text: &str) -> bool {
     )
 }
 
-/// `FILE: TEXT`, where a file's name with spaces stands in quotes.
+/// `FILE: TEXT`, where a file's name with spaces is in quotes.
 fn split_write(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start();
     let end = match text.chars().next()? {

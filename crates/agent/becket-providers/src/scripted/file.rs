@@ -10,11 +10,11 @@ use serde_json::Value;
 /// The longest wait that a script may ask for.
 const LONGEST_DELAY_MS: u64 = 10 * 60 * 1000;
 
-/// A script.
+/// A script file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Script {
-    /// The model's name; the file's name when absent.
+    /// The model's name; default: the file's name.
     #[serde(default)]
     pub model: Option<String>,
     /// The answers, in order.
@@ -22,27 +22,27 @@ pub(crate) struct Script {
     pub turns: Vec<Turn>,
 }
 
-/// One answer.
+/// An answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Turn {
     /// Pieces of text that the request's JSON must hold.
     pub expect: Vec<String>,
-    /// What the model thinks first.
+    /// The model's thoughts before its answer.
     pub thinking: String,
-    /// What it says.
+    /// The text of the answer.
     pub text: String,
-    /// The tools that it asks for.
+    /// The tool calls of the answer.
     pub tool_calls: Vec<ScriptedCall>,
-    /// What the answer costs.
+    /// The tokens of the answer.
     pub usage: Option<ScriptedUsage>,
-    /// Why it stops; what fits the answer when absent.
+    /// Why the answer stops; default: what fits the answer.
     pub stop_reason: Option<StopReason>,
     /// The failure that ends the answer, or that comes in its place.
     pub error: Option<ScriptedError>,
     /// Milliseconds before the answer begins.
     pub delay_ms: u64,
-    /// Characters per piece.
+    /// Characters per piece of text.
     pub chunk_size: Option<usize>,
     /// Milliseconds before each piece.
     pub chunk_delay_ms: u64,
@@ -57,12 +57,12 @@ pub(crate) struct ScriptedCall {
     /// The arguments: a table, or the text that the model writes.
     #[serde(default)]
     pub arguments: Option<Value>,
-    /// Identifies the call; made up when absent.
+    /// Identifies the call; default: a generated id.
     #[serde(default)]
     pub id: Option<String>,
 }
 
-/// What an answer costs.
+/// The tokens of an answer.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScriptedUsage {
@@ -73,16 +73,16 @@ pub(crate) struct ScriptedUsage {
     cost: Option<f64>,
 }
 
-/// A failure.
+/// A failure of the provider.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScriptedError {
-    /// Its kind.
+    /// The kind of the failure.
     pub kind: ScriptedErrorKind,
-    /// Its words.
+    /// The message of the failure.
     #[serde(default)]
     pub message: Option<String>,
-    /// When the provider wants to be asked again.
+    /// The wait before a retry that the provider asks for.
     #[serde(default)]
     pub retry_after_ms: Option<u64>,
 }
@@ -152,7 +152,7 @@ impl Script {
     }
 }
 
-/// JSON may be the list of turns alone.
+/// Parses a JSON script, which may also be only the list of turns.
 fn read_json(text: &str) -> Result<Script, String> {
     let script = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map(|turns| Script { model: None, turns })

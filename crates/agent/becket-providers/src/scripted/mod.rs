@@ -22,7 +22,7 @@ use file::{Script, ScriptedError, Turn};
 /// The provider's name.
 pub const NAME: &str = "scripted";
 
-/// Characters per piece where the script names no other number.
+/// Characters per piece by default.
 const PIECE: usize = 24;
 
 /// A model that answers from a file.
@@ -35,12 +35,12 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Reads a script. A file whose name ends in `.json` is JSON, any other is TOML.
+    /// Loads a script. A file whose name ends in `.json` is JSON, any other is TOML.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         Ok(Self::new(path, Script::load(path)?))
     }
 
-    /// Takes a script's text; `path` decides its format and stands in messages.
+    /// Parses the text of a script; `path` decides its format and is named in messages.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ScriptError> {
         Ok(Self::new(path, Script::parse(path, text)?))
     }

@@ -10,7 +10,7 @@ use crate::room::{Room, begin, task, turn, turn_with};
 
 const FILES: usize = 150;
 
-/// Not a test of its own: what the other processes do.
+/// Not a test of its own: the body of the other processes.
 #[test]
 fn other_process() {
     let Some((snapshots, task)) = task() else { return };
@@ -28,7 +28,7 @@ fn other_process() {
     }
 }
 
-/// A search path with a git that kills its caller at its nth call, and does its own work all the same.
+/// A search path with a git that kills its caller at its nth call, and still does its own work.
 fn deadly_git(room: &Room, call: usize) -> OsString {
     let folder = room.path().join(format!("bin-{call}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -50,7 +50,7 @@ fn deadly_git(room: &Room, call: usize) -> OsString {
     std::env::join_paths(places).unwrap()
 }
 
-/// Runs a task so that it is killed at each of its calls of git, one run after another, until it survives.
+/// Runs a task so that it is killed at each of its git calls, one run after another, until it survives.
 fn kill_everywhere(room: &Room, task: &str, mut between: impl FnMut()) -> usize {
     for call in 1.. {
         let path = deadly_git(room, call);
@@ -219,7 +219,7 @@ fn a_git_that_hangs_is_ended_at_the_deadline_and_one_who_waits_gives_up() {
         .chain(std::env::split_paths(&room.settings.search_path));
     let slow = std::env::join_paths(places).unwrap();
     let quick = std::mem::replace(&mut room.settings.search_path, slow);
-    // So long may a busy machine need to start the shell.
+    // A busy machine may need this long to start the shell.
     room.settings.deadline = std::time::Duration::from_secs(5);
     let problem = std::thread::scope(|scope| {
         let snapshots = room.snapshots();
@@ -227,13 +227,13 @@ fn a_git_that_hangs_is_ended_at_the_deadline_and_one_who_waits_gives_up() {
         let mut settings = room.settings.clone();
         settings.search_path = quick;
         settings.deadline = std::time::Duration::from_secs(60);
-        settings.patience = std::time::Duration::ZERO;
+        settings.lock_timeout = std::time::Duration::ZERO;
         let impatient = becket_snapshot::Snapshots::open(&room.data(), &room.folder, settings).unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while !pid.exists() && std::time::Instant::now() < deadline {
             std::thread::yield_now();
         }
-        // It either meets the one that hangs, or comes after its end.
+        // This either meets the hanging process, or comes after its end.
         if let Err(problem) = impatient.clean() {
             assert!(matches!(problem, Problem::Busy { .. }), "{problem}");
         }
@@ -243,7 +243,7 @@ fn a_git_that_hangs_is_ended_at_the_deadline_and_one_who_waits_gives_up() {
     let child = std::fs::read_to_string(&pid).unwrap();
     let process = PathBuf::from("/proc").join(child.trim());
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    // A dead process that nobody has fetched yet has no command line any more.
+    // A dead process that was not reaped yet has no command line any more.
     while std::fs::read(process.join("cmdline")).is_ok_and(|line| !line.is_empty()) {
         assert!(std::time::Instant::now() < deadline, "the child of git lives on");
         std::thread::yield_now();

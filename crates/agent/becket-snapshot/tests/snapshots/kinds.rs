@@ -1,4 +1,4 @@
-//! What kinds of files and names come back, byte for byte.
+//! Files and names of all kinds come back, byte for byte.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -249,7 +249,7 @@ fn an_ignored_file_in_the_way_is_not_overwritten() {
     let problem = snapshots.restore(first.id).unwrap_err();
     assert!(problem.to_string().contains("\"file\" (ignored)"), "{problem}");
     assert_eq!(room.read("file"), "precious");
-    // What it shall be is in nobody's way.
+    // A file that already has the target content is not in the way.
     room.write("file", "theirs");
     snapshots.restore(first.id).unwrap();
     assert_eq!(room.read("file"), "theirs");
@@ -303,7 +303,7 @@ fn a_machine_without_git_is_told_in_one_sentence() {
         matches!(problem, Problem::NoGit) && problem.to_string().contains("Install git"),
         "{problem}"
     );
-    // A git that lies in the folder itself is none.
+    // A git in the folder itself is not used.
     room.write("git", "#!/bin/sh\ntouch ran\n");
     room.mode("git", 0o755);
     let mut settings = room.settings.clone();

@@ -41,7 +41,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     proptest::collection::vec(one, 1..12)
 }
 
-/// Does a move as far as it makes sense: what is in the way goes first.
+/// Does a move as far as it makes sense: what is in the way is removed first.
 fn make(room: &Room, step: &Move) {
     let clear = |name: &str| {
         let place = room.at(name);
@@ -123,7 +123,7 @@ proptest! {
             snapshots.restore(checkpoint.id).unwrap();
             prop_assert_eq!(&room.listing(), listing);
         }
-        // Back at the first state; each undo of a restore goes to the one before it.
+        // Now at the first state; each undo of a restore goes to the one before it.
         for (_, listing) in &states[1..] {
             snapshots.undo(Which::default(), Conflicts::Refuse).unwrap();
             prop_assert_eq!(&room.listing(), listing);

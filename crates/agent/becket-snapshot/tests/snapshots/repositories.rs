@@ -1,4 +1,4 @@
-//! Folders in, around and with git repositories of the person's, which stay as they are to the last byte.
+//! Folders in, around and with git repositories of the user, which stay as they are to the last byte.
 
 use becket_snapshot::{Conflicts, Problem, Snapshots, Which};
 
@@ -34,7 +34,7 @@ fn a_repository_with_a_dirty_index_is_not_touched() {
     snapshots.clean().unwrap();
 
     assert_eq!(room.listing(), before);
-    assert!(room.all_of(".git") == repository, "the person's .git changed");
+    assert!(room.all_of(".git") == repository, "the user's .git changed");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn tracked_files_are_kept_although_they_are_ignored_or_large() {
     // An index that is lost is made anew with them.
     std::fs::remove_file(room.shadow().join("index")).unwrap();
     assert_eq!(turn(&snapshots).tree, first.tree);
-    // One that is tracked later counts from then on.
+    // A file that is tracked later counts from then on.
     room.write("later.bin", "one");
     room.git(".", &["add", "-f", "later.bin"]);
     let second = turn(&snapshots);
@@ -232,7 +232,7 @@ fn submodules_are_kept_as_plain_files() {
     snapshots.restore(first.id).unwrap();
     assert_eq!(room.listing(), before);
     assert!(room.at("library/.git").is_file());
-    assert!(room.all_of(".git") == repository, "the person's .git changed");
+    assert!(room.all_of(".git") == repository, "the user's .git changed");
 }
 
 #[test]

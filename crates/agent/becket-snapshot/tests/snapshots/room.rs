@@ -9,7 +9,7 @@ use std::process::Command;
 
 use becket_snapshot::{Checkpoint, Mark, Settings, Snapshots, Span};
 
-/// What is at a path: permissions and contents, or where a link leads.
+/// What is at a path: permissions and contents, or the target of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum There {
     File(u32, Vec<u8>),
@@ -40,7 +40,7 @@ impl Room {
         }
     }
 
-    /// The same with a repository of the person's in the folder.
+    /// A folder with a repository of the user in it.
     pub fn with_repository() -> Self {
         let room = Self::new();
         room.git(".", &["init", "-q", "-b", "main"]);
@@ -89,7 +89,7 @@ impl Room {
         std::fs::set_permissions(self.at(path), std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// git as the person runs it.
+    /// git as the user runs it.
     pub fn git(&self, folder: &str, arguments: &[&str]) {
         let output = Command::new("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@b"])
@@ -114,7 +114,7 @@ impl Room {
         listing
     }
 
-    /// Every byte of a folder.
+    /// Every file of a folder, with its bytes.
     pub fn all_of(&self, folder: &str) -> Listing {
         let mut listing = Listing::new();
         list(&self.at(folder), &self.at(folder), &mut listing);
@@ -128,7 +128,7 @@ impl Room {
         entries.next().unwrap().unwrap().path()
     }
 
-    /// Runs this test program again as another process, in which only `test` runs, told what to do by the environment.
+    /// Runs this test program again as another process, in which only `test` runs, with its task in the environment.
     pub fn other_process(&self, test: &str, search_path: Option<&OsStr>, task: &str) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let path = search_path.unwrap_or(&self.settings.search_path);
@@ -143,7 +143,7 @@ impl Room {
     }
 }
 
-/// In the other process: the snapshots and what to do with them.
+/// In the other process: the snapshots and the task.
 pub fn task() -> Option<(Snapshots, String)> {
     let task = std::env::var("SNAPSHOT_TASK").ok()?;
     let var = |name| std::env::var_os(name).unwrap();

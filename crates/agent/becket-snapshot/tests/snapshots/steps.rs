@@ -67,8 +67,8 @@ fn undo_leaves_what_the_person_did_and_refuses_where_both_were() {
         room.write("theirs", "agent");
         room.write("both", "agent");
     });
-    room.write("mine", "person");
-    room.write("both", "person");
+    room.write("mine", "user");
+    room.write("both", "user");
     let before = room.listing();
     let count = snapshots.list().unwrap().len();
     let problem = snapshots.undo(ANY, Conflicts::Refuse).unwrap_err();
@@ -84,9 +84,9 @@ fn undo_leaves_what_the_person_did_and_refuses_where_both_were() {
     assert_eq!(undone.changes.len(), 2);
     assert_eq!(
         (room.read("theirs"), room.read("both"), room.read("mine")),
-        ("0".into(), "0".into(), "person".into())
+        ("0".into(), "0".into(), "user".into())
     );
-    // Redo is exact: also what the person had written is back.
+    // Redo is exact: also what the user had written is back.
     snapshots.redo(Conflicts::Refuse).unwrap();
     assert_eq!(room.listing(), before);
 }

@@ -6,7 +6,7 @@ use proptest::test_runner::Config;
 
 use super::*;
 
-/// A log of so many records.
+/// A log of `length` records.
 fn chain(length: u64) -> (Vec<AuditEntry>, End) {
     let mut hash = BEFORE_ALL.to_owned();
     let mut entries = Vec::new();
@@ -48,20 +48,20 @@ enum Mutation {
     /// Another byte in one of the texts, or another number, of a record.
     Change(Index, Index, Index),
     Remove(Index),
-    /// Taken out, and those behind it numbered anew.
+    /// A record is removed, and those behind it are renumbered.
     RemoveAndRenumber(Index),
     Swap(Index, Index),
-    /// Two change places and numbers.
+    /// Two records change places and numbers.
     SwapAndRenumber(Index, Index),
     Duplicate(Index),
     DuplicateAndRenumber(Index),
-    /// The last ones are gone.
+    /// The last records are gone.
     Truncate(Index),
-    /// The last ones are gone, and the head says so.
+    /// The last records are gone, and the head agrees.
     TruncateWithHead(Index),
     /// A record with a right hash at the end, which the head does not know.
     Forge,
-    /// Another head.
+    /// A changed head.
     Head(Index),
 }
 
@@ -170,7 +170,7 @@ proptest! {
 }
 
 proptest! {
-    /// A whole new chain is perfect in itself; a hash that was noted before tells it.
+    /// A whole new chain is valid in itself; only a hash that was noted before reveals it.
     #[test]
     fn a_new_chain_is_found_by_a_noted_hash(length in 1_u64..8, at in any::<Index>()) {
         let (old, end) = chain(length);

@@ -1,5 +1,5 @@
-//! What git knows about a folder. git is asked with a deadline, without a pager, without locks, and without programs
-//! that a repository's configuration names for it.
+//! Facts that git knows about a folder. git is asked with a deadline, without a pager, without locks, and without
+//! programs that a repository's configuration names for it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,12 +11,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-/// Longer texts are cut.
+/// The longest text in bytes; longer ones are cut.
 const MOST_BYTES: usize = 4096;
 
 const CUT: &str = "\n... (truncated)";
 
-/// Said in every call: no programs of the repository's choice.
+/// Options of every call, so that git starts no programs that the repository names.
 const SEAL: &[&str] = &[
     "--no-pager",
     "-c",
@@ -45,20 +45,20 @@ const NOT_INHERITED: &[&str] = &[
 /// Asks git about folders.
 #[derive(Debug, Clone)]
 pub struct GitFacts {
-    /// What git inherits.
+    /// The environment that git inherits.
     pub environment: BTreeMap<OsString, OsString>,
-    /// How long one question may take.
+    /// How long one git command may take.
     pub deadline: Duration,
 }
 
 impl GitFacts {
-    /// The state of a repository in short form. `None` outside of one, and without git.
+    /// The state of a repository in short form. `None` outside of a repository, or without git.
     pub async fn status(&self, cwd: &Path) -> Option<String> {
         let output = self.ask(cwd, &["status", "--short", "--branch"]).await?;
         told("Current git status:", &output)
     }
 
-    /// What has changed in the working tree, as statistics or whole. `None` if nothing has.
+    /// The changes in the working tree, as statistics or in full. `None` if there are none.
     pub async fn diff(&self, cwd: &Path, detail: DiffDetail) -> Option<String> {
         let mut arguments = vec!["diff", "--no-ext-diff", "--no-textconv"];
         let head = match detail {
@@ -71,14 +71,14 @@ impl GitFacts {
         told(head, &self.ask(cwd, &arguments).await?)
     }
 
-    /// The last commits, a line each. `None` where there are none.
+    /// The last commits, one per line. `None` if there are none.
     pub async fn commits(&self, cwd: &Path, count: u32) -> Option<String> {
         let count = count.to_string();
         let output = self.ask(cwd, &["log", "--oneline", "-n", &count]).await?;
         told("Recent commits:", &output)
     }
 
-    /// git's output, as much of it as is told; `None` if it failed or was too slow.
+    /// git's output, up to the longest text; `None` if it failed or was too slow.
     async fn ask(&self, cwd: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
         let mut command = Command::new("git");
         command
@@ -111,12 +111,13 @@ impl GitFacts {
                 .await
                 .ok()?;
             if output.len() > MOST_BYTES {
-                // The rest is not told, so nobody waits for it.
+                // The rest is not used, so git is not waited for.
                 return Some(output);
             }
             child.wait().await.ok()?.success().then_some(output)
         };
         let answer = tokio::time::timeout(self.deadline, work).await.ok().flatten();
+        // Only while the child is not reaped is the id of its group certain to be its own.
         if child.try_wait().is_ok_and(|status| status.is_none())
             && let Some(group) = group
         {
@@ -127,16 +128,16 @@ impl GitFacts {
     }
 }
 
-/// How much of a diff is told.
+/// How much of a diff is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffDetail {
-    /// How many lines of which files.
+    /// The number of changed lines per file.
     Statistics,
-    /// Every line.
+    /// Every changed line.
     Whole,
 }
 
-/// A text under its head, cut where it is too long.
+/// A text under its heading, cut if it is too long.
 fn told(head: &str, output: &[u8]) -> Option<String> {
     let is_cut = output.len() > MOST_BYTES;
     let output = &output[..output.len().min(MOST_BYTES)];
@@ -145,7 +146,7 @@ fn told(head: &str, output: &[u8]) -> Option<String> {
         return None;
     }
     if is_cut {
-        // A character that the cut has torn is not shown.
+        // A character that the cut has torn is left out.
         text.truncate(text.trim_end_matches(char::REPLACEMENT_CHARACTER).len());
         text.push_str(CUT);
     }

@@ -1,8 +1,8 @@
-//! Facts about the machine and the folder, in short texts for a model: where it works, what lies there, who asks, what
-//! git knows. Where there is nothing to tell, there is no text.
+//! Facts about the machine and the folder, as short texts for a model: where it works, which files are there, who the
+//! user is, what git knows. If there is nothing to tell, there is no text.
 //!
 //! `git.rs` asks git, `prompt_files.rs` reads files of instructions. `secrets.rs` hides what must not be told, and
-//! `post.rs` tells somebody on the web.
+//! `post.rs` sends JSON to a web address.
 
 mod git;
 mod post;
@@ -12,14 +12,14 @@ mod secrets;
 use std::path::Path;
 
 pub use git::{DiffDetail, GitFacts};
-pub use post::post;
+pub use post::{Posted, post};
 pub use prompt_files::{PromptFileText, prompt_file_texts};
 pub use secrets::{REDACTED, redact, redact_value};
 
 /// How many entries of a folder are named before the rest is only counted.
 const MOST_ENTRIES: usize = 100;
 
-/// Where the agent works: folder, repository, system.
+/// The folder, repository and system in which the agent works.
 pub fn environment_text(cwd: &Path) -> String {
     let is_repository = cwd.ancestors().any(|folder| folder.join(".git").exists());
     let repository = if is_repository { "Yes" } else { "No" };
@@ -42,7 +42,7 @@ pub fn environment_text(cwd: &Path) -> String {
     )
 }
 
-/// What lies in a folder, without what is hidden. `None` if it cannot be read or there is nothing.
+/// The entries of a folder, without hidden ones. `None` if it cannot be read or is empty.
 pub fn listing_text(cwd: &Path) -> Option<String> {
     let entries = std::fs::read_dir(cwd).ok()?.flatten();
     let mut names: Vec<String> = entries
@@ -69,7 +69,7 @@ pub fn listing_text(cwd: &Path) -> Option<String> {
     Some(format!("Top-level entries in {}:\n\n{lines}", cwd.display()))
 }
 
-/// Who the person is, as far as the machine knows. `name` stands in where the system does not know the user.
+/// The user's name, as far as the machine knows it. `name` is used if the system does not know the user.
 pub fn user_text(name: Option<&str>) -> Option<String> {
     let id = rustix::process::getuid().as_raw();
     let known = std::fs::read_to_string("/etc/passwd")
@@ -92,7 +92,7 @@ pub fn user_text(name: Option<&str>) -> Option<String> {
     (!lines.is_empty()).then(|| format!("Current user:\n\n{}", lines.join("\n")))
 }
 
-/// The name and the full name of a user in the words of a `passwd` file.
+/// The name and the full name of a user in the text of a `passwd` file.
 fn user_of(text: &str, id: u32) -> Option<(String, Option<String>)> {
     let id = id.to_string();
     let fields = text.lines().map(|line| line.split(':').collect::<Vec<_>>());

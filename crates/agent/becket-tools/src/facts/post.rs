@@ -1,4 +1,4 @@
-//! Telling somebody on the web: one POST, to an address that was judged.
+//! Sends one POST request, to a web address that was judged.
 
 use std::time::Duration;
 
@@ -7,9 +7,27 @@ use reqwest::header::CONTENT_TYPE;
 
 use crate::fetch::client_for;
 
-/// Sends JSON to an address. Nobody can be asked here: what is not a place of the open internet is told nothing, unless
-/// the person's policy allows it.
-pub async fn post(judge: &UrlJudge, url: &str, body: String, deadline: Duration) -> Result<(), String> {
+/// The longest answer that is read.
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// What is posted.
+pub struct Posted<'a> {
+    /// The body, which is JSON.
+    pub body: String,
+    /// Further headers.
+    pub headers: &'a [(String, String)],
+    /// How long everything may take.
+    pub deadline: Duration,
+}
+
+/// Sends JSON to an address. The user cannot be asked here: an address that is not on the open internet is refused,
+/// unless the user's policy allows it.
+pub async fn post(judge: &UrlJudge, url: &str, posted: Posted<'_>) -> Result<String, String> {
+    let Posted {
+        body,
+        headers,
+        deadline,
+    } = posted;
     let shown = without_credentials(url);
     let wrong = |why: String| format!("cannot post to {shown}: {why}");
     let work = async {
@@ -26,14 +44,25 @@ pub async fn post(judge: &UrlJudge, url: &str, body: String, deadline: Duration)
             .post(place.url().clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        let response = request
+        let request = headers
+            .iter()
+            .fold(request, |request, (name, value)| request.header(name, value));
+        let mut response = request
             .send()
             .await
             .map_err(|error| error.without_url().to_string())?;
-        match response.status() {
-            status if status.is_success() => Ok(()),
-            status => Err(format!("the answer was {status}")),
+        if !response.status().is_success() {
+            return Err(format!("the answer was {}", response.status()));
         }
+        let mut answer = Vec::new();
+        let broken = |error: reqwest::Error| error.without_url().to_string();
+        while let Some(piece) = response.chunk().await.map_err(broken)? {
+            answer.extend_from_slice(&piece);
+            if answer.len() > LONGEST_ANSWER {
+                return Err(format!("the answer is longer than {LONGEST_ANSWER} bytes"));
+            }
+        }
+        String::from_utf8(answer).map_err(|_| "the answer is not UTF-8".to_owned())
     };
     match tokio::time::timeout(deadline, work).await {
         Ok(result) => result.map_err(wrong),
@@ -52,6 +81,14 @@ mod tests {
     use tokio::net::TcpListener;
 
     const DEADLINE: Duration = Duration::from_secs(60);
+
+    fn posted(body: impl Into<String>, deadline: Duration) -> Posted<'static> {
+        Posted {
+            body: body.into(),
+            headers: &[],
+            deadline,
+        }
+    }
 
     fn local() -> UrlJudge {
         let lists = PolicyLists {
@@ -79,7 +116,7 @@ mod tests {
     #[tokio::test]
     async fn json_is_posted_where_the_policy_allows_it() {
         let (url, heard) = answering("HTTP/1.1 204 No Content\r\n\r\n").await;
-        post(&local(), &url, "{\"a\":1}".into(), DEADLINE).await.unwrap();
+        post(&local(), &url, posted("{\"a\":1}", DEADLINE)).await.unwrap();
         let request = heard.await.unwrap();
         assert!(request.starts_with("post /hook http/1.1\r\n"), "{request}");
         assert!(
@@ -87,7 +124,7 @@ mod tests {
             "{request}"
         );
         let (url, _heard) = answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n").await;
-        let error = post(&local(), &url, "{\"a\":1}".into(), DEADLINE)
+        let error = post(&local(), &url, posted("{\"a\":1}", DEADLINE))
             .await
             .unwrap_err();
         assert!(error.contains("500"), "{error}");
@@ -104,11 +141,11 @@ mod tests {
             (UrlJudge::default(), "not an address"),
             (local(), "http://192.0.2.1/"),
         ] {
-            let error = post(&judge, url, String::new(), DEADLINE).await.unwrap_err();
+            let error = post(&judge, url, posted("", DEADLINE)).await.unwrap_err();
             assert!(error.starts_with("cannot post to "), "{error}");
         }
         let short = Duration::from_millis(200);
-        let error = post(&local(), &url, String::new(), short).await.unwrap_err();
+        let error = post(&local(), &url, posted("", short)).await.unwrap_err();
         assert!(error.contains("no answer within"), "{error}");
     }
 }

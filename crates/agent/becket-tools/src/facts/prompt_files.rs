@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 use crate::judged_path::read_whole;
 
-/// Larger files are left out.
+/// The largest file that is read; larger ones are left out.
 const MOST_BYTES: u64 = 256 * 1024;
 
-/// What was found for one name.
+/// The result for one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptFileText {
-    /// What a file says.
+    /// The text of the file.
     Text(String),
     /// Why a file that is there is not used.
     LeftOut(String),
 }
 
-/// The texts of some files, in the order of their names. A name for which there is no file is passed over. No file is
-/// read that a link, or the name itself, puts outside of the folder in which it was looked for.
+/// The texts of some files, in the order of their names. A name for which there is no file is skipped. No file is read
+/// that a link, or the name itself, puts outside of the folder in which it was looked for.
 pub fn prompt_file_texts(names: &[String], cwd: &Path, home: Option<&Path>) -> Vec<PromptFileText> {
     let found = names.iter().filter_map(|name| {
         let mut folders = cwd.ancestors().chain(home);

@@ -1,16 +1,18 @@
 //! Hides secrets in texts: tokens and keys that can be known by their shape, and passwords in addresses.
 //!
-//! A rule needs a shape that nothing else has: a hidden word of an innocent text is a mistake that no model can see.
+//! A rule needs a shape that nothing else has: hiding a harmless word is a mistake that no model can see.
+//!
+//! Guessing by entropy would hide hashes and identifiers, which models need.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-/// What stands in the place of a secret.
+/// The text in place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
 
-/// The shapes. What the group `secret` holds is hidden; where there is none, everything is.
+/// The shapes. If there is a group `secret`, only that is hidden; otherwise the whole match.
 // tidy: a table
 const RULES: &[&str] = &[
     // Blocks of private keys, also one whose end is missing.
@@ -82,7 +84,7 @@ static COMPILED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     RULES.iter().map(compile).collect()
 });
 
-/// How often a text is looked through: what stood right beside a secret may only now be seen for one.
+/// How often a text is searched: a secret right beside another one may only match after that one is hidden.
 const ROUNDS: usize = 8;
 
 /// The text with its secrets hidden; `None` if it has none.
@@ -130,7 +132,7 @@ pub fn redact_value(value: &mut Value) -> bool {
     }
 }
 
-/// What stands in the place of a match.
+/// The replacement for a match.
 fn hidden(found: &Captures<'_>) -> String {
     let whole = &found[0];
     let Some(secret) = found.name("secret") else {
@@ -147,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// Put together here, so that no scanner takes this file for a leak.
+    /// The secrets are put together here, so that no scanner takes this file for a leak.
     fn secrets() -> Vec<String> {
         let letters = "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4kL6nP8rS1tU3wX5zA7cE9fG1";
         let hex = "0123456789abcdef".repeat(4);

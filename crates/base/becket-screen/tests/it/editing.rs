@@ -1,6 +1,8 @@
 //! The editor: keys and what becomes of the text.
 
-use becket_screen::{Action, Area, CURSOR_MARKER, Candidate, Completions, Editor, Key, Outcome, normalised};
+use becket_screen::{
+    Action, Area, CURSOR_MARKER, Candidate, Completions, Editor, Key, KeyEffect, normalised,
+};
 use proptest::prelude::*;
 
 const AREA: Area = Area {
@@ -10,7 +12,7 @@ const AREA: Area = Area {
 };
 
 /// Types words; a name in brackets is a key: `ab[ctrl+a]c`.
-fn press(editor: &mut Editor, keys: &str) -> Vec<Outcome> {
+fn press(editor: &mut Editor, keys: &str) -> Vec<KeyEffect> {
     let mut outcomes = Vec::new();
     let mut rest = keys;
     while let Some(first) = rest.chars().next() {
@@ -117,27 +119,27 @@ fn enter_hands_the_text_over_and_the_program_says_which_keys_do() {
     let mut editor = Editor::default();
     assert_eq!(
         press(&mut editor, "hi[enter]").pop(),
-        Some(Outcome::Submitted("hi".into()))
+        Some(KeyEffect::Submitted("hi".into()))
     );
     assert_eq!(editor.text(), "");
     editor.bind("alt+enter", Some(Action::Submit));
     assert_eq!(
         press(&mut editor, "ho[alt+enter]").pop(),
-        Some(Outcome::Submitted("ho".into()))
+        Some(KeyEffect::Submitted("ho".into()))
     );
     editor.bind("enter", None);
-    assert_eq!(press(&mut editor, "x[enter]").pop(), Some(Outcome::Ignored));
-    // What means nothing here may mean something to the program.
+    assert_eq!(press(&mut editor, "x[enter]").pop(), Some(KeyEffect::Ignored));
+    // A key that means nothing here may mean something to the program.
     for name in ["escape", "ctrl+c", "ctrl+g", "f1"] {
-        assert_eq!(editor.key(&named_key(name)), Outcome::Ignored, "{name}");
+        assert_eq!(editor.key(&named_key(name)), KeyEffect::Ignored, "{name}");
     }
     editor.bind("ctrl+c", Some(Action::Clear));
-    assert_eq!(editor.key(&named_key("ctrl+c")), Outcome::Taken);
+    assert_eq!(editor.key(&named_key("ctrl+c")), KeyEffect::Taken);
     assert_eq!(editor.text(), "");
     for name in ["ctrl+c", "ctrl+d"] {
         assert_eq!(
             editor.key(&named_key(name)),
-            Outcome::Ignored,
+            KeyEffect::Ignored,
             "nothing stands there: {name}"
         );
     }
@@ -152,7 +154,7 @@ fn a_large_paste_is_a_marker_until_it_is_handed_over() {
     press(&mut editor, "!");
     assert_eq!(editor.text(), "see [paste #1 +121 lines]!");
     assert_eq!(editor.expanded(), format!("see {text}!"));
-    // It is one unit.
+    // The marker is one unit.
     press(&mut editor, "[left][left]x");
     assert_eq!(shown(&editor), "see x|[paste #1 +121 lines]!");
     press(&mut editor, "[right][backspace]");
@@ -160,7 +162,7 @@ fn a_large_paste_is_a_marker_until_it_is_handed_over() {
     press(&mut editor, "[ctrl+-]");
     assert_eq!(
         press(&mut editor, "[enter]").pop(),
-        Some(Outcome::Submitted(format!("see x{text}!")))
+        Some(KeyEffect::Submitted(format!("see x{text}!")))
     );
     editor.key(&Key::pasted(&"y".repeat(1001)));
     assert_eq!(editor.text(), "[paste #1 1001 chars]");
@@ -191,7 +193,7 @@ fn earlier_entries_come_back() {
     assert_eq!(editor.text(), "first");
     press(&mut editor, "[ctrl+r]");
     assert_eq!(editor.text(), "first");
-    assert_eq!(press(&mut editor, "[enter]"), [Outcome::Taken]);
+    assert_eq!(press(&mut editor, "[enter]"), [KeyEffect::Taken]);
     assert_eq!(shown(&editor), "first|");
     press(&mut editor, "[ctrl+r]zzz");
     assert!(editor.render(AREA)[0].contains("not found: zzz"));
@@ -222,7 +224,7 @@ fn completion_is_asked_for_and_chosen_from_a_list() {
     assert_eq!(editor.render_offer(AREA), ["→ \x1b[0;1malpha\x1b[0m", "  alpine"]);
     press(&mut editor, "[down][enter]!");
     assert_eq!(shown(&editor), "see alpine!|");
-    // The only one is taken at once; an answer that is too late is not.
+    // A single candidate is taken at once; an answer that is too late is not.
     press(&mut editor, "[ctrl+u]al[tab]");
     let request = editor.take_request().expect("Tab asks");
     editor.offer(request.id, offer(&["alpha"]));
@@ -256,7 +258,7 @@ fn words_with_a_trigger_are_completed_while_they_are_typed() {
     assert_eq!(editor.render_offer(AREA).len(), 1);
     assert_eq!(
         press(&mut editor, "[enter]").pop(),
-        Some(Outcome::Submitted("/model ".into()))
+        Some(KeyEffect::Submitted("/model ".into()))
     );
     press(&mut editor, "/m");
     let request = editor.take_request().expect("a trigger asks");
@@ -268,11 +270,11 @@ fn words_with_a_trigger_are_completed_while_they_are_typed() {
             submits: true,
         },
     );
-    // Nothing is taken from a list that does not fit the text any more.
+    // Nothing is taken from a list that no longer fits the text.
     press(&mut editor, "x");
     assert_eq!(
         press(&mut editor, "[enter]").pop(),
-        Some(Outcome::Submitted("/mx".into()))
+        Some(KeyEffect::Submitted("/mx".into()))
     );
     press(&mut editor, "/m");
     let request = editor.take_request().expect("a trigger asks");
@@ -284,7 +286,7 @@ fn words_with_a_trigger_are_completed_while_they_are_typed() {
             submits: true,
         },
     );
-    assert_eq!(press(&mut editor, "[escape]"), [Outcome::Taken]);
+    assert_eq!(press(&mut editor, "[escape]"), [KeyEffect::Taken]);
     assert_eq!(editor.render_offer(AREA).len(), 0);
 }
 
@@ -307,7 +309,7 @@ fn long_lines_are_broken_between_words() {
 }
 
 proptest! {
-    /// Whatever is pressed, the cursor stays between characters, and everything can be taken back.
+    /// Whatever is pressed, the cursor stays between characters, and everything can be undone.
     #[test]
     fn any_keys_can_be_undone(
         keys in prop::collection::vec(prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! The file of what was entered.
+//! The history file.
 
 use becket_screen::History;
 

@@ -69,7 +69,7 @@ const NAMES: &[(&str, &str)] = &[
     ("\x1b\x7f", "alt+backspace"),
     ("\x1b\x03", "ctrl+alt+c"),
     ("\x1b\x1b[A", "alt+up"),
-    // xterm's way to tell of other keys
+    // xterm's encoding of other keys
     ("\x1b[27;2;13~", "shift+enter"),
     ("\x1b[27;5;99~", "ctrl+c"),
     ("\x1b[27;6;80~", "ctrl+shift+p"),
@@ -161,7 +161,7 @@ fn a_lone_escape_is_a_key_after_a_pause() {
     assert_eq!(splitter.waits(), Waits::Nothing);
     splitter.push(b"\x1b");
     assert_eq!(names(splitter.push(b"[A")), ["up"]);
-    // Twice is not held together with anything.
+    // Two of them are not combined with anything.
     let mut twice = names(splitter.push(b"\x1b\x1b"));
     twice.extend(names(splitter.pause()));
     assert_eq!(twice, ["escape", "escape"]);
@@ -180,7 +180,7 @@ fn a_paste_is_one_key_whatever_is_in_it() {
     assert_eq!(keys[1].paste.as_deref(), Some("a\nb\x1b[A\x03"));
     assert_eq!(keys[1].raw, "\x1b[200~a\nb\x1b[A\x03\x1b[201~");
     assert_eq!(keys[2].name, "y");
-    // One that never ends is over after a pause.
+    // A paste that never ends is over after a pause.
     splitter.push(b"\x1b[200~left");
     assert_eq!(splitter.waits(), Waits::ForPaste);
     assert_eq!(splitter.pause().len(), 1);
@@ -227,7 +227,7 @@ proptest! {
         places in prop::collection::vec(0..NAMES.len(), 1..12),
         cuts in prop::collection::vec(0..60usize, 0..6),
     ) {
-        // A lone Escape is a question of time, not of bytes.
+        // A lone Escape depends on timing, not on bytes.
         let sequences: Vec<&str> = places.iter().map(|place| NAMES[*place].0).collect();
         let whole = sequences.concat().into_bytes();
         let expected: Vec<Key> = sequences.iter().map(|raw| Key::read(raw)).collect();
@@ -243,7 +243,7 @@ proptest! {
         prop_assert_eq!(seen, expected);
     }
 
-    /// Nothing that a terminal could send makes it panic or wait for ever.
+    /// No input can make the splitter panic or wait for ever.
     #[test]
     fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut splitter = Splitter::default();

@@ -1,6 +1,6 @@
-//! Where overlays stand.
+//! The positions of overlays.
 
-use becket_screen::{Anchor, Extent, Margin, OverlayOptions, Place, Size};
+use becket_screen::{Anchor, Extent, Margin, OverlayOptions, OverlayPosition, Size};
 use proptest::prelude::*;
 
 const SIZE: Size = Size {
@@ -9,7 +9,7 @@ const SIZE: Size = Size {
 };
 
 fn at(options: OverlayOptions, height: usize) -> (usize, usize, usize) {
-    let Place {
+    let OverlayPosition {
         row, column, width, ..
     } = options.place(height, SIZE);
     (row, column, width)
@@ -59,7 +59,7 @@ fn values_are_read() {
 }
 
 proptest! {
-    /// However it is told, an overlay is at least a column wide and begins on the screen.
+    /// Whatever its options, an overlay is at least a column wide and begins on the screen.
     #[test]
     fn an_overlay_begins_on_the_screen(
         columns in 1..200usize, rows in 1..80usize, height in 0..100usize,

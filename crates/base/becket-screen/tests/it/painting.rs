@@ -1,8 +1,8 @@
-//! The painter on a virtual terminal: what is seen and what was scrolled away equal a simple model.
+//! The painter on a virtual terminal: the visible and the scrolled rows equal a simple model.
 
 use std::num::NonZeroU16;
 
-use becket_screen::{CURSOR_MARKER, Colours, Frame, Narrowing, Painter, Row, Size};
+use becket_screen::{CURSOR_MARKER, Colours, Frame, Narrowing, Painter, Size, TextRow};
 use proptest::prelude::*;
 
 /// A terminal and a painter that draws on it.
@@ -17,7 +17,7 @@ fn cells(number: usize) -> NonZeroU16 {
 
 fn frame(lines: &[String]) -> Frame {
     Frame {
-        rows: lines.iter().map(|line| Row::read(line)).collect(),
+        rows: lines.iter().map(|line| TextRow::read(line)).collect(),
     }
 }
 
@@ -58,7 +58,7 @@ impl Bench {
             .collect()
     }
 
-    /// What was scrolled away and what is seen, without blank rows at the end.
+    /// The scrolled and the visible rows, without blank rows at the end.
     fn all(&mut self) -> Vec<String> {
         let screen = self.terminal.screen_mut();
         let mut rows = Vec::new();
@@ -129,7 +129,7 @@ fn a_line_streams_in_the_live_area_until_it_ends() {
     bench.painter.stream("Hello wor");
     bench.paint(&strings(&["> x"]));
     assert_eq!(bench.all(), ["Hello wor", "> x"]);
-    // What is printed meanwhile does not break the word.
+    // A line that is printed meanwhile does not break the word.
     bench.painter.print("note");
     bench.painter.stream("ld and more");
     bench.paint(&strings(&["> x"]));
@@ -211,7 +211,7 @@ fn a_picture_shows_what_stood_there_last() {
     let mut bench = Bench::new(6, 4);
     bench.painter.print("one\na long line\nlast");
     let picture = bench.painter.picture(frame(&strings(&["> "])));
-    let rows: Vec<String> = picture.rows.iter().map(Row::text).collect();
+    let rows: Vec<String> = picture.rows.iter().map(TextRow::text).collect();
     assert_eq!(rows, ["a long", " line", "last", "> "]);
 }
 
@@ -255,7 +255,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What should be seen: the text so far, the line that streams, the live area.
+/// The expected content: the text so far, the streaming line, the live area.
 #[derive(Default)]
 struct Model {
     lines: Vec<String>,

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use testkit::needs;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A terminal with a program in it. It is gone when it is dropped.
+/// A terminal with a program in it. Dropping it ends both.
 struct Terminal {
     folder: tempfile::TempDir,
 }
@@ -33,10 +33,10 @@ fn quote(text: &str) -> String {
 }
 
 impl Terminal {
-    /// Starts the demo; `None` where there is no tmux.
+    /// Starts the demo; `None` without tmux.
     fn start() -> Option<Self> {
         let demo = quote(&demo().to_string_lossy());
-        // The shell notes how the program ended and how it left the terminal, and keeps the screen.
+        // The shell records how the program ended and how it left the terminal, and keeps the screen.
         Self::run(&format!(
             "stty -g > before; {demo}; echo ended with $?; stty -g > after; exec sleep 600"
         ))
@@ -67,19 +67,19 @@ impl Terminal {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// What is seen now.
+    /// The visible screen.
     fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// The same with what was scrolled away.
+    /// The visible screen and what was scrolled away.
     fn all(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-"])
     }
 
     #[track_caller]
     fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             let all = self.all();
             if wanted(&all) {
@@ -121,7 +121,7 @@ impl Terminal {
     fn wait_for_end(&self, code: i32) {
         self.wait_for(&format!("ended with {code}"));
         let read = |name: &str| std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         while !read("after").ends_with('\n') {
             assert!(Instant::now() < deadline, "the shell did not go on");
             std::thread::sleep(Duration::from_millis(30));
@@ -154,7 +154,7 @@ fn typing_goes_on_while_text_streams() {
     terminal.wait_until("an editor below the stream", |text| {
         text.contains("working") && text.contains("you> while it streams\n   > two lines")
     });
-    // It still streams.
+    // The text still streams.
     let last = terminal.all().matches("word").count();
     terminal.wait_for(&format!("word{}", last + 20));
     terminal.press("Enter");
@@ -170,7 +170,7 @@ fn typing_goes_on_while_text_streams() {
     assert_eq!(streamed, wanted, "{all}");
     terminal.press("C-d");
     terminal.wait_for_end(0);
-    // What was printed stays, the live area is gone.
+    // Printed text stays, the live area is gone.
     let all = terminal.all();
     assert!(all.contains("word0 ") && !all.contains("you>"), "{all}");
 }
@@ -245,7 +245,7 @@ fn components_have_the_keys_in_the_editors_place_and_on_top() {
     terminal.wait_for("| keys: escape");
     terminal.type_in("q");
     terminal.wait_for("the overlay is gone");
-    // Nothing is lost and nothing of it is left.
+    // Nothing is lost, and nothing of the components is left.
     let all = terminal.all();
     assert!(!all.contains("a component"), "{all}");
     for line in 0..60 {
@@ -343,7 +343,7 @@ fn a_panic_leaves_the_terminal_as_it_was() {
     let Some(terminal) = Terminal::start() else { return };
     terminal.wait_for("you> /help");
     terminal.enter("/panic");
-    // The program lives on, and so does its screen. What is typed while the report is written waits for it.
+    // The program lives on, and so does its screen. What is typed while the report is written is not lost.
     terminal.wait_for("a thread gives up");
     terminal.type_in("still here");
     terminal.press("Enter");

@@ -1,5 +1,5 @@
-//! What becket's start is compared with: the smallest program that makes one HTTP request with tokio and reqwest, on
-//! one thread, with a client as lean as becket's own (no proxies, no certificates for a plain address).
+//! The program that becket's start is compared with: the smallest one that makes one HTTP request with tokio and
+//! reqwest, on one thread, with a client as lean as becket's own (no proxies, no certificates for a plain address).
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The smallest worker: it answers every event with a reply that says nothing. See `docs/guide/workers.md`.
+//! The smallest worker: it answers every event with an empty reply. See `docs/guide/workers.md`.
 
 use std::io::{BufRead, Write};
 

@@ -87,7 +87,7 @@ export default function (pi: any) {
         if (!DANGEROUS.some((pattern) => pattern.test(command))) return { seen: command };
         if (!ctx?.hasUI) return { block: true, reason: "Dangerous command blocked (nobody to ask)" };
         const choice = await ctx.ui.select(`Dangerous: ${command}`, ["Yes", "No"]);
-        return choice === "Yes" ? undefined : { block: true, reason: "Blocked by the person" };
+        return choice === "Yes" ? undefined : { block: true, reason: "Blocked by the user" };
     });
 
     pi.on("ignored", async (event: any) => ({ seen: event.toolName }));

@@ -1,4 +1,4 @@
-//! What the agent reads: patterns, rules, addresses, scripts, programs for jq, source code, web pages.
+//! Readers of the agent: patterns, rules, addresses, scripts, programs for jq, source code, web pages.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::text::{either, json_text, text};
 
-/// One of the program's own readers.
+/// The reader of the program with that name.
 pub fn reader(name: &str) -> Reader {
     let found = READERS.iter().find(|(known, _)| *known == name);
     found.expect("there is a reader of that name").1
@@ -333,7 +333,7 @@ pub fn follow_scheme(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 // tidy: a table
-/// Programs are compiled and not run, since they may loop for ever; inputs meet programs that end.
+/// Compiles programs for jq, which are not run since they may loop for ever; inputs are run through programs that end.
 pub fn jq(u: &mut Unstructured<'_>) -> Result<()> {
     const WORDS: &[&str] = &[
         ".",
@@ -600,7 +600,7 @@ pub fn page(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Small things that a person types: times, names, commands for events, arguments of tools.
+/// Short texts that a user types: times, names, commands for events, arguments of tools.
 pub fn words(u: &mut Unstructured<'_>) -> Result<()> {
     const WORDS: &[&str] = &[
         "1",

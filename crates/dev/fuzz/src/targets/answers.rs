@@ -1,11 +1,11 @@
-//! What hooks, plugins, extensions and models answer.
+//! Readers of the answers of hooks, plugins, extensions and models.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arbtest::arbitrary::{Result, Unstructured};
-use becket_chibi::{Host, ScriptHook, is_schema};
+use becket_chibi::{HostFacts, ScriptHook, is_schema};
 use becket_docker_agent::{contracts, is_verdict, troubles_of_answer};
 use becket_events::{EVENTS, EventId};
 use becket_hooks::{Answered, Engine, Failure, Field, LaneKind, ScriptHandler, trouble_of_answer};
@@ -80,13 +80,13 @@ const WORDS: &[&str] = &[
     "\"",
 ];
 
-/// The events as they were really sent, once for each.
+/// The payload of an event as it was really sent.
 fn golden(event: EventId) -> Option<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/events");
     std::fs::read_to_string(folder.join(format!("{}.json", event.info().name))).ok()
 }
 
-/// Answers always the same.
+/// A handler that always gives the same answer.
 struct Says(String);
 
 impl ScriptHandler for Says {
@@ -127,7 +127,7 @@ pub fn chibi(u: &mut Unstructured<'_>) -> Result<()> {
         hears: Arc::new(|_| true),
         lane: LaneKind::Scheme,
     };
-    let host = Host {
+    let host = HostFacts {
         chibi_home: "/nowhere".into(),
         project_root: "/nowhere".into(),
         hook_timeout: Duration::from_secs(60),
@@ -180,7 +180,7 @@ pub fn judge(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What plugins say of themselves.
+/// The descriptions that plugins give of themselves.
 pub fn schema(u: &mut Unstructured<'_>) -> Result<()> {
     const FIELDS: &[&str] = &[
         "name",
@@ -309,7 +309,7 @@ pub fn anthropic(u: &mut Unstructured<'_>) -> Result<()> {
     streamed(u, Api::Anthropic, WORDS, TEXTS)
 }
 
-/// What the store holds of a session, which a later version may have written.
+/// The stored record of a session, which a later version may have written.
 pub fn trace(u: &mut Unstructured<'_>) -> Result<()> {
     const FIELDS: &[&str] = &[
         "event",
@@ -397,7 +397,7 @@ pub fn mcp_server(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Records of the audit log, which somebody may have changed.
+/// Records of the audit log, which may have been changed.
 pub fn audit(u: &mut Unstructured<'_>) -> Result<()> {
     const FIELDS: &[&str] = &[
         "tool_call_id",

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use arbtest::arbitrary::{Result, Unstructured};
 use becket_chibi::{contexts_with_messages, take_messages};
-use becket_docker_agent::{OtherTools, RuleKind, Template, command_prompt, translate_rule, with_variables};
+use becket_docker_agent::{
+    EventCommand, OtherTools, RuleKind, Template, command_prompt, translate_rule, with_variables,
+};
 use becket_pi::arguments as pi_arguments;
 use becket_pi::host_call::{HostCall, HostCallAsync};
 
@@ -188,7 +190,7 @@ pub fn templates(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Permission rules and fields of answers in docker-agent's words.
+/// Permission rules and fields of answers in docker-agent's format.
 pub fn translated_rules(u: &mut Unstructured<'_>) -> Result<()> {
     const WORDS: &[&str] = &[
         "shell",
@@ -226,6 +228,7 @@ pub fn translated_rules(u: &mut Unstructured<'_>) -> Result<()> {
         drop(becket_docker_agent::meaningless_fields(&rule, &contract));
         drop(becket_docker_agent::rewriting_fields(&rule, &contract));
     }
+    let _ = EventCommand::read(&rule);
     becket_check::has_key(&rule, "path", "rm");
     Ok(())
 }

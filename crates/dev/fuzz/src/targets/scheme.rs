@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use arbtest::arbitrary::{Result, Unstructured};
-use becket_scheme::{Limits, Machine, Outcome, Style};
+use becket_scheme::{Limits, Machine, RunState, Style};
 
 use crate::nonsense::{self, Dice};
 use crate::text::{either, json_text};
@@ -21,7 +21,7 @@ const LIBRARIES: &[&str] = &[
     "(scheme write)",
 ];
 
-/// Lets a machine read, compile and run a text, and shows what comes of it.
+/// Lets a machine read, compile and run a text, and prints the result.
 fn feed(source: &str) {
     let mut machine = Machine::new(Limits {
         steps: 100_000,
@@ -32,8 +32,8 @@ fn feed(source: &str) {
     });
     let environment = machine.environment(LIBRARIES).expect("the standard is there");
     match machine.load(environment, source, "fuzz.scm") {
-        Ok(Outcome::Suspended(suspended)) => machine.abandon(suspended),
-        Ok(Outcome::Done(value)) => {
+        Ok(RunState::Suspended(suspended)) => machine.abandon(suspended),
+        Ok(RunState::Done(value)) => {
             let _ = machine.heap().show(value, Style::Write);
             let _ = machine.heap().to_json(value);
         }
@@ -58,7 +58,7 @@ pub fn text(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Forms that are right, nested anyhow.
+/// Valid forms, nested at random.
 pub fn programs(u: &mut Unstructured<'_>) -> Result<()> {
     feed(&nonsense::program(&mut Dice(u.arbitrary()?)));
     Ok(())

@@ -1,7 +1,7 @@
-//! What comes from a terminal, and what is written to one.
+//! Readers of a terminal's input, and writers of its output.
 
 use arbtest::arbitrary::{Result, Unstructured};
-use becket_screen::{Colours, Key, Row, Splitter, clip, normalised, width};
+use becket_screen::{Colours, Key, Splitter, TextRow, clip, normalised, width};
 
 use super::agent::reader;
 use crate::text::{either, text};
@@ -78,8 +78,8 @@ pub fn rows(u: &mut Unstructured<'_>) -> Result<()> {
     let columns = u.int_in_range(0..=200)?;
     let clipped = clip(&line, columns);
     assert!(width(&clipped) <= columns, "{clipped:?} is wider than {columns}");
-    let row = Row::read(&line);
-    let over = Row::read(&text(u, ESCAPES)?);
+    let row = TextRow::read(&line);
+    let over = TextRow::read(&text(u, ESCAPES)?);
     drop(row.covered(&over, columns / 2, columns).encode(Colours::All));
     drop(row.wrapped(columns));
     Ok(())

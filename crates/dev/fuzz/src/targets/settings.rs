@@ -1,4 +1,4 @@
-//! Settings and files of others: TOML, YAML and JSON that a person, a project or a package brings.
+//! Settings and files of others: TOML, YAML and JSON from a user, a project or a package.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use becket_providers::scripted::Scripted;
 use super::agent::reader;
 use crate::text::{either, text};
 
-/// What settings in TOML are made of.
+/// Fragments of settings in TOML.
 const TOML: &[&str] = &[
     "[[hook]]\n",
     "[hook]\n",
@@ -108,7 +108,7 @@ pub fn lock(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What settings in YAML are made of.
+/// Fragments of settings in YAML.
 const YAML: &[&str] = &[
     "agents:\n",
     "  root:\n",
@@ -217,7 +217,7 @@ pub fn bridge(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the user trusts.
+/// The record of what the user trusts.
 pub fn trust_record(u: &mut Unstructured<'_>) -> Result<()> {
     const RECORDS: &[&str] = &[
         "project = \"/a\"\nidentity = \"b\"\nkind = \"hook\"\nname = \"a\"\nsource = \"c\"\ntime_ms = 1\nentry = \"d\"\n[files.\"a.sh\"]\nhash = \"b\"\nplace = \"c\"\nstate = \"Plain\"\n",

@@ -14,15 +14,15 @@ Every option may stand before or after a command.
 /// The page of a program with all its commands.
 pub fn page(program: &Command) -> String {
     let mut page = String::from(INTRODUCTION);
-    section(&mut page, program, &[]);
+    section(&mut page, program, (program, &[]));
     if let Some(after) = program.get_after_help() {
         page.push_str(&format!("## Exit codes\n\n{}\n", exit_codes(&after.to_string())));
     }
     page
 }
 
-/// One command and everything below it.
-fn section(page: &mut String, command: &Command, parents: &[&str]) {
+/// The section of a command and of everything below it. Options of the program itself are told once.
+fn section(page: &mut String, command: &Command, (program, parents): (&Command, &[&str])) {
     let words: Vec<&str> = parents.iter().copied().chain([command.get_name()]).collect();
     let about = command.get_long_about().or_else(|| command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
@@ -31,7 +31,15 @@ fn section(page: &mut String, command: &Command, parents: &[&str]) {
         usage(command, &words),
         as_sentence(&about)
     ));
-    let shown = || command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let is_told = |argument: &Arg| {
+        let mut of_program = program.get_arguments();
+        !parents.is_empty() && of_program.any(|other| other.get_id() == argument.get_id())
+    };
+    let shown = || {
+        let arguments = command.get_arguments();
+        arguments
+            .filter(|argument| !argument.is_hide_set() && (argument.is_positional() || !is_told(argument)))
+    };
     table(
         page,
         "argument",
@@ -43,11 +51,11 @@ fn section(page: &mut String, command: &Command, parents: &[&str]) {
         shown().filter(|argument| !argument.is_positional()),
     );
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        section(page, below, &words);
+        section(page, below, (program, &words));
     }
 }
 
-/// The words of a command line, with what has to follow them.
+/// The usage of a command, with what has to follow its name.
 fn usage(command: &Command, words: &[&str]) -> String {
     let positionals = command.get_positionals().map(|argument| {
         if argument.is_required_set() {
@@ -101,7 +109,7 @@ fn name_with_dashes(argument: &Arg) -> String {
     }
 }
 
-/// The word that stands for a value.
+/// The placeholder for a value.
 fn name_of(argument: &Arg) -> String {
     match argument.get_value_names() {
         Some([name, ..]) => name.to_string(),
@@ -109,7 +117,7 @@ fn name_of(argument: &Arg) -> String {
     }
 }
 
-/// clap takes the full stop from the end of a doc comment.
+/// A text with a full stop, which clap removes from the end of a doc comment.
 fn as_sentence(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() || text.ends_with(['.', '!', '?']) {
@@ -119,7 +127,7 @@ fn as_sentence(text: &str) -> String {
     }
 }
 
-/// "Exit codes: 0 answered, 1 failed." as a table.
+/// A sentence such as "Exit codes: 0 answered, 1 failed." as a table.
 fn exit_codes(sentence: &str) -> String {
     let list = sentence.split_once(": ").map_or(sentence, |(_, list)| list);
     let rows: Vec<String> = list

@@ -1,4 +1,4 @@
-//! The page of the dialects: which foreign word stands for what.
+//! The page of the dialects: the foreign name of each event and tool.
 
 use becket_dialects::{dialect_names, profile_named, profile_names, rows};
 use becket_events::{EVENTS, EventInfo, OperationKind, Plural, Profile};
@@ -26,7 +26,7 @@ const TOOLS: &str = "
 
 ";
 
-/// The page.
+/// The page of the dialects.
 pub fn page() -> String {
     let profiles: Vec<Profile> = profile_names().filter_map(profile_named).collect();
     let mut page = String::from(INTRODUCTION);
@@ -113,7 +113,7 @@ fn faces_of(profile: &Profile, operation: OperationKind) -> String {
     }
 }
 
-/// The arguments of a tool; those that may be left out stand in brackets.
+/// The arguments of a tool; optional ones are in brackets.
 fn arguments(parameters: &Value) -> String {
     let required = parameters["required"].as_array().cloned().unwrap_or_default();
     let names = parameters["properties"]

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
-/// The reference page, with what the real agent sent as examples.
+/// The reference page, with real payloads as examples.
 pub fn page(workspace: &Workspace) -> Result<String, Problem> {
     let example = |event: EventId| workspace.find(&format!("docs/events/{}.json", event.info().name));
     Ok(reference_page(example))
 }
 
-/// The schemas of all payloads and replies in one file, a line for each. Each is a schema of its own, with an address
-/// of its own, so that its references lead to its own definitions.
+/// The schemas of all payloads and replies in one file, one per line. Each has its own address, so that its references
+/// lead to its own definitions.
 pub fn schemas(_: &Workspace) -> Result<String, Problem> {
     let parts = EVENTS.iter().flat_map(|event| {
         [

@@ -1,5 +1,5 @@
-//! The files that are made from code. They are committed, so that they can be read where they lie, and checked, so
-//! that they cannot drift.
+//! The files that are generated from code. They are committed, so that they can be read in place, and checked, so that
+//! they cannot drift.
 
 mod cli;
 mod dialects;
@@ -11,23 +11,23 @@ mod readme;
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
-/// What is done with what was made.
+/// What to do with the generated files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It is written.
+    /// Write the files.
     Write,
-    /// It is compared with what is there.
+    /// Compare the files with those that are there.
     Check,
 }
 
-/// One file that is made.
+/// A generated file.
 struct Page {
-    /// From the project's folder.
+    /// The path, relative to the project's folder.
     path: &'static str,
     make: fn(&Workspace) -> Result<String, Problem>,
 }
 
-/// All of them. The README is only in part made from code: see `readme.rs`.
+/// All generated files. The README is only in part generated: see `readme.rs`.
 const PAGES: &[Page] = &[
     Page {
         path: "docs/events.md",
@@ -63,12 +63,12 @@ const PAGES: &[Page] = &[
     },
 ];
 
-/// The paths of all files that are made.
+/// The paths of all generated files.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.path)
 }
 
-/// Makes all files, and writes or compares them.
+/// Generates all files, and writes or compares them.
 pub fn run(workspace: &Workspace, mode: Mode) -> Result<(), Problem> {
     let mut stale = Vec::new();
     for page in PAGES {

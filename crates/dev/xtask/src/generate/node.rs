@@ -15,7 +15,7 @@ used. **refused**: so does everything in it. Where names differ between versions
 |---|---|---|
 ";
 
-/// The page.
+/// The page of Node's modules.
 pub fn page() -> String {
     node_modules().fold(String::from(INTRODUCTION), |page, module| page + &row(module))
 }

@@ -1,8 +1,8 @@
-//! The page of pi's API: what of it is there, and which test of which example proves it.
+//! The page of pi's API: which parts of it are supported, and which test of which example proves it.
 
-use becket_pi::{Member, Object, State, api, rows};
+use becket_pi::{Member, Object, Support, api, rows};
 
-/// The same table as the tests have.
+/// The table of proofs, shared with the tests.
 #[path = "../../../../faces/becket/tests/blackbox/pi_own/proofs.rs"]
 mod proofs;
 
@@ -25,7 +25,7 @@ program (`cargo test -p becket --test blackbox pi_own::NAME`). Each of these tes
 member broken, and fails then; so what stands here is seen to work and not only used.
 ";
 
-/// The page.
+/// The page of pi's API.
 pub fn page() -> String {
     let mut page = String::from(INTRODUCTION);
     for object in Object::ALL {
@@ -58,10 +58,10 @@ fn title(object: Object) -> &'static str {
 
 fn member_row(member: &Member) -> String {
     let state = match member.state {
-        State::Works => "works",
-        State::OnScreen => "on a screen",
-        State::Quiet => "quiet",
-        State::Later => "not yet",
+        Support::Works => "works",
+        Support::OnScreen => "on a screen",
+        Support::Quiet => "quiet",
+        Support::Later => "not yet",
     };
     let without = member.without().map(|words| format!(", without {words}"));
     let state = format!("{state}{}", without.unwrap_or_default());

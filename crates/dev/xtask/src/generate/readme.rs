@@ -1,6 +1,6 @@
-//! The parts of the README that are made: a session with the real program, and a first hook from its file.
+//! The generated parts of the README: a session with the real program, and a first hook from its file.
 //!
-//! Each part stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+//! Each part is between `<!-- generated: NAME -->` and `<!-- end -->`.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
-/// The README with fresh parts.
+/// The README with freshly generated parts.
 pub fn page(workspace: &Workspace) -> Result<String, Problem> {
     let hook = workspace.read("examples/first-hook.toml")?;
     let readme = workspace.read("README.md")?;
@@ -31,7 +31,7 @@ fn replace(readme: &str, part: &str, fresh: &str) -> Result<String, Problem> {
     Ok(format!("{before}{begin}{fresh}{end}{after}"))
 }
 
-/// Runs the commands of `examples/session.sh`, one per line, and writes down what they print.
+/// Runs the commands of `examples/session.sh`, one per line, and returns what they print.
 fn session(workspace: &Workspace) -> Result<String, Problem> {
     let script = workspace.read("examples/session.sh")?;
     let room = tempfile::tempdir().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
@@ -56,7 +56,7 @@ fn prepare(workspace: &Workspace, room: &Path) -> std::io::Result<()> {
     symlink(workspace.root().join("examples"), room.join("work/examples"))
 }
 
-/// What a command prints, in a bare environment: so no key and no setting of the person's can change it.
+/// The output of a command in a bare environment, so that no key and no setting of the user can change it.
 fn output_of(command: &str, room: &Path) -> Result<String, Problem> {
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("/bin/sh")

@@ -1,10 +1,10 @@
 //! The boundaries between crates: what each must not know, read or make.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::problem::Problem;
 use crate::workspace::SourceFile;
 
-/// Words of foreign systems. They appear in the crates of the dialects and nowhere else.
+/// Names of foreign systems. They appear only in the crates of the dialects.
 const FOREIGN_NAMES: &[&str] = &[
     "CHIBI_",
     "shell_exec",
@@ -24,7 +24,7 @@ const FOREIGN_NAMES: &[&str] = &[
     "cagent",
 ];
 
-/// Crates that are programs, or that stand around programs in tests: they may look at the process they run in.
+/// Crates that are programs, or that run programs in tests: they may look at the process they run in.
 const PROGRAMS: &[&str] = &["becket", "testkit", "bench", "fuzz", "xtask"];
 
 /// Functions of `std::env` that read nothing.
@@ -33,7 +33,7 @@ const PURE: &[&str] = &["split_paths", "join_paths", "consts"];
 /// Ways to find out about terminal and home.
 const SURROUNDINGS: &[&str] = &["IsTerminal", "is_terminal()", "home_dir()", "dirs::", "isatty("];
 
-/// What a crate without I/O does not use.
+/// Names that a crate without I/O must not use.
 const IO: &[&str] = &[
     "std::fs",
     "std::net",
@@ -46,7 +46,7 @@ const IO: &[&str] = &[
     "async fn",
 ];
 
-/// Ways to parse TOML that check nothing before.
+/// Functions that parse TOML without checking its nesting first.
 const TOML_PARSERS: &[&str] = &[
     "toml::from_str",
     "toml::from_slice",
@@ -59,10 +59,10 @@ const TOML_PARSERS: &[&str] = &[
     "parse::<Table>",
 ];
 
-/// What the vocabulary may depend on: data and its description.
+/// The crates that the vocabulary may depend on: data and its description.
 const VOCABULARY_DEPENDENCIES: &[&str] = &["schemars", "serde", "serde_json"];
 
-/// The floors of the house, from the lowest. A crate uses those below it and its neighbours.
+/// The floors of the workspace, from the lowest. A crate uses those below it and its neighbours.
 const FLOORS: &[&str] = &[
     "base", "engine", "lanes", "agent", "host", "dialects", "run", "faces", "dev",
 ];
@@ -70,16 +70,27 @@ const FLOORS: &[&str] = &[
 /// Floors whose crates do not know each other.
 const STRANGERS: &[&str] = &["lanes", "dialects"];
 
-/// Crates that are lists of their neighbours.
+/// Crates that only list their neighbours.
 const LISTS: &[&str] = &["becket-dialects"];
 
-/// What the crates of the other dialects must not say: the dialect's crate, and its names.
+/// The names of each dialect, which the crates of the other dialects must not use.
 const DIALECT_NAMES: &[(&str, &[&str])] = &[
     ("becket-chibi", &["chibi"]),
+    (
+        "becket-claude-code",
+        &["claude-code", "claude_code", "ClaudeCode"],
+    ),
+    ("becket-codex", &["becket_codex", "\"codex\"", ".codex/"]),
+    ("becket-copilot", &["becket_copilot", "\"copilot\"", ".copilot/"]),
+    (
+        "becket-cursor",
+        &["becket_cursor", ".cursor/", "CURSOR_PROJECT", "CURSOR_PLUGIN"],
+    ),
     (
         "becket-docker-agent",
         &["docker-agent", "docker_agent", "DockerAgent"],
     ),
+    ("becket-gemini", &["becket_gemini", ".gemini", "GEMINI_"]),
     ("becket-pi", &["becket_pi", "Pi::", "\"pi\"", ".pi/"]),
 ];
 
@@ -128,8 +139,10 @@ pub fn only_programs_read_their_surroundings(file: &SourceFile) -> Vec<Finding> 
     })
 }
 
+/// Checks that permits are made in one file. Other crates cannot make them, and within the gate's crate no other file
+/// should.
 pub fn only_the_gate_makes_permits(file: &SourceFile) -> Vec<Finding> {
-    if file.path == "crates/agent/becket-agent/src/gate.rs" || file.crate_name() == "xtask" {
+    if file.path == "crates/agent/becket-gate/src/gate/permit.rs" || file.crate_name() == "xtask" {
         return Vec::new();
     }
     find(file, |code| {
@@ -141,7 +154,7 @@ pub fn only_the_gate_makes_permits(file: &SourceFile) -> Vec<Finding> {
                 .any(|word| before.ends_with(word));
             !is_a_longer_name && !is_no_value
         });
-        made.then(|| "only gate.rs makes permits".into())
+        made.then(|| "only gate/permit.rs of becket-gate makes permits".into())
     })
 }
 
@@ -157,7 +170,7 @@ pub fn the_vocabulary_does_no_io(file: &SourceFile) -> Vec<Finding> {
     })
 }
 
-/// A crate uses only the crates below it, and the vocabulary nothing that could do I/O.
+/// Checks that a crate uses only the crates below it, and the vocabulary nothing that could do I/O.
 pub fn dependencies_point_one_way(manifests: &[SourceFile]) -> Result<Vec<Finding>, Problem> {
     let mut findings = Vec::new();
     for manifest in manifests {
@@ -189,7 +202,7 @@ pub fn dependencies_point_one_way(manifests: &[SourceFile]) -> Result<Vec<Findin
     Ok(findings)
 }
 
-/// Whether one crate may use another, as the floors have it.
+/// Whether one crate may use another, according to the floors.
 fn may_use(user: &SourceFile, used: &SourceFile) -> bool {
     let height = |file: &SourceFile| FLOORS.iter().position(|floor| *floor == file.floor());
     if user.floor() != used.floor() {
@@ -198,7 +211,7 @@ fn may_use(user: &SourceFile, used: &SourceFile) -> bool {
     !STRANGERS.contains(&user.floor()) || LISTS.contains(&user.crate_name())
 }
 
-/// A text that is nested without end overflows the stack of the parser.
+/// Checks that TOML is parsed in one place: a text that is nested without end overflows the stack of the parser.
 pub fn toml_is_parsed_in_one_place(file: &SourceFile) -> Vec<Finding> {
     let is_place = file.path == "crates/engine/becket-hooks/src/toml_text.rs" || file.crate_name() == "xtask";
     if is_place || !file.is_shipped() {
@@ -212,7 +225,7 @@ pub fn toml_is_parsed_in_one_place(file: &SourceFile) -> Vec<Finding> {
     })
 }
 
-/// The lines of code, comments and tests left out, to which somebody has an objection.
+/// Findings about the lines of code, without comments and tests, for which `object` returns an objection.
 fn find(file: &SourceFile, object: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
     lines
@@ -270,7 +283,7 @@ mod tests {
             lines(check(&file("crates/agent/becket-agent/src/run.rs", text))),
             [1]
         );
-        assert!(check(&file("crates/agent/becket-agent/src/gate.rs", text)).is_empty());
+        assert!(check(&file("crates/agent/becket-gate/src/gate/permit.rs", text)).is_empty());
     }
 
     #[test]

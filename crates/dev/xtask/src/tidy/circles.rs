@@ -1,32 +1,12 @@
-//! No circles: modules of a crate do not use each other in turn, by whatever path.
+//! No cycles: modules of a crate do not use each other in turn, by whatever path.
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::finding::Finding;
 use super::modules::{Knot, Module, Modules};
 use crate::workspace::SourceFile;
 
-/// Crates whose circles are still to be untied, each with the size of its largest knot. A knot may only get smaller.
-const TO_BE_UNTIED: &[(&str, usize)] = &[
-    ("becket", 87),
-    ("becket-agent", 26),
-    ("becket-chibi", 5),
-    ("becket-docker-agent", 2),
-    ("becket-hooks", 5),
-    ("becket-jq", 2),
-    ("becket-js", 21),
-    ("becket-mcp", 2),
-    ("becket-pi", 6),
-    ("becket-providers", 3),
-    ("becket-scheme", 8),
-    ("becket-snapshot", 7),
-    ("becket-store", 6),
-    ("becket-tools", 3),
-    ("bench", 18),
-    ("xtask", 5),
-];
-
-/// Circles that must be: the crate, the modules of the circle, and why.
+/// Cycles that must be: the crate, the modules of the cycle, and why.
 const MUST_BE: &[(&str, &[&str], &str)] = &[(
     "becket-trust",
     &[
@@ -38,7 +18,7 @@ const MUST_BE: &[(&str, &[&str], &str)] = &[(
     "code of one language stands in a text of another: `python3 -c` in a shell line, a shell line in Python",
 )];
 
-/// Finds the circles of all crates.
+/// Finds the cycles of all crates.
 pub fn modules_use_each_other_one_way(files: &[SourceFile]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.is_shipped()) {
@@ -52,9 +32,7 @@ pub fn modules_use_each_other_one_way(files: &[SourceFile]) -> Vec<Finding> {
 
 fn circles_of(name: &str, files: &[&SourceFile]) -> Vec<Finding> {
     let modules = Modules::of(files);
-    let known = TO_BE_UNTIED.iter().find(|(known, _)| *known == name);
     let mut findings = Vec::new();
-    let mut largest = 0;
     for Knot {
         modules: tied,
         circle,
@@ -64,10 +42,6 @@ fn circles_of(name: &str, files: &[&SourceFile]) -> Vec<Finding> {
             continue;
         }
         let size = tied.len();
-        largest = largest.max(size);
-        if known.is_some_and(|(_, most)| size <= *most) {
-            continue;
-        }
         let way: Vec<String> = circle.iter().map(shown).collect();
         let file = files
             .iter()
@@ -77,13 +51,6 @@ fn circles_of(name: &str, files: &[&SourceFile]) -> Vec<Finding> {
             way.join(" → ")
         );
         findings.extend(file.map(|file| Finding::new(file, 1, message)));
-    }
-    if let (Some((_, most)), Some(file)) = (known, files.first())
-        && largest < *most
-    {
-        let message =
-            format!("the largest knot of {name} has {largest} modules now: lower its number in circles.rs");
-        findings.push(Finding::new(file, 1, message));
     }
     findings
 }

@@ -3,39 +3,17 @@
 
 mod boundaries;
 mod circles;
+mod finding;
+mod glossary;
 mod modules;
 mod shape;
 mod types;
 
-use std::fmt;
+use finding::Finding;
 
 use crate::generate;
 use crate::problem::Problem;
 use crate::workspace::{SourceFile, Workspace};
-
-/// Something that is not as it should be, and where.
-struct Finding {
-    path: String,
-    /// Counted from 1.
-    line: usize,
-    message: String,
-}
-
-impl Finding {
-    fn new(file: &SourceFile, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: file.path.clone(),
-            line,
-            message: message.into(),
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}: {}", self.path, self.line, self.message)
-    }
-}
 
 /// A check of one Rust file.
 type Check = fn(&SourceFile) -> Vec<Finding>;
@@ -62,6 +40,8 @@ pub fn run(workspace: &Workspace) -> Result<(), Problem> {
     }
     findings.extend(circles::modules_use_each_other_one_way(&files));
     findings.extend(types::types_are_small(&files));
+    let architecture = workspace.read("ARCHITECTURE.md")?;
+    findings.extend(glossary::words_mean_one_type(&architecture, &files));
     findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
     for path in generate::paths() {
         let text = workspace.read(path)?;

@@ -1,7 +1,7 @@
-//! Which modules of a crate use which: read from the paths in their code, whether they stand in a `use` or not.
+//! The dependencies between the modules of a crate: read from the paths in their code, whether in a `use` or not.
 //!
-//! A name that a module only passes on (`pub use`) counts for the module it comes from, so that a crate's front door is
-//! not in a circle with everything behind it.
+//! A name that a module only re-exports (`pub use`) counts for the module it comes from, so that a crate's root is not
+//! in a cycle with everything behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use crate::workspace::SourceFile;
 /// A module by its path from the crate's root, which is empty.
 pub type Module = Vec<String>;
 
-/// The modules of a crate, and which each uses.
+/// The modules of a crate, and which modules each uses.
 pub struct Modules {
-    /// The file of each.
+    /// The file of each module.
     pub files: BTreeMap<Module, String>,
-    /// What each uses.
+    /// The modules that each module uses.
     pub uses: BTreeMap<Module, BTreeSet<Module>>,
 }
 
 /// Modules that use each other in turn.
 pub struct Knot {
-    /// All of them.
+    /// All modules of the knot.
     pub modules: Vec<Module>,
-    /// The shortest circle through the first of them.
+    /// The shortest cycle through the first of them.
     pub circle: Vec<Module>,
 }
 
-/// A path in code, with whether it is passed on to others, and by which name.
+/// A path in code, and the name by which it is re-exported, if it is.
 struct Named {
     path: Vec<String>,
     passed_on_as: Option<String>,
@@ -93,7 +93,7 @@ impl Modules {
     }
 }
 
-/// The module that a file is.
+/// The module of a file.
 fn module_of(path: &str) -> Option<Module> {
     let below = path.split_once("/src/")?.1.strip_suffix(".rs")?;
     let mut parts: Vec<String> = below.split('/').map(ToOwned::to_owned).collect();
@@ -113,7 +113,7 @@ fn shipped(file: &SourceFile) -> String {
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// What each module passes on, by its name there.
+/// The re-exports of each module, by their names there.
 fn passed_on(
     modules: &BTreeMap<Module, &SourceFile>,
     named: &BTreeMap<&Module, Vec<Named>>,
@@ -133,7 +133,7 @@ fn passed_on(
     passed_on
 }
 
-/// The module that a path leads to: the deepest one on the way, or where it is passed on from.
+/// The module that a path leads to: the deepest one on the way, or the origin of a re-export.
 fn resolve(
     from: &Module,
     path: &[String],
@@ -144,7 +144,7 @@ fn resolve(
         "crate" => (Vec::new(), &path[1..]),
         "self" => (from.clone(), &path[1..]),
         "super" => (from[..from.len().checked_sub(1)?].to_vec(), &path[1..]),
-        // A name of a child.
+        // The name of a child module.
         _ => (from.clone(), path),
     };
     let is_plain = !matches!(path[0].as_str(), "crate" | "self" | "super");
@@ -170,13 +170,13 @@ fn resolve(
     Some(at)
 }
 
-/// All paths in code: those of `use` with their braces resolved, and those that stand elsewhere.
+/// All paths in code: those of `use` with their braces resolved, and all others.
 fn paths(code: &str) -> Vec<Named> {
     let tokens = tokens(code);
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        // `use<'a>` says what a type holds.
+        // `use<'a>` in a type is no import.
         if tokens[at] == "use" && tokens.get(at + 1).is_some_and(|next| next != "<") {
             let is_public = at > 0 && (tokens[at - 1] == "pub" || tokens[at - 1] == ")");
             at = tree(&tokens, at + 1, &mut Vec::new(), is_public, &mut found);
@@ -202,7 +202,7 @@ fn paths(code: &str) -> Vec<Named> {
     found
 }
 
-/// Reads one branch of a `use`, and says where it ends.
+/// Parses one branch of a `use`, and returns where it ends.
 fn tree(
     tokens: &[String],
     mut at: usize,
@@ -252,7 +252,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// Names, `::` and other signs. Texts are left out.
+/// The tokens of code: names, `::` and other characters. String literals are left out.
 fn tokens(code: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = code;
@@ -283,7 +283,7 @@ fn tokens(code: &str) -> Vec<String> {
     tokens
 }
 
-/// What follows a text whose first quote was read.
+/// The code after a string literal whose first quote was read.
 fn after_text(mut rest: &str) -> &str {
     while let Some(at) = rest.find(['"', '\\']) {
         let is_end = rest[at..].starts_with('"');

@@ -1,21 +1,21 @@
 //! The shape of files: what their first line says, how long their lines and functions are.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::workspace::SourceFile;
 
-/// More lines than this are more than a reader keeps in mind.
+/// The longest function, in lines.
 const LONGEST_FUNCTION: usize = 70;
 
-/// More columns than this do not fit beside another file.
+/// The longest line, in columns.
 const LONGEST_LINE: usize = 120;
 
 /// The comment above a function that is a table, and may be as long as it needs.
 const TABLE_MARK: &str = "// tidy: a table";
 
-/// Names of rooms in which anything may be found.
+/// Names of files in which anything may be found.
 const MEETING_PLACES: &[&str] = &["common", "helpers", "misc", "util", "utils"];
 
-/// Every file starts with what the room is for.
+/// Checks that every file starts with what it is for.
 pub fn says_what_it_is_for(file: &SourceFile) -> Vec<Finding> {
     let says = file.text.starts_with("//! ");
     (!says)
@@ -24,7 +24,7 @@ pub fn says_what_it_is_for(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// No file is a meeting place.
+/// Checks that no file is a collection of unrelated helpers.
 pub fn has_a_telling_name(file: &SourceFile) -> Vec<Finding> {
     let name = file.path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
     let name = name.rsplit('/').next().unwrap_or_default();
@@ -35,7 +35,7 @@ pub fn has_a_telling_name(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// Lines fit. A long text in a test is data, and stays in one piece.
+/// Checks the length of lines. A long text in a test is data, and stays in one piece.
 pub fn lines_are_short(file: &SourceFile) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
     let shipped = if file.is_shipped() {
@@ -53,7 +53,7 @@ pub fn lines_are_short(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// No blanks at the end of lines.
+/// Checks that lines do not end with blanks.
 pub fn lines_end_cleanly(file: &SourceFile) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
     lines
@@ -62,7 +62,7 @@ pub fn lines_end_cleanly(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// Functions fit on two screens.
+/// Checks the length of functions.
 pub fn functions_are_short(file: &SourceFile) -> Vec<Finding> {
     let lines: Vec<&str> = file.text.lines().collect();
     let starts = (0..lines.len()).filter(|index| function_name(lines[*index]).is_some());
@@ -78,7 +78,7 @@ pub fn functions_are_short(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The name of the function that begins in a line.
+/// The name of the function that begins on a line.
 fn function_name(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     let qualifiers = ["pub ", "pub(crate) ", "pub(super) ", "const ", "async "];
@@ -90,7 +90,7 @@ fn function_name(line: &str) -> Option<&str> {
     (end > 0).then(|| &rest[..end])
 }
 
-/// Whether the comment block right above says that it is a table.
+/// Whether the comment block right above a function says that it is a table.
 fn is_table(lines: &[&str], start: usize) -> bool {
     let above = lines[..start].iter().rev();
     above
@@ -99,8 +99,8 @@ fn is_table(lines: &[&str], start: usize) -> bool {
         .any(|line| line.starts_with(TABLE_MARK))
 }
 
-/// The lines of a function, from its name to the brace that stands below its first letter. `None` for one without a
-/// body, or with a body on one line. rustfmt puts the braces where this looks for them.
+/// The lines of a function, from its name to the brace below its first letter. `None` for one without a body, or with a
+/// body on one line. rustfmt puts the braces where this looks for them.
 fn length(lines: &[&str]) -> Option<usize> {
     let depth = indent(lines[0]);
     let opens = lines.iter().position(|line| {

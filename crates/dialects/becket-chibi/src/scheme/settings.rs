@@ -1,5 +1,5 @@
-//! What the settings allow files in Scheme: files, addresses of the web, variables of the environment. All of it goes
-//! by the beginnings of the files' paths, and the longest counts.
+//! The settings about the rights of Scheme files: files, web addresses, environment variables. All of them are given by
+//! prefixes of the files' paths, and the longest prefix counts.
 
 use std::collections::BTreeMap;
 
@@ -8,57 +8,57 @@ use serde::Deserialize;
 use super::Tier;
 use crate::local_settings;
 
-/// What files may do.
+/// The rights of files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FileSettings {
     /// 2 for files that may read and write, 1 for those that may not.
     pub tiers: BTreeMap<String, u8>,
-    /// Which addresses files may reach.
+    /// The addresses that files may reach.
     pub http: HttpSettings,
-    /// Which variables of the environment files see.
+    /// The environment variables that files see.
     pub env: BTreeMap<String, Vec<String>>,
 }
 
-/// Which addresses files may reach.
+/// The addresses that files may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct HttpSettings {
     pub allow: BTreeMap<String, HttpAllow>,
-    /// Whether files of which nothing is said reach what they declare.
+    /// Whether files without an entry may reach the addresses that they declare.
     #[serde(alias = "trust-declared")]
     pub trust_declared: Option<bool>,
 }
 
-/// What one of them may reach.
+/// The addresses that one prefix may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum HttpAllow {
-    /// What lies below these addresses.
+    /// Everything below these addresses.
     Below(Vec<String>),
-    /// [`TRUST_DECLARED`].
+    /// The word [`TRUST_DECLARED`].
     Word(String),
 }
 
-/// The word for: what the file declares itself.
+/// The word for the addresses that the file declares itself.
 pub const TRUST_DECLARED: &str = "trust-declared";
 
-/// The variable in which a file declares what it wants to reach.
+/// The variable in which a file declares the addresses that it wants to reach.
 pub const DECLARED: &str = "tool-http-allow";
 
-/// What a file may reach of the web.
+/// The part of the web that a file may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Reach {
     #[default]
     Nowhere,
-    /// What it declares, once it is loaded.
+    /// The addresses that the file declares, once it is loaded.
     Declared,
-    /// What lies below these addresses.
+    /// Everything below these addresses.
     Below(Vec<String>),
     Everywhere,
 }
 
-/// The files that may read and write where nothing is said.
+/// The files that may read and write by default.
 const UNSANDBOXED: &[&str] = &["/tools/shared/history.scm"];
 
 #[derive(Deserialize)]
@@ -68,13 +68,13 @@ struct HomeFile {
 }
 
 impl FileSettings {
-    /// Those of a home's settings.
+    /// The settings in the text of a home's file.
     pub fn of_home(text: &str) -> Result<Self, String> {
         let file: HomeFile = local_settings::read(text)?;
         file.tools.checked()
     }
 
-    /// The same, if each means something.
+    /// The settings, if every value in them is valid.
     pub fn checked(self) -> Result<Self, String> {
         if let Some((path, tier)) = self.tiers.iter().find(|(_, tier)| !(1..=2).contains(*tier)) {
             return Err(format!(
@@ -93,7 +93,7 @@ impl FileSettings {
         }
     }
 
-    /// The same with others, which count more.
+    /// The settings with others added, which override these.
     pub fn and(mut self, others: Self) -> Self {
         self.tiers.extend(others.tiers);
         self.http.allow.extend(others.http.allow);
@@ -112,7 +112,7 @@ impl FileSettings {
         }
     }
 
-    /// What a file may reach. Who may do everything else may go everywhere.
+    /// The part of the web that a file may reach. A file that may read and write may reach everything.
     pub fn reach(&self, path: &str) -> Reach {
         if self.tier(path) == Tier::Unsandboxed {
             return Reach::Everywhere;
@@ -135,7 +135,7 @@ fn pairs<T>(map: &BTreeMap<String, T>) -> impl Iterator<Item = (&str, &T)> {
     map.iter().map(|(prefix, value)| (prefix.as_str(), value))
 }
 
-/// What is said for the longest beginning of a path; of two that are the same, the last counts.
+/// The value for the longest prefix of a path; of two equal prefixes, the last counts.
 fn longest<'a, T>(said: impl Iterator<Item = (&'a str, &'a T)>, path: &str) -> Option<&'a T> {
     let covers = |prefix: &str| {
         path.strip_prefix(prefix.trim_end_matches('/'))

@@ -1,20 +1,20 @@
-//! Files that failed, so that they are not executed again before they have changed.
+//! Records of files that failed, so that they are not executed again before they have changed.
 //!
-//! A note is a small file for each file in Scheme, under the hash of its path. It is written before the code runs and
-//! emptied when all went well: code that takes the whole process with it leaves its note behind, and the next run, in
-//! whatever context, passes the file over.
+//! A record is a small file for each Scheme file, named by the hash of its path. It is written before the code runs and
+//! emptied when all went well: code that kills the whole process leaves its record behind, and the next run, in
+//! whatever context, skips the file.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The notes of a home.
+/// The records of a home.
 #[derive(Debug, Clone)]
 pub struct Attempts {
     folder: PathBuf,
 }
 
-/// Whether the failure of a file is its own, so that it would fail in the same way again.
+/// Whether a failure is the file's own fault, so that it would fail in the same way again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
     File,
@@ -22,20 +22,20 @@ pub enum Blame {
 }
 
 impl Attempts {
-    /// The notes in that folder, which is made with the first.
+    /// The records in that folder, which is created with the first record.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Runs the code of a file, unless just that failed before. What would be executed, with all that it depends on, is
-    /// the `subject`.
+    /// Runs the code of a file, unless exactly that failed before. `subject` is the code, with everything that it
+    /// depends on.
     pub fn run<T>(
         &self,
         file: &Path,
         subject: &str,
         run: impl FnOnce() -> Result<T, (String, Blame)>,
     ) -> Result<T, String> {
-        // Where nothing can be noted, or another process loads the same file right now, the file runs all the same.
+        // If no record can be written, or another process loads the same file right now, the file runs anyway.
         let Some(mut note) = self.open(file) else {
             return run().map_err(|(words, _)| words);
         };
@@ -52,7 +52,7 @@ impl Attempts {
         result.map_err(|(words, _)| words)
     }
 
-    /// The note of a file, held as long as it is open.
+    /// The record of a file, locked as long as it is open.
     fn open(&self, file: &Path) -> Option<File> {
         let note = self.folder.join(hash(file.as_os_str().as_encoded_bytes()));
         std::fs::create_dir_all(&self.folder).ok()?;
@@ -70,7 +70,7 @@ impl Attempts {
     }
 }
 
-/// How it failed, if it did.
+/// The error of the earlier attempt, if it failed.
 fn failed_before(note: &mut File, subject: &str) -> Option<String> {
     let mut text = String::new();
     note.read_to_string(&mut text).ok()?;
@@ -83,7 +83,7 @@ fn failed_before(note: &mut File, subject: &str) -> Option<String> {
         .then(|| format!("{words} (so the last time: it is executed again when it has changed)"))
 }
 
-/// Replaces the text of a note. One that cannot be written is none, which costs another attempt.
+/// Replaces the text of a record. An error is ignored: it only costs another attempt.
 fn write(note: &mut File, text: &str) {
     let _ = note
         .set_len(0)
@@ -125,9 +125,9 @@ mod tests {
         let attempts = Attempts::new(folder.path().to_owned());
         let file = Path::new("/vfs/tools/shared/a.scm");
         let beside = || {
-            // Another process, as far as the lock knows.
+            // For the lock, this is another process.
             assert_eq!(attempts.run(file, "slow", || Ok(1)), Ok(1));
-            // What would be left of this one if it ended here.
+            // A copy of the record as it would be if the process were killed here.
             std::fs::copy(note_in(folder.path()), folder.path().join("left")).unwrap();
             Ok(2)
         };

@@ -1,4 +1,4 @@
-//! Tools that files call: in the name of a session, through its hooks and its gate.
+//! Calls of tools by files: on behalf of a session, through its hooks and its gate.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,39 +8,58 @@ use becket_agent::tool::{BUILTIN, Tool};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::file::{Calls, NoCalls};
+/// Makes the calls that a file asks for.
+pub trait Calls: Send + Sync {
+    /// Calls a tool; the error is raised in the file.
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, String>>;
+}
 
-/// The sessions that are at work, and how files know their tools.
+/// Refuses all calls.
+pub struct NoCalls;
+
+impl Calls for NoCalls {
+    fn call<'a>(&'a self, _: &'a str, _: Map<String, Value>) -> BoxFuture<'a, Result<String, String>> {
+        let words = "call-tool: no active call context: no session is at work";
+        Box::pin(std::future::ready(Err(words.into())))
+    }
+}
+
+/// The running sessions, and the tools that files know.
 #[derive(Default)]
 pub struct Callers {
     sessions: Mutex<HashMap<String, Parent>>,
-    /// becket's own tools in the words of chibi's files, whatever the model calls them.
+    /// becket's own tools under the names that chibi's files use, whatever the model calls them.
     known: Mutex<Vec<Arc<dyn Tool>>>,
 }
 
-/// A tool, and what it is called with.
+/// A tool, and its arguments.
 type Call = (Arc<dyn Tool>, Map<String, Value>);
 
 impl Callers {
-    /// Files know these tools.
+    /// Sets the tools that files know.
     pub fn set_known(&self, tools: Vec<Arc<dyn Tool>>) {
         *self.known.lock().expect("no panic happens while it is held") = tools;
     }
 
-    /// A session is at work.
-    pub fn seat(&self, caller: Parent) {
+    /// Adds a running session.
+    pub fn attach(&self, caller: Parent) {
         let before = self.sessions().insert(caller.session_id().to_owned(), caller);
-        // It may be the last that holds a tool, which may look here.
+        // This may be the last reference to a tool whose destructor uses `sessions`, so it is dropped after the lock is
+        // released.
         drop(before);
     }
 
-    /// A session is over.
-    pub fn leave(&self, session_id: &str) {
+    /// Removes a session that is over.
+    pub fn detach(&self, session_id: &str) {
         let gone = self.sessions().remove(session_id);
         drop(gone);
     }
 
-    /// Who makes calls for hooks of a session.
+    /// The caller of tools for the hooks of a session.
     pub fn of(self: &Arc<Self>, session_id: &str) -> Box<dyn Calls> {
         let parent = self.sessions().get(session_id).cloned();
         match parent {
@@ -49,7 +68,7 @@ impl Callers {
         }
     }
 
-    /// The only session that is at work.
+    /// The running session, if there is only one.
     pub fn only(self: &Arc<Self>) -> Option<Parent> {
         let sessions = self.sessions();
         let mut all = sessions.values();
@@ -60,7 +79,7 @@ impl Callers {
         self.sessions.lock().expect("no panic happens while it is held")
     }
 
-    /// The tool that a name means, with its arguments. What a session does not have, its files do not have either.
+    /// The tool with that name, with its arguments. Files can only use tools that the session has.
     fn find(&self, parent: &Parent, name: &str, arguments: Map<String, Value>) -> Result<Call, String> {
         let offered = parent.tools();
         if let Some(tool) = offered.iter().find(|tool| tool.spec().face.name == name) {
@@ -83,17 +102,17 @@ impl Callers {
         match offered.iter().find(is_same) {
             None => Err(unknown()),
             Some(tool) if tool.spec().source == BUILTIN => Ok((known, arguments)),
-            // Somebody else's stands in its place; there is no way around it.
+            // Another tool replaces becket's own, so the call goes to the replacement.
             Some(tool) => Ok((Arc::clone(tool), known.normalise(arguments)?)),
         }
     }
 }
 
-/// Calls in the name of a session.
+/// Calls on behalf of a session.
 pub struct SessionCalls {
     callers: Arc<Callers>,
     parent: Parent,
-    /// The call within which these are made.
+    /// The id of the call within which these calls are made.
     within: String,
 }
 

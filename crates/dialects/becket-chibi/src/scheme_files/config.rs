@@ -1,4 +1,4 @@
-//! The user's settings about files in Scheme. They stand in `[tools]`, among others that are not read here.
+//! The user's settings about Scheme files: keys of `[tools]`, among others that are becket's own.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -13,15 +13,18 @@ use serde::Deserialize;
 use crate::local_settings::HOME_SETTINGS_FILE;
 use crate::scheme::{FileSettings, HttpAllow, HttpSettings};
 
-/// What `[tools]` says about files in Scheme.
+/// The keys of `[tools]` about Scheme files.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SchemeConfig {
-    /// Which files may read and write files.
+    /// Which Scheme files may read and write files: 2 for those that may, 1 for those that may not, by the beginnings
+    /// of their paths in the virtual file system. By default only `/tools/shared/history.scm` may. A file that a model
+    /// wrote never may before it is trusted.
     tiers: BTreeMap<String, u8>,
-    /// What they may reach of the web.
+    /// The web addresses that Scheme files may reach.
     http: ToolsHttpConfig,
-    /// The variables of the environment that they see.
+    /// The environment variables that Scheme files see, in lists of names by the beginnings of their paths; default:
+    /// none.
     env: BTreeMap<String, Vec<String>>,
 }
 
@@ -30,30 +33,30 @@ impl SectionSettings for SchemeConfig {
     const ABOUT: &'static str = "What files in Scheme may do.";
 }
 
-/// What files in Scheme may reach of the web.
+/// The web addresses that Scheme files may reach.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ToolsHttpConfig {
+struct ToolsHttpConfig {
     /// The addresses below which a file may reach everything, in lists by the beginnings of the files' paths in the
-    /// virtual file system; `trust-declared` in the place of a list stands for what the file declares itself. Files
-    /// that may read and write may reach everything, others nothing, unless it is said.
-    pub allow: BTreeMap<String, HttpAllowConfig>,
-    /// Whether files of which nothing is said may reach what they declare; not where it is absent.
-    pub trust_declared: Option<bool>,
+    /// virtual file system; `trust-declared` in place of a list stands for the addresses that the file declares itself.
+    /// By default files that may read and write may reach everything, others nothing.
+    allow: BTreeMap<String, HttpAllowConfig>,
+    /// Whether files without an entry may reach the addresses that they declare; default: false.
+    trust_declared: Option<bool>,
 }
 
-/// What one file may reach.
+/// The addresses that one file may reach.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum HttpAllowConfig {
-    /// What lies below these addresses.
+enum HttpAllowConfig {
+    /// Everything below these addresses.
     Below(Vec<String>),
-    /// `trust-declared`.
+    /// The word `trust-declared`.
     Word(String),
 }
 
 impl SchemeConfig {
-    /// What files may do: what the settings of a chibi home say, and what becket's own say about that.
+    /// The rights of files: those in the settings of a chibi home, overridden by becket's own.
     pub fn with_home(&self, home: Option<&Path>) -> Result<FileSettings, CliError> {
         let own = self.own().checked().map_err(CliError::usage)?;
         check_addresses(&own).map_err(CliError::usage)?;
@@ -92,7 +95,7 @@ impl SchemeConfig {
     }
 }
 
-/// What is allowed must be known, so what is no address is not passed over.
+/// Checks the addresses: an invalid one is an error, because the user must know what is allowed.
 fn check_addresses(settings: &FileSettings) -> Result<(), String> {
     let allowed = settings
         .http

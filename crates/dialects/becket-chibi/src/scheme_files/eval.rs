@@ -1,5 +1,5 @@
-//! The tool that evaluates Scheme: one sandboxed machine for each context, which remembers what was defined in it as
-//! long as the program runs.
+//! The tool that evaluates Scheme: one sandboxed machine for each context, whose definitions last as long as the
+//! program runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,8 +10,9 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::calls::Callers;
-use super::file::{SchemeFile, World};
+use super::file::SchemeFile;
 use super::tool::{calls_of, spec};
+use super::world::World;
 use crate::scheme;
 
 const DESCRIPTION: &str = "Evaluate R7RS Scheme and see the value of the last form. Definitions stay until the end of \
@@ -27,7 +28,7 @@ pub struct EvalTool {
 }
 
 impl EvalTool {
-    /// The world must be sandboxed.
+    /// The tool with these rights, which must be sandboxed.
     pub fn new(world: World, callers: &Arc<Callers>) -> Self {
         let parameters = json!({
             "type": "object",
@@ -35,7 +36,7 @@ impl EvalTool {
             "required": ["code"],
         });
         let mut spec = spec(scheme::EVAL_TOOL.into(), DESCRIPTION.into(), parameters, BUILTIN);
-        // By itself it changes nothing; each call that it makes needs what such a call needs.
+        // The tool itself changes nothing; each call that it makes passes the gate.
         spec.read_only = true;
         Self {
             spec,

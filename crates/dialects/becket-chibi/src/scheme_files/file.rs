@@ -1,77 +1,45 @@
-//! One file in Scheme: its machine, its tools and callbacks, and the way in and out.
+//! One Scheme file: its machine, its tools and callbacks, and how they are run.
 //!
-//! A machine is entered on the thread of whoever calls, and left again whenever the file calls a tool: other callbacks
-//! of the same file may run meanwhile.
+//! A machine runs on the thread of its caller, and is released whenever the file calls a tool: other callbacks of the
+//! same file may run meanwhile.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
 
 use becket_hooks::{Answered, Cause as HookCause, Failure as HookFailure, Field, ScriptHandler};
 use becket_scheme::{
-    Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Outcome, Root, Style,
+    Cancel, Cause, Environment, ErrorKind, Failure, Heap, Limit, Limits, Machine, Root, RunState, Style,
     Suspended, Value,
 };
 use becket_system::Signals;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value as Json};
 
-use super::calls::Callers;
+use super::calls::{Callers, Calls};
 use super::chain::Chain;
-use super::harness::{self, State};
-use super::io::Io;
-use super::web::{Reply as WebReply, Request as WebRequest, Web};
+use super::harness::{self, FileState};
+use super::values::{is_procedure, word};
+use super::web::{Request as WebRequest, Web, WebResponse};
+use super::world::World;
 use crate::scheme::{self, Reach, Tier};
 
-/// Steps of a sandboxed run.
+/// How many steps a sandboxed run may take.
 const SANDBOXED_STEPS: u64 = 10_000_000;
 
-/// Memory of a sandboxed machine, and of another.
+/// How many bytes of memory a machine may use: a sandboxed one, and another.
 const MEMORY: [usize; 2] = [64 << 20, 256 << 20];
-
-/// What a file may do and use up.
-#[derive(Clone)]
-pub struct World {
-    pub tier: Tier,
-    /// How long one call may compute.
-    pub time: Duration,
-    /// What it may read and write, where its tier allows that.
-    pub io: Io,
-    /// What it may reach of the web, and the way there.
-    pub reach: Reach,
-    pub web: Web,
-    /// The environment that it sees.
-    pub variables: Vec<(String, String)>,
-    /// Ctrl-C ends what runs.
-    pub signals: Signals,
-}
-
-impl World {
-    /// A world that no signal reaches.
-    pub fn new(tier: Tier, time: Duration, io: Io) -> Self {
-        Self {
-            tier,
-            time,
-            io,
-            reach: Reach::Nowhere,
-            web: Web::default(),
-            variables: Vec::new(),
-            signals: Signals::default(),
-        }
-    }
-}
 
 /// A file and its machine.
 pub struct SchemeFile {
-    /// As messages name it.
+    /// The file's name in messages.
     name: String,
     source: Arc<str>,
     inner: Mutex<Inner>,
-    state: Arc<State>,
+    state: Arc<FileState>,
     web: Web,
-    /// How many signals there were when the machine was last entered.
+    /// How many signals had been sent when the machine was last entered.
     entered: Arc<AtomicU64>,
     signals: Signals,
 }
@@ -81,33 +49,33 @@ struct Inner {
     environment: Environment,
 }
 
-/// What a file has defined.
+/// The definitions of a file.
 pub struct Defined {
     pub tools: Vec<Described>,
     pub callbacks: Vec<Registered>,
 }
 
-/// A tool of a file's.
+/// A tool that a file describes.
 pub struct Described {
     pub name: String,
     pub description: String,
-    /// The JSON schema of its arguments.
+    /// The JSON schema of the tool's arguments.
     pub parameters: Json,
     pub summary: Vec<String>,
-    /// Whether it says that it talks to the network.
+    /// Whether the description says that the tool uses the network.
     pub uses_network: bool,
     pub execute: Root,
 }
 
-/// A callback of a file's.
+/// A callback that a file registers.
 pub struct Registered {
     pub point: String,
-    /// Where it stands: file and line.
+    /// The callback's place: file and line.
     pub place: String,
     pub callback: Root,
 }
 
-/// Why a file, or one call of it, has no answer.
+/// Why a file, or one call of it, failed.
 #[derive(Debug, Clone)]
 pub struct Trouble {
     pub words: String,
@@ -121,11 +89,11 @@ pub enum Why {
     Time,
     Cancelled,
     OtherLimit,
-    /// It wants to end everything, and says that all went well, or that it did not.
+    /// The program called `exit`, with success or failure.
     Exit(Leaving),
 }
 
-/// With which feeling a program leaves.
+/// The exit status of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
     Well,
@@ -138,47 +106,27 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Who makes the calls that a file asks for.
-pub trait Calls: Send + Sync {
-    /// Calls a tool; the error is raised in the file.
-    fn call<'a>(
-        &'a self,
-        tool: &'a str,
-        arguments: Map<String, Json>,
-    ) -> BoxFuture<'a, Result<String, String>>;
-}
-
-/// Nobody does.
-pub struct NoCalls;
-
-impl Calls for NoCalls {
-    fn call<'a>(&'a self, _: &'a str, _: Map<String, Json>) -> BoxFuture<'a, Result<String, String>> {
-        let words = "call-tool: no active call context: no session is at work";
-        Box::pin(std::future::ready(Err(words.into())))
-    }
-}
-
-/// How a run stands.
+/// The state of a run.
 enum Step<T> {
     Done(Result<T, Trouble>),
-    /// It waits for something, or asks for it in a way that nobody understands.
+    /// The run waits for a request, or has made one that cannot be understood.
     Waits(Waiting, Result<Request, String>),
 }
 
-/// What a run waits for.
+/// A request that a run waits for.
 enum Request {
-    /// A tool with its arguments.
+    /// A call of a tool with its arguments.
     Tool(String, Map<String, Json>),
     Web(Box<WebRequest>),
 }
 
-/// What it gets.
-enum Reply {
+/// The answer to a request.
+enum Fulfilled {
     Text(String),
-    Web(WebReply),
+    Web(WebResponse),
 }
 
-/// A run that waits. If nobody resumes it, it is given up.
+/// A run that waits. Unless it is resumed, it is cancelled when dropped.
 struct Waiting {
     file: Arc<SchemeFile>,
     suspended: Option<Suspended>,
@@ -193,7 +141,7 @@ impl Drop for Waiting {
 }
 
 impl SchemeFile {
-    /// Loads a file, and says what it has defined.
+    /// Loads a file, and returns its definitions. A file without any is an error.
     pub fn load(name: &str, source: Arc<str>, world: &World) -> Result<(Arc<Self>, Defined), Trouble> {
         let (file, defined) = Self::open(name, source, world)?;
         match defined.tools.is_empty() && defined.callbacks.is_empty() {
@@ -202,19 +150,19 @@ impl SchemeFile {
         }
     }
 
-    /// The same for a file that need not define anything.
+    /// Loads a file that need not define anything, and returns its definitions.
     pub fn open(name: &str, source: Arc<str>, world: &World) -> Result<(Arc<Self>, Defined), Trouble> {
         let file = Self::new(name, source, world)?;
         let source = Arc::clone(&file.source);
         file.run(|machine, environment| machine.load(environment, &source, name))?;
         file.state.loading.store(false, Ordering::Relaxed);
-        // What the settings say was set before.
+        // This fails if the settings have set the reach before, and then theirs counts.
         let _ = file.state.reach.set(Reach::Below(file.declared()));
         let defined = file.defined()?;
         Ok((Arc::new(file), defined))
     }
 
-    /// A machine for code that comes later, with nothing in it.
+    /// A machine without a file, for code that comes later.
     pub fn empty(name: &str, world: &World) -> Result<Arc<Self>, Trouble> {
         let file = Self::new(name, "".into(), world)?;
         file.state.loading.store(false, Ordering::Relaxed);
@@ -233,7 +181,7 @@ impl SchemeFile {
             cancel: Some(Cancel::new(is_cancelled)),
             ..Limits::default()
         };
-        let state = Arc::new(State {
+        let state = Arc::new(FileState {
             loading: AtomicBool::new(true),
             io: is_free.then(|| world.io.clone()),
             reach: match &world.reach {
@@ -261,19 +209,19 @@ impl SchemeFile {
         })
     }
 
-    /// The file, as messages name it.
+    /// The file's name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Every name that its code sees.
+    /// All names that the file's code sees.
     pub fn names(&self) -> Vec<String> {
         let inner = self.inner();
         let names = inner.machine.names_in(inner.environment);
         names.into_iter().map(ToOwned::to_owned).collect()
     }
 
-    /// Every library that its code can import.
+    /// All libraries that the file's code can import.
     pub fn libraries(&self) -> Vec<String> {
         let inner = self.inner();
         inner
@@ -284,7 +232,7 @@ impl SchemeFile {
             .collect()
     }
 
-    /// Evaluates code and shows its value as it is written, if it has one, with what was written meanwhile.
+    /// Evaluates code and returns its value in written form, if it has one, with the output.
     pub async fn evaluate(
         self: &Arc<Self>,
         code: &str,
@@ -299,7 +247,7 @@ impl SchemeFile {
         (result, output, errors)
     }
 
-    /// Calls a procedure with JSON data, and makes something of its value.
+    /// Calls a procedure with JSON data, and converts its value.
     pub async fn call<T>(
         self: &Arc<Self>,
         procedure: &Root,
@@ -317,7 +265,7 @@ impl SchemeFile {
         self.go_on(step, context, calls, finish).await
     }
 
-    /// What was written to standard output and standard error since the last time.
+    /// The standard output and standard error since the last call of this method.
     pub fn take_output(&self) -> (String, String) {
         self.inner().machine.take_output()
     }
@@ -343,8 +291,8 @@ impl SchemeFile {
             };
             let resume = |machine: &mut Machine, _| {
                 let answer = answer.map(|reply| match reply {
-                    Reply::Text(text) => machine.heap_mut().string(text),
-                    Reply::Web(reply) => reply.value(machine.heap_mut()),
+                    Fulfilled::Text(text) => machine.heap_mut().string(text),
+                    Fulfilled::Web(reply) => reply.value(machine.heap_mut()),
                 });
                 machine.resume(suspended, answer)
             };
@@ -352,25 +300,28 @@ impl SchemeFile {
         }
     }
 
-    /// Does what a run waits for; the error is raised in the file.
-    async fn fulfil(&self, request: Request, calls: &dyn Calls) -> Result<Reply, String> {
+    /// Performs the request that a run waits for; the error is raised in the file.
+    async fn fulfil(&self, request: Request, calls: &dyn Calls) -> Result<Fulfilled, String> {
         match request {
             Request::Tool(tool, arguments) => {
                 let chain = Chain::here().deeper()?;
-                chain.follow(calls.call(&tool, arguments)).await.map(Reply::Text)
+                chain
+                    .follow(calls.call(&tool, arguments))
+                    .await
+                    .map(Fulfilled::Text)
             }
             Request::Web(request) => {
                 let reach = self.state.reach.get().unwrap_or(&Reach::Nowhere);
-                self.web.ask(*request, reach).await.map(Reply::Web)
+                self.web.ask(*request, reach).await.map(Fulfilled::Web)
             }
         }
     }
 
-    /// Enters the machine, for a context, until it is done or waits.
+    /// Runs the machine, for a context, until it is done or waits.
     fn enter<T>(
         self: &Arc<Self>,
         context: &str,
-        run: impl FnOnce(&mut Machine, Environment) -> Result<Outcome, Failure>,
+        run: impl FnOnce(&mut Machine, Environment) -> Result<RunState, Failure>,
         finish: &dyn Fn(&Heap, Value) -> Result<T, String>,
     ) -> Step<T> {
         let mut inner = self.inner();
@@ -379,10 +330,10 @@ impl SchemeFile {
         let name = machine.heap_mut().string(context);
         machine.define(*environment, scheme::CONTEXT_VARIABLE, name);
         match contained(|| run(machine, *environment)) {
-            Ok(Outcome::Done(value)) => {
+            Ok(RunState::Done(value)) => {
                 Step::Done(finish(machine.heap(), value).map_err(|words| self.trouble(words)))
             }
-            Ok(Outcome::Suspended(suspended)) => {
+            Ok(RunState::Suspended(suspended)) => {
                 let request = request(machine.heap(), suspended.request);
                 let waiting = Waiting {
                     file: Arc::clone(self),
@@ -394,17 +345,17 @@ impl SchemeFile {
         }
     }
 
-    /// Enters the machine for something that cannot wait.
+    /// Runs the machine for code that cannot wait.
     fn run(
         &self,
-        run: impl FnOnce(&mut Machine, Environment) -> Result<Outcome, Failure>,
+        run: impl FnOnce(&mut Machine, Environment) -> Result<RunState, Failure>,
     ) -> Result<Value, Trouble> {
         let mut inner = self.inner();
         let Inner { machine, environment } = &mut *inner;
         self.entered.store(self.signals.count(), Ordering::Relaxed);
         match contained(|| run(machine, *environment)) {
-            Ok(Outcome::Done(value)) => Ok(value),
-            Ok(Outcome::Suspended(suspended)) => {
+            Ok(RunState::Done(value)) => Ok(value),
+            Ok(RunState::Suspended(suspended)) => {
                 machine.abandon(suspended);
                 Err(self.trouble("call-tool: no active call context".into()))
             }
@@ -446,7 +397,7 @@ impl SchemeFile {
                 .place_of_procedure(callback)
                 .map(|place| without_column(&place).to_owned());
             defined.callbacks.push(Registered {
-                point: harness::word(machine.heap(), "register-hook", point).unwrap_or_default(),
+                point: word(machine.heap(), "register-hook", point).unwrap_or_default(),
                 place: place.unwrap_or_else(|| self.name.clone()),
                 callback: machine.hold(callback),
             });
@@ -454,7 +405,7 @@ impl SchemeFile {
         Ok(defined)
     }
 
-    /// The addresses that it declares to want to reach.
+    /// The addresses that the file declares to reach.
     fn declared(&self) -> Vec<String> {
         let mut inner = self.inner();
         let Inner { machine, environment } = &mut *inner;
@@ -463,7 +414,7 @@ impl SchemeFile {
             .unwrap_or(Value::Nil);
         let heap = machine.heap();
         heap.list_items(declared)
-            .filter_map(|address| harness::word(heap, "", address).ok())
+            .filter_map(|address| word(heap, "", address).ok())
             .collect()
     }
 
@@ -520,8 +471,8 @@ impl SchemeFile {
     }
 }
 
-/// A machine that panics is a failure of the run in it, and of nothing else.
-fn contained(run: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+/// Runs the machine. A panic in it becomes a failure of the run, and of nothing else.
+fn contained(run: impl FnOnce() -> Result<RunState, Failure>) -> Result<RunState, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         Err(Failure {
             cause: Cause::Rejected(ErrorKind::Misuse),
@@ -535,7 +486,7 @@ fn without_column(place: &str) -> &str {
     place.rsplit_once(':').map_or(place, |(place, _)| place)
 }
 
-/// A value as it is written; a string stands for itself.
+/// A value in written form; a string is shown without quotes.
 pub fn shown(heap: &Heap, value: Value) -> Result<String, String> {
     let style = match value {
         Value::String(_) => Style::Display,
@@ -545,7 +496,7 @@ pub fn shown(heap: &Heap, value: Value) -> Result<String, String> {
         .map_err(|_| "the result is too large to be written".to_owned())
 }
 
-/// A value as it is written, if it is any.
+/// A value in written form, unless it is unspecified.
 fn written(heap: &Heap, value: Value) -> Result<Option<String>, String> {
     if matches!(value, Value::Unspecified) {
         return Ok(None);
@@ -555,8 +506,8 @@ fn written(heap: &Heap, value: Value) -> Result<Option<String>, String> {
         .map_err(|_| "the result is too large to be written".to_owned())
 }
 
-/// An answer as JSON text. Nothing, `#f` and the empty list are none: `(and wrong answer)` and `(if wrong answer)` give
-/// them.
+/// An answer as JSON text. The unspecified value, `#f` and the empty list are no answer: `(and wrong answer)` and `(if
+/// wrong answer)` return them.
 fn answer(heap: &Heap, value: Value) -> Result<Option<String>, String> {
     if matches!(value, Value::Unspecified | Value::Bool(false) | Value::Nil) {
         return Ok(None);
@@ -568,14 +519,14 @@ fn answer(heap: &Heap, value: Value) -> Result<Option<String>, String> {
     Ok(Some(json.to_string()))
 }
 
-/// What a run asks for: a tool and its arguments in a pair, or the parts of a request over HTTP in a vector.
+/// The request of a run: a tool and its arguments in a pair, or the parts of an HTTP request in a vector.
 fn request(heap: &Heap, request: Value) -> Result<Request, String> {
     if let Value::Vector(parts) = request {
         let request = WebRequest::read(heap, heap.items(parts))?;
         return Ok(Request::Web(Box::new(request)));
     }
     let parts = heap.as_pair(request).ok_or("call-tool: nothing was asked for")?;
-    let tool = harness::word(heap, "call-tool", parts.car).map_err(|_| "call-tool: a tool has a name")?;
+    let tool = word(heap, "call-tool", parts.car).map_err(|_| "call-tool: a tool has a name")?;
     let wrong = || format!("call-tool: the arguments of {tool} are an alist with strings as keys");
     match heap.to_json(parts.cdr).map_err(|_| wrong())? {
         Json::Null => Ok(Request::Tool(tool, Map::new())),
@@ -584,7 +535,7 @@ fn request(heap: &Heap, request: Value) -> Result<Request, String> {
     }
 }
 
-/// The entries of a registry, in the order in which they were made.
+/// The entries of a registry, in the order in which they were added.
 fn registry(machine: &mut Machine, environment: Environment, name: &str) -> Vec<(Value, Value)> {
     let list = machine.lookup(environment, name).unwrap_or(Value::Nil);
     let mut entries = pairs(machine.heap(), list);
@@ -601,8 +552,7 @@ fn pairs(heap: &Heap, list: Value) -> Vec<(Value, Value)> {
 /// A tool from its description; the error says what is wrong with it.
 fn described(machine: &mut Machine, name: Value, parts: &[(Value, Value)]) -> Result<Described, String> {
     let heap = machine.heap();
-    let name =
-        harness::word(heap, "", name).map_err(|_| "a tool's name is a symbol or a string".to_owned())?;
+    let name = word(heap, "", name).map_err(|_| "a tool's name is a symbol or a string".to_owned())?;
     let part = |wanted: &str| {
         let found = parts.iter().find(|(part, _)| is_word(heap, *part, wanted));
         found.map(|(_, value)| *value)
@@ -621,7 +571,7 @@ fn described(machine: &mut Machine, name: Value, parts: &[(Value, Value)]) -> Re
             ));
         }
     };
-    let execute = part(scheme::EXECUTE).filter(|value| harness::is_procedure(*value));
+    let execute = part(scheme::EXECUTE).filter(|value| is_procedure(*value));
     let execute =
         execute.ok_or_else(|| format!("the tool {name} has nothing to execute, or no procedure"))?;
     let summary = match json("summary-params")? {
@@ -646,15 +596,15 @@ fn described(machine: &mut Machine, name: Value, parts: &[(Value, Value)]) -> Re
     })
 }
 
-fn is_word(heap: &Heap, value: Value, word: &str) -> bool {
-    harness::word(heap, "", value).is_ok_and(|found| found == word)
+fn is_word(heap: &Heap, value: Value, wanted: &str) -> bool {
+    word(heap, "", value).is_ok_and(|found| found == wanted)
 }
 
 /// A callback that answers a hook.
 pub struct Callback {
     file: Arc<SchemeFile>,
     procedure: Root,
-    /// Tells it from all others.
+    /// The callback's unique id.
     id: u64,
     callers: Arc<Callers>,
 }
@@ -710,7 +660,7 @@ impl Callback {
 }
 
 impl ScriptHandler for Callback {
-    /// A callback is not called about what it has caused itself.
+    /// Calls the callback, unless it has caused the event itself.
     fn call<'a>(&'a self, fields: Vec<Field>) -> BoxFuture<'a, Result<Answered, HookFailure>> {
         Box::pin(async move {
             let chain = Chain::here();

@@ -1,10 +1,10 @@
-//! The files of a run: found in the zones of the virtual file system, loaded at its start, and loaded again when they
-//! have changed.
+//! The Scheme files of a run: found in the zones of the virtual file system, loaded at its start, and loaded again when
+//! they have changed.
 //!
-//! Nobody watches the folders. Before each turn and before each listing of tools a look at names, times and sizes says
-//! whether there is something to do.
+//! The folders are not watched. Before each turn and before each listing of tools, names, times and sizes are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use becket_agent::Parent;
 use becket_agent::flocks::Flocks;
-use becket_agent::front::{Front, Sight};
+use becket_agent::front::{Front, FrontUpdate};
 use becket_agent::guests::{Brought, Guests};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{Kind, Vfs, VfsPath, VfsPlace};
@@ -22,40 +22,41 @@ use becket_host::Unloaded;
 
 use super::attempts::{Attempts, Blame};
 use super::calls::Callers;
-use super::file::{Callback, Defined, SchemeFile, Why, World};
+use super::file::{Callback, Defined, SchemeFile, Why};
 use super::marks::{Marks, Trust};
 use super::tool::SchemeTool;
+use super::world::World;
 use crate::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
-use crate::{Host, ScriptHook, hook_named};
+use crate::{HostFacts, ScriptHook, hook_named};
 
-/// A larger file is no program that somebody wrote.
+/// The largest file that is loaded.
 pub const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// So many files that models have written are loaded. Files of the user's are never left out for their number: one that
+/// How many files that models have written are loaded. The user's files are never left out for their number: one that
 /// comes after many others may be a guard.
 const MOST_WRITTEN_BY_MODELS: usize = 500;
 
-/// The deepest folder that is looked into.
+/// How deep folders are searched.
 pub const DEEPEST: usize = 8;
 
-/// Finds a variable of the environment.
+/// Looks up an environment variable.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// What the files of a run live in.
+/// The environment of a run's files.
 pub struct Around {
     pub engine: Arc<Engine>,
     pub front: Arc<dyn Front>,
     pub vfs: Vfs,
     pub flocks: Flocks,
     pub settings: FileSettings,
-    /// What files may see of the environment, if the settings say so.
+    /// Looks up the environment variables that the settings let files see.
     pub variables: Variables,
     pub marks: Marks,
-    /// Which files failed, so that they are not executed again.
+    /// The files that failed, so that they are not executed again.
     pub attempts: Attempts,
-    /// What callbacks are told of their host.
-    pub host: Host,
-    /// The world of a file that may do nothing.
+    /// The facts about the host that callbacks see.
+    pub host: HostFacts,
+    /// The rights of a file without any.
     pub world: World,
     /// Addresses of files that the user leaves out.
     pub without: Vec<String>,
@@ -65,7 +66,7 @@ pub struct Around {
 pub struct SchemeFiles {
     around: Around,
     callers: Arc<Callers>,
-    /// Names of tools that no file can have.
+    /// Names of tools that no file can define.
     taken: Mutex<Vec<String>>,
     state: Mutex<State>,
 }
@@ -73,25 +74,25 @@ pub struct SchemeFiles {
 #[derive(Default)]
 struct State {
     files: BTreeMap<VfsPath, Loaded>,
-    /// The contexts that have sessions here.
+    /// The contexts that have sessions.
     contexts: BTreeSet<String>,
     /// Addresses of files that the user leaves out.
     without: BTreeSet<String>,
     revision: u64,
 }
 
-/// A file that is there.
+/// A file that exists, with everything that it has registered.
 struct Loaded {
     print: Print,
     zone: Zone,
     tools: Vec<Arc<SchemeTool>>,
-    /// Its hooks in the engine.
+    /// The file's hooks in the engine.
     keys: Vec<HandlerKey>,
-    /// Why it never was what its user wrote: it counts as a guard.
+    /// Why the user's file could never be loaded: then it counts as a guard.
     trouble: Option<String>,
 }
 
-/// How a file looks from outside. Another look means that it is to be loaded again.
+/// The metadata of a file. If it changes, the file is loaded again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Print {
     modified: Option<SystemTime>,
@@ -101,7 +102,7 @@ struct Print {
     mark: Option<String>,
 }
 
-/// A file that lies in a zone.
+/// A file in a zone.
 struct Candidate {
     address: VfsPath,
     file: PathBuf,
@@ -110,7 +111,7 @@ struct Candidate {
 }
 
 impl SchemeFiles {
-    /// The files in that folder. Nothing is loaded yet.
+    /// The files of a run, none of them loaded yet.
     pub fn new(around: Around, callers: Arc<Callers>) -> Arc<Self> {
         let state = State {
             without: around.without.iter().cloned().collect(),
@@ -126,17 +127,17 @@ impl SchemeFiles {
         files
     }
 
-    /// No file can have tools of these names.
+    /// Sets the names of tools that no file can define.
     pub fn set_taken(&self, names: Vec<String>) {
         *self.taken.lock().expect("no panic happens while it is held") = names;
     }
 
-    /// Who makes calls for them.
+    /// Makes calls for the files.
     pub fn callers(&self) -> &Arc<Callers> {
         &self.callers
     }
 
-    /// The user's files that could not be loaded when they were looked at.
+    /// The user's files that could not be loaded.
     pub fn broken(&self) -> Vec<Unloaded> {
         let state = self.state();
         let troubles = state.files.iter().filter_map(|(address, file)| {
@@ -159,14 +160,14 @@ impl SchemeFiles {
         loaded.map(|(address, _)| address.to_string()).collect()
     }
 
-    /// The names of the tools that they define.
+    /// The names of the tools that the files define.
     pub fn defined_tools(&self) -> Vec<String> {
         let state = self.state();
         let tools = state.files.values().flat_map(|file| &file.tools);
         tools.map(|tool| tool.spec().face.name.clone()).collect()
     }
 
-    /// Goes on without one of them.
+    /// Continues without the file at the given address.
     pub fn go_on_without(&self, address: &str) {
         let mut state = self.state();
         state.without.insert(address.to_owned());
@@ -179,7 +180,7 @@ impl SchemeFiles {
         gone.values().for_each(|file| self.remove_hooks(&file.keys));
     }
 
-    /// What code of that tier lives in.
+    /// The rights of code of that tier.
     pub fn world(&self, tier: Tier) -> World {
         World {
             tier,
@@ -191,7 +192,7 @@ impl SchemeFiles {
         }
     }
 
-    /// What a file of the person's lives in, as the settings say.
+    /// The rights of a file of the user, as the settings say.
     fn world_of(&self, path: &str) -> World {
         let Around {
             settings, variables, ..
@@ -206,7 +207,7 @@ impl SchemeFiles {
         }
     }
 
-    /// Looks which files there are for a context, and loads what is new or has changed.
+    /// Finds the files for a context, and loads those that are new or have changed.
     pub fn look(&self, context: &str) {
         let mut state = self.state();
         state.contexts.insert(context.to_owned());
@@ -299,12 +300,12 @@ impl SchemeFiles {
         })
     }
 
-    /// Whether a context sees what lies in a zone.
+    /// Whether a context sees the files of a zone.
     fn sees(&self, zone: &Zone, context: &str) -> bool {
         sees(&self.around.flocks, zone, context)
     }
 
-    /// Loads a file in the place of what it was before, which stays if the new one cannot be loaded.
+    /// Loads a file, in place of its earlier version, which stays if the new one cannot be loaded.
     fn load(&self, candidate: Candidate, before: Option<Loaded>) -> Loaded {
         let Candidate {
             address,
@@ -315,7 +316,7 @@ impl SchemeFiles {
         let read = self.read(&address, &file);
         let trust = match (&read, &print.mark) {
             (Ok(text), _) => self.around.marks.trust(&file, text.as_bytes()),
-            // Nobody knows what is in it; a model that has written there must not be able to stop every run.
+            // The content is unknown; a model that has written the file must not be able to stop every run.
             (Err(_), Some(_)) => Trust::Models,
             (Err(_), None) => Trust::Persons,
         };
@@ -333,7 +334,7 @@ impl SchemeFiles {
                         before.iter().for_each(|before| self.remove_hooks(&before.keys));
                         self.note_guards(&file, &hooks);
                     }
-                    // A model's work does not take the user's hooks away.
+                    // A file that a model has changed keeps the user's hooks.
                     (Trust::Models, Some(before)) => keys = before.keys,
                     (Trust::Models, None) => {
                         let why = format!(
@@ -362,8 +363,8 @@ impl SchemeFiles {
         }
     }
 
-    /// What counts of a file that cannot be loaded: what it was before in this run. If it was nothing, a file of the
-    /// user's counts as a guard, and of one that a model has written the guards are missed that it had.
+    /// The state of a file that cannot be loaded: its earlier version in this run. Without one, a user's file counts as
+    /// a guard, and of a file that a model has written, the guards that it once had refuse.
     fn keep(
         &self,
         before: Option<Loaded>,
@@ -402,7 +403,7 @@ impl SchemeFiles {
         }
     }
 
-    /// Lets the guards refuse that a file had while it was the user's.
+    /// Registers refusals for the guards that a file had while it was the user's.
     fn miss_guards(&self, address: &VfsPath, file: &Path, zone: &Zone, why: &str) -> Vec<HandlerKey> {
         let noted = self.around.marks.guards(file);
         let had = guards()
@@ -460,11 +461,11 @@ impl SchemeFiles {
     ) -> Result<(Arc<SchemeFile>, Defined), String> {
         let world = match trust {
             Trust::Persons => self.world_of(address.as_str()),
-            // Nobody has looked at it, wherever it lies.
+            // Code that the user has not reviewed is sandboxed, wherever the file is.
             Trust::Models => self.world(Tier::Sandboxed),
         };
         let load = || SchemeFile::load(&address.to_string(), Arc::clone(text), &world);
-        // What the user wrote is tried at every start, like everything of theirs.
+        // The user's files are tried at every start, like all of the user's hooks.
         if trust == Trust::Persons {
             return load().map_err(|trouble| trouble.words);
         }
@@ -487,7 +488,7 @@ impl SchemeFiles {
         })
     }
 
-    /// Registers what a file has defined.
+    /// Registers the definitions of a file.
     fn take(
         &self,
         file: &Arc<SchemeFile>,
@@ -530,7 +531,7 @@ impl SchemeFiles {
         (keys, tools)
     }
 
-    /// Lets a procedure answer a hook.
+    /// Registers a procedure for a hook.
     fn register(
         &self,
         point: &str,
@@ -557,12 +558,13 @@ impl SchemeFiles {
         }
     }
 
-    /// Notes what calls change among the files, and asks the person before one changes a file with hooks of theirs.
+    /// Marks files that calls change, and asks the user before one changes a file that has the user's hooks.
     fn guard_writing(self: &Arc<Self>) {
         let files = Arc::downgrade(self);
         self.around.engine.on::<PreVfsWrite>(NOTES, move |occasion| {
             let verdict = on_a_file(&files, &occasion.payload.path, |files, address, file| {
-                let content = std::fs::read(file).ok();
+                // What cannot be read is not known to be the user's.
+                let content = content_of(file).unwrap_or_default();
                 files.around.marks.before(file, content.as_deref())?;
                 Ok(files.has_hooks(address))
             })?;
@@ -575,14 +577,14 @@ impl SchemeFiles {
         let files = Arc::downgrade(self);
         self.around.engine.on::<PostVfsWrite>(NOTES, move |occasion| {
             on_a_file(&files, &occasion.payload.path, |files, _, file| {
-                let content = std::fs::read(file).ok();
-                files.around.marks.after(file, content.as_deref())
+                // If it cannot be read, the mark stays as it was before the call: nothing in the file is trusted.
+                files.around.marks.after(file, content_of(file)?.as_deref())
             })?;
             Ok(Default::default())
         });
     }
 
-    /// Whether hooks of a file's count.
+    /// Whether hooks of a file are registered.
     fn has_hooks(&self, address: &VfsPath) -> bool {
         let state = self.state();
         let loaded = state.files.get(address);
@@ -590,7 +592,7 @@ impl SchemeFiles {
     }
 
     fn warn(&self, message: &str) {
-        self.around.front.show(Sight::Warning(message));
+        self.around.front.show(FrontUpdate::Warning(message));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -600,10 +602,10 @@ impl SchemeFiles {
     }
 }
 
-/// The name by which what notes who writes is known.
+/// The name of the handlers that mark files.
 const NOTES: &str = "scheme files";
 
-/// Does something for an address that is one of a file in Scheme. What goes wrong is a failure.
+/// Does work for an address, if it is that of a Scheme file. An error becomes a failure.
 fn on_a_file<T>(
     files: &Weak<SchemeFiles>,
     address: &str,
@@ -623,6 +625,15 @@ fn on_a_file<T>(
         .map_err(failed)
 }
 
+/// The content of a file; `None` if there is no such file.
+fn content_of(file: &Path) -> Result<Option<Vec<u8>>, String> {
+    match std::fs::read(file) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("it is not known what is in {}: {error}", file.display())),
+    }
+}
+
 fn sees(flocks: &Flocks, zone: &Zone, context: &str) -> bool {
     match zone {
         Zone::Shared => true,
@@ -631,7 +642,7 @@ fn sees(flocks: &Flocks, zone: &Zone, context: &str) -> bool {
     }
 }
 
-/// Whether providers take a tool with that name.
+/// Whether providers accept a tool with that name.
 fn is_speakable(name: &str) -> bool {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     (1..=64).contains(&name.len()) && name.chars().all(is_plain)
@@ -648,7 +659,7 @@ impl Guests for SchemeFiles {
             .filter(|file| self.sees(&file.zone, context_name));
         for tool in visible.flat_map(|file| &file.tools) {
             let name = &tool.spec().face.name;
-            // The first has it.
+            // The first tool with a name keeps it.
             if !tools.iter().any(|other| other.spec().face.name == *name) {
                 tools.push(Arc::clone(tool) as Arc<dyn Tool>);
             }
@@ -659,11 +670,27 @@ impl Guests for SchemeFiles {
         }
     }
 
-    fn seat(&self, caller: Parent) {
-        self.callers.seat(caller);
+    fn attach(&self, caller: Parent) {
+        self.callers.attach(caller);
     }
 
-    fn leave(&self, session_id: &str) {
-        self.callers.leave(session_id);
+    fn detach(&self, session_id: &str) {
+        self.callers.detach(session_id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_is_not_there_has_no_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hook.scm");
+        assert_eq!(content_of(&file), Ok(None));
+        std::fs::write(&file, "1").unwrap();
+        assert_eq!(content_of(&file), Ok(Some(b"1".to_vec())));
+        // What cannot be read must not look as if it were gone: its mark would go with it.
+        assert!(content_of(folder.path()).is_err());
     }
 }

@@ -1,27 +1,28 @@
-//! The libraries of the host, made of the dialect's tables: for each service the procedure that does it.
+//! The host's libraries, made from the dialect's tables: for each service the procedure that provides it.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use becket_scheme::{Answer, ErrorKind, Fault, Heap, Machine, Module, Native, Style, Value};
+use becket_scheme::{ErrorKind, Fault, Heap, HostAnswer, Machine, Module, Native, Value};
 
-use super::file::World;
 use super::io::Io;
+use super::values::{is_procedure, string, word};
+use super::world::World;
 use crate::scheme::{self, Library, Needs, Procedure, Reach, Service, Tier};
 
-/// What procedures know of the file that calls them.
-pub struct State {
+/// The facts about a file that its procedures use.
+pub struct FileState {
     /// Whether the file is being loaded.
     pub loading: AtomicBool,
-    /// What it may read and write.
+    /// The files that it may read and write.
     pub io: Option<Io>,
-    /// What it may reach of the web, once that is known.
+    /// The part of the web that the file may reach, once it is known.
     pub reach: OnceLock<Reach>,
 }
 
-/// Lets a machine know the libraries that a file finds, and why it does not find the others.
-pub fn furnish(machine: &mut Machine, world: &World, state: &Arc<State>) {
+/// Adds the libraries that a file can import to its machine, and the reasons why it cannot import the others.
+pub fn furnish(machine: &mut Machine, world: &World, state: &Arc<FileState>) {
     static LIBRARIES: OnceLock<Vec<Library>> = OnceLock::new();
     for library in LIBRARIES.get_or_init(scheme::libraries) {
         let is_there = match library.needs {
@@ -39,7 +40,7 @@ pub fn furnish(machine: &mut Machine, world: &World, state: &Arc<State>) {
     }
 }
 
-fn module(library: &'static Library, state: &Arc<State>) -> Module {
+fn module(library: &'static Library, state: &Arc<FileState>) -> Module {
     Module {
         name: library.name.into(),
         imports: library.imports.iter().map(|name| Cow::Borrowed(*name)).collect(),
@@ -54,7 +55,7 @@ fn module(library: &'static Library, state: &Arc<State>) -> Module {
     }
 }
 
-fn native(procedure: &'static Procedure, state: &Arc<State>) -> Native {
+fn native(procedure: &'static Procedure, state: &Arc<FileState>) -> Native {
     let state = Arc::clone(state);
     let count = procedure.arguments;
     Native::host(procedure.name, count, Some(count), move |heap, arguments| {
@@ -64,10 +65,10 @@ fn native(procedure: &'static Procedure, state: &Arc<State>) -> Native {
 
 fn serve(
     procedure: &Procedure,
-    state: &State,
+    state: &FileState,
     heap: &mut Heap,
     arguments: &[Value],
-) -> Result<Answer, Fault> {
+) -> Result<HostAnswer, Fault> {
     let name = procedure.name;
     let value = match (procedure.service, arguments) {
         (Service::CheckHook, [point, callback]) => {
@@ -91,11 +92,11 @@ fn serve(
         (Service::CallTool, [tool, given]) => {
             check_loaded(state, name)?;
             word(heap, name, *tool)?;
-            return Ok(Answer::Suspend(heap.cons(*tool, *given)));
+            return Ok(HostAnswer::Suspend(heap.cons(*tool, *given)));
         }
         (Service::Http, parts) => {
             check_loaded(state, "http-request")?;
-            return Ok(Answer::Suspend(heap.vector(parts.to_vec())));
+            return Ok(HostAnswer::Suspend(heap.vector(parts.to_vec())));
         }
         (Service::GenerateId, _) => {
             let id = random().map_err(error)?;
@@ -113,7 +114,7 @@ fn serve(
         }
         _ => return Err(error(format!("{name} has no arguments"))),
     };
-    Ok(Answer::Value(value))
+    Ok(HostAnswer::Value(value))
 }
 
 fn used(heap: &mut Heap, io: &Io, service: Service, path: &str, text: &str) -> Result<Value, String> {
@@ -138,14 +139,14 @@ fn used(heap: &mut Heap, io: &Io, service: Service, path: &str, text: &str) -> R
     })
 }
 
-fn check_loading(state: &State, what: &str) -> Result<(), Fault> {
+fn check_loading(state: &FileState, what: &str) -> Result<(), Fault> {
     match state.loading.load(Ordering::Relaxed) {
         true => Ok(()),
         false => Err(error(format!("{what} while a file is loaded, and not later"))),
     }
 }
 
-fn check_loaded(state: &State, procedure: &str) -> Result<(), Fault> {
+fn check_loaded(state: &FileState, procedure: &str) -> Result<(), Fault> {
     match state.loading.load(Ordering::Relaxed) {
         true => Err(error(format!(
             "{procedure}: no active call context: the file is being loaded"
@@ -160,25 +161,4 @@ fn random() -> Result<u32, String> {
 
 fn error(message: String) -> Fault {
     Fault::new(ErrorKind::User, message, Vec::new())
-}
-
-/// A name: a symbol or a string.
-pub fn word(heap: &Heap, procedure: &str, value: Value) -> Result<String, Fault> {
-    match value {
-        Value::Symbol(symbol) => Ok(heap.name(symbol).to_owned()),
-        Value::String(at) => Ok(heap.text(at).to_string()),
-        other => Err(Fault::wrong_type(procedure, "a name", other)),
-    }
-}
-
-fn string(heap: &Heap, procedure: &str, value: Value) -> Result<String, Fault> {
-    match value {
-        Value::String(_) => heap.show(value, Style::Display),
-        other => Err(Fault::wrong_type(procedure, "a string", other)),
-    }
-}
-
-/// Whether something can be called, as far as its kind says.
-pub fn is_procedure(value: Value) -> bool {
-    matches!(value, Value::Closure(_) | Value::Native(_) | Value::Object(_))
 }

@@ -1,4 +1,4 @@
-//! Files in Scheme as guests of a run.
+//! Scheme files as guests of a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{self, Kind, Vfs, VfsPath, VfsPlace};
 use becket_check::{CheckedHook, Finding, HookFile, NamedFile, Start, Subject, boxed};
-use becket_host::{Found, FoundGuest, Guests, Host, Loading, Place, Report, Toolbox, Unloaded};
+use becket_hooks::Section;
+use becket_host::{Found, FoundGuest, GuestSearch, Guests, Host, Loading, Report, Toolbox, Unloaded};
 use becket_system::CliError;
 use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
@@ -17,19 +18,19 @@ use super::attempts::Attempts;
 use super::calls::Callers;
 use super::config::SchemeConfig;
 use super::eval::EvalTool;
-use super::file::World;
 use super::files::{Around, DEEPEST, MOST_BYTES, SchemeFiles};
 use super::io::Io;
 use super::marks::Marks;
 use super::web::Web;
+use super::world::World;
 use crate::config::ChibiConfig;
-use crate::host::HOME_OPTION;
+use crate::home::HOME_OPTION;
 use crate::plugin;
 use crate::plugins::{call_seconds, home_of_run};
 use crate::scheme::{EVAL_TOOL, FileSettings, Reach, Tier, ZONE_FOLDERS, zone_of};
 use crate::tools::profile;
 
-/// Finds files in Scheme.
+/// Finds Scheme files.
 pub struct SchemeHost;
 
 impl Host for SchemeHost {
@@ -37,7 +38,11 @@ impl Host for SchemeHost {
         "Scheme file"
     }
 
-    fn check_files(&self, place: &Place<'_>) -> Result<Vec<HookFile>, CliError> {
+    fn sections(&self) -> &'static [Section] {
+        const { &[Section::of::<SchemeConfig>()] }
+    }
+
+    fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         let guests = self.find(place)?.guests().into_iter();
         let files = guests.map(|guest| {
             let text = read_regular(&guest.file, MOST_BYTES).unwrap_or_default();
@@ -51,7 +56,7 @@ impl Host for SchemeHost {
         is_scheme.then(|| checked(file.shown, file.text.as_deref().unwrap_or_default()))
     }
 
-    fn find(&self, place: &Place<'_>) -> Result<Box<dyn Found>, CliError> {
+    fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
         let config: ChibiConfig = place.section()?;
         let given = place.options.path(HOME_OPTION);
         let home = home_of_run(given.as_deref(), &config, place.folders, place.surroundings)?;
@@ -72,7 +77,7 @@ impl Host for SchemeHost {
     }
 }
 
-/// A file in Scheme for `hooks check`: what it defines nobody knows before it runs.
+/// A Scheme file for `hooks check`: its definitions are unknown before it runs.
 #[derive(Debug)]
 struct CheckedFile;
 
@@ -93,7 +98,7 @@ fn checked(file: &Path, text: &str) -> HookFile {
     HookFile::new(file, text, Ok(boxed([CheckedFile])))
 }
 
-/// Where files in Scheme lie, and what they may do.
+/// The places and rights of Scheme files.
 pub struct FoundScheme {
     config: ChibiConfig,
     settings: FileSettings,
@@ -171,7 +176,7 @@ impl FoundScheme {
             variables: Arc::new(move |name| surroundings.variable(name)),
             marks: Marks::new(place.folders.marks_folder()),
             attempts: Attempts::new(place.folders.attempts_folder()),
-            host: plugin::Host {
+            host: plugin::HostFacts {
                 chibi_home: self.shared.clone(),
                 project_root: place.project_root.to_path_buf(),
                 hook_timeout: call_seconds(self.config.hook_timeout.as_ref()),

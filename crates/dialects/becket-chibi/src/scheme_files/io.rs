@@ -1,30 +1,30 @@
-//! Files for those who may use them: addresses of the virtual file system, and paths of this machine. No hook is asked:
-//! it is the author's own code that reads and writes, and hooks themselves keep their notes this way.
+//! Files for Scheme files with the right to use them: addresses of the virtual file system, and paths of this machine.
+//! No hook is asked: it is the author's own code that reads and writes, and hooks themselves keep their notes this way.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use becket_agent::vfs::{Caller, Vfs, VfsPath, VfsPlace};
 
-/// Larger files are not read.
+/// The largest file that is read.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Where files are found.
+/// The places where files are found.
 #[derive(Debug, Clone)]
 pub struct Io {
     pub vfs: Vfs,
-    /// Where relative paths begin.
+    /// The directory for relative paths.
     pub cwd: PathBuf,
 }
 
-/// What a path leads to.
+/// The place that a path leads to.
 enum Place {
     Virtual(VfsPlace),
     Real(PathBuf),
 }
 
 impl Io {
-    /// The text of a file; `None` if it is not there.
+    /// The text of a file; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Result<Option<String>, String> {
         let place = self.place(path)?;
         let bytes = match &place {
@@ -71,7 +71,7 @@ impl Io {
         written.map_err(|error| failed("write", path, &error))
     }
 
-    /// The names in a folder, sorted; none where no folder is.
+    /// The names in a folder, sorted; none if there is no such folder.
     pub fn list(&self, path: &str) -> Result<Vec<String>, String> {
         let mut names: Vec<String> = match self.place(path)? {
             Place::Virtual(place) => {
@@ -96,7 +96,7 @@ impl Io {
         })
     }
 
-    /// Removes a file; says whether there was one.
+    /// Removes a file; returns whether there was one.
     pub fn delete(&self, path: &str) -> Result<bool, String> {
         let removed = match self.writable(path)? {
             Place::Virtual(place) => place.remove(),

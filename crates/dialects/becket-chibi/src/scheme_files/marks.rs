@@ -1,10 +1,12 @@
-//! Which files models have written. Their tools are offered behind the gate; their hooks count once the person trusts
-//! them.
+//! Marks of files that models have written. Their tools are offered behind the gate; their hooks count once the user
+//! trusts them.
 //!
-//! A mark is a small file for each file that a call has changed, under the hash of its path. Before the change it says
-//! which content is the person's, and that nothing else is; afterwards it says which content the call wrote, and that
-//! everything else is the person's. So a kill in between leaves nothing trusted that nobody has looked at, and whoever
-//! edits or replaces the file by hand makes it theirs.
+//! A mark is a small file for each file that a call has changed, named by the hash of its path. Before the change it
+//! says which content is the user's, and that nothing else is; afterwards it says which content the call wrote, and
+//! that everything else is the user's. So a kill in between leaves nothing trusted that the user has not seen, and an
+//! edit by hand makes the file the user's again.
+//!
+//! Marks of trusted files would not work: they would have to notice every file that is copied by hand.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,49 +17,49 @@ pub struct Marks {
     folder: PathBuf,
 }
 
-/// Whose a file is.
+/// The author of a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// The person has put it there, or trusts it.
+    /// The user has written the file, or trusts it.
     Persons,
-    /// A model has written it.
+    /// A model has written the file.
     Models,
 }
 
-/// How the note about the guards of a file ends, beside the mark.
+/// The extension of the file that lists the guards of a marked file.
 const GUARDS: &str = "guards";
 
 const ONLY: &str = "only ";
 const ALL_BUT: &str = "all-but ";
 
 impl Marks {
-    /// The marks in that folder, which is made with the first.
+    /// The marks in that folder, which is created with the first mark.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Whose this content of a file is.
+    /// The author of this content of a file.
     pub fn trust(&self, file: &Path, content: &[u8]) -> Trust {
         trusted(self.text(file).as_deref(), content)
     }
 
-    /// What is noted about a file, to see whether it has changed.
+    /// The mark of a file, for noticing that it has changed.
     pub fn text(&self, file: &Path) -> Option<String> {
         match std::fs::read_to_string(self.mark(file)) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            // Who cannot read it does not know: nothing is trusted.
+            // A mark that cannot be read: nothing is trusted.
             Err(_) => Some(ONLY.into()),
         }
     }
 
-    /// A call is about to change a file that has this content now.
+    /// Records that a call is about to change a file, which has this content now.
     pub fn before(&self, file: &Path, content: Option<&[u8]>) -> Result<(), String> {
         let kept = content.filter(|content| self.trust(file, content) == Trust::Persons);
         self.write(file, &format!("{ONLY}{}", kept.map(hash).unwrap_or_default()))
     }
 
-    /// A call has changed it, and now it has this content.
+    /// Records that a call has changed a file, which has this content now.
     pub fn after(&self, file: &Path, content: Option<&[u8]>) -> Result<(), String> {
         match content {
             Some(content) => self.write(file, &format!("{ALL_BUT}{}", hash(content))),
@@ -65,7 +67,7 @@ impl Marks {
         }
     }
 
-    /// The person trusts the file as it is.
+    /// Removes the mark: the user trusts the file as it is.
     pub fn forget(&self, file: &Path) -> Result<(), String> {
         match std::fs::remove_file(self.mark(file)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -75,7 +77,7 @@ impl Marks {
         }
     }
 
-    /// Notes which guards a file of the user's has, so that they are missed when it can no longer be loaded.
+    /// Records the guards of a user's file, so that they are missed when it can no longer be loaded.
     pub fn note_guards(&self, file: &Path, guards: &[&str]) -> Result<(), String> {
         if self.guards(file) == guards {
             return Ok(());
@@ -83,7 +85,7 @@ impl Marks {
         self.write_to(&self.mark(file).with_extension(GUARDS), &guards.join("\n"))
     }
 
-    /// The guards that a file of the user's had when it was loaded last.
+    /// The guards that a user's file had when it was loaded last.
     pub fn guards(&self, file: &Path) -> Vec<String> {
         let noted = std::fs::read_to_string(self.mark(file).with_extension(GUARDS));
         let noted = noted.unwrap_or_default();
@@ -138,14 +140,14 @@ mod tests {
         let whose = |content: &str| marks.trust(file, content.as_bytes());
         assert_eq!(whose("mine"), Trust::Persons);
         marks.before(file, Some(b"mine")).unwrap();
-        // The call may be killed here.
+        // A call that is killed here leaves half of a file.
         assert_eq!((whose("mine"), whose("half")), (Trust::Persons, Trust::Models));
         marks.after(file, Some(b"theirs")).unwrap();
         assert_eq!(
             (whose("theirs"), whose("edited by hand")),
             (Trust::Models, Trust::Persons)
         );
-        // A second call does not make the first one's work the person's.
+        // A second call does not make the first one's content the user's.
         marks.before(file, Some(b"theirs")).unwrap();
         assert_eq!(whose("theirs"), Trust::Models);
         marks.after(file, Some(b"theirs")).unwrap();

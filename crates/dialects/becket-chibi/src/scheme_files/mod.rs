@@ -1,9 +1,10 @@
-//! The scheme lane: files in Scheme that lie in the virtual file system, with their tools and hooks.
+//! The scheme lane: Scheme files in the virtual file system, with their tools and hooks.
 //!
-//! Reading order: `file.rs` is one file and its machine, the way into it and out; `harness.rs` makes the libraries of
-//! the dialect's tables, `io.rs` and `web.rs` are what only some files may do; `calls.rs` is a tool that a file calls,
-//! `chain.rs` who has called whom. `files.rs` finds the files of a run, loads them and loads them again; `marks.rs`
-//! knows what models have written, `attempts.rs` what failed. `tool.rs` and `eval.rs` are what the model sees.
+//! Reading order: `file.rs` is one file and its machine, `world.rs` its rights and limits; `harness.rs` makes the
+//! libraries from the dialect's tables (`values.rs` reads the arguments of their procedures), `io.rs` and `web.rs` are
+//! for files with the rights to use them; `calls.rs` calls tools for a file, `chain.rs` tracks nested calls. `files.rs`
+//! finds the files of a run, loads and reloads them; `marks.rs` records which files models have written, `attempts.rs`
+//! which have failed. `tool.rs` and `eval.rs` are the tools that the model sees.
 
 mod attempts;
 mod calls;
@@ -17,15 +18,17 @@ mod host;
 mod io;
 mod marks;
 mod tool;
+mod values;
 mod web;
+mod world;
 
 pub use attempts::Attempts;
-pub use calls::{Callers, SessionCalls};
-pub use config::{HttpAllowConfig, ToolsHttpConfig};
+pub use calls::{Callers, Calls, NoCalls, SessionCalls};
 pub use eval::EvalTool;
-pub use file::{Callback, Calls, Defined, Leaving, NoCalls, SchemeFile, Trouble, Why, World};
+pub use file::{Callback, Defined, Leaving, SchemeFile, Trouble, Why};
 pub use files::{Around, SchemeFiles};
 pub use host::SchemeHost;
 pub use io::Io;
 pub use marks::{Marks, Trust};
 pub use web::Web;
+pub use world::World;

@@ -1,4 +1,4 @@
-//! A tool of a file's as one of becket's: behind the gate like all others.
+//! A file's tool as one of becket's tools: behind the gate like all others.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use becket_tools::named_address;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::calls::{Callers, SessionCalls};
-use super::file::{Calls, Described, NoCalls, SchemeFile, shown};
+use super::calls::{Callers, Calls, NoCalls, SessionCalls};
+use super::file::{Described, SchemeFile, shown};
 use super::marks::Trust;
 use crate::scheme;
 
-/// A tool of a file's.
+/// A tool that a file defines.
 pub struct SchemeTool {
     spec: ToolSpec,
     file: Arc<SchemeFile>,
@@ -71,7 +71,7 @@ impl SchemeTool {
     }
 }
 
-/// Who makes calls for a running tool.
+/// The caller of tools for a running tool.
 pub fn calls_of(run: ToolRun, callers: &Arc<Callers>, within: &str) -> Box<dyn Calls> {
     match run.parent {
         Some(parent) => Box::new(SessionCalls::new(callers, parent, within)),
@@ -79,7 +79,7 @@ pub fn calls_of(run: ToolRun, callers: &Arc<Callers>, within: &str) -> Box<dyn C
     }
 }
 
-/// How a tool of this lane presents itself.
+/// The description of a tool of this lane.
 pub fn spec(name: String, description: String, parameters: Value, source: &str) -> ToolSpec {
     ToolSpec {
         own_name: name.clone(),

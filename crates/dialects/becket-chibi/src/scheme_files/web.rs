@@ -1,5 +1,8 @@
-//! The web for files that may reach some of it: one request, to an address that the settings name for the file and that
-//! the person's policy does not deny. Redirects are not followed; the file sees them and decides itself.
+//! HTTP requests of files: to an address that the settings allow for the file and that the user's policy does not deny.
+//! Redirects are not followed; the file sees them and decides itself.
+//!
+//! These requests do not pass the gate: an address in the settings is the user's consent. A redirect could lead
+//! elsewhere.
 
 use std::time::Duration;
 
@@ -10,20 +13,20 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use url::Url;
 
-use super::harness::word;
+use super::values::word;
 use crate::scheme::Reach;
 
-/// What requests go through.
+/// The policy and limits of requests.
 #[derive(Debug, Clone)]
 pub struct Web {
     pub judge: UrlJudge,
-    /// A longer answer is none.
+    /// The longest answer; a longer one is an error.
     pub most_bytes: usize,
-    /// No request takes longer, whatever it says itself.
+    /// The longest duration of a request, whatever the request asks for.
     pub longest: Duration,
 }
 
-/// A request of a file's.
+/// A request of a file.
 #[derive(Debug)]
 pub struct Request {
     method: Method,
@@ -33,16 +36,16 @@ pub struct Request {
     time: Duration,
 }
 
-/// What came back.
+/// The response to a request.
 #[derive(Debug)]
-pub struct Reply {
+pub struct WebResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
 }
 
 impl Default for Web {
-    /// Without a policy.
+    /// The defaults, without a policy.
     fn default() -> Self {
         let usual = ToolSettings::default();
         Self {
@@ -54,7 +57,7 @@ impl Default for Web {
 }
 
 impl Request {
-    /// Reads what a file asks for: method, address, headers, body, seconds.
+    /// Parses a file's request: method, address, headers, body, seconds.
     pub fn read(heap: &Heap, parts: &[Value]) -> Result<Self, String> {
         let [method, url, headers, body, seconds] = parts else {
             return Err("http-request: nothing was asked for".into());
@@ -96,8 +99,8 @@ fn headers_of(heap: &Heap, list: Value) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-impl Reply {
-    /// As files read it.
+impl WebResponse {
+    /// The response as a Scheme value.
     pub fn value(self, heap: &mut Heap) -> Value {
         let headers: Vec<Value> = self
             .headers
@@ -122,8 +125,8 @@ impl Reply {
 }
 
 impl Web {
-    /// Makes a request of a file that may reach so much. The error is raised in the file.
-    pub async fn ask(&self, request: Request, reach: &Reach) -> Result<Reply, String> {
+    /// Makes a request for a file with this reach. The error is raised in the file.
+    pub async fn ask(&self, request: Request, reach: &Reach) -> Result<WebResponse, String> {
         let shown = without_credentials(&request.url);
         let failed = |why: String| format!("http-request: {shown}: {why}");
         let url = read_url(&request.url).map_err(failed)?;
@@ -137,7 +140,7 @@ impl Web {
             .map_err(failed)
     }
 
-    async fn send(&self, request: Request) -> Result<Reply, String> {
+    async fn send(&self, request: Request) -> Result<WebResponse, String> {
         let place = self.judge.judge(&request.url).await?;
         if let Some(reason) = place.denied() {
             return Err(reason);
@@ -154,7 +157,7 @@ impl Web {
             let value = String::from_utf8_lossy(value.as_bytes());
             (name.to_string(), value.into_owned())
         });
-        Ok(Reply {
+        Ok(WebResponse {
             status: response.status().as_u16(),
             headers: headers.collect(),
             body: self.body(response).await?,
@@ -173,7 +176,7 @@ impl Web {
     }
 }
 
-/// Whether an address lies within reach: on the same server as one that is named, and below its path.
+/// Whether an address is within reach: on the same server as an allowed one, and below its path.
 fn reaches(reach: &Reach, url: &Url) -> bool {
     let is_below = |named: &String| {
         let Ok(named) = read_url(named) else {

@@ -1,4 +1,4 @@
-//! The flags of an agent that stand for hooks.
+//! The flags of an agent that are short forms of hooks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,8 +8,8 @@ use becket_dialect_kit::yaml::{Spanned, line_of};
 use super::super::{Builtin, HookEntry, HookKind, USUAL_TIMEOUT};
 use super::written::WrittenAgent;
 
-/// The hooks that the flags of an agent stand for, besides those that it has already. Secrets are taken out unless the
-/// file says otherwise.
+/// The hooks that the flags of an agent add to those that it has already. Secrets are redacted unless the file says
+/// otherwise.
 pub(super) fn hooks_of_flags(agent: &WrittenAgent, hooks: &[HookEntry], file: &Path) -> Vec<HookEntry> {
     let stands = |line: usize, flag: &str| format!("{}:{line} ({flag})", file.display());
     let mut wanted: Vec<(&'static str, Builtin, String)> = Vec::new();

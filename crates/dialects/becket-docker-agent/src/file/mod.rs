@@ -1,10 +1,11 @@
 //! Agent files: agents with their models, tools, hooks and commands, as docker-agent reads them.
 //!
-//! `written.rs` says which keys there are. `read.rs` makes the types below of them, with everything resolved that a
-//! file can refer to, so that who puts agents together finds no names any more that lead nowhere.
+//! `written.rs` lists the keys. `read.rs` turns them into the types below and resolves every reference, so that code
+//! that assembles agents meets no unknown names.
 
 mod flags;
 mod read;
+mod reader;
 #[cfg(test)]
 mod tests;
 mod toolset;
@@ -22,82 +23,82 @@ use super::HookEntry;
 /// An agent file.
 #[derive(Debug)]
 pub struct AgentFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its agents, in the order of the file; at least one.
+    /// The agents, in the order of the file; at least one.
     pub agents: Vec<AgentDefinition>,
-    /// Its models, by their names.
+    /// The models, by their names.
     pub models: BTreeMap<String, ModelDefinition>,
-    /// Who may do what.
+    /// The rules about tool calls.
     pub permissions: Permissions,
-    /// What stands in it and has no effect here.
+    /// Remarks about keys that have no effect in becket.
     pub remarks: Vec<String>,
 }
 
-/// One agent.
+/// One agent of a file.
 #[derive(Debug)]
 pub struct AgentDefinition {
-    /// Its name.
+    /// The agent's name.
     pub name: String,
-    /// Where it begins in the file.
+    /// The line in which the agent begins.
     pub line: usize,
-    /// Its model; whatever can be had when absent.
+    /// The agent's model; any available one when absent.
     pub model: Option<ModelDefinition>,
-    /// What it is good for, as other agents are told.
+    /// The agent's purpose, as other agents are told.
     pub description: String,
-    /// What the person is greeted with.
+    /// The message that greets the user.
     pub welcome_message: Option<String>,
-    /// Its system prompt.
+    /// The agent's system prompt.
     pub instruction: String,
-    /// What it works with.
+    /// The agent's toolsets.
     pub toolsets: Vec<Toolset>,
-    /// The agents that it can give tasks to.
+    /// The agents to which this one can give tasks.
     pub sub_agents: Vec<String>,
-    /// The agents that it can hand the conversation to.
+    /// The agents to which this one can hand the conversation.
     pub handoffs: Vec<String>,
-    /// Prompts that the person can call by name.
+    /// Prompts that the user can call by name.
     pub commands: BTreeMap<String, CommandDefinition>,
-    /// Its hooks, those that its flags stand for last.
+    /// The agent's hooks; those that come from flags are last.
     pub hooks: Vec<HookEntry>,
     /// How many requests one prompt may cause.
     pub max_iterations: Option<u32>,
-    /// After how many identical rounds of calls it is stopped.
+    /// After how many identical rounds of calls the agent is stopped.
     pub max_identical_rounds: Option<u32>,
 }
 
-/// A model, with everything that its provider says.
+/// A model, with everything that its provider adds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelDefinition {
     /// The provider's name.
     pub provider: String,
-    /// The model's name there.
+    /// The provider's name for the model.
     pub model: String,
-    /// Where the file speaks of it.
+    /// The line in which the file defines or names the model.
     pub line: usize,
-    /// The interface that the provider speaks, where that is not plain from its name.
+    /// The provider's interface, unless it follows from the provider's name.
     pub interface: Option<Interface>,
-    /// The address of its interface.
+    /// The address of the provider's interface.
     pub base_url: Option<String>,
-    /// The variable that holds its key.
+    /// The variable that holds the provider's key.
     pub token_key: Option<String>,
-    /// Sampling and length.
+    /// The options of sampling and length.
     pub sampling: Sampling,
 }
 
-/// How a model is asked.
+/// The options of requests to a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sampling {
     /// The temperature.
     pub temperature: Option<f64>,
-    /// The longest answer in tokens.
+    /// The longest answer, in tokens.
     pub max_tokens: Option<u64>,
-    /// The share of likely words among which it chooses.
+    /// The share of likely tokens among which the model chooses.
     pub top_p: Option<f64>,
-    /// How much it avoids what it has said often.
+    /// How strongly the model avoids tokens that it has used often.
     pub frequency_penalty: Option<f64>,
-    /// How much it avoids what it has said at all.
+    /// How strongly the model avoids tokens that it has used at all.
     pub presence_penalty: Option<f64>,
-    /// Whether it may ask for several calls at once.
+    /// Whether the model may request several calls at once.
     pub parallel_tool_calls: Option<bool>,
 }
 
@@ -110,117 +111,117 @@ pub enum Interface {
     Anthropic,
 }
 
-/// Some tools of an agent.
+/// A set of tools of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Toolset {
-    /// Where it begins in the file.
+    /// The line in which the toolset begins.
     pub line: usize,
-    /// What it is.
+    /// The kind of the toolset.
     pub kind: ToolsetKind,
-    /// The only tools of it that are offered; all when absent.
+    /// The tools that are offered; all tools of the set when absent.
     pub tools: Option<Vec<String>>,
-    /// What the agent is told about it.
+    /// The agent's instruction about the toolset.
     pub instruction: Option<String>,
-    /// Whether only those of its tools are offered that change nothing.
+    /// Whether only tools are offered that change nothing.
     pub readonly: bool,
 }
 
 /// The kinds of toolsets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolsetKind {
-    /// Tools that are parts of the program.
+    /// Tools that are built into the program.
     Builtin {
         /// docker-agent's name of the kind.
         name: String,
-        /// Variables for the programs that they start.
+        /// Variables for the programs that the tools start.
         env: BTreeMap<String, String>,
-        /// Where they keep what they remember.
+        /// The file in which the tools keep their memory.
         path: Option<String>,
         /// How many seconds a request may take.
         timeout: Option<u64>,
     },
-    /// Commands of the shell, each under a name of its own.
+    /// Shell commands, each with its own name.
     Script(Vec<ScriptDefinition>),
     /// Tools of an MCP server.
     Mcp(McpDefinition),
 }
 
-/// A command of the shell that is offered as a tool.
+/// A shell command that is offered as a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptDefinition {
     /// The tool's name.
     pub name: String,
-    /// What it does.
+    /// The tool's description.
     pub description: String,
-    /// The command.
+    /// The shell command.
     pub command: String,
-    /// The schemas of its arguments, which the command gets as variables.
+    /// The schemas of the tool's arguments, which the command gets as variables.
     pub arguments: Map<String, Value>,
-    /// Those that must be given.
+    /// The arguments that must be given.
     pub required: Vec<String>,
-    /// Variables for it.
+    /// Variables for the command.
     pub env: BTreeMap<String, String>,
-    /// Where it runs, seen from the working directory.
+    /// The directory in which the command runs, relative to the working directory.
     pub working_dir: Option<String>,
 }
 
 /// An MCP server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpDefinition {
-    /// What the names of its tools begin with; they keep their own names when absent.
+    /// The prefix of the names of the server's tools; without it they keep their own names.
     pub name: Option<String>,
-    /// How it is reached.
+    /// How the server is reached.
     pub reach: McpReach,
 }
 
 /// How an MCP server is reached.
 #[derive(Debug, Clone, PartialEq)]
 pub enum McpReach {
-    /// A program.
+    /// The server is a program.
     Program {
-        /// The program.
+        /// The executable.
         command: String,
-        /// Its arguments.
+        /// The program's arguments.
         args: Vec<String>,
-        /// Variables for it.
+        /// Variables for the program.
         env: BTreeMap<String, String>,
-        /// Where it runs, seen from the working directory.
+        /// The directory in which the program runs, relative to the working directory.
         working_dir: Option<String>,
     },
-    /// A service on the web.
+    /// The server is a service on the web.
     Web {
-        /// Its address.
+        /// The service's address.
         url: String,
-        /// What goes with every request.
+        /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
 }
 
-/// A prompt that the person can call by name.
+/// A prompt that the user can call by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandDefinition {
-    /// What it is for.
+    /// The purpose of the command.
     pub description: Option<String>,
-    /// The prompt, a template; what follows the name when absent.
+    /// The prompt, a template; when absent, the text after the command's name.
     pub instruction: Option<String>,
-    /// The agent that gets it.
+    /// The agent that gets the prompt.
     pub agent: Option<String>,
 }
 
-/// Rules of a file, in docker-agent's words, each with its line.
+/// The rules of a file in docker-agent's syntax, each with its line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "written::WrittenPermissions")]
 pub struct Permissions {
-    /// Calls that nobody needs to be asked about.
+    /// Rules for calls that are allowed without asking.
     pub allow: Vec<(String, usize)>,
-    /// Calls that the person is asked about in any case.
+    /// Rules for calls that the user is always asked about.
     pub ask: Vec<(String, usize)>,
-    /// Calls that do not happen.
+    /// Rules for calls that are refused.
     pub deny: Vec<(String, usize)>,
 }
 
 impl AgentFile {
-    /// The agent that the person talks to where none is named: `root`, or the first.
+    /// The agent that the user talks to by default: `root`, or the first.
     pub fn default_agent(&self) -> &AgentDefinition {
         self.agent("root").unwrap_or(&self.agents[0])
     }

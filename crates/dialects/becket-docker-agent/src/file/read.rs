@@ -1,4 +1,4 @@
-//! Makes an agent file of what is written: every name in it leads somewhere, or there is an error with its line.
+//! Builds an agent file from its keys: every reference in it is resolved, or there is an error with its line.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -7,11 +7,12 @@ use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 use becket_hooks::{SettingsError, nearest};
 
 use super::flags::hooks_of_flags;
+use super::reader::Reader;
 use super::toolset::toolset;
-use super::written::{Unserved, WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider};
+use super::written::{WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider};
 use super::{AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Sampling};
 
-/// Providers that speak OpenAI's interface, with their addresses and the variables that hold their keys.
+/// Providers with OpenAI's interface, with their addresses and the variables that hold their keys.
 const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[
     ("mistral", "https://api.mistral.ai/v1", Some("MISTRAL_API_KEY")),
     ("xai", "https://api.x.ai/v1", Some("XAI_API_KEY")),
@@ -28,94 +29,16 @@ const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[
     ("dmr", "http://127.0.0.1:12434/engines/v1", None),
 ];
 
-/// The variables that hold the keys of these providers. They are told to nobody, whoever uses them.
+/// The variables that hold the keys of the providers above. No hook or tool sees them.
 pub fn provider_keys<'a>() -> impl Iterator<Item = &'a str> {
     COMPATIBLE.iter().filter_map(|(_, _, key)| *key)
 }
 
-/// What is needed to say where something stands, and what was noticed so far.
-pub(super) struct Reader<'a> {
-    file: &'a Path,
-    text: &'a str,
-    remarks: Vec<String>,
-}
-
-impl Reader<'_> {
-    pub(super) fn error(&self, line: usize, message: impl Into<String>) -> SettingsError {
-        SettingsError {
-            file: self.file.into(),
-            line,
-            message: message.into(),
-        }
-    }
-
-    /// The line of a key whose value begins in some line: a table begins below its key.
-    pub(super) fn line_of_key(&self, key: &str, line: usize) -> usize {
-        let begins = |text: &str| {
-            let text = text.trim_start_matches([' ', '-', '\t']).strip_prefix(key);
-            text.is_some_and(|rest| rest.trim_start().starts_with(':'))
-        };
-        let lines: Vec<&str> = self.text.lines().take(line).collect();
-        lines
-            .iter()
-            .rposition(|text| begins(text))
-            .map_or(line, |index| index + 1)
-    }
-
-    /// Refuses, or remarks on, what is not served.
-    pub(super) fn look_at(&mut self, unserved: Vec<Unserved>) -> Result<(), SettingsError> {
-        for Unserved {
-            key,
-            line,
-            advice,
-            refused,
-        } in unserved
-        {
-            let line = self.line_of_key(key, line);
-            if refused {
-                return Err(self.error(line, format!("`{key}` is not served: {advice}")));
-            }
-            let remark = self.error(line, format!("`{key}` has no effect here: {advice}"));
-            self.remarks.push(remark.to_string());
-        }
-        Ok(())
-    }
-
-    /// Checks that names are among those that there are.
-    fn known<'a>(
-        &self,
-        what: &str,
-        names: &[Spanned<String>],
-        there: impl Iterator<Item = &'a str> + Clone,
-    ) -> Result<Vec<String>, SettingsError> {
-        for name in names {
-            let mut those = there.clone();
-            if those.any(|other| other == name.value) {
-                continue;
-            }
-            let message = format!("there is no {what} `{}` in this file", name.value);
-            let message = match nearest(&name.value, there.clone()) {
-                Some(near) => format!("{message}; did you mean `{near}`?"),
-                None => match there.clone().collect::<Vec<_>>().as_slice() {
-                    [] => message,
-                    all => format!("{message}; there are {}", all.join(", ")),
-                },
-            };
-            return Err(self.error(line_of(name), message));
-        }
-        Ok(names.iter().map(|name| name.value.clone()).collect())
-    }
-}
-
 impl AgentFile {
-    /// Reads an agent file. Files that it takes instructions from lie beside it.
+    /// Reads an agent file. Instruction files that it names are next to it.
     pub fn read(text: &str, file: &Path) -> Result<Self, SettingsError> {
         let written: WrittenFile = read_yaml(text, file)?;
-        let mut reader = Reader {
-            file,
-            text,
-            remarks: Vec::new(),
-        };
+        let mut reader = Reader::new(file, text);
         reader.look_at(written.unserved())?;
         if written.agents.0.is_empty() {
             return Err(reader.error(1, "there is no agent in this file; write `agents: {root: {…}}`"));
@@ -199,7 +122,7 @@ fn definition(
     })
 }
 
-/// The agent's instruction, or what the files say that it names. They lie in the folder of the agent file.
+/// The agent's instruction, or the content of the files that it names, which are in the folder of the agent file.
 fn instruction(reader: &Reader<'_>, agent: &WrittenAgent) -> Result<String, SettingsError> {
     let Some(files) = &agent.instruction_file else {
         let text = agent.instruction.as_ref();
@@ -236,7 +159,7 @@ fn commands(
     let groups = agent.use_commands.iter();
     let groups = groups.filter_map(|name| written.commands.get(&name.value));
     let mut all = BTreeMap::new();
-    // The agent's own come last, and so they count.
+    // The agent's own commands come last, and so replace those of groups.
     for WrittenCommands(entries) in groups.chain([&agent.commands]) {
         for (name, form) in entries {
             let command = &form.0;

@@ -1,4 +1,4 @@
-//! What agent files may say, and how they are told that they may not.
+//! Tests of which agent files are accepted, and of the messages about the others.
 
 use super::*;
 use std::path::Path;

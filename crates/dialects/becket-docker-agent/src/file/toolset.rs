@@ -1,9 +1,9 @@
-//! Reads toolsets: which types there are, and which keys belong to which.
+//! Reads toolsets: the known types, and the keys of each.
 
 use becket_dialect_kit::yaml::{Spanned, line_of};
 use becket_hooks::{SettingsError, nearest};
 
-use super::read::Reader;
+use super::reader::Reader;
 use super::written::{Ordered, WrittenRemote, WrittenScript, WrittenToolset};
 use super::{McpDefinition, McpReach, ScriptDefinition, Toolset, ToolsetKind};
 use crate::toolset_tools;
@@ -11,7 +11,7 @@ use crate::toolset_tools;
 const MCP: &str = "mcp";
 const SCRIPT: &str = "script";
 
-/// docker-agent's types of toolsets. Those that becket serves are `mcp`, `script`, and those of which it has the tools.
+/// docker-agent's types of toolsets. becket serves `mcp`, `script`, and those whose tools it has.
 const TYPES: &[&str] = &[
     "shell",
     "filesystem",
@@ -46,40 +46,37 @@ fn is_served(name: &str) -> bool {
     matches!(name, MCP | SCRIPT) || toolset_tools(name).is_some()
 }
 
-/// The toolsets to which a key belongs that not all have.
-const KEYS: &[(&str, &[&str])] = &[
-    ("name", &[MCP]),
-    ("ref", &[MCP]),
-    ("command", &[MCP]),
-    ("args", &[MCP]),
-    ("remote", &[MCP]),
-    ("working_dir", &[MCP]),
-    ("env", &["shell", SCRIPT, MCP, "background_jobs"]),
-    ("shell", &[SCRIPT]),
-    ("path", &["memory", "tasks"]),
-    ("timeout", &["fetch"]),
-];
+/// A key that not all toolsets have.
+struct Particular {
+    key: &'static str,
+    /// The line of its value, if it is there.
+    line: Option<usize>,
+    /// The types of toolsets that have it.
+    types: &'static [&'static str],
+}
+
+impl Particular {
+    fn new<T>(key: &'static str, value: &Option<Spanned<T>>, types: &'static [&'static str]) -> Self {
+        let line = value.as_ref().map(line_of);
+        Self { key, line, types }
+    }
+}
 
 impl WrittenToolset {
-    /// Where each key stands that not all toolsets have.
-    fn particular(&self) -> Vec<(&'static str, usize)> {
-        fn at<T>(value: &Option<Spanned<T>>) -> Option<usize> {
-            value.as_ref().map(line_of)
-        }
-        let lines = [
-            at(&self.name),
-            at(&self.r#ref),
-            at(&self.command),
-            at(&self.args),
-            at(&self.remote),
-            at(&self.working_dir),
-            at(&self.env),
-            at(&self.shell),
-            at(&self.path),
-            at(&self.timeout),
-        ];
-        let keys = KEYS.iter().map(|(key, _)| *key).zip(lines);
-        keys.filter_map(|(key, line)| Some((key, line?))).collect()
+    /// The keys that not all toolsets have.
+    fn particular(&self) -> [Particular; 10] {
+        [
+            Particular::new("name", &self.name, &[MCP]),
+            Particular::new("ref", &self.r#ref, &[MCP]),
+            Particular::new("command", &self.command, &[MCP]),
+            Particular::new("args", &self.args, &[MCP]),
+            Particular::new("remote", &self.remote, &[MCP]),
+            Particular::new("working_dir", &self.working_dir, &[MCP]),
+            Particular::new("env", &self.env, &["shell", SCRIPT, MCP, "background_jobs"]),
+            Particular::new("shell", &self.shell, &[SCRIPT]),
+            Particular::new("path", &self.path, &["memory", "tasks"]),
+            Particular::new("timeout", &self.timeout, &["fetch"]),
+        ]
     }
 }
 
@@ -98,14 +95,10 @@ pub(super) fn toolset(
     if !is_served(name) {
         return Err(reader.error(line_of(kind), unknown_type(name)));
     }
-    for (key, line) in set.particular() {
-        let of = KEYS.iter().find(|(other, _)| *other == key);
-        let of = of.map_or(&[][..], |(_, types)| types);
-        if !of.contains(&name) {
-            let message = format!(
-                "`{key}` belongs to toolsets of type {}, not {name}",
-                of.join(", ")
-            );
+    for Particular { key, line, types } in set.particular() {
+        if let Some(line) = line.filter(|_| !types.contains(&name)) {
+            let types = types.join(", ");
+            let message = format!("`{key}` belongs to toolsets of type {types}, not {name}");
             return Err(reader.error(reader.line_of_key(key, line), message));
         }
     }
@@ -195,7 +188,7 @@ fn scripts(
             let message = format!("`{name}` is no name of a tool: letters, digits, `_` and `-` make one");
             return Err(reader.error(line, message));
         }
-        // Without a word about it, docker-agent wants all of them.
+        // By default docker-agent requires all arguments.
         let required = required.clone().unwrap_or_else(|| args.keys().cloned().collect());
         if let Some(odd) = required.iter().find(|name| !args.contains_key(*name)) {
             let message = format!("the script `{name}` requires `{odd}`, which is not among its `args`");

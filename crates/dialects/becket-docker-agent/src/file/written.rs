@@ -1,4 +1,7 @@
-//! An agent file as it is written: which keys there are, and what becket makes of those that it does not serve.
+//! The keys of an agent file as it is written, and how becket treats those that it does not serve.
+//!
+//! A key without effect is refused if the agent could then do more than its author meant, or would answer differently.
+//! Otherwise there is a remark.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,16 +20,16 @@ use super::Permissions;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unserved {
     pub(super) key: &'static str,
-    /// Where its value begins.
+    /// The line in which the key's value begins.
     pub(super) line: usize,
-    /// What that means, or what to do about it.
+    /// The consequence, or a suggestion.
     pub(super) advice: &'static str,
-    /// Whether the file means something else without it, so that it is not run.
+    /// Whether the file means something else without the key, so that it is not run.
     pub(super) refused: bool,
 }
 
-/// Declares a table of the file: its keys; those that have no effect, each with what happens instead; and those without
-/// which the file would mean something else, each with what to do.
+/// Declares a table of the file: its keys; those without effect, each with what happens instead; and those without
+/// which the file would mean something else, each with a suggestion.
 macro_rules! keys {
     (
         $(#[$meta:meta])*
@@ -44,7 +47,7 @@ macro_rules! keys {
         }
 
         impl $name {
-            /// The keys in it that are not served.
+            /// The keys of this table that are not served.
             pub(super) fn unserved(&self) -> Vec<Unserved> {
                 let all: [(&'static str, &Option<Spanned<IgnoredAny>>, &'static str, bool); _] = [
                     $((stringify!($idle), &self.$idle, $instead, false),)*
@@ -85,7 +88,7 @@ keys! {
     }
 }
 
-/// What a file says about itself. Nothing follows from it.
+/// A file's metadata, which has no effect.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenMetadata {
@@ -180,7 +183,7 @@ keys! {
 }
 
 keys! {
-    /// A provider, whose settings count for its models.
+    /// A provider, whose settings are the defaults of its models.
     WrittenProvider {
         provider: Option<String>,
         api_type: Option<Spanned<String>>,
@@ -207,7 +210,7 @@ keys! {
 }
 
 keys! {
-    /// A set of tools. Which keys it may have depends on its type.
+    /// A set of tools. Its type decides which keys it may have.
     WrittenToolset {
         r#type: Option<Spanned<String>>,
         tools: Option<Vec<Spanned<String>>>,
@@ -269,7 +272,7 @@ keys! {
     }
 }
 
-/// A command of the shell that is offered as a tool.
+/// A shell command that is offered as a tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenScript {
@@ -281,7 +284,7 @@ pub(super) struct WrittenScript {
     pub(super) working_dir: Option<String>,
 }
 
-/// Who may do what.
+/// The rules about tool calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenPermissions {
@@ -306,7 +309,7 @@ impl From<WrittenPermissions> for Permissions {
 }
 
 keys! {
-    /// A command with more than a text.
+    /// A command that is written as a table.
     WrittenCommand {
         description: Option<String>,
         instruction: Option<String>,
@@ -318,7 +321,7 @@ keys! {
     }
 }
 
-/// A table in the order of the file.
+/// A table that keeps the order of the file.
 #[derive(Debug)]
 pub(super) struct Ordered<T>(pub(super) Vec<(String, T)>);
 
@@ -329,13 +332,13 @@ impl<T> Default for Ordered<T> {
 }
 
 impl<T> Ordered<T> {
-    /// What stands under a name.
+    /// The value of a name.
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         let named = self.0.iter().find(|(other, _)| other == name);
         named.map(|(_, value)| value)
     }
 
-    /// The names.
+    /// The names in the table.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.0.iter().map(|(name, _)| name.as_str())
     }

@@ -1,5 +1,8 @@
-//! What is under way between the program and extensions: tools that run, streams of providers, calls that can be called
-//! off.
+//! The pending calls between the program and extensions: running tools, streams of providers, calls that can be
+//! cancelled.
+//!
+//! An unhandled rejection ends all streams of its extension, because a stream that waits for it would never end, and it
+//! is unknown which promise belongs to which stream.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-/// What is under way.
+/// The pending calls.
 #[derive(Default)]
 pub struct Calls {
     state: Mutex<State>,
@@ -21,67 +24,67 @@ pub struct Calls {
 
 #[derive(Default)]
 struct State {
-    /// Takes what a running tool has to tell, by its call.
+    /// Receives the progress of a running tool, by the call's id.
     tools: HashMap<String, UnboundedSender<Progress>>,
-    /// Takes what a provider's stream gives, by its number; with the extension that it belongs to.
+    /// Receives the news of a provider's stream, by its number; with the extension that owns the stream.
     streams: HashMap<u32, (String, UnboundedSender<StreamNews>)>,
-    /// Takes what commands give that run in the shell's place, by the number of the run.
+    /// Receives the output of shell commands that extensions run, by the number of the run.
     shells: HashMap<u32, UnboundedSender<String>>,
-    /// Calls of extensions that can be called off, by extension and id.
+    /// Calls of extensions that can be cancelled, by extension and id.
     asked: HashMap<(String, u32), CancellationToken>,
 }
 
-/// What a provider's stream tells.
+/// The news of a provider's stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamNews {
-    /// It is about to send something, and waits to hear what it may send.
+    /// The stream is about to send a request, and waits for the request that it may send.
     Sends(Sending),
-    /// It has got an answer.
+    /// The stream has got a response.
     Begun(Begun),
-    /// Part of the answer, as an event of pi's.
+    /// Part of the answer, as one of pi's events.
     Event(Value),
-    /// Its extension has failed where nobody waited for it.
+    /// The stream's extension has failed in code that no caller waits for.
     Failed(String),
 }
 
 impl Calls {
-    /// A tool runs.
+    /// Adds a running tool.
     pub fn begin_tool(&self, call_id: &str, progress: UnboundedSender<Progress>) {
         self.state().tools.insert(call_id.to_owned(), progress);
     }
 
-    /// It does not any more.
+    /// Removes a tool that has ended.
     pub fn end_tool(&self, call_id: &str) {
         self.state().tools.remove(call_id);
     }
 
-    /// A running tool tells something. What comes after its end is dropped.
+    /// Reports the progress of a running tool. Progress after its end is dropped.
     pub fn update_tool(&self, call_id: &str, progress: Progress) {
         if let Some(tool) = self.state().tools.get(call_id) {
             let _ = tool.send(progress);
         }
     }
 
-    /// A provider begins to answer.
+    /// Adds a stream of a provider; returns its number.
     pub fn begin_stream(&self, extension: &str, news: UnboundedSender<StreamNews>) -> u32 {
         let stream = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
         self.state().streams.insert(stream, (extension.to_owned(), news));
         stream
     }
 
-    /// It is over.
+    /// Removes a stream that has ended.
     pub fn end_stream(&self, stream: u32) {
         self.state().streams.remove(&stream);
     }
 
-    /// A stream tells something; what comes after its end is dropped.
+    /// Reports news of a stream; news after its end are dropped.
     pub fn stream(&self, stream: u32, told: StreamNews) {
         if let Some((_, news)) = self.state().streams.get(&stream) {
             let _ = news.send(told);
         }
     }
 
-    /// An extension has failed where nobody waited for it: its streams may have waited for just that.
+    /// Fails all streams of an extension that failed in code that no caller waits for: a stream may wait for just that.
     pub fn fail_streams(&self, extension: &str, reason: &str) {
         let state = self.state();
         let own = state.streams.values().filter(|(owner, _)| owner == extension);
@@ -90,26 +93,26 @@ impl Calls {
         });
     }
 
-    /// A command begins to run in the shell's place.
+    /// Adds a shell command that an extension runs; returns the number of the run.
     pub fn begin_shell(&self, parts: UnboundedSender<String>) -> u32 {
         let run = self.last_shell.fetch_add(1, Ordering::Relaxed) + 1;
         self.state().shells.insert(run, parts);
         run
     }
 
-    /// It is over.
+    /// Removes a shell command that has ended.
     pub fn end_shell(&self, run: u32) {
         self.state().shells.remove(&run);
     }
 
-    /// Such a command gives something; what comes after its end is dropped.
+    /// Reports output of a shell command; output after its end is dropped.
     pub fn shell_output(&self, run: u32, text: String) {
         if let Some(parts) = self.state().shells.get(&run) {
             let _ = parts.send(text);
         }
     }
 
-    /// An extension asks for something that it may call off.
+    /// Adds a call of an extension that it may cancel.
     pub fn begin_call(&self, extension: &str, id: u32) -> CancellationToken {
         let token = CancellationToken::new();
         self.state()
@@ -118,12 +121,12 @@ impl Calls {
         token
     }
 
-    /// It was answered.
+    /// Removes a call that was answered.
     pub fn end_call(&self, extension: &str, id: u32) {
         self.state().asked.remove(&(extension.to_owned(), id));
     }
 
-    /// It calls it off.
+    /// Cancels a call of an extension.
     pub fn cancel(&self, extension: &str, id: u32) {
         if let Some(token) = self.state().asked.remove(&(extension.to_owned(), id)) {
             token.cancel();

@@ -1,4 +1,4 @@
-//! Answers of models that an extension wants for itself, outside of the session.
+//! Requests to models that an extension makes for itself, outside of the session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,18 +12,23 @@ use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::board::Board;
+use super::registry::ExtensionRegistry;
 use crate::{ModelName, messages};
 
 /// How long a model may be silent.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// Asks a model. A failure is a message that says so.
-pub async fn complete(board: &Board, model: &Value, context: &Value, options: &Map<String, Value>) -> Value {
+/// Asks a model. A failure becomes a message with an error.
+pub async fn complete(
+    registry: &ExtensionRegistry,
+    model: &Value,
+    context: &Value,
+    options: &Map<String, Value>,
+) -> Value {
     let word = |name: &str| model[name].as_str().unwrap_or_default().to_owned();
     let name = format!("{}/{}", word("provider"), word("id"));
     let asked = async {
-        let provider = board.model(&name)?;
+        let provider = registry.model(&name)?;
         let request = Request::read(context, options, ModelName::of(&name))?;
         let answered = request.send(&*provider).await;
         answered.map_err(|error| error.message)
@@ -106,7 +111,7 @@ impl Request {
     }
 }
 
-/// An answer as it grows.
+/// An answer while it arrives.
 #[derive(Default)]
 struct Answer {
     thought: String,
@@ -119,7 +124,7 @@ struct Answer {
 impl Answer {
     fn take(&mut self, part: AnswerPart) {
         match part {
-            // Hooks judge what the session sends; this is the extension's own request.
+            // Hooks judge the session's requests, but this is the extension's own request.
             AnswerPart::Sends(sending) => sending.answer(Ok(sending.body.clone())),
             AnswerPart::Begun(_) | AnswerPart::Delta(Delta::End) => {}
             AnswerPart::Delta(Delta::Text { text }) => self.text.push_str(&text),

@@ -1,4 +1,4 @@
-//! A model that becket's own clients serve, and of which an extension says how much it can give and what it costs.
+//! A model that becket's own clients serve, with an extension's definition of its limits and prices.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::host_call::ModelDefinition;
 
-/// The longest answer that is asked for where only the model's limit is known.
+/// The longest answer that is requested if only the model's limit is known.
 const LONGEST_ANSWER: u64 = 32_000;
 
 pub struct Described {
@@ -71,7 +71,7 @@ impl Provider for Described {
     }
 }
 
-/// The end of an answer has its price, and the name by which the extension knows the model.
+/// A part of an answer; its end gets the price, and the extension's name of the model.
 fn described(part: AnswerPart, prices: Prices, id: &str) -> AnswerPart {
     match part {
         AnswerPart::Completed {
@@ -88,7 +88,7 @@ fn described(part: AnswerPart, prices: Prices, id: &str) -> AnswerPart {
     }
 }
 
-/// What a million tokens cost, in US dollars.
+/// The prices of a million tokens, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Prices {
     input: f64,
@@ -108,7 +108,7 @@ impl Prices {
         }
     }
 
-    /// What a request cost; `None` where no price is known.
+    /// The cost of a request; `None` if no price is known.
     fn cost(&self, usage: &Usage) -> Option<f64> {
         let cached = usage.cache_read_tokens + usage.cache_write_tokens;
         let priced = [

@@ -1,4 +1,4 @@
-//! Where extensions and resources of this run lie, and whether they are trusted.
+//! Finds the extensions and resources of a run, and judges whether they are trusted.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,45 +7,46 @@ use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_trust::{Judged, Kind, TRUST_HINT, Trust, gone};
 
 use crate::config::PiConfig;
-use crate::discovery::{self, Candidate, Found, ProjectFolder, Search, project_settings};
+use crate::discovery::{Candidate, Found, ProjectFolder, Search, project_settings};
+use crate::home::{HOME_VARIABLE, home as pis_home};
 use crate::packages::global_folders;
 use crate::resources::{Resources, Wanted, WantedResources, may_bring_resources};
 
-/// What the command line says about extensions and what lies beside them.
+/// The options of the command line about extensions and resources.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     /// Extensions, as files or folders.
     pub extensions: Vec<PathBuf>,
-    /// Whether there are no others.
+    /// Whether there are no other extensions.
     pub no_extensions: bool,
     /// Skills.
     pub skills: Vec<PathBuf>,
-    /// Whether there are no others.
+    /// Whether there are no other skills.
     pub no_skills: bool,
     /// Prompt templates.
     pub templates: Vec<PathBuf>,
-    /// Whether there are no others.
+    /// Whether there are no other prompt templates.
     pub no_templates: bool,
     /// Themes.
     pub themes: Vec<PathBuf>,
-    /// Whether there are no others.
+    /// Whether there are no other themes.
     pub no_themes: bool,
-    /// Whether the project is trusted, for this run.
+    /// Whether the project is trusted for this run.
     pub trust: bool,
 }
 
-/// Where a run looks for extensions.
+/// The places in which a run looks for extensions.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct ExtensionSearch<'a> {
     pub given: &'a Given,
     pub config: &'a PiConfig,
     pub folders: &'a Folders,
     pub surroundings: &'a Surroundings,
 }
 
-/// Finds the extensions of this run, and judges those of the project. Nothing runs yet.
-pub fn find(place: &Place<'_>, trust: &Trust) -> Result<(Found, Vec<Judged>), CliError> {
-    let Place {
+/// Finds the extensions of a run, and judges those of the project. Nothing is run yet.
+pub fn find(place: &ExtensionSearch<'_>, trust: &Trust) -> Result<(Found, Vec<Judged>), CliError> {
+    let ExtensionSearch {
         given,
         config,
         folders,
@@ -80,7 +81,7 @@ pub fn find(place: &Place<'_>, trust: &Trust) -> Result<(Found, Vec<Judged>), Cl
     if told.contains(&settings) {
         judged.push(trust.extension(&settings, &settings));
     }
-    // Without the settings nobody knows which ones are meant.
+    // If the settings cannot be read, it is unknown which extensions are meant.
     let Ok(all) = search(ProjectFolder::Trusted) else {
         found.untrusted = told;
         return Ok((found, judged));
@@ -103,13 +104,13 @@ pub fn find(place: &Place<'_>, trust: &Trust) -> Result<(Found, Vec<Judged>), Cl
     Ok((found, judged))
 }
 
-/// Whether a file of the project would be looked for where a run works in that folder.
+/// Whether a file belongs to the project of a run in that folder.
 fn is_of_project(file: &Path, folder: &Path) -> bool {
     let settings = project_settings(folder);
     settings.parent().is_some_and(|brings| file.starts_with(brings))
 }
 
-/// Takes an extension, unless it is one of the project's that is not trusted.
+/// Adds an extension, unless it is one of the project's that is not trusted.
 fn take(
     found: &mut Found,
     mut candidate: Candidate,
@@ -128,7 +129,7 @@ fn take(
 }
 
 /// Judges the skills, prompt templates and themes of the project; `None` if it brings none.
-pub fn judge_resources(place: &Place<'_>, trust: &Trust) -> Option<Judged> {
+pub fn judge_resources(place: &ExtensionSearch<'_>, trust: &Trust) -> Option<Judged> {
     let cwd = &place.surroundings.cwd;
     if place.given.trust || !may_bring_resources(cwd) {
         return None;
@@ -143,10 +144,10 @@ pub fn judge_resources(place: &Place<'_>, trust: &Trust) -> Option<Judged> {
     trust.resources(&own, &project_settings(cwd))
 }
 
-/// Finds skills, prompt templates and themes of this run, and says what is odd about them. Those that lie around count
-/// without extensions as well.
+/// Finds the skills, prompt templates and themes of a run, and returns remarks about them. They are used even if
+/// extensions are disabled.
 pub fn find_resources(
-    place: &Place<'_>,
+    place: &ExtensionSearch<'_>,
     project: ProjectFolder,
 ) -> Result<(Resources, Vec<String>), CliError> {
     let given = place.given;
@@ -168,7 +169,7 @@ pub fn find_resources(
     searching((Around::Searched, project), place, search)
 }
 
-/// Whether what lies around is looked for, besides what is named.
+/// Whether the usual places are searched, besides the named paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Around {
     Searched,
@@ -177,10 +178,10 @@ enum Around {
 
 fn searching<T>(
     (around, project): (Around, ProjectFolder),
-    place: &Place<'_>,
+    place: &ExtensionSearch<'_>,
     search: impl FnOnce(&Search<'_>) -> Result<T, String>,
 ) -> Result<T, CliError> {
-    let Place {
+    let ExtensionSearch {
         given,
         config,
         folders,
@@ -207,20 +208,20 @@ fn searching<T>(
     .map_err(CliError::usage)
 }
 
-/// pi's folder: the one of the environment or of the settings, else the usual one. One that is named must be there,
-/// because guards may be in it.
+/// pi's folder: the one of the environment or of the settings, else the default one. A folder that is named in the
+/// settings must exist, because guards may be in it.
 fn home(
     config: &PiConfig,
     folders: &Folders,
     surroundings: &Surroundings,
     persons_home: Option<&Path>,
 ) -> Result<Option<PathBuf>, CliError> {
-    let variable = surroundings.variable(discovery::HOME_VARIABLE).map(PathBuf::from);
+    let variable = surroundings.variable(HOME_VARIABLE).map(PathBuf::from);
     let named = variable.or_else(|| config.home.as_ref().map(|home| folders.config.join(home)));
-    let is_wanted = surroundings.variable(discovery::HOME_VARIABLE).is_some();
-    let home = discovery::home(named, persons_home).map(|home| surroundings.cwd.join(home));
+    let is_wanted = surroundings.variable(HOME_VARIABLE).is_some();
+    let home = pis_home(named, persons_home).map(|home| surroundings.cwd.join(home));
     match home {
-        // Programs that run pi name a folder of their own for it, and pi makes it.
+        // Programs that run pi name their own folder for it, and pi creates it.
         Some(home) if is_wanted && !home.exists() => match std::fs::create_dir_all(&home) {
             Ok(()) => Ok(Some(home)),
             Err(error) => Err(CliError::failed(format!(
@@ -242,7 +243,7 @@ fn home(
     }
 }
 
-/// Why no run may start: any extension of the project may hold a guard, and nobody can know without running it.
+/// Why no run may start: any extension of the project may hold a guard, which only running it would show.
 pub fn refusal(found: &Found, judged: &[Judged], trust: &Trust) -> Option<CliError> {
     let is_there = |judged: &&Judged| judged.item.kind != Kind::Absence;
     let untrusted = judged

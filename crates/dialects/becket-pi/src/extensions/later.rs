@@ -1,26 +1,27 @@
-//! Answers what takes its time: programs, summaries, other models. Each has a deadline or can be called off.
+//! Answers the asynchronous calls of extensions: programs, summaries, other models. Each has a deadline or can be
+//! cancelled.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::CompactEnd;
-use becket_agent::desk::{ChosenModel, Desk};
 use becket_agent::provider::{Begun, Sending};
+use becket_agent::session_handle::{ChosenModel, SessionHandle};
 use becket_agent::store::EntryContent;
 use becket_events::{Header, Json, ModelChoice};
 use becket_hooks::{Cause, CommandLane, Failure, Invocation, Lane, Limits, Program};
 use becket_js::{Extension, HostError};
 use serde_json::Value;
 
-use super::board::Board;
+use super::answer::{json_of, refused};
 use super::calls::StreamNews;
-use super::host::{json_of, refused};
-use super::{completion, models, moves};
+use super::registry::ExtensionRegistry;
+use super::{completion, input, models, moves, placing};
 use crate::compaction_result;
 use crate::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 
-/// How long a program or a person may take where no time is named.
+/// How long a program or the user may take by default.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// How much a program may write.
@@ -29,9 +30,13 @@ const OUTPUT: Limits = Limits {
     stderr: 4 * 1024 * 1024,
 };
 
-/// What a call answers: JSON text, or why there is none.
-pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Result<String, HostError> {
-    if let Some(going) = moves::go(board, name, &call) {
+/// Answers a call: JSON text, or why there is none.
+pub async fn answer(
+    registry: &Arc<ExtensionRegistry>,
+    name: &str,
+    call: HostCallAsync,
+) -> Result<String, HostError> {
+    if let Some(going) = moves::go(registry, name, &call) {
         return going.await;
     }
     match call {
@@ -42,36 +47,36 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             cwd,
             timeout,
         } => {
-            let run = exec((board, name), command, args, cwd.as_deref(), timeout);
-            let result = unless_called_off(board, name, id, run).await;
+            let run = exec((registry, name), command, args, cwd.as_deref(), timeout);
+            let result = unless_called_off(registry, name, id, run).await;
             json_of(&result.unwrap_or_else(|| Ok(killed(String::new(), String::new())))?)
         }
         HostCallAsync::Dialog { id, dialog, timeout } => {
             let unanswered = dialog.unanswered();
-            let asked = ask_person((board, name), dialog, timeout);
-            let answer = unless_called_off(board, name, id, asked).await.flatten();
+            let asked = ask_person((registry, name), dialog, timeout);
+            let answer = unless_called_off(registry, name, id, asked).await.flatten();
             json_of(&answer.unwrap_or(unanswered))
         }
         HostCallAsync::Complete { text, before, forced } => {
-            let found = board.suggest(&text, &before, forced, Some(name)).await;
-            json_of(&super::taps::written(found))
+            let found = input::suggest(registry, &text, &before, forced, Some(name)).await;
+            json_of(&input::written(found))
         }
-        HostCallAsync::Component(placed) => component(board, name, placed).await,
+        HostCallAsync::Component(placed) => component(registry, name, placed).await,
         HostCallAsync::SetModel { provider, id } => {
-            json_of(&set_model(board, &provider, &id, ModelChoice::Set))
+            json_of(&set_model(registry, &provider, &id, ModelChoice::Set))
         }
-        HostCallAsync::Compact { custom_instructions } => compact(board, custom_instructions).await,
+        HostCallAsync::Compact { custom_instructions } => compact(registry, custom_instructions).await,
         HostCallAsync::NewSession { .. }
         | HostCallAsync::SwitchSession { .. }
         | HostCallAsync::Fork { .. }
         | HostCallAsync::NavigateTree { .. }
         | HostCallAsync::Reload => Err(HostError::new("it leads nowhere")),
         HostCallAsync::WaitForIdle => {
-            board.desk.idle().await;
+            registry.session.idle().await;
             Ok("null".into())
         }
-        HostCallAsync::WaitForAbort => json_of(&aborted(&board.desk).await),
-        HostCallAsync::ProviderPayload { stream, payload } => let_send(board, stream, &payload).await,
+        HostCallAsync::WaitForAbort => json_of(&aborted(&registry.session).await),
+        HostCallAsync::ProviderPayload { stream, payload } => let_send(registry, stream, &payload).await,
         HostCallAsync::ProviderResponse {
             stream,
             status,
@@ -79,7 +84,7 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
         } => {
             let headers = headers.into_iter().map(|(name, value)| Header { name, value });
             let headers = headers.collect();
-            board
+            registry
                 .calls
                 .stream(stream, StreamNews::Begun(Begun { status, headers }));
             Ok("null".into())
@@ -90,23 +95,26 @@ pub async fn answer(board: &Arc<Board>, name: &str, call: HostCallAsync) -> Resu
             context,
             options,
         } => {
-            let asked = completion::complete(board, &model, &context, &options);
-            let answer = unless_called_off(board, name, id, asked).await;
+            let asked = completion::complete(registry, &model, &context, &options);
+            let answer = unless_called_off(registry, name, id, asked).await;
             json_of(&answer.unwrap_or_else(|| completion::failed(&model, "aborted", "Request was aborted")))
         }
     }
 }
 
-/// Puts a component on the screen, and waits until it is gone. It is there from now on: it may be closed before anybody
-/// waits.
+/// Puts a component on the screen at once, and returns a future that waits until it is closed, which may happen before
+/// the future is awaited.
 pub fn component(
-    board: &Arc<Board>,
+    registry: &Arc<ExtensionRegistry>,
     name: &str,
     placed: Placed,
 ) -> impl Future<Output = Result<String, HostError>> + Send + use<> {
-    let extension = board.with(name, |guest| guest.extension.clone()).flatten();
+    let extension = registry
+        .extensions
+        .with(name, |guest| guest.extension.clone())
+        .flatten();
     let pause = extension.as_ref().map(Extension::pause_clock);
-    let gone = board.place(name, placed);
+    let gone = placing::place(registry, name, placed);
     async move {
         if let Some(gone) = gone {
             gone.cancelled().await;
@@ -116,14 +124,17 @@ pub fn component(
     }
 }
 
-/// Asks the person, while no handler's time runs out. `None` if there is no answer in time.
+/// Asks the user; meanwhile no handler times out. `None` if there is no answer in time.
 async fn ask_person(
-    (board, name): (&Board, &str),
+    (registry, name): (&ExtensionRegistry, &str),
     dialog: Dialog,
     timeout: Option<f64>,
 ) -> Option<DialogAnswer> {
-    let ui = board.ui(Arc::clone)?;
-    let extension = board.with(name, |guest| guest.extension.clone()).flatten();
+    let ui = registry.ui(Arc::clone)?;
+    let extension = registry
+        .extensions
+        .with(name, |guest| guest.extension.clone())
+        .flatten();
     let _pause = extension.as_ref().map(Extension::pause_clock);
     let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
     let timeout = timeout.map(|milliseconds| Duration::from_millis(milliseconds as u64).min(LONGEST));
@@ -131,53 +142,53 @@ async fn ask_person(
     tokio::time::timeout(timeout.unwrap_or(LONGEST), asked).await.ok()
 }
 
-/// What a stream may send of what it has written, as hooks say.
-async fn let_send(board: &Board, stream: u32, payload: &Value) -> Result<String, HostError> {
+/// The request that a stream may send, as hooks have changed it.
+async fn let_send(registry: &ExtensionRegistry, stream: u32, payload: &Value) -> Result<String, HostError> {
     let body = Json::of(payload).map_err(|error| HostError::new(error.to_string()))?;
     let (sending, answer) = Sending::new(body);
-    board.calls.stream(stream, StreamNews::Sends(sending));
+    registry.calls.stream(stream, StreamNews::Sends(sending));
     match answer.await {
         Ok(Ok(body)) => Ok(body.text().to_owned()),
         Ok(Err(why)) => Err(HostError::new(why)),
-        // A stream that nobody listens to any more.
+        // The stream is no longer needed.
         Err(_) => Err(HostError::new("the request is not wanted any more")),
     }
 }
 
-/// Does something until the extension calls it off.
+/// Does work until the extension cancels it.
 async fn unless_called_off<T>(
-    board: &Board,
+    registry: &ExtensionRegistry,
     name: &str,
     id: u32,
     work: impl Future<Output = T>,
 ) -> Option<T> {
-    let called_off = board.calls.begin_call(name, id);
+    let called_off = registry.calls.begin_call(name, id);
     let result = tokio::select! {
         biased;
         () = called_off.cancelled() => None,
         result = work => Some(result),
     };
-    board.calls.end_call(name, id);
+    registry.calls.end_call(name, id);
     result
 }
 
-/// Runs a program. One that cannot be started has ended with code 1, and says why.
+/// Runs a program. One that cannot be started ends with code 1, and the error is on standard error.
 async fn exec(
-    (board, name): (&Board, &str),
+    (registry, name): (&ExtensionRegistry, &str),
     command: String,
     args: Vec<String>,
     cwd: Option<&str>,
     timeout: Option<f64>,
 ) -> Result<ExecResult, HostError> {
-    let facts = &board.facts;
+    let facts = &registry.facts;
     if !facts.processes {
         return Err(HostError::new(
             "extensions may not run programs: `processes = false` in [pi] of the settings",
         ));
     }
-    board.note_program();
+    registry.note_program();
     let words: Vec<String> = std::iter::once(command).chain(args).collect();
-    board.trace(name, "pi.exec", &words.join(" "));
+    registry.trace(name, "pi.exec", &words.join(" "));
     let program = Program::exec(words).environment(Arc::clone(&facts.environment));
     let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
     let invocation = Invocation {
@@ -224,15 +235,15 @@ fn killed(stdout: String, stderr: String) -> ExecResult {
     }
 }
 
-/// Chooses a model for the session; whether it can be had.
-pub fn set_model(board: &Board, provider: &str, id: &str, choice: ModelChoice) -> bool {
-    let named = board.model(&format!("{provider}/{id}")).ok();
-    // A model that the session has worked with may have been chosen by another name.
-    let Some(model) = named.or_else(|| models::used(board, provider, id)) else {
+/// Chooses a model for the session; returns whether it is available.
+pub fn set_model(registry: &ExtensionRegistry, provider: &str, id: &str, choice: ModelChoice) -> bool {
+    let named = registry.model(&format!("{provider}/{id}")).ok();
+    // A model that the session has used may have been chosen by another name.
+    let Some(model) = named.or_else(|| models::used(registry, provider, id)) else {
         return false;
     };
-    let context_window = models::context_window(board, provider, id);
-    board.desk.set_model(ChosenModel {
+    let context_window = models::context_window(registry, provider, id);
+    registry.session.config().set_model(ChosenModel {
         provider: model,
         context_window,
         choice,
@@ -240,24 +251,24 @@ pub fn set_model(board: &Board, provider: &str, id: &str, choice: ModelChoice) -
     true
 }
 
-/// A summary. The wish counts from now on, and not when somebody gets round to waiting for it.
+/// Requests a summary at once, and returns a future for the result.
 pub fn compact(
-    board: &Board,
+    registry: &ExtensionRegistry,
     instructions: Option<String>,
 ) -> impl Future<Output = Result<String, HostError>> + Send + use<> {
-    let desk = board.desk.clone();
-    let before = desk.context_usage().map_or(0, |usage| usage.tokens);
-    let wished = desk.compact(instructions);
-    async move { json_of(&compacted(&desk, wished.await.map_err(refused)?, before)?) }
+    let handle = registry.session.clone();
+    let before = handle.context_usage().map_or(0, |usage| usage.tokens);
+    let requested = handle.requests().compact(instructions);
+    async move { json_of(&compacted(&handle, requested.await.map_err(refused)?, before)?) }
 }
 
-/// What came of a wish for a summary, in the extension's words.
-fn compacted(desk: &Desk, end: CompactEnd, before: u64) -> Result<Value, HostError> {
+/// The result of a summary, in pi's form.
+fn compacted(handle: &SessionHandle, end: CompactEnd, before: u64) -> Result<Value, HostError> {
     let why = match end {
         CompactEnd::Compacted {
             summary, entry_id, ..
         } => {
-            let entry = desk.entry(&entry_id).map_err(refused)?;
+            let entry = handle.conversation().entry(&entry_id).map_err(refused)?;
             let kept = entry.and_then(|entry| match &entry.content {
                 EntryContent::Compaction { first_kept_id, .. } => first_kept_id.clone(),
                 _ => None,
@@ -272,14 +283,14 @@ fn compacted(desk: &Desk, end: CompactEnd, before: u64) -> Result<Value, HostErr
     Err(HostError::new(why))
 }
 
-/// Waits until what the agent does is over; whether somebody has ended it.
-async fn aborted(desk: &Desk) -> bool {
-    let Some(cancel) = desk.cancel() else {
+/// Waits until the agent's run is over; returns whether it was aborted.
+async fn aborted(handle: &SessionHandle) -> bool {
+    let Some(cancel) = handle.cancel() else {
         return false;
     };
     tokio::select! {
         biased;
         () = cancel.cancelled() => true,
-        () = desk.idle() => false,
+        () = handle.idle() => false,
     }
 }

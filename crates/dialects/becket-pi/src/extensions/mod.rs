@@ -1,34 +1,44 @@
-//! Extensions of pi's in this run: where they lie (`find.rs`), and how they are loaded and served.
+//! The pi extensions of a run: where they are found (`find.rs`), and how they are loaded and served.
 //!
-//! `board.rs` holds what they have registered. They ask for things by `host.rs` and `later.rs`; what they bring becomes
-//! tools (`tool.rs`), commands (`commands.rs`) and providers (`provider.rs`) of the agent. `watchdog.rs` ends the
-//! program if one of them cannot be ended. Without an extension nothing of this exists.
+//! `registry.rs` is the registry of extensions, with the list of them (`extension_list.rs`). Their calls are answered
+//! by `host.rs` and `later.rs`; what they register becomes tools (`tools.rs`), commands (`commands.rs`) and providers
+//! (`provider.rs`) of the agent.
+//! `watchdog.rs` ends the program if an extension cannot be ended. Without an extension nothing of this exists.
 
-mod board;
+mod answer;
 mod bus;
 mod calls;
-mod commands;
+pub(crate) mod commands;
 mod completion;
 mod components;
 mod described;
+mod emit;
+mod extension_list;
 mod find;
 mod flags;
+mod hooks;
 mod host;
+pub(crate) mod input;
+mod input_listeners;
 mod later;
+mod loading;
 mod models;
 mod moves;
 mod network;
+pub(crate) mod placing;
 mod prompt;
 mod provider;
+mod provider_keys;
+mod registry;
 mod reload;
 mod renderers;
 mod resources;
 mod selection;
 mod sessions;
-mod shell;
-mod shortcuts;
-mod taps;
+pub(crate) mod shell;
+pub(crate) mod shortcuts;
 mod tool;
+mod tools;
 mod watchdog;
 
 use std::collections::BTreeMap;
@@ -37,12 +47,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::desk::Desk;
 use becket_agent::provider::Provider;
+use becket_agent::session_handle::SessionHandle;
 use becket_agent::tool::{BUILTIN, Tool};
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
-use becket_host::{Drawing, Person, Unloaded};
+use becket_host::{Drawing, GivenFlag, Person, Unloaded};
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
 };
@@ -51,176 +61,186 @@ use becket_store::SqliteStore;
 use becket_system::Surroundings;
 use becket_tools::Models;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::Candidate;
 use crate::host_call::{ContextFile, HostCall, HostCallAsync, Mode};
 use crate::services::End;
 
-pub use board::{Board, Guest, RegisteredFlag};
-use board::{Facts, Stage};
-pub use commands::{Called, CommandEnd};
-pub use find::{Given, Place, find, find_resources, judge_resources, refusal};
-pub use flags::GivenFlag;
-use host::BoardHost;
-use renderers::BoardDrawing;
+pub use extension_list::Guest;
+pub use find::{ExtensionSearch, Given, find, find_resources, judge_resources, refusal};
+use flags::RegisteredFlag;
+use host::RegistryHost;
+use loading::{A_WORD, load, unloaded};
+pub use registry::ExtensionRegistry;
+use registry::{Facts, Stage};
+use renderers::ExtensionDrawing;
 use tool::ExtensionTool;
 
 use crate::config::{JsConfig, JsEngine, PiConfig};
-use crate::shelf::RunShelf;
+use crate::run_resources::RunResources;
 
-/// How often what is still under way may be looked at when the session is over, so that what fails is told, and the
-/// pause between two looks. Looks are counted and not time, which on a busy machine passes without anything happening.
+/// How often unfinished work is checked when the session is over, so that its failures are reported. Checks are counted
+/// and not time, which on a busy machine passes without any progress.
 const LAST_LOOKS: u32 = 10;
+/// The pause between two checks of unfinished work.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long an extension may take to hear that the session has begun or ended.
-const A_WORD: Duration = Duration::from_secs(5);
-
-/// In whose name the program itself asks for what extensions ask for.
+/// The extension's name for calls of the program itself.
 const NOBODY: &str = "";
 
 /// The extensions of a run.
 #[derive(Default)]
-pub struct Extensions(Option<Arc<Board>>);
+pub struct Extensions(Option<Arc<ExtensionRegistry>>);
 
 impl Drop for Extensions {
-    /// Whatever has been loaded ends, also where there never was a session.
+    /// Ends everything that has been loaded, even if there never was a session.
     fn drop(&mut self) {
-        self.0.iter().for_each(|board| board.clear());
+        self.0.iter().for_each(|registry| registry.clear());
     }
 }
 
 impl Extensions {
-    /// Loads what was found, in order. `unloaded` says what could not be loaded.
+    /// Loads the extensions that were found, in order. `unloaded` returns those that could not be loaded.
     pub async fn load(found: &[Candidate], settings: LoadSettings) -> Self {
-        let board = Arc::new(Board::new(facts(&settings)));
-        // Whoever began to listen later would not hear a Ctrl-C that is to end their first code. What stands against it
-        // is told by the command that needs it.
+        let registry = Arc::new(ExtensionRegistry::new(facts(&settings)));
+        // Listening must begin before the first code of an extension runs, so that Ctrl-C can end that code. An error
+        // is reported by the command that needs the signals.
         let _ = settings.surroundings.signals.listen();
-        let kit = Arc::new(kit(&settings, &board, found.len()));
-        watchdog::begin(&board, Arc::clone(&kit.watch));
-        board.set_kit(Arc::clone(&kit));
+        let kit = Arc::new(kit(&settings, &registry, found.len()));
+        watchdog::begin(&registry, Arc::clone(&kit.watch));
+        reload::set_kit(&registry, Arc::clone(&kit));
         for candidate in found {
-            // `unloaded` tells it.
-            let is_loaded = load(&kit, &board, candidate).await.is_ok();
+            // `unloaded` reports the error.
+            let is_loaded = load(&kit, &registry, candidate).await.is_ok();
             if !is_loaded && is_part_of_another(candidate, found) {
-                board.dismiss(&candidate.name);
+                hooks::dismiss(&registry, &candidate.name);
             }
         }
-        Self(Some(board))
+        Self(Some(registry))
     }
 
-    /// Those that could not be loaded.
+    /// The extensions that could not be loaded.
     pub fn unloaded(&self) -> Vec<Unloaded> {
         let troubles = self.each(|guest| Some(unloaded(&guest.candidate, guest.trouble.clone()?)));
         troubles.into_iter().flatten().collect()
     }
 
-    /// Goes on without one of them.
+    /// Continues without the named extension.
     pub fn leave_out(&self, name: &str) {
-        self.0.iter().for_each(|board| board.dismiss(name));
+        self.0.iter().for_each(|registry| hooks::dismiss(registry, name));
     }
 
-    /// Asks for something as they do, where the answer is there at once.
+    /// Answers a synchronous call in the way in which it is answered for extensions.
     pub fn ask(&self, call: HostCall) -> Result<Value, String> {
-        let board = self.0.as_ref().ok_or("there is no session to ask")?;
-        value(host::answer(board, NOBODY, call))
+        let registry = self.0.as_ref().ok_or("there is no session to ask")?;
+        value(host::answer(registry, NOBODY, call))
     }
 
-    /// The same where the answer takes its time.
+    /// Answers an asynchronous call in the way in which it is answered for extensions.
     pub async fn ask_later(&self, call: HostCallAsync) -> Result<Value, String> {
-        let board = self.0.as_ref().ok_or("there is no session to ask")?;
-        value(later::answer(board, NOBODY, call).await)
+        let registry = self.0.as_ref().ok_or("there is no session to ask")?;
+        value(later::answer(registry, NOBODY, call).await)
     }
 
-    /// Chooses a model for the session; whether it can be had.
+    /// Chooses a model for the session; returns whether it is available.
     pub fn choose_model(&self, provider: &str, id: &str, choice: ModelChoice) -> bool {
-        let board = self.0.as_ref();
-        board.is_some_and(|board| later::set_model(board, provider, id, choice))
+        let registry = self.0.as_ref();
+        registry.is_some_and(|registry| later::set_model(registry, provider, id, choice))
     }
 
-    /// How they see and steer the session; `None` where there are none.
-    pub fn desk(&self) -> Option<Desk> {
-        self.0.as_ref().map(|board| board.desk.clone())
+    /// The session handle of the extensions; `None` if there are none.
+    pub fn handle(&self) -> Option<SessionHandle> {
+        self.0.as_ref().map(|registry| registry.session.clone())
     }
 
-    /// Everything that they have brought; `None` where there are none.
-    pub fn board(&self) -> Option<Arc<Board>> {
+    /// The registry of the extensions; `None` if there are none.
+    pub fn registry(&self) -> Option<Arc<ExtensionRegistry>> {
         self.0.clone()
     }
 
-    /// How they draw on a screen; `None` where there are none.
+    /// Draws for extensions on a screen; `None` if there are none.
     pub fn drawing(&self) -> Option<impl Drawing + use<>> {
-        self.board().map(BoardDrawing)
+        self.registry().map(ExtensionDrawing)
     }
 
-    /// Their options.
+    /// The options of the extensions.
     pub fn flags(&self) -> Vec<RegisteredFlag> {
-        self.0.as_ref().map(|board| board.flags()).unwrap_or_default()
+        self.0
+            .as_ref()
+            .map(|registry| flags::registered(registry))
+            .unwrap_or_default()
     }
 
-    /// What the command line sets their options to.
+    /// Sets the options that the command line gives.
     pub fn set_flags(&self, given: &[GivenFlag]) {
-        self.0.iter().for_each(|board| board.set_flags(given));
+        self.0
+            .iter()
+            .for_each(|registry| flags::set_given(registry, given));
     }
 
-    /// There is an agent to work with: their hooks are asked from now on.
+    /// Sets the agent's parts: the extensions' hooks are registered now.
     pub fn take_stage(
         &self,
         (engine, person, store): (&Arc<Engine>, &Person, &Arc<SqliteStore>),
-        shelf: &Arc<RunShelf>,
+        resources: &Arc<RunResources>,
         profile: &Profile,
         models: Models,
     ) {
-        let Some(board) = &self.0 else { return };
-        prompt::register(engine, board);
-        let owners = Arc::downgrade(board);
-        shelf.ask_for_owners(move |path| owners.upgrade().and_then(|board| board.bringer(path)));
-        board.set_stage(Stage {
-            engine: Arc::clone(engine),
-            person: person.clone(),
-            store: Arc::clone(store),
-            shelf: Arc::clone(shelf),
-            profile: profile.clone(),
-            models: self.models(models),
+        let Some(registry) = &self.0 else { return };
+        prompt::register(engine, registry);
+        let owners = Arc::downgrade(registry);
+        resources.ask_for_owners(move |path| {
+            owners
+                .upgrade()
+                .and_then(|registry| registry.extensions.bringer(path))
         });
+        hooks::set_stage(
+            registry,
+            Stage {
+                engine: Arc::clone(engine),
+                person: person.clone(),
+                store: Arc::clone(store),
+                resources: Arc::clone(resources),
+                profile: profile.clone(),
+                models: self.models(models),
+            },
+        );
     }
 
-    /// Gives models by their names, those of extensions first.
+    /// Finds models by their names, those of extensions first.
     pub fn models(&self, others: Models) -> Models {
-        let Some(board) = self.0.clone() else {
+        let Some(registry) = self.0.clone() else {
             return others;
         };
-        Arc::new(move |name| selection::select(&board, name).unwrap_or_else(|| others(name)))
+        Arc::new(move |name| selection::select(&registry, name).unwrap_or_else(|| others(name)))
     }
 
-    /// The names of the providers that they bring.
+    /// The names of the providers that extensions bring.
     pub fn provider_names(&self) -> Vec<String> {
-        let providers = self.0.as_ref().map(|board| board.providers());
+        let providers = self.0.as_ref().map(|registry| registry.extensions.providers());
         let names = providers.into_iter().flatten().map(|provider| provider.name);
         names.collect()
     }
 
-    /// How many tokens a model can take that an extension brings, if it says so.
+    /// How many tokens the context window of an extension's model has, if the extension says so.
     pub fn context_window(&self, provider: &dyn Provider) -> Option<u64> {
         models::context_window(self.0.as_ref()?, provider.name(), provider.model())
     }
 
-    /// The model of that name, if an extension brings it.
+    /// The provider for the model with that name, if an extension brings it.
     pub fn provider(&self, name: Option<&str>) -> Option<Result<Arc<dyn Provider>, String>> {
         selection::select(self.0.as_ref()?, name?)
     }
 
-    /// Adds their tools to those that are there, and says which could not be added. One with the name of one of
-    /// becket's own takes its place.
+    /// Adds the extensions' tools to the given ones, and returns which could not be added. A tool with the name of one
+    /// of becket's own replaces it.
     pub fn add_tools(&self, profile: &Profile, tools: &mut Vec<Arc<dyn Tool>>) -> Vec<String> {
-        let Some(board) = &self.0 else {
+        let Some(registry) = &self.0 else {
             return Vec::new();
         };
         let mut remarks = Vec::new();
-        for offer in board.hand_over_tools() {
-            let made = match ExtensionTool::new(offer, board, profile) {
+        for offer in tools::hand_over(registry) {
+            let made = match ExtensionTool::new(offer, registry, profile) {
                 Ok(made) => made,
                 Err(remark) => {
                     remarks.push(remark);
@@ -248,160 +268,108 @@ impl Extensions {
         remarks
     }
 
-    /// The variables that hold keys of their providers.
+    /// The variables that hold keys of the extensions' providers.
     pub fn key_variables(&self) -> Vec<String> {
-        let Some(board) = &self.0 else {
+        let Some(registry) = &self.0 else {
             return Vec::new();
         };
-        let providers = board.providers();
+        let providers = registry.extensions.providers();
         let names = providers
             .iter()
-            .filter_map(|provider| provider::key_variable(board, provider));
+            .filter_map(|provider| provider_keys::key_variable(registry, provider));
         names.map(ToOwned::to_owned).collect()
     }
 
-    /// Their own names.
+    /// The names of the extensions.
     pub fn names(&self) -> Vec<String> {
         self.each(|guest| guest.candidate.name.clone())
     }
 
-    /// The names of their tools.
+    /// The names of the extensions' tools.
     pub fn tool_names(&self) -> Vec<String> {
         self.0
             .as_ref()
-            .map(|board| board.tool_names())
+            .map(|registry| registry.extensions.tool_names())
             .unwrap_or_default()
     }
 
-    /// Looks at every extension, loaded or not.
+    /// Calls a function for every extension, loaded or not.
     pub fn each<T>(&self, look: impl FnMut(&Guest) -> T) -> Vec<T> {
-        self.0.as_ref().map(|board| board.each(look)).unwrap_or_default()
+        self.0
+            .as_ref()
+            .map(|registry| registry.extensions.each(look))
+            .unwrap_or_default()
     }
 
-    /// Writes the file of the session anew, if an extension has asked for it.
+    /// Rewrites the file of the session, if an extension has asked for it.
     pub fn renew_session_file(&self) {
-        self.0.iter().for_each(|board| sessions::renew_file(board));
+        self.0.iter().for_each(|registry| sessions::renew_file(registry));
     }
 
-    /// The session is about to begin: from now on they may act.
+    /// Lets extensions act from now on: the session is about to begin.
     pub async fn bind(&self) {
-        if let Some(board) = &self.0 {
-            board.bind().await;
+        if let Some(registry) = &self.0 {
+            reload::bind(registry).await;
         }
     }
 
-    /// They begin anew, for another session that is about to begin.
+    /// Loads the extensions again, for another session that is about to begin.
     pub async fn renew(&self) {
-        if let Some(board) = &self.0 {
-            board.renew().await;
+        if let Some(registry) = &self.0 {
+            reload::renew(registry).await;
         }
     }
 
-    /// They begin anew as their files are now, in the middle of a session.
+    /// Loads the extensions again from their files, in the middle of a session.
     pub async fn reload(&self, found: &[Candidate]) {
-        if let Some(board) = &self.0 {
-            board.reload(found).await;
+        if let Some(registry) = &self.0 {
+            reload::reload(registry, found).await;
         }
     }
 
-    /// The session is about to end: what they have said to each other is heard before.
+    /// Delivers the messages that extensions have sent to each other, before the session ends.
     pub async fn settle(&self) {
-        if let Some(board) = &self.0 {
-            board.bus.quiet(A_WORD).await;
-            board.tell_used();
+        if let Some(registry) = &self.0 {
+            registry.bus.quiet(A_WORD).await;
+            registry.tell_used();
         }
     }
 
-    /// The session is over.
+    /// Ends all extensions after the session.
     pub async fn end(&self) {
-        let Some(board) = &self.0 else { return };
-        for extension in board.extensions() {
-            // Nothing of it counts any more.
-            let _ = board.ask(&extension, &End {}, A_WORD).await;
+        let Some(registry) = &self.0 else { return };
+        for extension in registry.extensions.loaded() {
+            // The session is over, so a failure does not matter.
+            let _ = registry.ask(&extension, &End {}, A_WORD).await;
         }
-        board.last_moment().await;
-        board.clear();
-    }
-
-    /// The command of an extension's that a line calls.
-    pub fn called(&self, line: &str) -> Option<Called> {
-        self.0.as_ref()?.called(line)
-    }
-
-    /// Runs it, as far as it comes without the person.
-    pub async fn run_command(&self, called: Called, cancel: &CancellationToken) -> CommandEnd {
-        match &self.0 {
-            Some(board) => board.run_command(called, cancel).await,
-            None => CommandEnd::Done,
-        }
-    }
-
-    /// All commands in lines for the person.
-    pub fn listed_commands(&self) -> String {
-        let commands = self.0.as_ref().map(|board| board.commands()).unwrap_or_default();
-        let lines = commands
-            .into_iter()
-            .map(|(name, command, _)| format!("/{name:<8} {}\n", command.description.unwrap_or_default()));
-        lines.collect()
+        last_moment(registry).await;
+        registry.clear();
     }
 }
 
-/// What a call has answered.
+/// The answer of a call as a value.
 fn value(answer: Result<String, HostError>) -> Result<Value, String> {
     let text = answer.map_err(|error| error.message)?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
-impl Board {
-    /// The names of all tools that extensions have registered by now.
-    pub fn tool_names(&self) -> Vec<String> {
-        let names = |guest: &Guest| guest.tools.iter().map(|tool| tool.name.clone()).collect();
-        let names: Vec<Vec<String>> = self.each(names);
-        names.concat()
-    }
-
-    /// Waits until nothing is under way any more, but not longer than a moment: a timer that is due may throw.
-    async fn last_moment(&self) {
-        for _ in 0..LAST_LOOKS {
-            if !self.extensions().iter().any(Extension::has_something_coming) {
-                break;
-            }
-            tokio::time::sleep(LOOK).await;
+/// Waits a moment for unfinished work, because a timer that is due may throw.
+async fn last_moment(registry: &ExtensionRegistry) {
+    for _ in 0..LAST_LOOKS {
+        if !registry
+            .extensions
+            .loaded()
+            .iter()
+            .any(Extension::has_something_coming)
+        {
+            break;
         }
+        tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Loads an extension. One that cannot be loaded counts as a guard, and the error says so.
-async fn load(kit: &Arc<Kit>, board: &Arc<Board>, candidate: &Candidate) -> Result<(), String> {
-    let name = &candidate.name;
-    board.welcome(candidate.clone());
-    let loaded = Extension::load(kit, name, candidate.code()).await;
-    let trouble = match loaded {
-        Ok(extension) => {
-            board.seat(name, extension);
-            board.trouble(name)
-        }
-        Err(failure) if failure.detail.is_empty() => Some(failure.to_string()),
-        Err(failure) => Some(failure.detail),
-    };
-    match trouble {
-        None => Ok(()),
-        Some(trouble) => {
-            board.turn_away(name, trouble.clone());
-            Err(format!(
-                "{}; what a guard may judge is refused",
-                unloaded(candidate, trouble)
-            ))
-        }
-    }
-}
-
-fn unloaded(candidate: &Candidate, why: String) -> Unloaded {
-    Unloaded::new(crate::EXTENSION, &candidate.name, &candidate.file, why)
-}
-
-/// Whether a file is a part of an extension and none itself: it exports nothing by default, and one of the others
-/// imports it. pi tries to load such files, too, and goes on without them.
+/// Whether a file is a part of an extension and not one itself: it has no default export, and one of the others imports
+/// it. pi tries to load such files, too, and continues without them.
 fn is_part_of_another(candidate: &Candidate, all: &[Candidate]) -> bool {
     let exports_nothing = || {
         let source = std::fs::read_to_string(&candidate.file).ok()?;
@@ -418,29 +386,29 @@ fn is_part_of_another(candidate: &Candidate, all: &[Candidate]) -> bool {
             .any(|other| becket_js::own_files(&other.file).contains(&file))
 }
 
-/// What a run tells its extensions before it loads them.
+/// The settings for loading the extensions of a run.
 pub struct LoadSettings {
     pub surroundings: Surroundings,
     pub config: PiConfig,
     pub js: JsConfig,
-    /// The folder from which paths in the settings are seen.
+    /// The folder against which paths in the settings are resolved.
     pub config_folder: PathBuf,
-    /// The folder for what is kept of translated code.
+    /// The folder for the cache of translated code.
     pub cache: PathBuf,
-    /// What programs inherit.
+    /// The environment of programs.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
-    /// What becket's own clients are told.
+    /// Settings for becket's own provider clients.
     pub providers: ProviderSettings,
     pub mode: Mode,
     /// Whether the project is trusted.
     pub is_trusted: bool,
-    /// Whether conversations are kept.
+    /// Whether conversations are stored.
     pub keeps_sessions: bool,
-    /// The project's files of instructions, by their paths.
+    /// The project's instruction files, by their paths.
     pub prompt_files: Vec<(String, String)>,
-    /// Names the options of the program itself.
+    /// Returns the names of the program's own options.
     pub own_options: fn() -> Vec<String>,
-    /// The program itself.
+    /// The program's executable file.
     pub program: PathBuf,
 }
 
@@ -484,7 +452,7 @@ fn limits(config: &PiConfig) -> Limits {
     }
 }
 
-/// The engine outside of becket, as the settings want it.
+/// The settings of the engine outside of becket.
 fn outside(settings: &LoadSettings, count: usize) -> Outside {
     let config = &settings.js;
     let engine = match config.engine {
@@ -496,8 +464,8 @@ fn outside(settings: &LoadSettings, count: usize) -> Outside {
     Outside::new(engine, program, count)
 }
 
-fn kit(settings: &LoadSettings, board: &Arc<Board>, count: usize) -> Kit {
-    let (facts, config) = (&board.facts, &settings.config);
+fn kit(settings: &LoadSettings, registry: &Arc<ExtensionRegistry>, count: usize) -> Kit {
+    let (facts, config) = (&registry.facts, &settings.config);
     let signals = facts.surroundings.signals.clone();
     let prelude = crate::prelude_modules()
         .iter()
@@ -512,8 +480,8 @@ fn kit(settings: &LoadSettings, board: &Arc<Board>, count: usize) -> Kit {
         prelude: crate::PRELUDE,
         modules: modules.collect(),
         transformer: Transformer::new(Some(settings.cache.clone())),
-        host: Arc::new(BoardHost(Arc::clone(board))),
-        reporter: Arc::clone(board) as _,
+        host: Arc::new(RegistryHost(Arc::clone(registry))),
+        reporter: Arc::clone(registry) as _,
         limits: limits(config),
         surroundings: becket_js::Surroundings {
             directory: facts.surroundings.cwd.clone(),

@@ -1,30 +1,31 @@
-//! Models in pi's shape: the one in use, and those that extensions bring.
+//! Models in pi's form: the one in use, and those of extensions.
 
 use std::sync::Arc;
 
 use becket_agent::provider::Provider;
 use serde_json::{Value, json};
 
-use super::board::Board;
+use super::provider_keys::model_can_be_had;
+use super::registry::ExtensionRegistry;
 use crate::ModelName;
 use crate::host_call::{ModelDefinition, ProviderDefinition};
 
-/// How many tokens a model can give where nothing is said.
+/// How many tokens an answer of a model can have by default.
 const USUAL_ANSWER: u64 = 16_384;
 
 /// The model in use; `null` before there is a session.
-pub fn in_use(board: &Board) -> Value {
-    let Ok(provider) = board.desk.model() else {
+pub fn in_use(registry: &ExtensionRegistry) -> Value {
+    let Ok(provider) = registry.session.config().model() else {
         return Value::Null;
     };
-    let window = board.desk.context_usage().map_or(0, |usage| usage.window);
-    of_provider(board, &*provider, window)
+    let window = registry.session.context_usage().map_or(0, |usage| usage.window);
+    of_provider(registry, &*provider, window)
 }
 
-/// A model in pi's shape, with what an extension says about it if it is one of its own.
-pub fn of_provider(board: &Board, provider: &dyn Provider, window: u64) -> Value {
+/// A model in pi's form, with the definition of the extension that brings it, if one does.
+pub fn of_provider(registry: &ExtensionRegistry, provider: &dyn Provider, window: u64) -> Value {
     let (name, id) = (provider.name(), provider.model());
-    let definition = board.provider(name);
+    let definition = registry.extensions.provider(name);
     let model = definition
         .as_ref()
         .and_then(|definition| model_of(definition, id));
@@ -34,26 +35,26 @@ pub fn of_provider(board: &Board, provider: &dyn Provider, window: u64) -> Value
     })
 }
 
-/// How many tokens a model of an extension's can take, if it says so.
-pub fn context_window(board: &Board, provider: &str, id: &str) -> Option<u64> {
-    let definition = board.provider(provider)?;
+/// How many tokens the context window of an extension's model has, if the extension says so.
+pub fn context_window(registry: &ExtensionRegistry, provider: &str, id: &str) -> Option<u64> {
+    let definition = registry.extensions.provider(provider)?;
     let model = definition_of(&definition, id)?;
     Some(model.context_window).filter(|window| *window > 0)
 }
 
-/// All models that are known by name: those that the session has worked with, and those of extensions. Their order
-/// does not depend on which of them is in use, so that whoever goes through them meets all.
-pub fn all(board: &Board, available: bool) -> Vec<Value> {
+/// All models that are known by name: those that the session has used, and those of extensions. Their order does not
+/// depend on the one in use, so that cycling through them reaches all.
+pub fn all(registry: &ExtensionRegistry, available: bool) -> Vec<Value> {
     let is_there = |model: &Value| {
         model["provider"]
             .as_str()
-            .is_some_and(|name| !board.is_withdrawn(name))
+            .is_some_and(|name| !registry.is_withdrawn(name))
     };
-    let used = board.desk.models().unwrap_or_default().into_iter();
-    let used = used.map(|(provider, window)| of_provider(board, &*provider, window));
+    let used = registry.session.config().models().unwrap_or_default().into_iter();
+    let used = used.map(|(provider, window)| of_provider(registry, &*provider, window));
     let mut models: Vec<Value> = used.filter(is_there).collect();
-    for definition in board.providers() {
-        let usable = !available || definition.streams || board.model_can_be_had(&definition);
+    for definition in registry.extensions.providers() {
+        let usable = !available || definition.streams || model_can_be_had(registry, &definition);
         for model in definition.models.iter().flatten().filter(|_| usable) {
             let shown = shown(&definition, model);
             let is_new = |known: &Value| known["provider"] == shown["provider"] && known["id"] == shown["id"];
@@ -65,39 +66,51 @@ pub fn all(board: &Board, available: bool) -> Vec<Value> {
     models
 }
 
-/// A model that the session has worked with.
-pub fn used(board: &Board, provider: &str, id: &str) -> Option<Arc<dyn Provider>> {
-    let used = board.desk.models().ok()?.into_iter().map(|(model, _)| model);
+/// A model that the session has used.
+pub fn used(registry: &ExtensionRegistry, provider: &str, id: &str) -> Option<Arc<dyn Provider>> {
+    let used = registry
+        .session
+        .config()
+        .models()
+        .ok()?
+        .into_iter()
+        .map(|(model, _)| model);
     let mut named = used.filter(|model| (model.name(), model.model()) == (provider, id));
-    named.next().filter(|_| !board.is_withdrawn(provider))
+    named.next().filter(|_| !registry.is_withdrawn(provider))
 }
 
-/// A model by its name, or any of a provider. Of providers that becket knows by itself every name is believed, since
-/// only they know their models.
-pub fn find(board: &Board, provider: &str, id: Option<&str>, available: bool) -> Option<Value> {
+/// A model by its name, or any of a provider. For providers that becket knows itself every name is accepted, since only
+/// they know their models.
+pub fn find(
+    registry: &ExtensionRegistry,
+    provider: &str,
+    id: Option<&str>,
+    available: bool,
+) -> Option<Value> {
     let fits = |model: &Value| model["provider"] == provider && id.is_none_or(|id| model["id"] == id);
-    let listed = all(board, available).into_iter().find(fits);
-    listed.or_else(|| believed(board, provider, id.unwrap_or_default(), available))
+    let listed = all(registry, available).into_iter().find(fits);
+    listed.or_else(|| believed(registry, provider, id.unwrap_or_default(), available))
 }
 
-fn believed(board: &Board, provider: &str, id: &str, available: bool) -> Option<Value> {
-    let has_list = board
+fn believed(registry: &ExtensionRegistry, provider: &str, id: &str, available: bool) -> Option<Value> {
+    let has_list = registry
+        .extensions
         .provider(provider)
         .is_some_and(|definition| definition.models.is_some());
-    if has_list || board.is_withdrawn(provider) {
+    if has_list || registry.is_withdrawn(provider) {
         return None;
     }
-    let facts = &board.facts;
+    let facts = &registry.facts;
     let environment = |name: &str| facts.surroundings.variable(name);
     let address = becket_providers::address(provider, &environment, &facts.providers)?;
     if available && !becket_providers::has_key(provider, &environment, &facts.providers) {
         return None;
     }
-    let window = board.desk.context_usage().map_or(0, |usage| usage.window);
+    let window = registry.session.context_usage().map_or(0, |usage| usage.window);
     Some(plain(ModelName { provider, id }, address.as_str(), window))
 }
 
-/// A model of which nothing but its name and place is known.
+/// A model of which only the name and address are known.
 fn plain(model: ModelName<'_>, base_url: &str, window: u64) -> Value {
     json!({
         "id": model.id,
@@ -118,7 +131,7 @@ pub fn model_of(definition: &ProviderDefinition, id: &str) -> Option<Value> {
     definition_of(definition, id).map(|model| shown(definition, model))
 }
 
-/// That there is no such model.
+/// The error that there is no such model.
 pub fn unlisted(definition: &ProviderDefinition, id: &str) -> String {
     let models = definition.models.iter().flatten();
     let known: Vec<&str> = models.map(|model| model.id.as_str()).collect();
@@ -129,7 +142,7 @@ pub fn unlisted(definition: &ProviderDefinition, id: &str) -> String {
     )
 }
 
-/// What the extension says about it.
+/// The extension's definition of a model.
 pub fn definition_of<'a>(definition: &'a ProviderDefinition, id: &str) -> Option<&'a ModelDefinition> {
     let mut models = definition.models.iter().flatten();
     models.find(|model| model.id == id)

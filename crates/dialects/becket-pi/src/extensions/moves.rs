@@ -1,10 +1,10 @@
-//! How extensions, and programs that steer becket, wish to go on elsewhere. Who has the session fulfils it
-//! (`commands/moving.rs`).
+//! Requests of extensions, and of programs that steer becket, to continue in another session. The owner of the session
+//! fulfils them (`commands/moving.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::desk::{Destination, Moved, Planted, Planter, Site};
+use becket_agent::session_handle::{ConversationSetup, Destination, Moved, NewConversation, SetupResult};
 use becket_agent::store::{EntryContent, Seed};
 use becket_agent::{GoTo, Position};
 use becket_events::MessageBody;
@@ -13,32 +13,32 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use super::board::Board;
-use super::host::{json_of, refused};
+use super::answer::{Answer, json_of, refused};
+use super::registry::ExtensionRegistry;
 use super::sessions;
 use crate::host_call::{ForkPosition, HostCallAsync, WentOn};
 use crate::services::{SetUp, WasSetUp};
 use crate::{session_file, session_files};
 
-/// What is said where a conversation cannot be forked at an entry.
+/// The error if a conversation cannot be forked at an entry.
 const NOT_FORKED: &str = "Invalid entry ID for forking";
-
-/// What a call answers: JSON text, or why there is none.
-type Answer = Result<String, HostError>;
 
 /// How long setting up a session may take.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 
-/// Goes on elsewhere. The wish counts from now on, and not when somebody gets round to waiting for it; `None` for a
-/// call that wants something else.
-pub fn go(board: &Arc<Board>, name: &str, call: &HostCallAsync) -> Option<BoxFuture<'static, Answer>> {
-    let to = match destination(board, name, call)? {
+/// Requests to continue elsewhere at once, and returns a future for the result; `None` for any other call.
+pub fn go(
+    registry: &Arc<ExtensionRegistry>,
+    name: &str,
+    call: &HostCallAsync,
+) -> Option<BoxFuture<'static, Answer>> {
+    let to = match destination(registry, name, call)? {
         Ok(to) => to,
         Err(why) => return Some(std::future::ready(Err(HostError::new(why))).boxed()),
     };
-    let wished = board.desk.go(to);
+    let requested = registry.session.requests().go(to);
     let went = async move {
-        let (cancelled, text) = match wished.await.map_err(refused)? {
+        let (cancelled, text) = match requested.await.map_err(refused)? {
             Moved::Went { text } => (false, text),
             Moved::Refused(_) => (true, None),
         };
@@ -47,9 +47,9 @@ pub fn go(board: &Arc<Board>, name: &str, call: &HostCallAsync) -> Option<BoxFut
     Some(went.boxed())
 }
 
-/// Where a call leads; the error says why nowhere.
+/// The destination of a call; the error says why there is none.
 fn destination(
-    board: &Arc<Board>,
+    registry: &Arc<ExtensionRegistry>,
     name: &str,
     call: &HostCallAsync,
 ) -> Option<Result<Destination, &'static str>> {
@@ -59,7 +59,7 @@ fn destination(
             setup,
         } => Destination::New {
             parent_file: parent_session,
-            planter: setup.and_then(|id| planter(board, name, id)),
+            setup: setup.and_then(|id| setup_by(registry, name, id)),
         },
         HostCallAsync::SwitchSession { session_path } => Destination::Earlier(session_path),
         HostCallAsync::Fork { entry_id, position } => {
@@ -67,7 +67,7 @@ fn destination(
                 ForkPosition::Before => Position::Before,
                 ForkPosition::At => Position::At,
             };
-            match can_fork(board, &entry_id, position) {
+            match can_fork(registry, &entry_id, position) {
                 true => Destination::Fork { entry_id, position },
                 false => return Some(Err(NOT_FORKED)),
             }
@@ -92,9 +92,9 @@ fn destination(
     }))
 }
 
-/// A copy that ends before an entry is there to say something else in its place.
-fn can_fork(board: &Board, entry_id: &str, position: Position) -> bool {
-    let Ok(Some(entry)) = board.desk.entry(entry_id) else {
+/// Whether a conversation can be forked at an entry. A copy that ends before an entry is for replacing a user message.
+fn can_fork(registry: &ExtensionRegistry, entry_id: &str, position: Position) -> bool {
+    let Ok(Some(entry)) = registry.session.conversation().entry(entry_id) else {
         return false;
     };
     let is_persons = match &entry.content {
@@ -104,28 +104,34 @@ fn can_fork(board: &Board, entry_id: &str, position: Position) -> bool {
     position == Position::At || is_persons
 }
 
-/// Lets a function of an extension's set up a session. The extension is held, because it begins anew meanwhile.
-fn planter(board: &Arc<Board>, name: &str, id: u32) -> Option<Planter> {
-    let extension = board.extension(name)?;
-    let board = Arc::clone(board);
-    Some(Arc::new(move |site| {
-        let (board, extension) = (Arc::clone(&board), extension.clone());
-        async move { plant(&board, &extension, id, site).await }.boxed()
+/// The function by which an extension sets up a session. It holds the extension, because that is loaded again
+/// meanwhile.
+fn setup_by(registry: &Arc<ExtensionRegistry>, name: &str, id: u32) -> Option<ConversationSetup> {
+    let extension = registry.extensions.get(name)?;
+    let registry = Arc::clone(registry);
+    Some(Arc::new(move |conversation| {
+        let (registry, extension) = (Arc::clone(&registry), extension.clone());
+        async move { set_up(&registry, &extension, id, conversation).await }.boxed()
     }))
 }
 
-async fn plant(board: &Board, extension: &Extension, id: u32, site: Site) -> Planted {
-    let session = sessions::coming(board, site)?;
-    let set_up = board.ask(extension, &SetUp { id, session }, LONGEST).await;
+async fn set_up(
+    registry: &ExtensionRegistry,
+    extension: &Extension,
+    id: u32,
+    conversation: NewConversation,
+) -> SetupResult {
+    let session = sessions::coming(registry, conversation)?;
+    let answer = registry.ask(extension, &SetUp { id, session }, LONGEST).await;
     let WasSetUp {
         entries,
         leaf_id,
         error,
-    } = set_up.map_err(|failure| failure.to_string())?;
+    } = answer.map_err(|failure| failure.to_string())?;
     if let Some(error) = error {
         return Err(error);
     }
-    // A file without a line of its own is read like any other.
+    // The entries are read like a session file, which needs a first line.
     let header = json!({"type": "session", "version": 3, "id": "new"});
     let lines = std::iter::once(&header).chain(&entries);
     let text: String = lines.map(|line| format!("{line}\n")).collect();

@@ -1,7 +1,7 @@
-//! The network for extensions: what `fetch` in the embedded engine asks for.
+//! The network for extensions: the implementation of `fetch` in the embedded engine.
 //!
-//! `fetch` begins a request and answers with the head, `fetch.read` gives the next bytes of the body (nothing at its
-//! end), `fetch.close` lets go of it at any time. The number of a request is chosen by the extension. Whether an
+//! `fetch` starts a request and answers with its head, `fetch.read` returns the next bytes of the body (nothing at its
+//! end), `fetch.close` drops the request at any time. The extension chooses the number of a request. Whether an
 //! extension may use the network at all is decided before, in `becket-js`.
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::sync::Mutex as Turn;
 use tokio_util::sync::CancellationToken;
 
-/// How many redirects are followed, as everywhere.
+/// How many redirects are followed, as in browsers.
 const REDIRECTS: usize = 20;
 
 /// The requests of all extensions.
@@ -32,14 +32,14 @@ pub struct Network {
     open: Mutex<HashMap<(String, u64), Arc<Request>>>,
 }
 
-/// A request that was begun.
+/// A request that was started.
 #[derive(Default)]
 struct Request {
     response: Turn<Option<Response>>,
     closed: CancellationToken,
 }
 
-/// What `fetch` is told.
+/// The arguments of `fetch`.
 #[derive(Deserialize)]
 struct Wanted {
     id: u64,
@@ -50,7 +50,7 @@ struct Wanted {
     body: Option<String>,
 }
 
-/// What the others are told.
+/// The arguments of the other calls.
 #[derive(Deserialize)]
 struct Which {
     id: u64,
@@ -192,7 +192,7 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, HostError> {
     Ok(headers)
 }
 
-/// Why nothing came, with the code that scripts look for.
+/// Why a request failed, with the code that scripts look for.
 fn explained(address: &str, error: &reqwest::Error) -> HostError {
     let words = cause(error);
     let code = match () {

@@ -1,7 +1,7 @@
 //! Providers of extensions: those with an address are served by becket's own clients, those that stream by themselves
 //! by a `Provider` that asks the extension.
 //!
-//! What such a request holds is pi's context as JSON, so that hooks see it and can rewrite it like any other. The key
+//! The body of such a request is pi's context as JSON, so that hooks see it and can rewrite it like any other. The key
 //! is added when all hooks have run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,21 +21,26 @@ use futures_util::stream;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::board::Board;
 use super::calls::StreamNews;
 use super::models;
+use super::provider_keys::key;
+use super::registry::ExtensionRegistry;
 use crate::host_call::ProviderDefinition;
 use crate::services::{AbortStream, ProviderStream, Streamed};
 use crate::{ModelName, messages};
 
-/// How long an answer may take in all. The agent itself does not wait for a silent one that long.
+/// How long an answer may take in all. The agent itself times out a silent one earlier.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// How long an extension may take to end a stream.
 const LAST_MOMENT: Duration = Duration::from_secs(5);
 
-/// What becket's own clients are told about a model of a provider; the error says why they cannot serve it.
-pub fn entry(board: &Board, definition: &ProviderDefinition, id: &str) -> Result<ProviderEntry, String> {
+/// The settings of becket's own clients for a provider's model; the error says why they cannot serve it.
+pub fn entry(
+    registry: &ExtensionRegistry,
+    definition: &ProviderDefinition,
+    id: &str,
+) -> Result<ProviderEntry, String> {
     let model = models::definition_of(definition, id);
     let api = model
         .and_then(|model| model.api.as_ref())
@@ -60,9 +65,9 @@ pub fn entry(board: &Board, definition: &ProviderDefinition, id: &str) -> Result
             definition.name
         ));
     }
-    let key = key(board, definition);
-    let mut headers = headers(board, definition, id);
-    // The other interface sends it so anyhow.
+    let key = key(registry, definition);
+    let mut headers = headers(registry, definition, id);
+    // The other interface sends the key in this header anyway.
     if let (true, Some(Api::Anthropic), Some(key)) = (definition.auth_header, api, &key) {
         headers.insert("authorization".into(), format!("Bearer {key}"));
     }
@@ -81,51 +86,26 @@ pub fn entry(board: &Board, definition: &ProviderDefinition, id: &str) -> Result
 }
 
 /// The headers of a model's requests: those of its provider, then its own.
-fn headers(board: &Board, definition: &ProviderDefinition, id: &str) -> BTreeMap<String, String> {
+fn headers(
+    registry: &ExtensionRegistry,
+    definition: &ProviderDefinition,
+    id: &str,
+) -> BTreeMap<String, String> {
     let own = models::definition_of(definition, id).map(|model| &model.headers);
     let all = definition.headers.iter().chain(own.into_iter().flatten());
     let meant = |value: &str| {
         let name = value.strip_prefix('$');
-        let held = board.facts.surroundings.variable(name.unwrap_or(value));
+        let held = registry.facts.surroundings.variable(name.unwrap_or(value));
         held.or_else(|| name.is_none().then(|| value.to_owned()))
     };
     all.filter_map(|(name, value)| Some((name.to_ascii_lowercase(), meant(value)?)))
         .collect()
 }
 
-/// The key: what the variable holds that it names, else the words themselves.
-pub fn key(board: &Board, definition: &ProviderDefinition) -> Option<String> {
-    let named = definition
-        .api_key
-        .as_deref()
-        .filter(|named| !named.starts_with('!'))?;
-    let name = variable_name(named);
-    let is_name = !name.is_empty()
-        && name
-            .chars()
-            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_');
-    match board.facts.surroundings.variable(name) {
-        Some(key) => Some(key),
-        // A name without a variable behind it is no key.
-        None if is_name || named.starts_with('$') => None,
-        None => Some(named.to_owned()),
-    }
-}
-
-/// The variable that holds the key, if it is set.
-pub fn key_variable<'a>(board: &Board, definition: &'a ProviderDefinition) -> Option<&'a str> {
-    let name = variable_name(definition.api_key.as_deref()?);
-    board.facts.surroundings.variable(name).map(|_| name)
-}
-
-fn variable_name(named: &str) -> &str {
-    named.strip_prefix('$').unwrap_or(named)
-}
-
 /// A model of a provider that streams by itself.
 pub struct StreamProvider {
-    board: Arc<Board>,
-    /// The extension's name: it may begin anew.
+    registry: Arc<ExtensionRegistry>,
+    /// The extension's name, not its handle, because it may be loaded again.
     owner: String,
     definition: ProviderDefinition,
     id: String,
@@ -133,9 +113,9 @@ pub struct StreamProvider {
 }
 
 impl StreamProvider {
-    /// The model of that id; the error says which there are.
+    /// The model with that id; the error lists the known ones.
     pub fn new(
-        board: &Arc<Board>,
+        registry: &Arc<ExtensionRegistry>,
         extension: &Extension,
         definition: ProviderDefinition,
         id: Option<&str>,
@@ -147,7 +127,7 @@ impl StreamProvider {
             .to_owned();
         let model = models::model_of(&definition, &id).ok_or_else(|| models::unlisted(&definition, &id))?;
         Ok(Self {
-            board: Arc::clone(board),
+            registry: Arc::clone(registry),
             owner: extension.name().to_owned(),
             definition,
             id,
@@ -214,22 +194,22 @@ impl Provider for StreamProvider {
                 Value::Object(options) => options,
                 _ => Map::new(),
             };
-            if let Some(key) = key(&self.board, &self.definition) {
+            if let Some(key) = key(&self.registry, &self.definition) {
                 options.insert("apiKey".into(), key.into());
             }
-            let headers = headers(&self.board, &self.definition, &self.id);
+            let headers = headers(&self.registry, &self.definition, &self.id);
             if !headers.is_empty() {
                 options.insert("headers".into(), json!(headers));
             }
             let (sender, news) = tokio::sync::mpsc::unbounded_channel();
-            let extension = self.board.extension(&self.owner).ok_or_else(|| {
+            let extension = self.registry.extensions.get(&self.owner).ok_or_else(|| {
                 let why = format!(
                     "the extension {}, which brings this model, is not loaded",
                     self.owner
                 );
                 ProviderError::new(ProviderErrorKind::Rejected, why)
             })?;
-            let number = self.board.calls.begin_stream(&self.owner, sender);
+            let number = self.registry.calls.begin_stream(&self.owner, sender);
             let service = ProviderStream {
                 stream: number,
                 provider: self.definition.name.clone(),
@@ -237,10 +217,10 @@ impl Provider for StreamProvider {
                 context: body["context"].take(),
                 options,
             };
-            let (board, asked) = (Arc::clone(&self.board), extension.clone());
-            let end = Box::pin(async move { board.ask(&asked, &service, LONGEST).await });
+            let (registry, asked) = (Arc::clone(&self.registry), extension.clone());
+            let end = Box::pin(async move { registry.ask(&asked, &service, LONGEST).await });
             let streaming = Streaming {
-                board: Arc::clone(&self.board),
+                registry: Arc::clone(&self.registry),
                 extension,
                 number,
                 news,
@@ -264,18 +244,18 @@ impl Provider for StreamProvider {
 
 type Part = Result<AnswerPart, ProviderError>;
 
-/// An answer that an extension gives.
+/// An answer that an extension streams.
 struct Streaming {
-    board: Arc<Board>,
+    registry: Arc<ExtensionRegistry>,
     extension: Extension,
     number: u32,
     news: UnboundedReceiver<StreamNews>,
     end: BoxFuture<'static, Result<Streamed, Failure>>,
-    /// Whether it was told that the answer begins.
+    /// Whether the beginning of the answer was reported.
     begun: bool,
-    /// Whether nothing that comes counts any more.
+    /// Whether further parts are ignored, because the stream has failed.
     broken: bool,
-    /// Whether the extension has nothing more to give.
+    /// Whether the stream is over.
     over: bool,
     answer: Growing,
     waiting: VecDeque<Part>,
@@ -319,14 +299,14 @@ impl Streaming {
             StreamNews::Event(mut event) => {
                 self.begin(Begun::default());
                 if let Some(call) = event.get_mut("toolCall") {
-                    in_models_words(&self.board, call);
+                    in_models_words(&self.registry, call);
                 }
                 self.answer.event(&event, &mut self.waiting);
             }
         }
     }
 
-    /// The answer begins with whatever is told first.
+    /// Reports the beginning of the answer, before its first part.
     fn begin(&mut self, begun: Begun) {
         if !std::mem::replace(&mut self.begun, true) {
             self.waiting.push_back(Ok(AnswerPart::Begun(begun)));
@@ -343,27 +323,27 @@ impl Streaming {
             let calls = blocks.and_then(Value::as_array_mut).into_iter().flatten();
             calls
                 .filter(|block| block["type"] == "toolCall")
-                .for_each(|call| in_models_words(&self.board, call));
+                .for_each(|call| in_models_words(&self.registry, call));
         }
         self.answer.finish(end, &mut self.waiting);
     }
 }
 
-/// A call that was written in pi's words, as becket's own tools are called by a model that knows them by becket's
-/// names: the other way of what such a model is shown.
-fn in_models_words(board: &Board, call: &mut Value) {
-    let knows_own_names = board
+/// Renames a call that was written under pi's names, for a model that knows becket's own tools by becket's names: the
+/// reverse of what such a model is shown.
+fn in_models_words(registry: &ExtensionRegistry, call: &mut Value) {
+    let knows_own_names = registry
         .stage()
         .is_some_and(|stage| stage.profile.name == Profile::own().name);
     let own = call["name"].as_str().and_then(crate::own_tool);
     let (true, Some(own)) = (knows_own_names, own) else {
         return;
     };
-    let tools = board.desk.tools().unwrap_or_default();
+    let tools = registry.session.config().tools().unwrap_or_default();
     let Some(tool) = tools.iter().find(|tool| tool.spec.face.name == own) else {
         return;
     };
-    // One that stands in for becket's has the words of its extension.
+    // A replacement for one of becket's own tools has its own names of arguments.
     if let (true, Value::Object(arguments)) = (tool.spec.source == BUILTIN, call["arguments"].clone()) {
         let name = call["name"].as_str().unwrap_or_default();
         call["arguments"] = Value::Object(crate::own_arguments(own, name, arguments));
@@ -373,17 +353,20 @@ fn in_models_words(board: &Board, call: &mut Value) {
 
 impl Drop for Streaming {
     fn drop(&mut self) {
-        self.board.calls.end_stream(self.number);
+        self.registry.calls.end_stream(self.number);
         if !self.over {
-            let (board, extension, stream) = (Arc::clone(&self.board), self.extension.clone(), self.number);
+            let (registry, extension, stream) =
+                (Arc::clone(&self.registry), self.extension.clone(), self.number);
             tokio::spawn(async move {
-                let _ = board.ask(&extension, &AbortStream { stream }, LAST_MOMENT).await;
+                let _ = registry
+                    .ask(&extension, &AbortStream { stream }, LAST_MOMENT)
+                    .await;
             });
         }
     }
 }
 
-/// What was told of an answer until now, by the places of its pieces.
+/// The parts of an answer that were reported so far, by their indexes.
 #[derive(Default)]
 struct Growing {
     words: BTreeMap<u64, String>,
@@ -402,7 +385,7 @@ impl Growing {
         }
     }
 
-    /// More words; with a seal if they are thoughts.
+    /// Reports more text; with a signature if it is a thought.
     fn say(&mut self, place: u64, text: &str, thought: Option<Option<String>>, parts: &mut VecDeque<Part>) {
         self.words.entry(place).or_default().push_str(text);
         let text = text.to_owned();
@@ -430,7 +413,7 @@ impl Growing {
         parts.push_back(Ok(AnswerPart::Delta(Delta::Arguments { index, text })));
     }
 
-    /// The answer is whole: whatever of it was not told yet is told now.
+    /// Ends the answer: parts that were not reported yet are reported now.
     fn finish(&mut self, end: Result<Streamed, Failure>, parts: &mut VecDeque<Part>) {
         let message = match end {
             Ok(streamed) => streamed.message,
@@ -485,7 +468,7 @@ impl Growing {
     }
 }
 
-/// What an error in words is to the agent. Overload and limits on the rate pass.
+/// The kind of an error, by its text. Overload and rate limits are temporary.
 fn kind_of(why: &str) -> ProviderErrorKind {
     let why = why.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| why.contains(word));

@@ -1,23 +1,20 @@
 //! Skills, prompt templates and themes, as extensions see them.
 
-use becket_js::HostError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::board::Board;
-use super::host::json_of;
+use super::answer::{Answer, json_of};
+use super::registry::ExtensionRegistry;
 use crate::host_call::{CommandInfo, Mode, SourceInfo};
-use crate::shelf::RunShelf;
+use crate::run_resources::RunResources;
 use crate::{Resources, ShownTheme};
 
-/// What is drawn with where nobody has chosen.
+/// The theme that is used by default.
 const USUAL_THEME: &str = "dark";
 
-type Answer = Result<String, HostError>;
-
-/// What can be called by name, as commands.
-pub fn commands(shelf: &RunShelf) -> Vec<CommandInfo> {
-    shelf.look(|resources| {
+/// The resources that can be called by name, as commands.
+pub fn commands(resources: &RunResources) -> Vec<CommandInfo> {
+    resources.look(|resources| {
         let templates = resources.templates.iter();
         let templates = templates.map(|template| {
             let name = template.name.clone();
@@ -43,35 +40,35 @@ fn command(name: String, description: &str, source: &'static str, from: &SourceI
     }
 }
 
-/// The themes there are.
-pub fn themes(board: &Board) -> Answer {
-    look(board, |resources| {
+/// The available themes.
+pub fn themes(registry: &ExtensionRegistry) -> Answer {
+    look(registry, |resources| {
         let themes = resources.themes.iter();
         let shown: Vec<ShownTheme<'_>> = themes.map(|theme| theme.shown_without_colours()).collect();
         json_of(&shown)
     })
 }
 
-/// One of them; the one that things are drawn with where none is named.
-pub fn theme(board: &Board, name: Option<&str>) -> Answer {
-    let chosen = || board.stage().and_then(|stage| stage.shelf.chosen_theme());
+/// One theme; by default the one that is used for drawing.
+pub fn theme(registry: &ExtensionRegistry, name: Option<&str>) -> Answer {
+    let chosen = || registry.stage().and_then(|stage| stage.resources.chosen_theme());
     let name = name.map(ToOwned::to_owned).or_else(chosen);
     let name = name.as_deref().unwrap_or(USUAL_THEME);
-    look(board, |resources| {
+    look(registry, |resources| {
         json_of(&resources.theme(name).map(|theme| theme.shown()))
     })
 }
 
-/// Chooses one, where there is something to draw.
-pub fn set_theme(board: &Board, name: &str) -> Value {
+/// Chooses a theme, if there is a screen.
+pub fn set_theme(registry: &ExtensionRegistry, name: &str) -> Value {
     let is_there = |resources: &Resources| json_of(&resources.theme(name).is_some());
-    if look(board, is_there).as_deref() != Ok("true") {
+    if look(registry, is_there).as_deref() != Ok("true") {
         return failed(&format!("Theme not found: {name}"));
     }
-    match board.mode() {
+    match registry.mode() {
         Mode::Tui => {
-            if let Some(stage) = board.stage() {
-                stage.shelf.choose_theme(name);
+            if let Some(stage) = registry.stage() {
+                stage.resources.choose_theme(name);
             }
             json!({"success": true})
         }
@@ -84,10 +81,10 @@ fn failed(error: &(impl Serialize + ?Sized)) -> Value {
     json!({"success": false, "error": error})
 }
 
-/// Before there is an agent nothing lies anywhere.
-fn look(board: &Board, look: impl FnOnce(&Resources) -> Answer) -> Answer {
-    match board.stage() {
-        Some(stage) => stage.shelf.look(look),
+/// Calls a function with the resources, which are empty before there is an agent.
+fn look(registry: &ExtensionRegistry, look: impl FnOnce(&Resources) -> Answer) -> Answer {
+    match registry.stage() {
+        Some(stage) => stage.resources.look(look),
         None => look(&Resources::default()),
     }
 }

@@ -1,4 +1,4 @@
-//! Which provider of an extension's serves a model's name.
+//! Selects an extension's provider for a model's name.
 
 use std::sync::Arc;
 
@@ -7,59 +7,63 @@ use becket_js::Extension;
 use becket_providers::{KEY_VARIABLES, address, has_key, select as select_known};
 use url::Url;
 
-use super::board::{Board, Guest};
 use super::described::Described;
+use super::extension_list::Guest;
 use super::models;
-use super::provider::{StreamProvider, entry, key};
+use super::provider::{StreamProvider, entry};
+use super::registry::ExtensionRegistry;
 use crate::host_call::ProviderDefinition;
 
-/// The model, written `provider/name` or as a provider alone; `None` if no extension brings its provider.
-pub fn select(board: &Arc<Board>, name: &str) -> Option<Result<Arc<dyn Provider>, String>> {
+/// The provider for a model, written `provider/name` or as a provider alone; `None` if no extension brings its
+/// provider.
+pub fn select(registry: &Arc<ExtensionRegistry>, name: &str) -> Option<Result<Arc<dyn Provider>, String>> {
     let (provider, model) = match name.split_once('/') {
         Some((provider, model)) => (provider, Some(model).filter(|model| !model.is_empty())),
         None => (name, None),
     };
-    let (definition, extension) = found(board, provider)?;
+    let (definition, extension) = found(registry, provider)?;
     Some(match definition.streams {
-        true => StreamProvider::new(board, &extension, definition, model).map(|made| Arc::new(made) as _),
-        false => known(board, &definition, extension.name(), model),
+        true => StreamProvider::new(registry, &extension, definition, model).map(|made| Arc::new(made) as _),
+        false => known(registry, &definition, extension.name(), model),
     })
 }
 
-/// One that becket's own clients can serve, at the address that the extension names. A key that the person has given
-/// goes to no address of which the person knows nothing.
+/// A provider that becket's own clients serve, at the address that the extension names. The user's key is not sent to
+/// an address that the user has not configured.
 fn known(
-    board: &Board,
+    registry: &ExtensionRegistry,
     definition: &ProviderDefinition,
     extension: &str,
     id: Option<&str>,
 ) -> Result<Arc<dyn Provider>, String> {
-    let facts = &board.facts;
+    let facts = &registry.facts;
     let mut settings = facts.providers.clone();
     let first = definition.models.iter().flatten().next();
     let id = id.or(first.map(|model| model.id.as_str()));
-    // Where only the address of a known provider changes, its models stay what they were.
+    // If only the address of a known provider changes, its models are unchanged.
     if let (Some(id), Some(_)) = (id, first)
         && models::definition_of(definition, id).is_none()
     {
         return Err(models::unlisted(definition, id));
     }
-    let given = entry(board, definition, id.unwrap_or_default())?;
-    let keeps_key = given.key.is_none()
-        && given
-            .base_url
-            .as_ref()
-            .is_some_and(|wanted| leads_away(board, &definition.name, wanted, extension));
+    let given = entry(registry, definition, id.unwrap_or_default())?;
+    let wanted = given.base_url.as_deref();
+    let wanted = wanted.filter(|wanted| leads_away(registry, &definition.name, wanted));
+    if let (Some(wanted), None) = (wanted, &given.key) {
+        warn_of_key(registry, &definition.name, wanted, extension);
+    }
+    let is_elsewhere = wanted.is_some();
     let entry = settings.providers.entry(definition.name.clone()).or_default();
-    if keeps_key {
+    if is_elsewhere {
         (entry.key, entry.key_variable) = (None, None);
+        // They may hold another key or a token, whatever the extension sends itself.
         entry.headers.clear();
     }
     entry.api = given.api.or(entry.api);
     entry.base_url = given.base_url.or(entry.base_url.take());
     entry.key = given.key.or(entry.key.take());
     entry.headers.extend(given.headers);
-    let is_kept = |variable: &str| keeps_key && KEY_VARIABLES.contains(&variable);
+    let is_kept = |variable: &str| is_elsewhere && KEY_VARIABLES.contains(&variable);
     let environment = |variable: &str| match is_kept(variable) {
         true => None,
         false => facts.surroundings.variable(variable),
@@ -76,47 +80,32 @@ fn known(
     })
 }
 
-/// Whether an extension sends a provider's requests elsewhere than the person does, who is told if there is a key that
-/// stays here.
-fn leads_away(board: &Board, provider: &str, wanted: &str, extension: &str) -> bool {
-    let facts = &board.facts;
+/// Whether an address is on another server than the one that the user has for a provider.
+fn leads_away(registry: &ExtensionRegistry, provider: &str, wanted: &str) -> bool {
+    let facts = &registry.facts;
     let environment = |name: &str| facts.surroundings.variable(name);
     let own = address(provider, &environment, &facts.providers).map(|own| own.origin());
-    if own.is_some_and(|own| Url::parse(wanted).is_ok_and(|wanted| wanted.origin() == own)) {
-        return false;
-    }
+    !own.is_some_and(|own| Url::parse(wanted).is_ok_and(|wanted| wanted.origin() == own))
+}
+
+/// If the user has a key for a provider, warns that it is not sent to the address that an extension names.
+fn warn_of_key(registry: &ExtensionRegistry, provider: &str, wanted: &str, extension: &str) {
+    let facts = &registry.facts;
+    let environment = |name: &str| facts.surroundings.variable(name);
     if has_key(provider, &environment, &facts.providers) {
-        board.warn_once(&format!(
+        registry.warn_once(&format!(
             "the extension {extension} sends requests for {provider} to {wanted}; your key for {provider} is not sent \
              there. If it should be, write base_url = {wanted:?} under [providers.{provider}] in the settings, or let \
              the extension name the key itself (apiKey)"
         ));
     }
-    true
 }
 
-/// The provider of that name, the one that was registered last, with its extension.
-fn found(board: &Board, name: &str) -> Option<(ProviderDefinition, Extension)> {
+/// The provider with that name, of the last extension that brings one, with the extension.
+fn found(registry: &ExtensionRegistry, name: &str) -> Option<(ProviderDefinition, Extension)> {
     let look = |guest: &Guest| {
         let definition = guest.providers.iter().find(|provider| provider.name == name)?;
         Some((definition.clone(), guest.extension.clone()?))
     };
-    board.each(look).into_iter().flatten().next_back()
-}
-
-impl Board {
-    /// What an extension says about a provider.
-    pub fn provider(&self, name: &str) -> Option<ProviderDefinition> {
-        found(self, name).map(|(definition, _)| definition)
-    }
-
-    /// All providers of extensions.
-    pub fn providers(&self) -> Vec<ProviderDefinition> {
-        self.each(|guest| guest.providers.clone()).concat()
-    }
-
-    /// Whether there is a key for a provider, or none is needed.
-    pub fn model_can_be_had(&self, definition: &ProviderDefinition) -> bool {
-        definition.api_key.is_none() || key(self, definition).is_some()
-    }
+    registry.extensions.each(look).into_iter().flatten().next_back()
 }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use becket_agent::context_files::{ContextFile, Whose};
-use becket_agent::desk::Site;
+use becket_agent::session_handle::NewConversation;
 use becket_agent::store::{EntryContent, Origin, StoredEntry};
 use becket_js::HostError;
 use becket_system::moments;
 use serde_json::{Value, json};
 
-use super::board::Board;
-use super::host::refused;
+use super::answer::refused;
+use super::registry::ExtensionRegistry;
 use crate::host_call::{ContextUsage, SessionInfo};
 use crate::services::ComingSession;
 use crate::session_file::Header;
 use crate::session_files::{self, About};
 use crate::{ModelName, messages};
 
-/// How full the model's window is.
-pub fn usage(board: &Board) -> Option<ContextUsage> {
-    let usage = board.desk.context_usage().ok()?;
+/// How full the model's context window is.
+pub fn usage(registry: &ExtensionRegistry) -> Option<ContextUsage> {
+    let usage = registry.session.context_usage().ok()?;
     Some(ContextUsage {
         tokens: Some(usage.tokens),
         context_window: usage.window,
@@ -28,27 +28,27 @@ pub fn usage(board: &Board) -> Option<ContextUsage> {
     })
 }
 
-/// What there is to know about it.
-pub fn info(board: &Board) -> Result<SessionInfo, HostError> {
-    let desk = &board.desk;
-    let place = desk.place().map_err(refused)?;
+/// The facts about the session.
+pub fn info(registry: &ExtensionRegistry) -> Result<SessionInfo, HostError> {
+    let handle = &registry.session;
+    let place = handle.place().map_err(refused)?;
     Ok(SessionInfo {
         cwd: place.cwd,
         session_dir: place.files.folder().display().to_string(),
-        session_id: id(board, place.origin.as_ref())?,
-        leaf_id: desk.leaf_id().map_err(refused)?,
-        name: desk.name().map_err(refused)?,
+        session_id: id(registry, place.origin.as_ref())?,
+        leaf_id: handle.conversation().leaf_id().map_err(refused)?,
+        name: handle.conversation().name().map_err(refused)?,
     })
 }
 
-/// A conversation that is about to begin.
-pub fn coming(board: &Board, site: Site) -> Result<ComingSession, String> {
-    let Site {
+/// The facts about a conversation that is about to begin.
+pub fn coming(registry: &ExtensionRegistry, conversation: NewConversation) -> Result<ComingSession, String> {
+    let NewConversation {
         session_id,
         files,
         parent_file,
-    } = site;
-    let place = board.desk.place().map_err(|error| error.to_string())?;
+    } = conversation;
+    let place = registry.session.place().map_err(|error| error.to_string())?;
     let header = Header {
         id: &session_id,
         time_ms: now_ms(),
@@ -60,55 +60,59 @@ pub fn coming(board: &Board, site: Site) -> Result<ComingSession, String> {
         header: header.shown(),
         cwd: place.cwd,
         session_dir: files.folder().display().to_string(),
-        session_file: board.facts.keeps_sessions.then_some(file),
+        session_file: registry.facts.keeps_sessions.then_some(file),
         session_id,
     })
 }
 
-/// The id of the conversation; one that was read from a file keeps that file's.
-fn id(board: &Board, origin: Option<&Origin>) -> Result<String, HostError> {
+/// The id of the conversation; one that was imported from a file keeps the file's id.
+fn id(registry: &ExtensionRegistry, origin: Option<&Origin>) -> Result<String, HostError> {
     let named = match origin {
         Some(Origin::Import { header }) => header["id"].as_str().map(ToOwned::to_owned),
         _ => None,
     };
-    named.map_or_else(|| board.desk.conversation_id().map_err(refused), Ok)
+    named.map_or_else(|| registry.session.conversation().id().map_err(refused), Ok)
 }
 
-/// The first line of its file.
-pub fn header(board: &Board) -> Result<Value, HostError> {
-    let tree = board.desk.tree().map_err(refused)?;
-    about(board, |about| session_files::header(&tree, about))
+/// The first line of the session's file.
+pub fn header(registry: &ExtensionRegistry) -> Result<Value, HostError> {
+    let tree = registry.session.conversation().tree().map_err(refused)?;
+    about(registry, |about| session_files::header(&tree, about))
 }
 
-/// Writes it as a file, and again after each run from now on. Says where; nowhere if nothing is kept.
-pub fn file(board: &Board) -> Result<Option<String>, HostError> {
-    if !board.facts.keeps_sessions {
+/// Writes the session as a file, and again after each run from now on. Returns the path; `None` if nothing is stored.
+pub fn file(registry: &ExtensionRegistry) -> Result<Option<String>, HostError> {
+    if !registry.facts.keeps_sessions {
         return Ok(None);
     }
-    // One that is there is kept up to date.
-    if !board.session_file.load(Ordering::Relaxed) {
-        write_file(board).map_err(HostError::new)?;
-        board.session_file.store(true, Ordering::Relaxed);
+    // A file that was written is kept up to date.
+    if !registry.session_file.load(Ordering::Relaxed) {
+        write_file(registry).map_err(HostError::new)?;
+        registry.session_file.store(true, Ordering::Relaxed);
     }
-    let place = board.desk.place().map_err(refused)?;
+    let place = registry.session.place().map_err(refused)?;
     Ok(Some(place.files.path(ContextFile::Session).display().to_string()))
 }
 
-/// Writes the file anew, if anybody has asked for it.
-pub fn renew_file(board: &Board) {
-    if board.session_file.load(Ordering::Relaxed)
-        && let Err(why) = write_file(board)
+/// Rewrites the session's file, if an extension has asked for it.
+pub fn renew_file(registry: &ExtensionRegistry) {
+    if registry.session_file.load(Ordering::Relaxed)
+        && let Err(why) = write_file(registry)
     {
-        board.warn(&why);
+        registry.warn(&why);
     }
 }
 
-fn write_file(board: &Board) -> Result<(), String> {
+fn write_file(registry: &ExtensionRegistry) -> Result<(), String> {
     let told = |error: HostError| error.message;
-    let place = board.desk.place().map_err(|error| error.to_string())?;
-    let tree = board.desk.tree().map_err(|error| error.to_string())?;
-    let model = model(board);
-    let text = about(board, |about| {
+    let place = registry.session.place().map_err(|error| error.to_string())?;
+    let tree = registry
+        .session
+        .conversation()
+        .tree()
+        .map_err(|error| error.to_string())?;
+    let model = model(registry);
+    let text = about(registry, |about| {
         session_files::export(&tree, about, |_| model.clone())
     })
     .map_err(told)?;
@@ -126,9 +130,9 @@ fn write_file(board: &Board) -> Result<(), String> {
     }
 }
 
-fn about<T>(board: &Board, look: impl FnOnce(About<'_>) -> T) -> Result<T, HostError> {
-    let place = board.desk.place().map_err(refused)?;
-    let id = id(board, place.origin.as_ref())?;
+fn about<T>(registry: &ExtensionRegistry, look: impl FnOnce(About<'_>) -> T) -> Result<T, HostError> {
+    let place = registry.session.place().map_err(refused)?;
+    let id = id(registry, place.origin.as_ref())?;
     let folder = place.files.folder();
     Ok(look(About {
         id: &id,
@@ -143,40 +147,43 @@ fn now_ms() -> u64 {
     u64::try_from(moments::now().timestamp_millis()).unwrap_or(0)
 }
 
-/// All entries on all branches.
-pub fn entries(board: &Board) -> Result<Vec<Value>, HostError> {
-    Ok(all_shown(board, &board.desk.all_entries().map_err(refused)?))
+/// All entries of the session, on all branches.
+pub fn entries(registry: &ExtensionRegistry) -> Result<Vec<Value>, HostError> {
+    Ok(all_shown(
+        registry,
+        &registry.session.conversation().all_entries().map_err(refused)?,
+    ))
 }
 
-/// The entries on the way to one of them, or to where the conversation stands.
-pub fn branch(board: &Board, last: Option<&str>) -> Result<Vec<Value>, HostError> {
+/// The entries on the branch of one of them, or on the current branch.
+pub fn branch(registry: &ExtensionRegistry, last: Option<&str>) -> Result<Vec<Value>, HostError> {
     let branch = match last {
-        None => board.desk.entries(),
-        Some(id) => board.desk.branch(id),
+        None => registry.session.conversation().entries(),
+        Some(id) => registry.session.conversation().branch(id),
     };
-    Ok(all_shown(board, &branch.map_err(refused)?))
+    Ok(all_shown(registry, &branch.map_err(refused)?))
 }
 
-fn all_shown(board: &Board, entries: &[Arc<StoredEntry>]) -> Vec<Value> {
-    let model = model(board);
+fn all_shown(registry: &ExtensionRegistry, entries: &[Arc<StoredEntry>]) -> Vec<Value> {
+    let model = model(registry);
     let model = ModelName::of(&model);
     let shown = entries.iter().map(|entry| session_files::shown(entry, model));
     shown.collect()
 }
 
-/// One entry.
-pub fn entry(board: &Board, id: &str) -> Result<Option<Value>, HostError> {
-    let entry = board.desk.entry(id).map_err(refused)?;
-    let model = model(board);
+/// One entry of the session.
+pub fn entry(registry: &ExtensionRegistry, id: &str) -> Result<Option<Value>, HostError> {
+    let entry = registry.session.conversation().entry(id).map_err(refused)?;
+    let model = model(registry);
     Ok(entry.map(|entry| session_files::shown(&entry, ModelName::of(&model))))
 }
 
-/// What the model sees of it.
-pub fn context(board: &Board) -> Result<Value, HostError> {
-    let desk = &board.desk;
-    let model = model(board);
+/// The part of the session that the model sees.
+pub fn context(registry: &ExtensionRegistry) -> Result<Value, HostError> {
+    let handle = &registry.session;
+    let model = model(registry);
     let name = ModelName::of(&model);
-    let entries = desk.entries().map_err(refused)?;
+    let entries = handle.conversation().entries().map_err(refused)?;
     let summary = entries.iter().rev().find_map(|entry| match &entry.content {
         EntryContent::Compaction {
             summary,
@@ -189,9 +196,9 @@ pub fn context(board: &Board) -> Result<Value, HostError> {
         )),
         _ => None,
     });
-    let said = desk.messages().map_err(refused)?;
+    let said = handle.conversation().messages().map_err(refused)?;
     let said = said.iter().map(|message| messages::shown(message, name));
-    let level = desk.thinking().map_err(refused)?;
+    let level = handle.config().thinking().map_err(refused)?;
     Ok(json!({
         "messages": summary.into_iter().chain(said).collect::<Vec<_>>(),
         "thinkingLevel": level.map_or(json!("off"), |level| json!(level)),
@@ -199,25 +206,25 @@ pub fn context(board: &Board) -> Result<Value, HostError> {
     }))
 }
 
-/// The conversation at the end of a turn, and what waits to be heard.
-pub fn at_boundary(board: &Board) -> Result<Value, HostError> {
-    let model = model(board);
+/// The conversation at the end of a turn, and the queued messages.
+pub fn at_boundary(registry: &ExtensionRegistry) -> Result<Value, HostError> {
+    let model = model(registry);
     let name = ModelName::of(&model);
-    let waiting = board.desk.waiting();
+    let waiting = registry.session.messages().waiting();
     let waiting: Vec<Value> = waiting
         .iter()
         .map(|message| messages::shown(message, name))
         .collect();
     Ok(json!({
-        "contextEntries": branch(board, None)?,
-        "contextMessages": context(board)?["messages"],
+        "contextEntries": branch(registry, None)?,
+        "contextMessages": context(registry)?["messages"],
         "pendingMessages": waiting,
     }))
 }
 
 /// The model in use, as `provider/name`.
-fn model(board: &Board) -> String {
-    let provider = board.desk.model();
+fn model(registry: &ExtensionRegistry) -> String {
+    let provider = registry.session.config().model();
     provider.map_or_else(
         |_| String::new(),
         |provider| format!("{}/{}", provider.name(), provider.model()),

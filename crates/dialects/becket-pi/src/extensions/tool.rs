@@ -1,4 +1,7 @@
-//! A tool of an extension's as one of becket's: behind the gate like all others, and with the same life.
+//! An extension's tool as one of becket's tools: behind the gate like all others, and with the same life cycle.
+//!
+//! A tool with one of pi's names for an operation of becket is offered under the name by which the model knows that
+//! operation. With both names, the model could get around the replacement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +17,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::board::Board;
+use super::registry::ExtensionRegistry;
 use crate::host_call::{ExecutionMode, ToolDefinition, ToolResult};
 use crate::services::{AbortTool, ExecuteTool, PrepareArguments, Prepared};
 
-/// How long a tool may take. Tools ask other agents and build programs; the person can cancel.
+/// How long a tool may take. Tools ask other agents and build programs; the user can cancel.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// How long a tool may take to end after a cancel.
@@ -26,18 +29,18 @@ const LAST_MOMENT: Duration = Duration::from_secs(5);
 
 /// A tool that an extension brings.
 pub struct Offer {
-    /// The extension.
+    /// The tool's extension.
     pub extension: Extension,
-    /// The tool.
+    /// The tool's definition.
     pub definition: ToolDefinition,
 }
 
-/// A tool of an extension's.
+/// A tool of an extension.
 pub struct ExtensionTool {
-    board: Arc<Board>,
-    /// The extension's name: it may begin anew.
+    registry: Arc<ExtensionRegistry>,
+    /// The extension's name, not its handle, because it may be loaded again.
     owner: String,
-    /// The name by which the extension knows it.
+    /// The extension's name for the tool.
     name: String,
     prepares_arguments: bool,
     spec: ToolSpec,
@@ -46,9 +49,9 @@ pub struct ExtensionTool {
 }
 
 impl ExtensionTool {
-    /// A tool from what the extension says about it; the error says why it cannot be one. One with the name of one of
-    /// becket's own takes its place, and stands behind its gate.
-    pub fn new(offer: Offer, board: &Arc<Board>, profile: &Profile) -> Result<Self, String> {
+    /// A tool from its definition; the error says why it cannot be one. A tool with the name of one of becket's own
+    /// replaces it, behind the same gate.
+    pub fn new(offer: Offer, registry: &Arc<ExtensionRegistry>, profile: &Profile) -> Result<Self, String> {
         let Offer {
             extension,
             definition,
@@ -63,7 +66,7 @@ impl ExtensionTool {
         if !is_speakable(&definition.name) {
             return Err(refused("a name has up to 64 letters, digits, `_` and `-`"));
         }
-        // These have no gate that another could stand behind: they belong to the agent itself.
+        // These belong to the agent itself and have no gate that a replacement would pass.
         if own_tool_names().any(|own| own == definition.name) {
             return Err(refused(
                 "becket has a tool of that name, which nothing can stand in for",
@@ -75,14 +78,14 @@ impl ExtensionTool {
             .or_else(|| profile.face_named(&definition.name).cloned())
             .or_else(|| Profile::own().face_named(&definition.name).cloned());
         let stand_in = face.map(|face| {
-            // The model must not have both: it would find the way around this one.
+            // The model must not have both tools, or it could get around this one.
             if let Some(known) = profile.face_for(face.operation, &Map::new()) {
                 known.name.clone_into(&mut spec.face.name);
             }
             StandIn::take_place(face, &mut spec)
         });
         Ok(Self {
-            board: Arc::clone(board),
+            registry: Arc::clone(registry),
             owner,
             name: definition.name,
             prepares_arguments: definition.prepares_arguments,
@@ -92,7 +95,7 @@ impl ExtensionTool {
         })
     }
 
-    /// Arguments in the shape that the extension knows today.
+    /// Arguments in the shape that the extension expects now.
     fn prepared(&self, arguments: Map<String, Value>) -> Result<Value, String> {
         let arguments = Value::Object(arguments);
         if !self.prepares_arguments {
@@ -102,8 +105,8 @@ impl ExtensionTool {
             tool: self.name.clone(),
             arguments,
         };
-        let (extension, timeout) = (self.extension()?, self.board.facts.timeout);
-        match self.board.ask(&extension, &service, timeout).now_or_never() {
+        let (extension, timeout) = (self.extension()?, self.registry.facts.timeout);
+        match self.registry.ask(&extension, &service, timeout).now_or_never() {
             Some(Ok(Prepared::Arguments(arguments))) => Ok(arguments),
             Some(Ok(Prepared::Failed(why))) => Err(why),
             Some(Err(failure)) => Err(failure.to_string()),
@@ -111,9 +114,9 @@ impl ExtensionTool {
         }
     }
 
-    /// The extension as it is now.
+    /// The extension as it is loaded now.
     fn extension(&self) -> Result<Extension, String> {
-        let extension = self.board.extension(&self.owner);
+        let extension = self.registry.extensions.get(&self.owner);
         extension.ok_or_else(|| format!("the extension {} is not loaded any more", self.owner))
     }
 
@@ -127,7 +130,7 @@ impl ExtensionTool {
         }
     }
 
-    /// Of what an operation can be told in two ways, the tool gets the one that its schema knows.
+    /// The arguments in the one of two forms that the tool's schema has.
     fn declared(&self, mut told: Map<String, Value>) -> Map<String, Value> {
         let properties = self.spec.face.parameters["properties"].as_object();
         if let Some(properties) = properties.filter(|known| told.keys().any(|name| known.contains_key(name)))
@@ -153,23 +156,23 @@ impl ExtensionTool {
             Err(why) => return ToolOutput::error(why),
         };
         let call_id = permit.tool_call_id().to_owned();
-        self.board.calls.begin_tool(&call_id, run.progress.clone());
+        self.registry.calls.begin_tool(&call_id, run.progress.clone());
         let service = ExecuteTool {
             tool: self.name.clone(),
             call_id: call_id.clone(),
             arguments,
         };
-        let mut call = std::pin::pin!(self.board.ask(&extension, &service, LONGEST));
+        let mut call = std::pin::pin!(self.registry.ask(&extension, &service, LONGEST));
         let result = tokio::select! {
             biased;
             result = &mut call => Some(result),
             () = run.cancel.cancelled() => {
                 let abort = AbortTool { call_id: call_id.clone() };
-                let _ = self.board.ask(&extension, &abort, LAST_MOMENT).await;
+                let _ = self.registry.ask(&extension, &abort, LAST_MOMENT).await;
                 tokio::time::timeout(LAST_MOMENT, call).await.ok()
             }
         };
-        self.board.calls.end_tool(&call_id);
+        self.registry.calls.end_tool(&call_id);
         match result {
             Some(result) => output(result),
             None => ToolOutput::error("[ended: the call was cancelled]"),
@@ -201,7 +204,7 @@ impl Tool for ExtensionTool {
 
 fn spec_of(definition: &ToolDefinition, owner: &str) -> ToolSpec {
     let parameters = match &definition.parameters {
-        // Providers want a schema, also for a tool without arguments.
+        // Providers require a schema, even for a tool without arguments.
         Value::Object(schema) if !schema.is_empty() => definition.parameters.clone(),
         _ => json!({"type": "object", "properties": {}}),
     };
@@ -222,7 +225,7 @@ fn spec_of(definition: &ToolDefinition, owner: &str) -> ToolSpec {
     }
 }
 
-/// What a tool has given so far, for those who watch it.
+/// The partial result of a tool, for observers.
 pub fn progress(result: &ToolResult) -> Option<Progress> {
     let content = crate::messages::written_parts(&Value::Array(result.content.clone()), "content").ok()?;
     Some(Progress::Partial(PartialResult {
@@ -247,7 +250,7 @@ fn output(result: Result<ToolResult, Failure>) -> ToolOutput {
     }
 }
 
-/// Whether providers take a tool with that name.
+/// Whether providers accept a tool with that name.
 fn is_speakable(name: &str) -> bool {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     (1..=64).contains(&name.len()) && name.chars().all(is_plain)

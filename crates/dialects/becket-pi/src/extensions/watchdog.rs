@@ -1,6 +1,6 @@
-//! Sees to it that no extension holds the program for ever. Code that runs too long is ended by its engine, but some
-//! steps of the engine itself (a search in a huge text, say) cannot be interrupted. They hold the thread on which
-//! everything happens, so another one watches.
+//! Ensures that no extension blocks the program forever. Code that runs too long is ended by its engine, but some steps
+//! of the engine itself (such as a search in a huge text) cannot be interrupted. They block the main thread, so another
+//! thread watches.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,37 +9,40 @@ use std::time::Duration;
 use becket_js::Watch;
 use becket_system::Exit;
 
-use super::board::Board;
+use super::registry::ExtensionRegistry;
 
-/// How often somebody looks. Looks are counted and not time, which goes on while the whole program stands still.
+/// How often the watchdog checks. It counts checks and not time, which also passes while the whole program is
+/// suspended.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// After how many looks the person is told.
+/// After how many checks the user is warned.
 const TOLD: u64 = 5;
 
-/// After how many looks the program is ended at the earliest.
+/// After how many checks the program is ended at the earliest.
 const ENDED: u64 = 10;
 
-/// Begins to watch, until the board is gone.
-pub fn begin(board: &Arc<Board>, watch: Arc<Watch>) {
-    let patience = board.facts.timeout.as_secs().max(ENDED);
-    let board = Arc::downgrade(board);
+/// Starts the watchdog, which ends with the registry.
+pub fn begin(registry: &Arc<ExtensionRegistry>, watch: Arc<Watch>) {
+    let limit = registry.facts.timeout.as_secs().max(ENDED);
+    let registry = Arc::downgrade(registry);
     std::thread::spawn(move || {
         let mut looks: HashMap<String, u64> = HashMap::new();
         loop {
             std::thread::sleep(LOOK);
-            let Some(board) = board.upgrade() else { return };
+            let Some(registry) = registry.upgrade() else {
+                return;
+            };
             let overdue = watch.overdue();
             looks.retain(|name, _| overdue.contains(name));
             for name in overdue {
                 let count = looks.entry(name.clone()).or_default();
                 *count += 1;
                 match *count {
-                    TOLD => board.facts.surroundings.remark(&format!(
+                    TOLD => registry.facts.surroundings.remark(&format!(
                         "the extension {name} is in a step of its engine that cannot be interrupted; if it does not \
                          end, becket will"
                     )),
-                    count if count == patience => end(&board, &name),
+                    count if count == limit => end(&registry, &name),
                     _ => {}
                 }
             }
@@ -47,13 +50,13 @@ pub fn begin(board: &Arc<Board>, watch: Arc<Watch>) {
     });
 }
 
-/// Nothing else can be done: the thread on which everything happens does not come back.
-fn end(board: &Board, name: &str) {
-    board.facts.surroundings.complain(&format!(
+/// Ends the program. Nothing else can be done, because the main thread does not come back.
+fn end(registry: &ExtensionRegistry, name: &str) {
+    registry.facts.surroundings.complain(&format!(
         "the extension {name} does not end and cannot be ended, so becket ends. Run it without (--no-extensions), or \
          see which of its loops works on very long texts"
     ));
     becket_hooks::end_programs();
-    board.facts.mark.end_all();
+    registry.facts.mark.end_all();
     std::process::exit(Exit::Failed as i32);
 }

@@ -1,4 +1,4 @@
-// What an extension brings for the person: commands, keys, and options of the command line.
+// What an extension brings for the user: commands, keys, and options of the command line.
 
 import { ask, mustBe, notOver } from "pi:host";
 

@@ -128,7 +128,7 @@ export function messageOf(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
-/** An error for the person: what it says, the author's line, and its causes. */
+/** An error for the user: what it says, the author's line, and its causes. */
 export function described(error: unknown): string {
     return __becket.native.described(error);
 }

@@ -84,7 +84,7 @@ export function transform_markdown({ markdown, messageType, isStreaming, width }
     return markdown;
 }
 
-/** Draws an entry where the person sees it, if somebody draws its kind. */
+/** Draws an entry where the user sees it, if somebody draws its kind. */
 export function showEntry(customType: string, data: unknown): void {
     const draw: any = renderers.entries.get(customType);
     const size = draw && ask("screen_size");

@@ -1,4 +1,4 @@
-// Command lines that an extension runs in the place of the person's shell (`user_bash`). The program is given handles.
+// Command lines that an extension runs in the place of the user's shell (`user_bash`). The program is given handles.
 
 import { about } from "pi:context";
 import { ask, messageOf } from "pi:host";

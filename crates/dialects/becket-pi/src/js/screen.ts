@@ -1,4 +1,4 @@
-// Components of an extension on the person's screen. They live here: the program asks for their lines, sends keys, and
+// Components of an extension on the user's screen. They live here: the program asks for their lines, sends keys, and
 // shows what it is given. It waits for none of them.
 
 import { about } from "pi:context";

@@ -1,4 +1,4 @@
-// `ctx.ui`: how an extension talks to the person.
+// `ctx.ui`: how an extension talks to the user.
 //
 // All dialogs are one call to the program, which knows whether anybody is there; nobody means `undefined`, or `false`
 // for a confirmation. What is shown goes to the program as well, which shows what it can. What only a screen can show
@@ -9,7 +9,7 @@ import { forgetTheme, painted, theme } from "pi:theme";
 
 type Options = { signal?: AbortSignal; timeout?: number } | undefined;
 
-/** Asks the person. The answer of a dialog that its signal has closed is nothing. */
+/** Asks the user. The answer of a dialog that its signal has closed is nothing. */
 async function dialog(question: Record<string, unknown>, options: Options): Promise<any> {
     inSession();
     const signal = options?.signal;
@@ -23,7 +23,7 @@ async function dialog(question: Record<string, unknown>, options: Options): Prom
 const LEVELS = ["info", "warning", "error"];
 const PLACEMENTS = ["aboveEditor", "belowEditor"];
 
-/** Shows the person something. What is not said is left out. */
+/** Shows the user something. What is not said is left out. */
 function show(what: string, fields: Record<string, unknown>): void {
     inSession();
     ask({ show: { [what]: fields } });

@@ -6,11 +6,11 @@ use serde_json::Value;
 /// A colour of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
-    /// The terminal's own.
+    /// The terminal's default colour.
     Terminal,
-    /// One of 256, by its number.
+    /// One of 256 colours, by its number.
     Index(u8),
-    /// Red, green and blue.
+    /// A colour by red, green and blue.
     Rgb(u8, u8, u8),
 }
 
@@ -27,7 +27,7 @@ impl Serialize for Colour {
 }
 
 impl Colour {
-    /// Reads a colour; `None` for a word, which may be the name of a variable.
+    /// Parses a colour; `None` for a word, which may be the name of a variable.
     pub(super) fn read(value: &Value) -> Result<Option<Self>, String> {
         let wrong = || format!("{value} is no colour");
         let text = match value {
@@ -93,7 +93,7 @@ fn of_linear(linear: Linear) -> Colour {
     Colour::Rgb(red, green, blue)
 }
 
-/// Lightness and the two axes of OKLab, as linear light.
+/// Converts lightness and the two axes of OKLab to linear light.
 fn from_oklab(lightness: f64, a: f64, b: f64) -> Linear {
     let [l, m, s] = [
         lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b,
@@ -114,21 +114,22 @@ fn from_oklch(lightness: f64, chroma: f64, hue: f64) -> Linear {
     shown(chroma.min(most_chroma(lightness, hue)))
 }
 
-/// Saturation as the part of the strongest colour that a screen can show at that hue and lightness.
+/// Converts OKHSL, whose saturation is relative to the strongest colour that a screen can show at that hue and
+/// lightness.
 fn from_okhsl(hue: f64, saturation: f64, lightness: f64) -> Linear {
     let lightness = from_toe(lightness.clamp(0.0, 1.0));
     let chroma = saturation.clamp(0.0, 1.0) * most_chroma(lightness, hue);
     from_oklch(lightness, chroma, hue)
 }
 
-/// The lightness of OKLab that looks as light as that on an even scale.
+/// Converts a perceptually even lightness to the lightness of OKLab.
 fn from_toe(even: f64) -> f64 {
     let (first, second) = (0.206, 0.03);
     let third = (1.0 + first) / (1.0 + second);
     (even * even + first * even) / (third * (even + second))
 }
 
-/// The strongest chroma that a screen can show, found by halving.
+/// The strongest chroma that a screen can show, found by bisection.
 fn most_chroma(lightness: f64, hue: f64) -> f64 {
     let (sine, cosine) = hue.to_radians().sin_cos();
     let is_shown = |chroma: f64| {
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(read(""), Colour::Terminal);
         assert_eq!(read("oklch(100% 0 0)"), Colour::Rgb(255, 255, 255));
         assert_eq!(read("okhsl(0 0% 0%)"), Colour::Rgb(0, 0, 0));
-        // The screen's own red, as OKLCH knows it.
+        // Pure sRGB red in OKLCH.
         let Colour::Rgb(red, green, blue) = read("oklch(62.8% 0.2577 29.23)") else {
             panic!("a colour of light")
         };

@@ -1,4 +1,4 @@
-//! Which files of a folder are skills, prompt templates or themes.
+//! Finds the skills, prompt templates or themes among the files of a folder.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 
 use super::skills::SKILL_FILE;
-use crate::discovery::Entry;
 use crate::extension_files::{expand, ignored_in, list, manifest};
+use crate::extension_place::Entry;
 use crate::patterns::{chosen, is_glob, is_override};
 
-/// How deep skills and templates are looked for.
+/// How deep folders are searched for skills and templates.
 const DEEPEST: usize = 12;
 
-/// What a file is.
+/// The kind of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Skill,
@@ -21,21 +21,21 @@ pub(super) enum Kind {
     Theme,
 }
 
-/// How a folder is looked through.
+/// How a folder is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    /// A folder in which things of one kind lie by custom: templates and themes directly in it.
+    /// The usual folder of a kind: templates and themes are directly in it.
     Custom,
-    /// The folder that several programs share: skills are folders, or files further down.
+    /// The folder that several programs share: skills are folders, or files in subfolders.
     Shared,
-    /// Somebody has named it: everything in it counts.
+    /// A folder that was named explicitly: everything in it counts.
     Named,
 }
 
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Skill, Self::Template, Self::Theme];
 
-    /// The folder in which they lie by custom, and their list in settings and manifests.
+    /// The usual folder of the kind, which is also the name of its list in settings and manifests.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::Skill => "skills",
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// What one is called.
+    /// The word for one resource of the kind.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Skill => "skill",
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Whether a file can be one, by its name.
+    /// Whether a file can be of the kind, by its name.
     pub(super) fn fits(self, file: &Path) -> bool {
         let wanted = match self {
             Self::Skill | Self::Template => "md",
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// The files of a kind in a folder, sorted; what ignore files leave out is left out. A folder that cannot be read holds
+/// The files of a kind in a folder, sorted, without those that ignore files exclude. A folder that cannot be read has
 /// none.
 pub(super) fn in_folder(kind: Kind, folder: &Path, look: Look) -> Vec<PathBuf> {
     let mut walk = Walk {
@@ -83,7 +83,7 @@ struct Walk<'a> {
     look: Look,
     root: &'a Path,
     ignored: Vec<Gitignore>,
-    /// Folders as they really lie: a link may lead in a circle.
+    /// The real paths of folders, because a link may lead in a circle.
     seen: HashSet<PathBuf>,
     found: Vec<PathBuf>,
 }
@@ -137,7 +137,7 @@ impl Walk<'_> {
     }
 }
 
-/// The files of a kind at a path: itself, or what is in it.
+/// The files of a kind at a path: the file itself, or those in the folder.
 pub(super) fn at(kind: Kind, path: &Path) -> Vec<PathBuf> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => in_folder(kind, path, Look::Named),
@@ -146,8 +146,8 @@ pub(super) fn at(kind: Kind, path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The files of a kind in a package: what its manifest names, or what lies in the folder that is usual for them.
-/// `wanted` are patterns of whoever uses it; an empty list wants nothing.
+/// The files of a kind in a package: those that its manifest names, or those in the usual folder. `wanted` are patterns
+/// of the package's user; an empty list matches none.
 pub(super) fn of_package(kind: Kind, root: &Path, wanted: Option<&[String]>) -> Vec<PathBuf> {
     let has_manifest = Kind::ALL
         .iter()

@@ -1,4 +1,4 @@
-//! The lines of YAML at the front of a file of Markdown.
+//! The YAML front matter of a Markdown file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use becket_dialect_kit::yaml::read_yaml;
 
-/// What stands at the front, and what stands behind it.
+/// The front matter and the text after it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct FrontMatter<'a> {
     fields: BTreeMap<String, Value>,
@@ -27,7 +27,7 @@ impl FrontMatter<'_> {
     }
 }
 
-/// Takes a file apart. Without a closing line nothing stands at the front.
+/// Splits a file. Without a closing line there is no front matter.
 pub(super) fn front_matter<'a>(text: &'a str, file: &Path) -> Result<FrontMatter<'a>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole = FrontMatter {
@@ -52,7 +52,7 @@ pub(super) fn front_matter<'a>(text: &'a str, file: &Path) -> Result<FrontMatter
     Ok(FrontMatter { fields, body })
 }
 
-/// Whether a line ends here.
+/// Whether the rest of a text begins with the end of a line.
 fn begins_line(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(['\n', '\r'])
 }

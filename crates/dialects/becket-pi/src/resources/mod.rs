@@ -1,7 +1,12 @@
-//! What pi calls resources: skills, prompt templates and themes. Here they are found and read; nothing of them runs.
+//! pi's resources: skills, prompt templates and themes. They are found and read here; nothing is run.
 //!
-//! They lie where extensions lie, and are found in the same order: what the command line names, then the project, the
-//! person, and packages. Of several with one name the first counts. What is wrong with one is said; the rest goes on.
+//! Resources are found in the same places and order as extensions: those that the command line names, then those of the
+//! project, the user, and packages. Of several with one name the first counts. Errors are reported, and the other
+//! resources are used.
+//!
+//! Resources are text and guard nothing: they are hashed for trust but read in place, and those of an untrusted project
+//! are left out without ending the run. A path on the command line comes first and must exist. In pi it comes last, so
+//! that another skill with the same name would hide it.
 
 mod colours;
 mod files;
@@ -18,15 +23,15 @@ pub use skills::{SKILL_PREFIX, Skill, skills_for_prompt};
 pub use templates::Template;
 pub use themes::{ShownTheme, Theme};
 
-use super::discovery::{PROJECT_FOLDER, ProjectFolder, Search, from_home};
+use super::discovery::{PROJECT_FOLDER, ProjectFolder, Search};
+use super::home::from_home;
 use super::host_call::SourceInfo;
 use super::packages::{Source, installed};
 use super::patterns::{Overrides, is_pattern};
 use super::settings_file::{Package, Settings};
 use files::{Kind, Look};
 
-/// Whether a text is that of a theme, and of a file with front matter: readers that only their fuzz target calls from
-/// outside.
+/// Whether a text is that of a theme, and that of a file with front matter. Public only for its fuzz target.
 #[doc(hidden)]
 pub fn is_theme_or_has_front_matter(text: &str) -> (bool, bool) {
     let front_matter = front_matter::front_matter(text, Path::new("fuzz.md"));
@@ -36,16 +41,16 @@ pub fn is_theme_or_has_front_matter(text: &str) -> (bool, bool) {
 /// The folder in which programs share skills.
 const SHARED_FOLDER: &str = ".agents";
 
-/// What is wanted of one kind.
+/// The wanted resources of one kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
     /// Files and folders that the command line names.
     pub given: &'a [PathBuf],
-    /// Whether nothing else counts.
+    /// Whether only the given files count.
     pub only_given: bool,
 }
 
-/// What is wanted of each kind.
+/// The wanted resources of each kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WantedResources<'a> {
     /// Skills.
@@ -66,7 +71,7 @@ impl<'a> WantedResources<'a> {
     }
 }
 
-/// Everything that was found, in order; no two of a kind have one name.
+/// All resources, in order; no two of a kind have the same name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resources {
     /// Skills.
@@ -75,7 +80,7 @@ pub struct Resources {
     pub templates: Vec<Template>,
     /// Themes, becket's own first.
     pub themes: Vec<Theme>,
-    /// Files as they really lie, so that none is read twice.
+    /// The real paths of files, so that none is read twice.
     seen: HashSet<PathBuf>,
 }
 
@@ -90,7 +95,7 @@ impl Default for Resources {
     }
 }
 
-/// What an extension has brought, by its paths. Relative ones begin in the working directory.
+/// The paths of an extension's resources. Relative ones begin in the working directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Brought<'a> {
     /// Files and folders of skills.
@@ -101,7 +106,7 @@ pub struct Brought<'a> {
     pub themes: &'a [String],
 }
 
-/// Where files come from, before each has its own path in it.
+/// The source of files, before each has its own path in it.
 #[derive(Debug, Clone)]
 struct Provenance {
     source: String,
@@ -131,7 +136,7 @@ impl Provenance {
     }
 }
 
-/// Whether the project around a folder may bring some; that is a cheap look.
+/// Whether the project around a folder may have resources, by a cheap check.
 pub fn may_bring_resources(cwd: &Path) -> bool {
     let shared = || cwd.ancestors().any(|folder| folder.join(SHARED_FOLDER).is_dir());
     cwd.join(PROJECT_FOLDER).is_dir() || shared()
@@ -146,8 +151,8 @@ impl Resources {
         skills.chain(templates).chain(themes).collect()
     }
 
-    /// Looks everywhere. The second list is what is odd, in words for the person. The error says which of the paths
-    /// that the person has named is not there, or which settings cannot be read.
+    /// Searches all places. The second list has remarks for the user. The error says which named path does not exist,
+    /// or which settings cannot be read.
     pub fn find(search: &Search<'_>, wanted: &WantedResources<'_>) -> Result<(Self, Vec<String>), String> {
         let mut finder = Finder {
             search,
@@ -163,7 +168,7 @@ impl Resources {
         Ok((finder.found, finder.remarks))
     }
 
-    /// Adds what extensions have brought, and says what is odd about it. `whose` gives the file of the extension that
+    /// Adds the resources of extensions, and returns remarks about them. `whose` returns the file of the extension that
     /// has brought a path, if it is known.
     pub fn extend(
         &mut self,
@@ -202,7 +207,7 @@ impl Resources {
         remarks
     }
 
-    /// What a line stands for that calls a skill or a template by its name; `None` if it calls none.
+    /// The prompt of a line that calls a skill or a template by its name; `None` if it calls none.
     pub fn expanded(&self, line: &str) -> Option<Result<String, String>> {
         let line = line.strip_prefix('/')?;
         let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -214,12 +219,12 @@ impl Resources {
         Some(Ok(template.expanded(words)))
     }
 
-    /// The theme of that name.
+    /// The theme with that name.
     pub fn theme(&self, name: &str) -> Option<&Theme> {
         self.themes.iter().find(|theme| theme.name == name)
     }
 
-    /// Reads a file, unless it was read before. Gives what is odd about it.
+    /// Reads a file, unless it was read before. Returns remarks about it.
     fn add(&mut self, kind: Kind, file: &Path, source: SourceInfo) -> Vec<String> {
         let is_new = file.canonicalize().is_ok_and(|real| self.seen.insert(real));
         if !is_new {
@@ -309,7 +314,7 @@ impl Finder<'_> {
         }
         let mut known: HashSet<String> = HashSet::new();
         for (folder, package, scope) in packages {
-            // The project comes first, so its version of a package counts.
+            // The project comes first, so its version of a package is used.
             if known.insert(Source::of(&package.source).identity(folder, search.persons_home)) {
                 self.add_package(kind, folder, &package, scope);
             }
@@ -317,7 +322,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// What the command line names must be there.
+    /// Adds a path of the command line, which must exist.
     fn add_given(&mut self, kind: Kind, given: &Path) -> Result<(), String> {
         let path = self.search.cwd.join(from_home(given, self.search.persons_home));
         let metadata = std::fs::metadata(&path)
@@ -340,7 +345,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// What packages bring that the command line names as extensions.
+    /// Adds the resources of packages that the command line names as extensions.
     fn add_given_packages(&mut self, kind: Kind) {
         let search = self.search;
         for given in search.given {
@@ -352,7 +357,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What the settings of a folder name, then what lies in it.
+    /// Adds the files that the settings of a folder name, then those in it.
     fn add_folder(&mut self, kind: Kind, folder: &Path, settings: &Settings, scope: &'static str) {
         let (patterns, paths): (Vec<&String>, Vec<&String>) = settings
             .of(kind.folder())
@@ -376,7 +381,7 @@ impl Finder<'_> {
         self.add(kind, lying, &Provenance::new("auto", scope, folder));
     }
 
-    /// Skills that lie where other programs look for them as well.
+    /// Adds skills from the folders that other programs use as well.
     fn add_shared(&mut self, scope: &'static str) {
         let folders = match scope {
             "project" if self.search.project == ProjectFolder::Trusted => self.shared_of_project(),
@@ -395,7 +400,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The shared folders from the working directory up to the root of its repository; the person's own is none.
+    /// The shared folders from the working directory up to the root of its repository, without the user's own.
     fn shared_of_project(&self) -> Vec<PathBuf> {
         let (cwd, home) = (self.search.cwd, self.search.persons_home);
         let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
@@ -408,9 +413,9 @@ impl Finder<'_> {
 
     fn add_package(&mut self, kind: Kind, folder: &Path, package: &Package, scope: &'static str) {
         let search = self.search;
-        // What a project names, it has in its own folder.
+        // A project's packages are in its own folder.
         let global = if scope == "user" { search.global } else { &[] };
-        // One that is not installed was told when extensions were looked for.
+        // A package that is not installed was reported when extensions were searched.
         let root = installed(&package.source, Some(folder), global, search.persons_home);
         if let Some(root) = root.filter(|root| root.is_dir()) {
             let by = Provenance {
@@ -425,7 +430,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Says what of an untrusted project is left out. It guards nothing, so the run goes on without it.
+    /// Reports the resources of an untrusted project, which are left out. They guard nothing, so the run continues
+    /// without them.
     fn tell_untrusted(&mut self, wanted: &WantedResources<'_>) {
         let project = self.search.cwd.join(PROJECT_FOLDER);
         let mut left_out: Vec<String> = Vec::new();

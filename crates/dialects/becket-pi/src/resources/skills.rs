@@ -1,4 +1,4 @@
-//! Skills: instructions for one kind of work, of which the model knows the names until it needs them.
+//! Skills: instructions for one kind of work, of which the model knows only the names until it needs them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use crate::host_call::{SkillInfo, SourceInfo};
 /// The file that makes a folder a skill.
 pub(super) const SKILL_FILE: &str = "SKILL.md";
 
-/// What a skill is called by at the command line, before its name.
+/// The prefix of a skill's name on the command line.
 pub const SKILL_PREFIX: &str = "skill:";
 
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 
-/// A skill.
+/// A skill of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name.
+    /// The skill's name.
     pub name: String,
-    /// What it is for, and when.
+    /// The skill's purpose, and when to use it.
     pub description: String,
-    /// Its file.
+    /// The skill's file.
     pub file: PathBuf,
-    /// Whether the model is not told of it; the person can call it all the same.
+    /// Whether the model does not see the skill; the user can still call it.
     pub is_hidden: bool,
-    /// Where it comes from.
+    /// The skill's source.
     pub source: SourceInfo,
 }
 
-/// A skill that was read, if it is one, and what is odd about it.
+/// The skill in a file, if there is one, and remarks about it.
 pub(super) struct ReadSkill {
     pub(super) skill: Option<Skill>,
     pub(super) remarks: Vec<String>,
@@ -43,7 +43,7 @@ impl ReadSkill {
 }
 
 impl Skill {
-    /// Reads a file. One that says nothing of itself is no skill, unless its name claims that it is.
+    /// Reads a file. A file without a description is no skill, and is remarked on if its name claims that it is.
     pub(super) fn read(file: &Path, source: SourceInfo) -> ReadSkill {
         let is_declared = file.file_name().is_some_and(|name| name == SKILL_FILE);
         let remark = |words: &str| vec![format!("the skill {}: {words}", file.display())];
@@ -80,18 +80,18 @@ impl Skill {
         }
     }
 
-    /// What is typed after the slash to call it.
+    /// The text after the slash that calls the skill.
     pub fn command(&self) -> String {
         format!("{SKILL_PREFIX}{}", self.name)
     }
 
-    /// The folder that its paths are relative to.
+    /// The folder to which the skill's paths are relative.
     pub fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(&self.file)
     }
 
-    /// The folder that belongs to it alone. A single file among others may lie anywhere, so that its folder is not its
-    /// own; of such a one there is the file itself.
+    /// The folder that belongs to the skill alone, or the file itself if the skill is a single file, whose folder may
+    /// hold other files.
     pub fn own_place(&self) -> &Path {
         match self.file.ends_with(SKILL_FILE) {
             true => self.folder(),
@@ -99,7 +99,7 @@ impl Skill {
         }
     }
 
-    /// What extensions see of it.
+    /// The skill as extensions see it.
     pub fn shown(&self) -> SkillInfo {
         SkillInfo {
             name: self.name.clone(),
@@ -111,7 +111,7 @@ impl Skill {
         }
     }
 
-    /// The whole skill as a message, with what the person says about it.
+    /// The whole skill as a message, with the user's text about it.
     pub fn expanded(&self, words: &str) -> Result<String, String> {
         let (file, folder) = (self.file.display(), self.folder().display());
         let failed = |error: String| format!("the skill {} cannot be used: {error}", self.name);
@@ -128,8 +128,8 @@ impl Skill {
     }
 }
 
-/// What the system prompt says about skills, for a model that reads files with that tool; `None` if there is nothing to
-/// say.
+/// The section about skills of the system prompt, for a model that reads files with that tool; `None` if there are no
+/// skills for it.
 pub fn skills_for_prompt(skills: &[Skill], reader: &str) -> Option<String> {
     let mut listed = String::new();
     for skill in skills.iter().filter(|skill| !skill.is_hidden) {
@@ -168,7 +168,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// What other programs would not accept about a name.
+/// Why other programs would not accept a name, if they would not.
 fn odd_name(name: &str) -> Option<String> {
     let length = name.chars().count();
     let is_plain = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();

@@ -1,4 +1,4 @@
-//! Prompt templates: files of Markdown that are called like commands, with arguments.
+//! Prompt templates: Markdown files that are called like commands, with arguments.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -8,23 +8,23 @@ use regex::{Captures, Regex};
 use super::front_matter::front_matter;
 use crate::host_call::SourceInfo;
 
-/// How much of a template's first line describes it where it does not say itself what it is.
+/// How many characters of a template's first line are its description by default.
 const SHOWN: usize = 60;
 
 /// A prompt template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// What is typed after the slash.
+    /// The name that is typed after the slash.
     pub name: String,
-    /// What it asks for, in a line.
+    /// The template's description, in one line.
     pub description: String,
-    /// Which arguments it takes, for the person.
+    /// A hint about the arguments, for the user.
     pub argument_hint: Option<String>,
-    /// Its text, with places for arguments.
+    /// The template's text, with placeholders for arguments.
     pub content: String,
-    /// Its file.
+    /// The template's file.
     pub file: PathBuf,
-    /// Where it comes from.
+    /// The template's source.
     pub source: SourceInfo,
 }
 
@@ -47,7 +47,7 @@ impl Template {
         })
     }
 
-    /// Its text with arguments in their places.
+    /// The text with its placeholders replaced by arguments.
     pub fn expanded(&self, arguments: &str) -> String {
         substituted(&self.content, &split(arguments))
     }
@@ -60,7 +60,7 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// Arguments, apart. Quotes hold words together; one that is not closed goes on to the end.
+/// Splits arguments at spaces. Quotes group words; an unclosed quote extends to the end.
 fn split(text: &str) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut current: Option<String> = None;
@@ -81,7 +81,7 @@ fn split(text: &str) -> Vec<String> {
     arguments
 }
 
-/// `${1:-default}`, `${@:-default}`, `${@:2}`, `${@:2:3}`, `$1`, `$@`, `$ARGUMENTS`.
+/// The placeholders: `${1:-default}`, `${@:-default}`, `${@:2}`, `${@:2:3}`, `$1`, `$@`, `$ARGUMENTS`.
 static PLACES: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = concat!(
         r"\$\{(?<or>\d+|ARGUMENTS|@):-(?<default>[^}]*)\}",
@@ -91,7 +91,7 @@ static PLACES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is right")
 });
 
-/// A text with arguments in their places. What arguments say is not looked into.
+/// A text with its placeholders replaced. Placeholders in arguments are not replaced.
 fn substituted(text: &str, arguments: &[String]) -> String {
     let all = arguments.join(" ");
     let number = |text: &str| text.parse::<usize>().unwrap_or(usize::MAX);

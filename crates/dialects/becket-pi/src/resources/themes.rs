@@ -1,4 +1,4 @@
-//! Themes: a colour for each thing that is drawn.
+//! Themes: a colour for each element that is drawn.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use serde_json::Value;
 use super::colours::Colour;
 use crate::host_call::SourceInfo;
 
-/// A theme in which every colour is known.
+/// A theme with all colours resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
-    /// Its name.
+    /// The theme's name.
     pub name: String,
-    /// Its file; becket's own have none.
+    /// The theme's file; becket's own themes have none.
     pub file: Option<PathBuf>,
-    /// The colour of each thing that is drawn, by pi's names.
+    /// The colour of each element, by pi's names.
     pub colours: BTreeMap<String, Colour>,
-    /// Where it comes from; becket's own come from nowhere.
+    /// The theme's source; becket's own themes have none.
     pub source: Option<SourceInfo>,
 }
 
-/// A theme as its file says it.
+/// A theme as its file writes it.
 #[derive(Debug, Deserialize)]
 struct Written {
     name: String,
@@ -31,7 +31,7 @@ struct Written {
     colors: BTreeMap<String, Value>,
 }
 
-/// The themes that are always there.
+/// The built-in themes.
 pub(super) fn own_themes() -> Vec<Theme> {
     let texts = [include_str!("dark.json"), include_str!("light.json")];
     let read = |text: &str| Theme::of(text).expect("a test has read becket's own themes");
@@ -51,7 +51,7 @@ impl Theme {
         })
     }
 
-    /// What extensions see of it.
+    /// The theme as extensions see it.
     pub fn shown(&self) -> ShownTheme<'_> {
         ShownTheme {
             name: &self.name,
@@ -60,7 +60,7 @@ impl Theme {
         }
     }
 
-    /// The same in a list.
+    /// The theme as extensions see it in a list.
     pub fn shown_without_colours(&self) -> ShownTheme<'_> {
         ShownTheme {
             colors: None,
@@ -99,20 +99,20 @@ impl Theme {
     }
 }
 
-/// What a theme looks like to an extension.
+/// A theme as extensions see it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownTheme<'a> {
-    /// Its name.
+    /// The theme's name.
     pub name: &'a str,
-    /// Its file.
+    /// The theme's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<&'a Path>,
-    /// Its colours: `#rrggbb`, the number of one of 256, or an empty text for the terminal's own.
+    /// The theme's colours: `#rrggbb`, the number of one of 256, or an empty text for the terminal's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub colors: Option<&'a BTreeMap<String, Colour>>,
 }
 
-/// A colour, or that of the variable that it names, however often that leads on.
+/// A colour, or that of the variable that it names, through any number of variables.
 fn resolved(value: &Value, vars: &BTreeMap<String, Value>) -> Result<Colour, String> {
     let mut value = value;
     let mut names: Vec<&str> = Vec::new();
@@ -135,7 +135,7 @@ fn needed() -> impl Iterator<Item = &'static str> {
     NEEDED.split_whitespace()
 }
 
-/// Colours that may be left out, and those that they are like then.
+/// Colours that may be left out, each with the colour that is used instead.
 const LIKE_OTHERS: &[(&str, &str)] = &[
     ("scrollbarTrack", "muted"),
     ("scrollbarThumb", "text"),
@@ -144,7 +144,7 @@ const LIKE_OTHERS: &[(&str, &str)] = &[
     ("thinkingMax", "thinkingXhigh"),
 ];
 
-/// The colours that every theme has.
+/// The colours that every theme must have.
 const NEEDED: &str = "accent border borderAccent borderMuted success error warning muted dim text thinkingText
     selectedBg userMessageBg userMessageText customMessageBg customMessageText customMessageLabel toolPendingBg
     toolSuccessBg toolErrorBg toolTitle toolOutput
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(colours["accent"], Colour::Rgb(0, 0xaa, 0xff));
         assert_eq!(colours["border"], Colour::Index(39));
         assert_eq!(colours["dim"], Colour::Terminal);
-        // What may be left out is like something else.
+        // A colour that was left out is the same as another one.
         assert_eq!(colours["scrollbarThumb"], Colour::Rgb(1, 2, 3));
     }
 

@@ -1,10 +1,10 @@
-//! What extensions do to the session.
+//! Tests of the actions of extensions on the session.
 
 use serde_json::{Value, json};
 
 use crate::room::factory;
 
-/// What an action asks of the program.
+/// The host call that an action makes.
 async fn asked(body: &str, answers: &[(&str, Value)], name: &str) -> Value {
     let loaded = factory(&format!("pi.on('probe', async () => {{ {body} }});"), answers).await;
     loaded

@@ -1,4 +1,4 @@
-//! What handlers, tools and commands see of the session.
+//! Tests of the contexts that handlers, tools and commands get.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How extensions begin and end, and what they may do when.
+//! Tests of how extensions begin and end, and of what they may do when.
 
 use becket_hooks::Field;
 use becket_pi::services::{Bind, BusEvent, End};

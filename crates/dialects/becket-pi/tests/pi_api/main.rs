@@ -1,4 +1,4 @@
-//! pi's API as extensions find it: the real prelude in the real engine, with a room in place of the program.
+//! Tests of pi's API as extensions find it: the real prelude in the real engine, with a fake program.
 
 mod actions;
 mod contexts;

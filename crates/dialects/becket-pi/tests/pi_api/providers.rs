@@ -1,4 +1,4 @@
-//! Providers of models that extensions bring.
+//! Tests of providers of models that extensions bring.
 
 use becket_pi::host_call::HostCall;
 use becket_pi::services::{AbortStream, ProviderStream};

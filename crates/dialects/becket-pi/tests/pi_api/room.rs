@@ -1,4 +1,4 @@
-//! A program around an extension: it writes down what it is asked for, and gives answers that the test has put there.
+//! A fake program around an extension: it records the extension's calls, and gives the answers that the test has set.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use becket_hooks::{Answered, Failure, Field};
 use becket_js::{
-    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
+    Allowed, Extension, HostError, HostModule, Kit, Limits, Report, Reporter, ScriptHost, Surroundings,
+    Transformer,
 };
 use becket_pi::host_call::{HOST_CALL, HostCall, HostCallAsync};
 use becket_pi::services::{Bind, Service};
@@ -17,17 +18,17 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 type Held = oneshot::Sender<Result<String, HostError>>;
 
 #[derive(Default)]
 pub struct Room {
-    /// Everything that was asked for, as JSON.
+    /// All calls, as JSON.
     asked: Mutex<Vec<Value>>,
-    /// Answers by the name of the call.
+    /// The answers by the name of the call.
     answers: Mutex<HashMap<String, Result<Value, String>>>,
-    /// Asynchronous calls that nobody has answered yet.
+    /// Asynchronous calls that were not answered yet.
     held: Mutex<HashMap<String, VecDeque<Held>>>,
     reports: Mutex<Vec<Report>>,
 }
@@ -48,7 +49,7 @@ impl Room {
     }
 }
 
-impl Host for Room {
+impl ScriptHost for Room {
     fn call(&self, _: &str, name: &str, arguments: &str) -> Result<String, HostError> {
         assert_eq!(name, HOST_CALL);
         let call: Value = serde_json::from_str(arguments).expect("JSON");
@@ -107,7 +108,7 @@ impl Drop for Folder {
     }
 }
 
-/// Loads an extension into a room that answers what is in the list; `begin` has not happened yet.
+/// Loads an extension into a fake program with these answers; the session has not begun yet.
 pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded, Failure> {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
@@ -146,14 +147,14 @@ pub async fn try_load(source: &str, answers: &[(&str, Value)]) -> Result<Loaded,
     Ok(Loaded { room, extension })
 }
 
-/// An extension in a session.
+/// Loads an extension in a session.
 pub async fn load(source: &str, answers: &[(&str, Value)]) -> Loaded {
     let loaded = try_load(source, answers).await.expect("it loads");
     loaded.invoke(Bind {}).await;
     loaded
 }
 
-/// The body of a factory, in a session.
+/// Loads an extension with this factory body in a session.
 pub async fn factory(body: &str, answers: &[(&str, Value)]) -> Loaded {
     load(
         &format!("export default async (pi: any) => {{ {body} }};"),
@@ -177,7 +178,7 @@ impl Room {
             .insert(name.into(), Err(reason.into()));
     }
 
-    /// What was asked for under this name, in order.
+    /// The calls with this name, in order.
     pub fn asked(&self, name: &str) -> Vec<Value> {
         let asked = self.asked.lock().expect("no panic");
         let named = asked.iter().filter(|call| name_of(call) == name);
@@ -186,7 +187,7 @@ impl Room {
             .collect()
     }
 
-    /// Waits until this was asked for that often.
+    /// Waits until there were that many calls with this name.
     pub async fn wait_for(&self, name: &str, times: usize) -> Vec<Value> {
         for _ in 0..2000 {
             let asked = self.asked(name);
@@ -198,7 +199,7 @@ impl Room {
         panic!("{name} was not asked for {times} times: {:?}", self.asked);
     }
 
-    /// Answers the oldest asynchronous call of that name.
+    /// Answers the oldest asynchronous call with that name.
     pub fn settle(&self, name: &str, answer: Value) {
         let held = self
             .held
@@ -218,7 +219,7 @@ impl Room {
 impl Loaded {
     pub async fn invoke<S: Service>(&self, service: S) -> S::Answer {
         let argument = serde_json::to_string(&service).expect("JSON");
-        let answer = self.extension.invoke(S::NAME, &argument, PATIENCE).await;
+        let answer = self.extension.invoke(S::NAME, &argument, CALL_TIMEOUT).await;
         S::read(
             answer
                 .unwrap_or_else(|failure| panic!("{}: {failure}", S::NAME))
@@ -227,7 +228,7 @@ impl Loaded {
         .expect("readable")
     }
 
-    /// Fires an event at the handler of that name.
+    /// Calls the last handler of an event.
     pub async fn fire(&self, event: &str, fields: Vec<Field>) -> Result<Answered, Failure> {
         let handlers = self.room.asked("on");
         let on = handlers
@@ -235,10 +236,10 @@ impl Loaded {
             .rfind(|on| on["event"] == event)
             .expect("a handler");
         let number = on["handler"].as_u64().expect("a number") as u32;
-        self.extension.handler(number, PATIENCE).call(fields).await
+        self.extension.handler(number, CALL_TIMEOUT).call(fields).await
     }
 
-    /// What the handler of the event `probe` returns.
+    /// The return value of the handler of the event `probe`.
     pub async fn probe(&self) -> Value {
         let answered = self.fire("probe", Vec::new()).await.expect("an answer");
         answered

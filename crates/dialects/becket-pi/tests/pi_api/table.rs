@@ -1,16 +1,16 @@
-//! The table of members says what extensions really find. That each does what it should, the examples prove with the
-//! real program.
+//! Tests that the table of members matches the members that extensions really find. The examples prove with the real
+//! program that each works.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use becket_pi::services::ExecuteTool;
-use becket_pi::{Member, Object, State, api};
+use becket_pi::{Member, Object, Support, api};
 use serde_json::{Map, Value, json};
 
 use crate::room::{self, Loaded, factory};
 
-/// Where the extension of these tests reaches each object.
+/// The expression for each object in the extension of these tests.
 fn reached(object: Object) -> &'static str {
     match object {
         Object::Pi => "pi",
@@ -80,7 +80,7 @@ async fn every_member_is_in_the_table_and_nothing_else() {
 
 #[tokio::test]
 async fn what_is_not_there_yet_says_so_when_it_is_used() {
-    for member in api().iter().filter(|member| member.state == State::Later) {
+    for member in api().iter().filter(|member| member.state == Support::Later) {
         let (place, name) = (reached(member.object), member.name);
         let used = format!(
             "await (async () => {place}.{name}())().then(() => 'it worked', (error: any) => error.message)"
@@ -130,13 +130,13 @@ async fn every_example_loads_and_uses_only_what_works() {
             asked.is_empty() && loaded.room.reports().is_empty(),
             "{name}: {asked:?}"
         );
-        let unserved = api().into_iter().filter(|member| member.state == State::Later);
+        let unserved = api().into_iter().filter(|member| member.state == Support::Later);
         let used: Vec<_> = unserved.filter(|member| is_used(member, &text)).collect();
         assert!(used.is_empty(), "{name} uses {used:?}, which does not work yet");
     }
 }
 
-/// Whether a text names a member behind what it belongs to: `ui.notify`, `sessionManager.getBranch`.
+/// Whether a text uses a member of its object: `ui.notify`, `sessionManager.getBranch`.
 fn is_used(member: &Member, text: &str) -> bool {
     let path = member.object.path();
     let last = path.rsplit('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tools, commands, keys and options that extensions bring.
+//! Tests of tools, commands, keys and options that extensions bring.
 
 use becket_pi::host_call::{ExecutionMode, HostCall};
 use becket_pi::services::{
@@ -200,7 +200,7 @@ async fn commands_keys_and_options_work() {
         error.starts_with("it broke (") && error.contains("extension.ts:"),
         "{error}"
     );
-    // Nothing was loaded again, so the command goes on with what it has.
+    // Nothing was loaded again, so the command continues with its objects.
     assert_eq!(run("reload", "").await.error, None);
     assert_eq!(loaded.room.asked("reload").len(), 1);
     assert_eq!(

@@ -1,19 +1,20 @@
-//! The packages that pi gives its extensions, in the engine: each script beside this file is an extension that uses one
-//! of them, and gives back what was not as it should be.
+//! Tests of the packages that extensions can import, in the engine: each script beside this file is an extension that
+//! uses one of them, and returns the errors that it found.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use becket_js::{
-    Allowed, Extension, Host, HostError, HostModule, Kit, Limits, Report, Reporter, Surroundings, Transformer,
+    Allowed, Extension, HostError, HostModule, Kit, Limits, Report, Reporter, ScriptHost, Surroundings,
+    Transformer,
 };
 use becket_pi::{host_modules, prelude_modules};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-/// Lets the script be called, and says that there is a session.
+/// Lets the test call the script, in a session.
 const PRELUDE: &str = r#"
 import "pi:host";
 export default (module: any) => {
@@ -22,10 +23,10 @@ export default (module: any) => {
 };
 "#;
 
-/// A program that knows one model and answers for it.
+/// A host that knows one model and answers for it.
 struct OneModel;
 
-impl Host for OneModel {
+impl ScriptHost for OneModel {
     fn call(&self, _: &str, _: &str, arguments: &str) -> Result<String, HostError> {
         match arguments {
             r#"{"models":{"available":false}}"# => Ok(r#"[{"provider":"some","id":"one"}]"#.into()),
@@ -67,7 +68,7 @@ impl Reporter for OneModel {
     }
 }
 
-/// Runs a script as an extension, and fails with all that it found wrong.
+/// Runs a script as an extension, and fails with all errors that it found.
 async fn script(name: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let prelude = HostModule {

@@ -1,4 +1,4 @@
-//! The rules of the loop: order, rewriting, refusing, the second look, and what a broken handler means.
+//! The rules of the loop: order, rewriting, refusing, the second look, and what a failing handler means.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::*;
 
-/// Collects everything that the engine has to tell.
+/// Collects everything that the engine reports.
 #[derive(Default)]
 struct Notebook {
     traces: Mutex<Vec<DispatchTrace>>,
@@ -43,6 +43,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 fn shell(command: &str) -> PreToolPayload {
     PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: "c1".into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),
@@ -56,9 +57,13 @@ fn command_of(occasion: &Occasion<'_, PreTool>) -> String {
     occasion.payload.arguments["command"].as_str().unwrap().into()
 }
 
-/// Some dialect with that place in the order.
+/// A dialect with this place in the order.
 const fn named(order: u8) -> Dialect {
-    Dialect { order, name: "other" }
+    Dialect {
+        order,
+        name: "other",
+        side_by_side: false,
+    }
 }
 
 fn rewrite(command: &str) -> PreToolReply {
@@ -81,7 +86,7 @@ async fn ask(engine: &Engine, command: &str) -> Outcome<PreTool> {
         .await
 }
 
-/// A handler that takes its time.
+/// A handler that answers after a delay.
 struct Slow<E: Event> {
     delay: Duration,
     result: Result<E::Reply, Failure>,
@@ -271,7 +276,7 @@ async fn a_foreign_hook_that_only_changes_is_asked_once_and_refuses_nothing() {
     let (engine, _) = engine();
     let asked = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&asked);
-    // It would change what the next one makes of the call.
+    // The changer would change what the rewriter after it makes of the call.
     let changer = move |occasion: &Occasion<'_, PreTool>| {
         count.fetch_add(1, Ordering::SeqCst);
         let wants = command_of(occasion) == "ls -h";
@@ -362,6 +367,99 @@ async fn a_handler_that_never_answers_is_given_up() {
     assert!(outcome.denied().is_some());
 }
 
+/// A handler of a system that starts its hooks together. It notes the commands that it is shown.
+struct Together {
+    name: &'static str,
+    shown: Arc<Mutex<Vec<String>>>,
+    answer: fn(&str) -> PreToolReply,
+}
+
+impl Handler<PreTool> for Together {
+    fn call<'a>(
+        &'a self,
+        occasion: &'a Occasion<'a, PreTool>,
+    ) -> BoxFuture<'a, Result<PreToolReply, Failure>> {
+        Box::pin(async {
+            let command = command_of(occasion);
+            self.shown
+                .lock()
+                .unwrap()
+                .push(format!("{} {command}", self.name));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Ok((self.answer)(&command))
+        })
+    }
+}
+
+/// A handler's name, and its answer to a command.
+type Answers = (&'static str, fn(&str) -> PreToolReply);
+
+/// What such handlers are shown, and the outcome.
+async fn asked_together(answers: &[Answers]) -> (Vec<String>, Outcome<PreTool>, Duration) {
+    let (engine, _) = engine();
+    let (shown, started) = (Arc::default(), tokio::time::Instant::now());
+    for (name, answer) in answers {
+        let dialect = Dialect {
+            side_by_side: true,
+            ..named(1)
+        };
+        let info = HandlerInfo {
+            dialect,
+            ..HandlerInfo::native(name, Class::Guard)
+        };
+        let handler = Together {
+            name,
+            shown: Arc::clone(&shown),
+            answer: *answer,
+        };
+        engine.register(Registration::<PreTool>::new(info, Arc::new(handler)));
+    }
+    let outcome = ask(&engine, "ls").await;
+    let shown = shown.lock().unwrap().clone();
+    (shown, outcome, started.elapsed())
+}
+
+fn command_in(outcome: &Outcome<PreTool>) -> Option<&str> {
+    outcome.reply.arguments.0.as_ref()?["command"].as_str()
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_that_their_system_starts_together_start_together() {
+    let silent = |_: &str| PreToolReply::default();
+    let (shown, outcome, took) = asked_together(&[("a", silent), ("b", silent), ("c", silent)]).await;
+    assert_eq!(shown, ["a ls", "b ls", "c ls"]);
+    assert!(outcome.verdict().is_none() && took < Duration::from_millis(150));
+}
+
+#[tokio::test(start_paused = true)]
+async fn if_one_of_those_rewrote_the_others_judge_what_it_wrote() {
+    let guard = |command: &str| match command {
+        "ls -l" => deny("not so long"),
+        _ => PreToolReply::default(),
+    };
+    // It answers with what it was shown, which does not undo what the others wrote.
+    let echo = |command: &str| rewrite(command);
+    let (shown, outcome, _) =
+        asked_together(&[("guard", guard), ("writer", |_| rewrite("ls -l")), ("echo", echo)]).await;
+    assert_eq!(shown[..4], ["guard ls", "writer ls", "echo ls", "guard ls -l"]);
+    assert_eq!(outcome.denied(), Some("not so long"));
+    let (_, outcome, _) = asked_together(&[("writer", |_| rewrite("ls -l")), ("echo", echo)]).await;
+    assert_eq!(command_in(&outcome), Some("ls -l"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn if_several_of_those_rewrote_they_are_asked_one_after_another() {
+    let add = |command: &str| rewrite(&format!("{command} -l"));
+    let ask_too = |command: &str| PreToolReply {
+        verdict: Verdict::Ask("sure?".into()).into(),
+        ..rewrite(&format!("{command} -a"))
+    };
+    let (shown, outcome, _) = asked_together(&[("one", add), ("two", ask_too)]).await;
+    assert_eq!(shown[..3], ["one ls", "two ls", "two ls -l"]);
+    assert_eq!(command_in(&outcome), Some("ls -l -a"));
+    assert!(matches!(outcome.verdict(), Some(Verdict::Ask(_))));
+}
+
 #[tokio::test(start_paused = true)]
 async fn handlers_beside_each_other_fold_in_configured_order() {
     let (engine, _) = engine();
@@ -370,6 +468,7 @@ async fn handlers_beside_each_other_fold_in_configured_order() {
         let reply = PreFileReadReply {
             verdict: Strictest(Some(Verdict::Deny(format!("reason {index}")))),
             notice: Append(vec![format!("notice {index}")]),
+            ..PreFileReadReply::default()
         };
         let slow = Slow {
             delay: Duration::from_millis(delay),
@@ -507,7 +606,7 @@ proptest! {
     }
 }
 
-/// Says yes, and counts how often it was asked.
+/// A handler that allows, and counts how often it was asked.
 struct Yes(Arc<AtomicU32>);
 
 impl Lane for Yes {
@@ -519,7 +618,7 @@ impl Lane for Yes {
         self.0.fetch_add(1, Ordering::Relaxed);
         let finished = Finished {
             stdout: br#"{"verdict":"allow"}"#.to_vec(),
-            stderr: "muttering".into(),
+            stderr: "a warning".into(),
             code: 0,
             complete: true,
         };
@@ -552,7 +651,7 @@ async fn a_rehearsal_shows_what_goes_to_and_fro_and_plays_faults() {
     assert_eq!(exchange.output.as_deref(), Some(r#"{"verdict":"allow"}"#));
     assert_eq!(
         (exchange.exit_code, exchange.stderr.as_str()),
-        (Some(0), "muttering")
+        (Some(0), "a warning")
     );
     for fault in Fault::all() {
         let rehearsal = Rehearsal {

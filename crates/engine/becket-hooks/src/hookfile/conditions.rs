@@ -11,16 +11,16 @@ use crate::Matcher;
 use crate::matcher::Pattern;
 use crate::settings_file::{Place, SettingsError, unknown};
 
-/// The words for patterns.
+/// The keys for patterns.
 const PATTERNS: [&str; 2] = ["regex", "glob"];
 
 /// The field that holds the arguments of a call. Its members are always names of arguments.
 const ARGUMENTS: &str = "arguments";
 
-/// What is known about a value of which nothing is known.
+/// The schema of a value about which nothing is known.
 static ANYTHING: Value = Value::Bool(true);
 
-/// Makes a matcher of the conditions of a hook.
+/// Makes a matcher from the conditions of a hook.
 pub(super) fn read_matcher(
     event: EventId,
     conditions: Option<Spanned<toml::Value>>,
@@ -43,9 +43,9 @@ pub(super) fn read_matcher(
 
 struct Reader<'a> {
     event: &'static EventInfo,
-    /// The schema of the event, to which references inside of it lead.
+    /// The schema of the event, in which references are resolved.
     root: &'a Value,
-    /// Whether the conditions say which tool is meant.
+    /// Whether the conditions name the tool.
     names_tool: bool,
 }
 
@@ -94,13 +94,14 @@ impl Reader<'_> {
         self.event.payload.iter().any(|field| field.name == name)
     }
 
-    /// Whether the event's arguments have becket's own names, and not yet those that a model has used.
+    /// Whether the event's arguments already have becket's own names, and not those that a model used.
     fn has_normalised_arguments(&self) -> bool {
         let mut fields = self.event.payload.iter();
         fields.any(|field| field.name == ARGUMENTS && field.type_name.starts_with("Map"))
     }
 
-    /// A field under its full name, with its schema. `tool` is the short word that everybody tries first.
+    /// A field under its full name, with its schema. `tool` is accepted as a short name, because everyone tries it
+    /// first.
     fn field(&self, name: &str) -> Result<(String, &Value), String> {
         let own = self.event.payload.iter().map(|field| field.name);
         let common = EventInfo::common_fields()
@@ -119,7 +120,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A text is wanted exactly; `{ regex = … }` and `{ glob = … }` are patterns; other tables lead further inside.
+    /// Adds conditions: a text must match exactly; `{ regex = … }` and `{ glob = … }` are patterns; other tables lead
+    /// further inside.
     fn add(
         &self,
         matcher: Matcher,
@@ -168,7 +170,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What is known about a member of an object.
+    /// The schemas of a member of an object.
     fn member<'s>(&self, shape: &Shape<'s>, member: &str, shown: &str) -> Result<Vec<&'s Value>, String> {
         if let Some(schemas) = shape.members.get(member) {
             return Ok(schemas.clone());
@@ -189,7 +191,7 @@ impl Reader<'_> {
     }
 }
 
-/// The operations that a call must be one of to be matched. `None`: tools that becket knows nothing about may match.
+/// The operations of which a matching call must be one. `None`: tools that becket does not know may match too.
 fn wanted_operations(conditions: &toml::Table) -> Option<Vec<OperationKind>> {
     let named = |name: &str| {
         OperationKind::ALL
@@ -201,7 +203,7 @@ fn wanted_operations(conditions: &toml::Table) -> Option<Vec<OperationKind>> {
     match tool.or_else(|| conditions.get("operation")) {
         None => Some(OperationKind::ALL.to_vec()),
         Some(toml::Value::String(name)) => Some(vec![named(name)?]),
-        // Of expressions only plain lists of names are understood.
+        // Of regular expressions only plain lists of names are understood.
         Some(toml::Value::Table(pattern)) => {
             let names = pattern.get("regex")?.as_str()?;
             names.trim_matches(['(', ')']).split('|').map(named).collect()
@@ -229,7 +231,7 @@ fn single_pattern(table: &toml::Table) -> Result<Option<Pattern>, String> {
     pattern.map(Some)
 }
 
-/// Whether a table that could also lead further inside was rather meant as a pattern.
+/// Whether a table that could also lead further inside was probably meant as a pattern.
 fn is_almost_pattern(table: &toml::Table) -> bool {
     match table.len() {
         1 => table
@@ -239,7 +241,8 @@ fn is_almost_pattern(table: &toml::Table) -> bool {
     }
 }
 
-/// Stricter than a suggestion needs to be, since objects may really have members of such names.
+/// Whether a name is a misspelt pattern. Stricter than a suggestion needs to be, since objects may really have members
+/// with such names.
 fn is_misspelt(name: &str, pattern: &str) -> bool {
     let name = name.to_lowercase();
     name.chars().next() == pattern.chars().next() && strsim::damerau_levenshtein(&name, pattern) <= 1
@@ -256,15 +259,15 @@ fn pattern_mistake(table: &toml::Table, shown: &str) -> String {
 /// What a value can be, according to its schemas.
 #[derive(Default)]
 struct Shape<'a> {
-    /// The members that it can have as an object.
+    /// The members that the value can have as an object.
     members: BTreeMap<&'a str, Vec<&'a Value>>,
-    /// Whether it can have other members too.
+    /// Whether the value can have other members too.
     open: bool,
-    /// The texts that it can be.
+    /// The texts that the value can be.
     values: Vec<String>,
-    /// Whether it can be a number.
+    /// Whether the value can be a number.
     numeric: bool,
-    /// Whether it can be any other text too.
+    /// Whether the value can be any other text too.
     free: bool,
 }
 
@@ -325,12 +328,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether it can be anything but an object.
+    /// Whether the value can be anything but an object.
     fn is_text(&self) -> bool {
         self.free || self.numeric || !self.values.is_empty()
     }
 
-    /// Whether it can be an object.
+    /// Whether the value can be an object.
     fn has_members(&self) -> bool {
         self.open || !self.members.is_empty()
     }
@@ -605,6 +608,7 @@ mod tests {
     #[test]
     fn arguments_are_matched_by_their_names_also_where_one_is_called_like_a_pattern() {
         let payload = |glob: &str| becket_events::PreToolPayload {
+            tool_source: "builtin".into(),
             tool_call_id: "c1".into(),
             tool_name: "grep".into(),
             called_as: "grep".into(),

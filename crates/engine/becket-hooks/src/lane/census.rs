@@ -1,10 +1,14 @@
-//! Which processes there are, and which of them a run of a hook has brought into the world.
+//! The processes of the system, and which of them a run of a hook has started.
 //!
-//! Only Linux tells; elsewhere the census is empty, and process groups are all that there is to end a tree.
+//! Only Linux lists them; elsewhere the list is empty, and process groups are the only way to end a tree.
 
 use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+
+/// The variable that marks the processes of a run. Holds the marks of all runs around it, the innermost last, so that a
+/// run also ends the hooks and commands of an agent that it started.
+pub(super) const MARK_VARIABLE: &str = "BECKET_MARK";
 
 /// One process, as the system lists it.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +18,7 @@ pub(super) struct Entry {
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
-    /// When it started; together with the number it names a process for good.
+    /// When the process started; together with the number this identifies a process for good.
     pub(super) started: u64,
 }
 
@@ -28,8 +32,8 @@ pub(super) struct Hunt {
 }
 
 impl Hunt {
-    /// A search for what `main` and its descendants have started. `main` itself is found, but never reaped: its
-    /// status belongs to the one who waits for it. Nothing that started before `not_before` is looked at.
+    /// A search for everything that `main` and its descendants have started. `main` itself is found, but never reaped:
+    /// its status belongs to the caller that waits for it. Processes that started before `not_before` are ignored.
     pub(super) fn new(main: Pid, mark: String, not_before: u64) -> Self {
         Self {
             main: Some(main),
@@ -38,7 +42,7 @@ impl Hunt {
         }
     }
 
-    /// A search for whoever has the mark, and their descendants.
+    /// A search for the processes with the mark, and their descendants.
     pub(super) fn marked(mark: String) -> Self {
         Self {
             main: None,
@@ -49,12 +53,12 @@ impl Hunt {
         }
     }
 
-    /// Looks around once and remembers whom it finds, because descent can no longer be seen once parents die.
+    /// Looks around once and remembers what it finds, because descent can no longer be seen once parents die.
     pub(super) fn look(&mut self) {
         self.find(&everybody());
     }
 
-    /// Sends a signal to everybody who was found outside of the group.
+    /// Sends a signal to every process that was found outside of the group.
     pub(super) fn signal_found(&self, signal: Signal) {
         for (pid, _) in self.found() {
             let left_the_group = entry_of(pid).is_some_and(|entry| !self.is_in_group(&entry));
@@ -80,7 +84,7 @@ impl Hunt {
         left
     }
 
-    /// Everybody who was found so far, but for the main process.
+    /// Every process that was found so far, except for the main process.
     pub(super) fn found(&self) -> impl Iterator<Item = (Pid, u64)> {
         let known = self
             .known
@@ -89,7 +93,7 @@ impl Hunt {
         known.filter(|(pid, _)| Some(*pid) != self.main)
     }
 
-    /// Whether it is in the group of the main process.
+    /// Whether the process is in the group of the main process.
     fn is_in_group(&self, entry: &Entry) -> bool {
         self.main.is_some_and(|main| entry.group == main.as_raw_pid())
     }
@@ -127,8 +131,8 @@ impl Hunt {
         found.into_values().collect()
     }
 
-    /// Whether it is a dead process that this one has to bury, and that nobody else waits for. A zombie has lost its
-    /// mark, but not its number, its group and its session.
+    /// Whether the process is a zombie that this one has to reap, and that nothing else waits for. A zombie has lost
+    /// its mark, but not its number, its group and its session.
     fn is_our_zombie(&self, entry: &Entry) -> bool {
         if !entry.zombie || Some(entry.pid) == self.main || entry.parent as u32 != std::process::id() {
             return false;
@@ -139,7 +143,7 @@ impl Hunt {
     }
 }
 
-/// When a process started, in the system's own units; 0 where nobody can tell.
+/// When a process started, in the system's own units; 0 if unknown.
 pub(super) fn start_of(pid: Pid) -> u64 {
     entry_of(pid).map_or(0, |entry| entry.started)
 }
@@ -150,7 +154,7 @@ pub(super) fn own_session() -> i32 {
     entry_of(getpid()).map_or(0, |entry| entry.session)
 }
 
-/// The process group of this process; 0 as above.
+/// The process group of this process; 0 if its leader is outside of this namespace, as with `own_session`.
 pub(super) fn own_group() -> i32 {
     entry_of(getpid()).map_or(0, |entry| entry.group)
 }
@@ -164,8 +168,7 @@ use linux::{entry_of, everybody, has_mark};
 mod linux {
     use rustix::process::Pid;
 
-    use super::Entry;
-    use crate::lane::mark::MARK_VARIABLE;
+    use super::{Entry, MARK_VARIABLE};
 
     /// All processes.
     pub(super) fn everybody() -> Vec<Entry> {
@@ -180,7 +183,7 @@ mod linux {
             .collect()
     }
 
-    /// The children of this process. Those that it adopted come to its first thread, as far as that is alive.
+    /// The children of this process. Adopted ones are listed with its first thread, as long as that is alive.
     pub(in crate::lane) fn children() -> Vec<Entry> {
         let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
             return Vec::new();
@@ -199,7 +202,7 @@ mod linux {
         entries.collect()
     }
 
-    /// One process, if there is one with that number.
+    /// The process with this number, if there is one.
     pub(super) fn entry_of(pid: Pid) -> Option<Entry> {
         let line = std::fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
         parse_stat(pid, &line)

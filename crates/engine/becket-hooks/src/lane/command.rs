@@ -24,7 +24,7 @@ use crate::{Cause, Failure};
 /// pipe for ever.
 pub(super) const BACKGROUND_GRACE: Duration = Duration::from_millis(100);
 
-/// How far apart two processes may hear of the same signal.
+/// How far apart two processes may receive the same signal.
 const SAME_MOMENT: Duration = Duration::from_millis(150);
 
 /// Runs a program for every event: the event on standard input, the answer on standard output.
@@ -47,20 +47,20 @@ impl CommandLane {
         }
     }
 
-    /// The same lane with other limits.
+    /// This lane with other limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The same lane for a program that asks the person something: it has the terminal while it runs, and what it
-    /// writes to standard error goes there.
+    /// This lane for a program that asks the user something: it has the terminal while it runs, and its standard error
+    /// goes there.
     pub fn terminal(mut self, terminal: Terminal, input: TerminalInput) -> Self {
         self.terminal = Some((terminal, input));
         self
     }
 
-    /// The same lane for a program whose time is limited by a setting; who waits in vain hears its name.
+    /// This lane for a program whose timeout is a setting; the error of a timeout names that setting.
     pub fn timeout_setting(mut self, name: &'static str) -> Self {
         self.timeout_setting = Some(name);
         self
@@ -94,14 +94,15 @@ impl CommandLane {
                 let result = self
                     .follow((stdin, stdout, Tail::unheard(), tree), &invocation, deadline)
                     .await;
-                // Ctrl-C that has ended it is meant for its caller as well, who must hear of it before the answer.
+                // Ctrl-C that has ended the program is meant for its caller too, which must see the signal before the
+                // answer.
                 tokio::time::sleep(SAME_MOMENT).await;
                 result
             }
         }
     }
 
-    /// Takes a program that was just started to its end.
+    /// Accompanies a program that was just started to its end.
     async fn follow(
         &self,
         (stdin, stdout, mut tail, mut tree): (Option<ChildStdin>, ChildStdout, Tail, Tree),
@@ -150,9 +151,9 @@ impl Lane for CommandLane {
     }
 }
 
-/// How the conversation with a program came to its end.
+/// How the exchange with a program ended.
 enum Ending {
-    /// It ended; `complete` says whether its standard output was at its end too.
+    /// The program ended; `complete` says whether its standard output was read to its end.
     Exited {
         status: ExitStatus,
         complete: bool,
@@ -226,7 +227,7 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     }
 }
 
-/// Ends a tree, and goes on reading what it has to say about that.
+/// Ends a tree, and keeps reading its standard error meanwhile.
 pub(super) async fn end_tree(tree: &mut Tree, tail: &mut Tail) {
     let mut ending = pin!(tree.terminate());
     let mut reading = pin!(tail.read_to_end());

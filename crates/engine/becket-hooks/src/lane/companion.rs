@@ -1,7 +1,7 @@
-//! A companion: a program that stays and speaks a protocol of its own over its standard input and output.
+//! A companion: a program that stays alive and speaks its own protocol over standard input and output.
 //!
-//! It is started, marked and ended like every program of a lane. What it writes to standard error is read all the time,
-//! so that it never waits for a reader, and only the end of it is kept.
+//! A companion is started, marked and ended like every program of a lane. Its standard error is read all the time, so
+//! that it never waits for a reader, and only the end of it is kept.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -20,7 +20,7 @@ use crate::Failure;
 /// How long a companion may take to end by itself when its input is closed.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// How long the words of a companion that has ended are waited for.
+/// How long the standard error of a companion that has ended is awaited.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A running companion. Dropping it ends it with everything that it started.
@@ -31,7 +31,7 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// Starts a program, which has this long to start.
+    /// Starts a program within a time limit.
     pub async fn start(
         program: &Program,
         directory: &Path,
@@ -54,18 +54,18 @@ impl Companion {
         Ok((companion, stdin, stdout))
     }
 
-    /// The number by which the system knows it, as long as it runs.
+    /// The companion's process number, as long as it runs.
     pub fn id(&self) -> Option<u32> {
         self.tree.id()
     }
 
-    /// How it ended, if it has.
+    /// The companion's exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.tree.ended()
     }
 
-    /// How it ends, if it does so within a time. Its last words have been heard then, unless something that it started
-    /// goes on holding the pipe.
+    /// The companion's exit status, if it ends within a time. Its standard error has been read by then, unless
+    /// something that it started still holds the pipe.
     pub async fn ends_within(&mut self, limit: Duration) -> Option<ExitStatus> {
         let status = timeout(limit, self.tree.wait()).await.ok()?.ok()?;
         if !self.listening.is_finished() {
@@ -74,13 +74,13 @@ impl Companion {
         Some(status)
     }
 
-    /// The end of what it has written to standard error.
+    /// The end of the companion's standard error.
     pub fn last_words(&self) -> String {
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&words).into_owned()
     }
 
-    /// Ends it: whoever closed its input before gives it a moment to end by itself.
+    /// Ends the companion. If its input was closed before, it gets a moment to end by itself.
     pub async fn end(mut self) {
         let _ = timeout(FAREWELL, self.tree.wait()).await;
         self.tree.terminate().await;
@@ -93,7 +93,7 @@ impl Drop for Companion {
     }
 }
 
-/// Reads to the end, and keeps the end.
+/// Reads a pipe to its end, and keeps the last bytes.
 async fn listen(mut pipe: ChildStderr, words: Arc<Mutex<Vec<u8>>>, limit: usize) {
     let mut chunk = vec![0; 8 * 1024];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {

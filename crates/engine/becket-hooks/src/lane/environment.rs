@@ -1,4 +1,8 @@
-//! What programs that becket starts find of the user's environment, and where they are looked for.
+//! What programs that becket starts get of the user's environment, and where they are looked for.
+//!
+//! There are two environments. Tools, which run what the model asks for, have the user's own `PATH`. Guests, such as
+//! hooks, plugins, extensions and MCP servers, have a stricter one, because what a guard sees must not depend on where
+//! becket was started or on what lies in the working directory.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -27,13 +31,13 @@ const OF_SHELLS: &[&str] = &[
     "SHELLOPTS",
 ];
 
-/// The beginnings of such variables: functions of bash.
+/// Prefixes of variables that change shell scripts: functions of bash.
 const BEGINNINGS_OF_SHELLS: &[&str] = &["BASH_FUNC_"];
 
-/// The beginnings of variables that change how programs are loaded.
+/// Prefixes of variables that change how programs are loaded.
 const BEGINNINGS_OF_LOADERS: &[&str] = &["LD_", "DYLD_"];
 
-/// The environment that tools inherit: everything, but no secret of becket's own and nothing that changes how programs
+/// The environment that tools inherit: everything except becket's own secrets and variables that change how programs
 /// are loaded.
 pub fn inherited_environment<N: AsRef<OsStr>>(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -46,9 +50,9 @@ pub fn inherited_environment<N: AsRef<OsStr>>(
         .collect()
 }
 
-/// The environment that guests inherit, hooks above all: what tools inherit, without what changes the meaning of shell
-/// scripts, and with the absolute folders of `PATH` alone. A guard means the same wherever becket is started, and no
-/// file of the working directory takes the place of its programs.
+/// The environment that hooks and other guests inherit: that of tools, without variables that change the meaning of
+/// shell scripts, and with only the absolute folders of `PATH`. So a guard means the same wherever becket is started,
+/// and no file of the working directory replaces its programs.
 pub fn guest_environment(mut inherited: BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
     let is_of_shells = |name: &OsStr| {
         begins(name, BEGINNINGS_OF_SHELLS) || OF_SHELLS.iter().any(|shell| OsStr::new(shell) == name)
@@ -59,8 +63,8 @@ pub fn guest_environment(mut inherited: BTreeMap<OsString, OsString>) -> BTreeMa
     inherited
 }
 
-/// The absolute folders of `PATH`; the usual ones if there are none. Without a `PATH` some shells look around where
-/// they are, and with an empty one all do.
+/// The absolute folders of `PATH`; the default ones if there are none. Without a `PATH` some shells search the current
+/// directory, and with an empty one all do.
 pub(super) fn absolute_path(environment: &BTreeMap<OsString, OsString>) -> OsString {
     let path = environment.get(OsStr::new("PATH"));
     let folders = path
@@ -73,8 +77,8 @@ pub(super) fn absolute_path(environment: &BTreeMap<OsString, OsString>) -> OsStr
     }
 }
 
-/// A program of that name in the absolute folders of `PATH`. The error is a file that may not be executed, if there is
-/// one.
+/// The program with this name in the absolute folders of `PATH`. The error is a file of this name that is not
+/// executable, if there is one.
 pub(super) fn find_program(
     name: &OsStr,
     environment: &BTreeMap<OsString, OsString>,

@@ -1,5 +1,5 @@
-//! The trees that are alive, for a program that ends without those who would end them: dropping a tree ends it, but a
-//! thread that hangs drops nothing.
+//! The list of living trees, for a program that ends without dropping them: dropping a tree ends it, but a thread that
+//! hangs drops nothing.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -7,14 +7,22 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::census::{Hunt, start_of};
-use super::tree::Place;
 
-/// How long the killing of all of them may take.
+/// How long the killing of all trees may take.
 const BOUND: Duration = Duration::from_millis(500);
 
 static LIVING: Mutex<Vec<Living>> = Mutex::new(Vec::new());
 
-/// A tree, as far as it must be known to be ended.
+/// The process group of the main process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The main process leads its own group.
+    Apart,
+    /// The main process is in this process's group, which must not be signalled as a whole.
+    Beside,
+}
+
+/// What must be known about a tree to end it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Living {
     main: Pid,
@@ -36,13 +44,13 @@ impl Living {
         tree
     }
 
-    /// It is not any more, or lives on by itself.
+    /// Removes the tree from the list: it has ended, or lives on by itself.
     pub(super) fn forget(&self) {
         living().retain(|tree| tree != self);
     }
 
     fn kill(&self, hunt: &mut Hunt) -> bool {
-        // The number may belong to somebody else by now.
+        // The number may belong to another process by now.
         if start_of(self.main) == self.started {
             let _ = match self.place {
                 Place::Apart => kill_process_group(self.main, Signal::KILL),
@@ -53,7 +61,7 @@ impl Living {
     }
 }
 
-/// Kills every program that somebody still waits for, with all that it started. For a program that is about to end.
+/// Kills every program that is still waited for, with everything that it started. For a program that is about to end.
 pub fn end_programs() {
     let trees = living().clone();
     let mut hunts: Vec<(Living, Hunt)> = trees

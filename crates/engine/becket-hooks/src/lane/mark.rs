@@ -1,20 +1,16 @@
-//! Marks: a variable that children inherit, by which processes are found that left their family.
+//! Marks: a variable that children inherit, by which processes are found that left their process group.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::time::{Duration, Instant};
 
-use super::census::Hunt;
+use super::census::{Hunt, MARK_VARIABLE};
 use super::orphans;
 
-/// How long the killing may hold the thread, which it does only until killed processes are reaped.
+/// How long the killing may block the thread, which it does only until killed processes are reaped.
 const KILL_BOUND: Duration = Duration::from_millis(50);
 
-/// The variable that marks the processes of a run. It holds the marks of all runs around it, the innermost last, so
-/// that a run ends the hooks and commands of an agent that it started, too.
-pub(super) const MARK_VARIABLE: &str = "BECKET_MARK";
-
-/// The mark of one run, which no other run has.
+/// The unique mark of one run.
 #[derive(Debug, Clone)]
 pub struct Mark {
     own: String,
@@ -36,12 +32,12 @@ impl Mark {
         Self { own, value }
     }
 
-    /// The variable that the run's processes must have: its name and its value.
+    /// The name and the value of the variable that the run's processes must have.
     pub fn variable(&self) -> (&'static str, &OsStr) {
         (MARK_VARIABLE, &self.value)
     }
 
-    /// Ends whatever has the mark, by force: what programs left running that have ended themselves.
+    /// Kills every process with the mark: those left running by programs that have ended themselves.
     pub fn end_all(&self) {
         let mut hunt = Hunt::marked(self.own.clone());
         let bound = Instant::now() + KILL_BOUND;

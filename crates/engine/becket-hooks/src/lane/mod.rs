@@ -1,13 +1,13 @@
 //! Lanes: the ways in which a handler that is not a Rust function is run.
 //!
-//! A lane knows nothing about events. It gets text and gives back bytes and an exit code, within a deadline. What
-//! the text says and what the bytes mean is the business of a dialect's row (`row.rs`).
+//! A lane knows nothing about events. It gets text and gives back bytes and an exit code, within a deadline. A
+//! dialect's row (`row.rs`) decides what the text says and what the bytes mean.
 //!
-//! `process.rs` starts programs, with what `environment.rs` leaves them and by the shell of `shell.rs`, `pipes.rs`
-//! reads what they write, `tree.rs` ends them with everything that they started, `census.rs` finds what that is,
-//! `orphans.rs` buries what they leave behind, `living.rs` knows all that are there, `terminal.rs` lends them the
-//! person's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` a program
-//! with a protocol of its own. `script.rs` is the seam to engines for scripts, which are crates of their own.
+//! `process.rs` starts programs, in the environment of `environment.rs` and with the shell of `shell.rs`; `pipes.rs`
+//! reads what they write, `tree.rs` ends them with everything that they started, `census.rs` finds those processes,
+//! `orphans.rs` reaps what they leave behind, `living.rs` lists all living trees, and `terminal.rs` lends them the
+//! user's terminal. `command.rs` and `worker.rs` are the two lanes made of these parts, `companion.rs` is a program
+//! with its own protocol. `script.rs` is the interface to script engines, which are crates of their own.
 
 mod census;
 mod command;
@@ -63,17 +63,18 @@ pub enum LaneKind {
 /// One run of a handler outside of Rust.
 #[derive(Debug, Clone)]
 pub struct Invocation {
-    /// What the handler reads.
+    /// The text that the handler reads.
     pub input: Arc<str>,
-    /// Variables of this run, beside those of the lane. A worker, which lives longer than a run, does not get them.
+    /// Variables of this run, besides those of the lane. A worker does not get them, because it lives longer than a
+    /// run.
     pub environment: Vec<(String, String)>,
-    /// The directory of the run, where the lane does not name one.
+    /// The directory of the run, unless the lane names one.
     pub directory: PathBuf,
     /// How long everything may take: start, writing, reading, exit.
     pub timeout: Duration,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// Everything on standard output.
@@ -82,14 +83,14 @@ pub struct Finished {
     pub stderr: String,
     /// The exit code; 0 for lanes that have none.
     pub code: i32,
-    /// Whether standard output was read to its end. If not, a process in the background held it open, and might have
-    /// written more.
+    /// Whether standard output was read to its end. If not, a background process held it open, and might have written
+    /// more.
     pub complete: bool,
 }
 
-/// Something that runs handlers.
+/// A way to run handlers.
 pub trait Lane: Send + Sync {
-    /// Which lane it is.
+    /// The kind of this lane.
     fn kind(&self) -> LaneKind;
 
     /// Runs the handler once. Ends before the invocation's timeout plus half a second, whatever the handler does.

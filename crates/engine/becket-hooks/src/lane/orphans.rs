@@ -1,10 +1,10 @@
-//! Orphans: processes that a hook left running when it ended. They live on; once they are dead, somebody has to
-//! reap them, and where this process is the subreaper that somebody is this process.
+//! Orphans: processes that a hook left running when it ended. They live on; once they are dead, their adopter must reap
+//! them, and that is this process if it is the subreaper.
 //!
 //! The system gives orphans to the process, not to a lane, so the list of them is the one thing that all lanes of a
-//! process share. Statuses of processes that somebody waits for are never taken: a group is asked only after its
-//! lane is done with it, and other processes only if they left our session (which nothing that this process
-//! starts does by itself) and stayed dead for so long that nobody can be waiting for them.
+//! process share. Statuses of processes that something waits for are never taken: a group is asked only after its lane
+//! is done with it, and other processes only if they left our session (which nothing that this process starts does by
+//! itself) and stayed dead for so long that nothing can be waiting for them.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::census;
 /// How often the children of this process are looked through.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a process must have been dead before it counts as nobody's.
+/// How long a process must have been dead before it is reaped as an orphan.
 const DEAD_FOR: Duration = Duration::from_secs(2);
 
 static ORPHANS: Mutex<Orphans> = Mutex::new(Orphans {
@@ -26,15 +26,15 @@ static ORPHANS: Mutex<Orphans> = Mutex::new(Orphans {
 });
 
 struct Orphans {
-    /// Groups that nobody waits for and that have living members.
+    /// Groups that nothing waits for and that have living members.
     groups: Vec<Pid>,
-    /// Other processes that are ours to reap, named by number and start, and when that may be done.
+    /// Other processes that are ours to reap: their number and start, and when they may be reaped.
     strays: Vec<(Pid, u64, Instant)>,
     last_sweep: Option<Instant>,
 }
 
-/// Makes this process the one that adopts the orphans of its descendants, so that none of them escapes. Returns
-/// whether the system can do that; it is to be called once, by the program and not by a library.
+/// Makes this process adopt the orphans of its descendants, so that none of them escapes. Returns whether the system
+/// can do that. To be called once, by the program and not by a library.
 pub fn become_subreaper() -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -47,14 +47,14 @@ pub fn become_subreaper() -> bool {
     }
 }
 
-/// Reaps what hooks left running and what has died since. The lanes do this by the way; a program that runs for a
-/// long time without running hooks may do it now and then.
+/// Reaps processes that hooks left running and that have died since. The lanes do this in passing; a program that runs
+/// for a long time without hooks may call it now and then.
 pub fn reap_orphans() {
     with_orphans(|orphans| orphans.sweep(Instant::now()));
 }
 
-/// Notes that nobody waits for a group any more: its leader was reaped, or was killed and is of no interest. What is
-/// left of the group is reaped when it dies.
+/// Notes that nothing waits for a group any more: its leader was reaped, or was killed and is of no interest. The rest
+/// of the group is reaped when it dies.
 pub(super) fn leave_behind(group: Pid) {
     with_orphans(|orphans| {
         if reap_group(group) {
@@ -70,7 +70,7 @@ pub(super) fn leave_behind(group: Pid) {
     });
 }
 
-/// Notes processes that were killed and had no time to die. Nobody waits for them.
+/// Notes processes that were killed and had no time to die. Nothing waits for them.
 pub(super) fn expect_death(killed: impl Iterator<Item = (Pid, u64)>) {
     let now = Instant::now();
     with_orphans(|orphans| {
@@ -110,8 +110,8 @@ impl Orphans {
     }
 }
 
-/// Reaps the dead members of a group whose leader nobody waits for, and says whether this process has living ones left
-/// among its children.
+/// Reaps the dead members of a group whose leader nothing waits for, and says whether this process has living members
+/// left among its children.
 pub(super) fn reap_group(group: Pid) -> bool {
     loop {
         match waitpgid(group, WaitOptions::NOHANG) {

@@ -9,7 +9,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 /// Room for one read. Most hooks answer with less.
 const READ_SIZE: usize = 8 * 1024;
 
-/// The program wrote more than it may.
+/// The error of a program that wrote more than it may.
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
@@ -29,12 +29,12 @@ impl Output {
         }
     }
 
-    /// From now on so much may be read.
+    /// Sets how many bytes may be read from now on.
     pub(super) fn limit_to(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// Reads until nobody holds the other end any more.
+    /// Reads until every writer has closed the pipe.
     pub(super) async fn read_to_end(&mut self) -> Result<(), TooLarge> {
         while self.read_some().await? > 0 {}
         Ok(())
@@ -54,7 +54,7 @@ impl Output {
         }
     }
 
-    /// Reads once. A broken pipe is as good as its end.
+    /// Reads once. A broken pipe counts as its end.
     pub(super) async fn read_some(&mut self) -> Result<usize, TooLarge> {
         self.bytes.reserve(READ_SIZE);
         let count = self.pipe.read_buf(&mut self.bytes).await.unwrap_or(0);
@@ -80,7 +80,7 @@ impl Output {
 
 /// The end of standard error.
 pub(super) struct Tail {
-    /// `None` when somebody else reads it.
+    /// The pipe; `None` when standard error goes elsewhere.
     pipe: Option<ChildStderr>,
     bytes: Vec<u8>,
     limit: usize,
@@ -97,7 +97,7 @@ impl Tail {
         }
     }
 
-    /// The tail of a standard error that goes elsewhere: it stays empty.
+    /// The tail of a standard error that goes elsewhere and stays empty here.
     pub(super) fn unheard() -> Self {
         Self {
             pipe: None,
@@ -107,7 +107,7 @@ impl Tail {
         }
     }
 
-    /// Reads until nobody holds the other end any more, and keeps only the end.
+    /// Reads until every writer has closed the pipe, and keeps only the end.
     pub(super) async fn read_to_end(&mut self) {
         while let Some(pipe) = &mut self.pipe {
             self.bytes.reserve(READ_SIZE);
@@ -118,7 +118,7 @@ impl Tail {
         }
     }
 
-    /// The kept text, with what can be read without waiting, made readable; the tail is empty afterwards.
+    /// The kept text, plus what can be read without waiting, as valid UTF-8; the tail is empty afterwards.
     pub(super) fn take_text(&mut self) -> String {
         let _ = self.read_to_end().now_or_never();
         if self.bytes.is_empty() {

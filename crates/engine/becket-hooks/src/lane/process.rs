@@ -1,4 +1,4 @@
-//! Programs: what a lane starts, in which surroundings, and what it means when the start fails.
+//! Programs: what a lane starts, in which environment, and what it means when the start fails.
 //!
 //! Programs are started by their absolute path, without code between fork and exec, so that the standard library
 //! uses `posix_spawn`, whose cost does not grow with the memory of this process.
@@ -28,7 +28,7 @@ use crate::{Cause, Failure};
 /// The pause before a program whose file is still being written is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
-/// A deadline for timeouts that are longer than time itself.
+/// The deadline for timeouts that are too long to add to the clock.
 const FAR_FUTURE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// How much a program may write.
@@ -36,7 +36,7 @@ const FAR_FUTURE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 pub struct Limits {
     /// Bytes on standard output, or in one line of a worker. More is a failure.
     pub output: usize,
-    /// Bytes of standard error that are kept. Only the end of more is.
+    /// Bytes of standard error that are kept. Of more, only the end is kept.
     pub stderr: usize,
 }
 
@@ -49,47 +49,47 @@ impl Default for Limits {
     }
 }
 
-/// No answer may be longer than this, however much was asked about.
+/// The longest answer, however large the input was.
 const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
 
 impl Limits {
-    /// How much a program may write that was given so many bytes: one that hands back what it got, in other words and
-    /// escaped, must find room.
+    /// How many bytes a program may write that was given this much input: a program that returns its input reworded and
+    /// escaped must find room.
     pub(super) fn output_for(self, input: usize) -> usize {
         self.output.max(input.saturating_mul(4).min(LONGEST_ANSWER))
     }
 }
 
-/// What must be seen to before each start of a program.
+/// A step to be done before each start of a program.
 pub trait Preparation: fmt::Debug + Send + Sync {
-    /// Sees to it. The error says why the program must not be started.
+    /// Does the step. The error says why the program must not be started.
     fn prepare(&self) -> Result<(), String>;
 }
 
-/// What to run, and in which surroundings.
+/// A program to run, with its environment.
 #[derive(Clone)]
 pub struct Program {
-    /// The program and its arguments; for a line of the shell, the line alone.
+    /// The program and its arguments; for a shell line, the line alone.
     words: Vec<OsString>,
-    /// Who runs the line, if it is one.
+    /// The shell that runs the line, if this is a line.
     shell: Option<LineShell>,
     environment: Arc<BTreeMap<OsString, OsString>>,
     directory: Option<PathBuf>,
     preparation: Option<Arc<dyn Preparation>>,
-    /// Whether its silence means a yes.
+    /// Whether silence of the program counts as a yes.
     guards: bool,
 }
 
 /// The shell of a line.
 #[derive(Clone)]
 enum LineShell {
-    /// None is named.
+    /// The line names no shell.
     Default,
     Named(PathBuf),
 }
 
 impl Program {
-    /// A line for the shell: bash under the name `sh` where there is one, else `/bin/sh`.
+    /// A line for the shell: bash under the name `sh` if there is one, else `/bin/sh`.
     pub fn shell(line: impl Into<OsString>) -> Self {
         Self {
             shell: Some(LineShell::Default),
@@ -97,7 +97,7 @@ impl Program {
         }
     }
 
-    /// A line for a certain shell.
+    /// A line for this shell.
     pub fn line_for(shell: impl Into<PathBuf>, line: impl Into<OsString>) -> Self {
         Self {
             shell: Some(LineShell::Named(shell.into())),
@@ -106,7 +106,7 @@ impl Program {
     }
 
     /// A program and its arguments. A name without `/` is looked for in the absolute folders of `PATH`, anything else
-    /// is seen from the directory of the run.
+    /// is relative to the directory of the run.
     pub fn exec<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Self {
         Self {
             words: words.into_iter().map(Into::into).collect(),
@@ -118,43 +118,43 @@ impl Program {
         }
     }
 
-    /// The same program with this environment and no other; see [`guest_environment`](super::guest_environment).
+    /// This program with exactly this environment; see [`guest_environment`](super::guest_environment).
     pub fn environment(mut self, environment: Arc<BTreeMap<OsString, OsString>>) -> Self {
         self.environment = environment;
         self
     }
 
-    /// The same program with one more variable.
+    /// This program with one more variable.
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         Arc::make_mut(&mut self.environment).insert(name.into(), value.into());
         self
     }
 
-    /// The same program without a variable.
+    /// This program without a variable.
     pub fn without_variable(mut self, name: impl AsRef<OsStr>) -> Self {
         Arc::make_mut(&mut self.environment).remove(name.as_ref());
         self
     }
 
-    /// The same program in a directory of its own. A relative one is seen from the directory of the run.
+    /// This program in its own directory. A relative one is relative to the directory of the run.
     pub fn directory(mut self, directory: Option<PathBuf>) -> Self {
         self.directory = directory;
         self
     }
 
-    /// The same program, with something to be seen to before each start.
+    /// This program with a step to be done before each start.
     pub fn prepared_by(mut self, preparation: Option<Arc<dyn Preparation>>) -> Self {
         self.preparation = preparation;
         self
     }
 
-    /// The same program for a hook whose silence lets something pass: it is not started if its script is empty.
+    /// This program for a hook whose silence lets something pass: it is not started if its script is empty.
     pub fn for_guard(mut self) -> Self {
         self.guards = true;
         self
     }
 
-    /// Starts the program. Its end, and that of everything it starts, is in the hands of the tree.
+    /// Starts the program. The returned tree is responsible for ending it and everything it starts.
     pub(super) async fn start(
         &self,
         run_directory: &Path,
@@ -172,8 +172,8 @@ impl Program {
         Process::new(launch.spawn(deadline).await?, &mark)
     }
 
-    /// Starts the program beside this one at the terminal: it can ask the person something, on standard error and by
-    /// reading the terminal.
+    /// Starts the program in this process's group at the terminal: it can ask the user something, on standard error and
+    /// by reading the terminal.
     pub(super) async fn start_at_terminal(
         &self,
         run_directory: &Path,
@@ -200,7 +200,7 @@ impl Program {
         AttendedProcess::new(launch.spawn(deadline).await?, &mark)
     }
 
-    /// Everything but the streams and the group.
+    /// Prepares everything but the streams and the group.
     fn launch(
         &self,
         run_directory: &Path,
@@ -231,7 +231,7 @@ impl Program {
         })
     }
 
-    /// The program with its arguments, and where it lies.
+    /// The program with its arguments, and its path.
     fn command(&self, directory: &Path) -> Result<(Command, PathBuf), Failure> {
         let Some(shell) = self.line_shell() else {
             let path = self.resolve(directory)?;
@@ -248,7 +248,7 @@ impl Program {
         Ok((command, shell.path))
     }
 
-    /// A program that is no line. A script is given to the shell that it names where that one needs options.
+    /// A program that is not a shell line. A script is given to the shell that it names if that shell needs options.
     fn exec_command(&self, path: &Path) -> Command {
         let arguments = &self.words[1..];
         let shell = interpreter(path).and_then(|line| script_file::shell_of(path, &line, &self.environment));
@@ -283,7 +283,7 @@ impl Program {
         concerns.then(|| (program.exec_command(&path), path))
     }
 
-    /// Whether the script that is run holds anything.
+    /// Checks that the script that is run is not empty.
     fn check_script(&self, directory: &Path) -> Result<(), Failure> {
         let words = || self.words.iter().map(|word| word.to_string_lossy().into_owned());
         let script = match &self.shell {
@@ -310,7 +310,7 @@ impl Program {
         })
     }
 
-    /// Whether the program could be started from that directory, as far as that can be told without starting it.
+    /// Checks whether the program could be started from this directory, as far as that is known without starting it.
     pub fn check(&self, directory: &Path) -> Result<(), Failure> {
         let directory = self.directory.as_deref().unwrap_or(directory);
         let path = self.resolve(directory)?;
@@ -330,7 +330,7 @@ impl Program {
         }
     }
 
-    /// Whether there is what the first line of a script asks for, and behind `env` what that would look for.
+    /// Checks that the interpreter in a script's first line exists, and behind `env` the program that it looks for.
     fn check_interpreter(&self, line: &str, script: &Path, directory: &Path) -> Result<(), Failure> {
         let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
         let interpreter = words.next().unwrap_or_default();
@@ -351,7 +351,7 @@ impl Program {
         }
     }
 
-    /// The absolute path of the program, as it is found from that directory.
+    /// The absolute path of the program, as found from this directory.
     pub fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
         if let Some(shell) = self.line_shell() {
             return Ok(shell.path);
@@ -376,7 +376,7 @@ impl Program {
     }
 }
 
-/// Values of variables may be secrets, so only their names are shown.
+/// Shows only the names of variables, because their values may be secrets.
 impl fmt::Debug for Program {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -400,7 +400,7 @@ impl Launch {
         loop {
             match self.command.spawn() {
                 Ok(child) => return Ok(child),
-                // Somebody is still writing the file, or a process started meanwhile has inherited the open file.
+                // The file is still being written, or a process started meanwhile has inherited the open file.
                 Err(error)
                     if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline =>
                 {
@@ -435,9 +435,9 @@ impl Process {
     }
 }
 
-/// A process that was just started at the terminal. What it writes to standard error the person has seen.
+/// A process that was just started at the terminal. The user has seen its standard error.
 pub(super) struct AttendedProcess {
-    /// `None` when it reads what the person types.
+    /// The pipe to standard input; `None` when the process reads what the user types.
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: ChildStdout,
     pub(super) tree: Tree,
@@ -457,14 +457,14 @@ fn without_pipes() -> Failure {
     Failure::new(Cause::SpawnFailed, "the program was started without its pipes")
 }
 
-/// The moment at which a timeout is over.
+/// The moment at which a timeout ends.
 pub(super) fn deadline_after(timeout: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(timeout.min(FAR_FUTURE)).unwrap_or(now)
 }
 
-/// Says why a program could not be started. The error alone does not tell: a missing directory, a missing program and
-/// a missing interpreter are all the same "not found".
+/// Says why a program could not be started. The error alone is not enough: a missing directory, a missing program and a
+/// missing interpreter are all the same "not found".
 fn explain(error: &io::Error, path: &Path, directory: &Path) -> Failure {
     if let Some(problem) = directory_problem(directory) {
         let detail = format!("the working directory {} {problem}", directory.display());
@@ -495,7 +495,7 @@ fn explain(error: &io::Error, path: &Path, directory: &Path) -> Failure {
     }
 }
 
-/// The failure of a script whose first line asks for something that is not there.
+/// The failure of a script whose first line asks for something that does not exist.
 fn no_interpreter(script: &Path, line: &str) -> Failure {
     let shown = script.display();
     let detail = if line.ends_with('\r') {

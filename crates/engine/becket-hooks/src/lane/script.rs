@@ -1,7 +1,7 @@
-//! Handlers inside of an engine for scripts: functions that are called with fields and answer with JSON.
+//! Handlers inside of a script engine: functions that are called with fields and answer with JSON.
 //!
-//! An engine keeps its own deadline. It knows when a person is answering a dialog of the handler's, and the clock
-//! stands still meanwhile.
+//! An engine keeps its own deadline. It knows when the user is answering a dialog of the handler, and stops the clock
+//! meanwhile.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use crate::Failure;
 
 /// A function in a script.
 pub trait ScriptHandler: Send + Sync {
-    /// Calls it with an event's fields. Ends soon after its deadline, whatever the function does.
+    /// Calls the function with an event's fields. Ends soon after its deadline, whatever the function does.
     fn call<'a>(&'a self, fields: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>>;
 }
 
 /// One field of an event, as a script sees it.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// Its name.
+    /// The field's name.
     pub name: &'static str,
-    /// Its value as JSON. A large one is read when the script looks at it.
+    /// The field's value as JSON. A large one is parsed when the script looks at it.
     pub json: Arc<str>,
-    /// Whether what the script changes inside of it counts.
+    /// Whether changes that the script makes inside of the field count.
     pub mutable: bool,
 }
 
-/// What a function answered.
+/// The answer of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// What it returned, as JSON; `None` for nothing (`undefined`).
+    /// What the function returned, as JSON; `None` for nothing (`undefined`).
     pub returned: Option<String>,
-    /// Mutable fields that it has changed in place, with their new values as JSON.
+    /// Mutable fields that the function has changed in place, with their new values as JSON.
     pub changed: Vec<(&'static str, String)>,
 }
 
@@ -54,7 +54,7 @@ impl Field {
     }
 }
 
-/// Stands in the place of a handler that could not be loaded: it cannot judge, and so a guard refuses.
+/// Replaces a handler that could not be loaded: every call fails, and so a guard refuses.
 #[derive(Debug, Clone)]
 pub struct Unanswerable(pub Failure);
 

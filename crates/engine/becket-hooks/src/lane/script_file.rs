@@ -1,7 +1,7 @@
 //! The script behind a command: the file that an interpreter is given, or that names its interpreter in its first line.
 //!
-//! Two things are done for it. A guard whose script was emptied is broken, and no shell says so. And shells whose
-//! `echo` changes what it prints are started with a plain one, also where the script names them (`shell.rs`).
+//! This is needed for two things. A guard whose script was emptied is broken, and no shell says so. And shells whose
+//! `echo` changes what it prints are started with a plain one, also if the script names them (`shell.rs`).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use rustix::fs::{Access, access};
 
 use super::environment::find_program;
 use super::shell;
-use crate::plain_words;
+use crate::plain_words::plain_words;
 
 /// Programs that run the file in their first argument.
 const INTERPRETERS: &[&str] = &[
@@ -19,21 +19,21 @@ const INTERPRETERS: &[&str] = &[
     "ruby", "sh", "zsh",
 ];
 
-/// Words before a command that run it.
+/// Words in front of a command that run it.
 const BEFORE_COMMANDS: &[&str] = &["command", "env", "exec"];
 
-/// Options of interpreters with a value behind them.
+/// Options of interpreters that take a value.
 const WITH_VALUES: &[&str] = &["-o", "-O", "+o", "+O", "-W", "-X", "-r", "--require", "--import"];
 
-/// Larger files are not looked through for something that is no space.
+/// The largest file that is searched for something other than blanks.
 const MOST_BLANK: u64 = 64 * 1024;
 
-/// The file that the first command of a line runs as a script, as it is written; `None` where that is not plain.
+/// The file that the first command of a line runs as a script, as written; `None` if that is not obvious.
 pub(super) fn script_of_line(line: &str) -> Option<String> {
     script_of(&plain_words(line))
 }
 
-/// The same of a program and its arguments.
+/// The file that a program with its arguments runs as a script, as written; `None` if that is not obvious.
 pub(super) fn script_of(words: &[String]) -> Option<String> {
     let file_name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_setting = |word: &str| {
@@ -68,7 +68,7 @@ pub(super) fn script_of(words: &[String]) -> Option<String> {
     None
 }
 
-/// The path of a word in which `~` and one variable at the beginning stand for what the environment says.
+/// The path that a word means, with `~` or one variable at its beginning replaced from the environment.
 pub(super) fn expanded(
     word: &str,
     environment: &BTreeMap<OsString, OsString>,
@@ -84,12 +84,12 @@ pub(super) fn expanded(
         Some(name) => Path::new(environment.get(OsStr::new(name))?).join(rest),
         None => PathBuf::from(word),
     };
-    // Collecting the components takes a `./` out of the middle.
+    // Collecting the components removes a `./` from the middle.
     let whole = || directory.join(path).components().collect();
     (!rest.contains(['$', '`', '*', '?'])).then(whole)
 }
 
-/// Whether a file is there and holds nothing, or nothing behind its first line that names an interpreter.
+/// Whether a file exists and is empty, or empty after a first line that names an interpreter.
 pub(super) fn is_blank(file: &Path) -> bool {
     let is_small = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() < MOST_BLANK);
     let text = is_small.then(|| std::fs::read(file).ok()).flatten();
@@ -103,12 +103,12 @@ pub(super) fn is_blank(file: &Path) -> bool {
     })
 }
 
-/// How a script is started whose shell needs options for a plain `echo`.
+/// How to start a script whose shell needs options for a plain `echo`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ScriptShell {
     pub(super) path: PathBuf,
     pub(super) options: &'static [&'static str],
-    /// What stands behind the shell in the first line of the script.
+    /// The arguments after the shell in the first line of the script.
     pub(super) arguments: Option<String>,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn shell_of(
     interpreter: &str,
     environment: &BTreeMap<OsString, OsString>,
 ) -> Option<ScriptShell> {
-    // Whatever the system would not start is left to it, with its own complaint.
+    // A file that the system would not start is left to it, so that its own error is reported.
     access(script, Access::EXEC_OK).ok()?;
     let blank = [' ', '\t'];
     let split = |line: &str| match line.split_once(blank) {

@@ -1,7 +1,7 @@
-//! Shells for the lines of hooks: which one runs them, and how it is started.
+//! Shells for the lines of hooks: which shell runs them, and how it is started.
 //!
-//! A guard says `echo "$CMD" | grep …`. The `echo` of dash expands `\n` and stops at `\c`, so that grep never sees what
-//! stands behind it; that of bash prints what it is given. So bash runs what names no shell, under the name `sh`, and
+//! A guard says `echo "$CMD" | grep …`. The `echo` of dash expands `\n` and stops at `\c`, so that grep never sees the
+//! rest; that of bash prints what it is given. So bash runs every line that names no shell, under the name `sh`, and
 //! shells that have an option for it are started with a plain `echo`.
 
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use super::environment::find_program;
 /// The shell of lines that name none.
 const DEFAULT: &str = "/bin/sh";
 
-/// Options for an `echo` that leaves backslashes alone, by the name of the shell's own file. Others need none, or have
-/// none.
+/// Options for an `echo` that leaves backslashes alone, by the name of the shell's own file. Other shells need none, or
+/// have none.
 const PLAIN_ECHO: &[(&str, &[&str])] = &[
     (BASH, &["+O", "xpg_echo"]),
     ("zsh", &["-o", "bsd_echo"]),
-    // Its `posix` alone would also take the braces away.
+    // The option `posix` alone would also turn brace expansion off.
     ("mksh", &["-o", "posix", "-o", "braceexpand"]),
 ];
 
@@ -28,13 +28,13 @@ const BASH: &str = "bash";
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shell {
     pub(super) path: PathBuf,
-    /// What it is called instead of its path.
+    /// The name under which the shell is started instead of its path.
     pub(super) name: Option<&'static str>,
     pub(super) options: &'static [&'static str],
 }
 
 impl Shell {
-    /// The shell for lines that name none: bash as `sh` where there is one, else what `sh` is here.
+    /// The shell for lines that name none: bash as `sh` if there is one, else the system's `sh`.
     pub(super) fn unnamed(environment: &BTreeMap<OsString, OsString>) -> Self {
         let default = Path::new(DEFAULT);
         if real_name(default) == BASH {
@@ -49,7 +49,7 @@ impl Shell {
         }
     }
 
-    /// A certain shell.
+    /// The shell with this path.
     pub(super) fn named(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -59,7 +59,7 @@ impl Shell {
     }
 }
 
-/// Options for a program that may be a shell, before its arguments. bash gets none: there, long options come first.
+/// Options for a program that may be a shell, before its arguments. bash gets none: its long options must come first.
 pub(super) fn options(program: &Path) -> &'static [&'static str] {
     plain_echo(program, &PLAIN_ECHO[1..])
 }
@@ -70,7 +70,7 @@ fn plain_echo(shell: &Path, table: &[(&str, &'static [&'static str])]) -> &'stat
     row.map_or(&[], |(_, options)| options)
 }
 
-/// The name of the file behind links, without a version: `sh` and `ksh` are names that many shells go by.
+/// The name of the file behind links, without a version: `sh` and `ksh` are names of many shells.
 fn real_name(shell: &Path) -> String {
     let file = shell.canonicalize().unwrap_or_else(|_| shell.to_owned());
     let name = file.file_name().unwrap_or_default().to_string_lossy();

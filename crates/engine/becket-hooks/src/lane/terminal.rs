@@ -1,8 +1,7 @@
-//! The person's terminal, lent to one program at a time.
+//! The user's terminal, lent to one program at a time.
 //!
-//! Programs usually run in a process group of their own, where reading the terminal would stop them. One that is to
-//! ask the person something stays in this process's group, which has the terminal: it can read, and Ctrl-C reaches
-//! both.
+//! Programs usually run in their own process group, where reading the terminal would stop them. A program that is to
+//! ask the user something stays in this process's group, which has the terminal: it can read, and Ctrl-C reaches both.
 
 use std::fs::File;
 use std::io;
@@ -16,10 +15,10 @@ use tokio::time::{Instant, timeout_at};
 use super::census::own_group;
 use crate::{Cause, Failure};
 
-/// Lends the terminal out; it is lent as long as what this gives lives.
+/// Lends the terminal out, for as long as the returned value lives.
 pub type Lender = Arc<dyn Fn() -> Box<dyn Send + Sync> + Send + Sync>;
 
-/// The person's terminal. Cloning gives another handle; all of them share the turns.
+/// The user's terminal. Cloning gives another handle; all of them share the turns.
 #[derive(Clone)]
 pub struct Terminal {
     device: Arc<File>,
@@ -30,9 +29,9 @@ pub struct Terminal {
 /// What a program that has the terminal reads on standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalInput {
-    /// What it is told; it opens the terminal by itself if it wants to ask something.
+    /// The invocation's input; the program opens the terminal itself if it wants to ask something.
     Told,
-    /// What the person types.
+    /// What the user types.
     Typed,
 }
 
@@ -46,7 +45,7 @@ impl Terminal {
         }
     }
 
-    /// The same where somebody else has the terminal meanwhile, and lends it out.
+    /// This terminal for a process in which another part owns it, and lends it out.
     pub fn lent_by(mut self, lender: Lender) -> Self {
         self.lender = Some(lender);
         self
@@ -71,11 +70,11 @@ impl Terminal {
     }
 }
 
-/// The time during which one program has the terminal. At its end the terminal is as it was before.
+/// The time during which one program has the terminal. Its end restores the terminal.
 pub(super) struct Turn {
     modes: Option<Termios>,
     device: Arc<File>,
-    /// Goes after the modes are as they were.
+    /// Dropped last, after the modes are restored.
     _lent: Option<Box<dyn Send + Sync>>,
     _turn: OwnedMutexGuard<()>,
 }
@@ -95,7 +94,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Only who is in the foreground may do it; anybody else would be stopped.
+        // Only a process in the foreground may do this; any other would be stopped.
         let in_front = tcgetpgrp(&*self.device).is_ok_and(|group| group.as_raw_pid() == own_group());
         if let Some(modes) = self.modes.as_ref().filter(|_| in_front) {
             // A program that was killed may have left the echo off.

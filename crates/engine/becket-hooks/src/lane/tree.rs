@@ -1,8 +1,8 @@
-//! A process together with everything that it started, and the ways in which all of it ends.
+//! A process together with everything that it started, and the ways to end all of it.
 //!
-//! A tree is known by its process group, by a mark in the environment that children inherit, and by descent. Whoever
-//! drops a tree kills it; only [`Tree::release`] lets go of what the main process left running. A tree that shares
-//! this process's group, because it shares the terminal, is known by mark and descent alone.
+//! A tree is known by its process group, by a mark in the environment that children inherit, and by descent. Dropping a
+//! tree kills it; only [`Tree::release`] lets go of what the main process left running. A tree that shares this
+//! process's group, because it shares the terminal, is known by mark and descent alone.
 
 use std::io;
 use std::process::ExitStatus;
@@ -13,17 +13,17 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::census::{self, Hunt};
-use super::living::Living;
+use super::living::{Living, Place};
 use super::mark::Mark;
 use super::orphans;
 
 /// How long a tree may take to end by itself after it was asked to.
 const POLITE_GRACE: Duration = Duration::from_millis(200);
 
-/// How long the killing may take. A process that outlives it hangs in the kernel; nothing can be done about it.
+/// How long the killing may take. A process that survives this hangs in the kernel; nothing can be done about it.
 const KILL_BOUND: Duration = Duration::from_millis(200);
 
-/// How long dropping a tree may hold the thread, which it does only until killed processes are reaped.
+/// How long dropping a tree may block the thread, which it does only until killed processes are reaped.
 const DROP_BOUND: Duration = Duration::from_millis(50);
 
 /// The pause between two looks at what is left.
@@ -32,22 +32,13 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// A running process with its descendants.
 pub struct Tree {
     child: Child,
-    /// The main process, and the group that it leads unless it stands beside this process.
+    /// The main process, and its group unless it shares this process's group.
     group: Pid,
     place: Place,
     mark: String,
     living: Living,
     reaped: bool,
     over: bool,
-}
-
-/// Which group the main process belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// It leads one of its own.
-    Apart,
-    /// This process's, which must not be signalled as a whole.
-    Beside,
 }
 
 impl Tree {
@@ -108,12 +99,12 @@ impl Tree {
     pub async fn terminate(&mut self) {
         let mut hunt = self.hunt();
         hunt.look();
-        // The group first, and at once: a shell must not see its child end before it hears the signal itself.
+        // The group first, and at once: a shell must not see its child end before it gets the signal itself.
         self.signal_group(Signal::TERM);
         hunt.signal_found(Signal::TERM);
-        let patience = Instant::now() + POLITE_GRACE;
+        let deadline = Instant::now() + POLITE_GRACE;
         let _ = timeout(POLITE_GRACE, self.wait()).await;
-        while self.reaped && self.group_lives_on() && Instant::now() < patience {
+        while self.reaped && self.group_lives_on() && Instant::now() < deadline {
             sleep(PAUSE).await;
         }
         let bound = Instant::now() + KILL_BOUND;
@@ -140,7 +131,7 @@ impl Tree {
         left || !self.reaped
     }
 
-    /// Nobody needs to end it any more.
+    /// Marks the tree as ended, so that dropping it does nothing.
     fn end(&mut self) {
         self.over = true;
         self.living.forget();
@@ -154,7 +145,7 @@ impl Tree {
         }
     }
 
-    /// Once the leader is reaped and the group empty, its number may belong to somebody else.
+    /// Signals the group. Once the leader is reaped and the group empty, its number may belong to another group.
     fn signal_group(&self, signal: Signal) {
         let _ = match self.place {
             Place::Apart if !self.reaped || !self.group_is_empty() => kill_process_group(self.group, signal),
@@ -163,8 +154,8 @@ impl Tree {
         };
     }
 
-    /// Whether the leader, who is reaped, left somebody. Orphans that came to this process are reaped first, because
-    /// the dead count as members until then.
+    /// Whether the reaped leader left living members behind. Orphans that this process adopted are reaped first,
+    /// because zombies count as members.
     fn group_lives_on(&self) -> bool {
         if self.place == Place::Beside {
             return false;

@@ -24,19 +24,19 @@ use super::tree::Tree;
 use super::{Finished, Invocation, Lane, LaneKind};
 use crate::{Cause, Failure};
 
-/// So many failures in a row are taken without a pause before the next start.
+/// How many failures in a row are accepted before the next start is delayed.
 const FREE_FAILURES: u32 = 2;
 
-/// The first pause; it doubles with every further failure.
+/// The first pause after too many failures; it doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// No pause is longer than this.
+/// The longest pause before the next start.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// How long a worker may take to end by itself when it is no longer needed.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// The random bits of a number: so many that nobody guesses it, so few that JavaScript can hold it.
+/// The random bits of a request's id: enough that it cannot be guessed, few enough for JavaScript's numbers.
 const RANDOM_BITS: u64 = (1 << 48) - 1;
 
 /// Keeps a program alive and asks it about one event after the other.
@@ -44,7 +44,7 @@ const RANDOM_BITS: u64 = (1 << 48) - 1;
 pub struct WorkerLane {
     program: Program,
     limits: Limits,
-    seat: Mutex<Seat>,
+    slot: Mutex<WorkerSlot>,
 }
 
 impl WorkerLane {
@@ -53,17 +53,17 @@ impl WorkerLane {
         Self {
             program,
             limits: Limits::default(),
-            seat: Mutex::default(),
+            slot: Mutex::default(),
         }
     }
 
-    /// The same lane with other limits.
+    /// This lane with other limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Ends the worker: its input is closed, and if that does not end it, its processes are. A later event would
+    /// Ends the worker: its input is closed, and if that does not end it, its processes are killed. A later event would
     /// start a new one. Dropping the lane ends the worker as well, but without a chance to finish its work.
     pub async fn shutdown(&self) {
         let Some(Worker {
@@ -72,7 +72,7 @@ impl WorkerLane {
             mut tail,
             mut tree,
             ..
-        }) = self.seat.lock().await.worker.take()
+        }) = self.slot.lock().await.worker.take()
         else {
             return;
         };
@@ -83,38 +83,38 @@ impl WorkerLane {
 
     async fn ask(&self, invocation: Invocation) -> Result<Finished, Failure> {
         let deadline = deadline_after(invocation.timeout);
-        let Ok(mut seat) = timeout_at(deadline, self.seat.lock()).await else {
+        let Ok(mut slot) = timeout_at(deadline, self.slot.lock()).await else {
             let detail = format!(
                 "the worker was busy with other events for {:?}",
                 invocation.timeout
             );
             return Err(Failure::new(Cause::TimedOut, detail));
         };
-        seat.check_pause()?;
+        slot.check_pause()?;
         let mut may_start_again = true;
         loop {
-            let mut worker = self.take_worker(&mut seat, &invocation, deadline).await?;
+            let mut worker = self.take_worker(&mut slot, &invocation, deadline).await?;
             let most = self.limits.output_for(invocation.input.len());
             worker.output.limit_to(most);
             let trouble = match worker.exchange(&invocation.input, deadline).await {
                 Ok(finished) => {
-                    seat.keep(worker);
+                    slot.keep(worker);
                     return Ok(finished);
                 }
                 Err(Trouble::Raised(message)) => {
                     let failure = Failure::new(Cause::Raised, message).with_stderr(worker.tail.take_text());
-                    seat.keep(worker);
+                    slot.keep(worker);
                     return Err(failure);
                 }
                 Err(trouble) => trouble,
             };
-            // A worker may end between two events; the event that came at that very moment is for its successor.
+            // A worker may end between two events; an event that came at that very moment goes to its successor.
             if may_start_again && worker.has_retired(&trouble) {
                 may_start_again = false;
                 continue;
             }
             let failure = self.dismiss(worker, trouble, invocation.timeout, most).await;
-            seat.note_failure(&failure);
+            slot.note_failure(&failure);
             return Err(failure);
         }
     }
@@ -122,20 +122,20 @@ impl WorkerLane {
     /// The living worker, or a new one.
     async fn take_worker(
         &self,
-        seat: &mut Seat,
+        slot: &mut WorkerSlot,
         invocation: &Invocation,
         deadline: Instant,
     ) -> Result<Worker, Failure> {
-        if let Some(mut worker) = seat.worker.take() {
+        if let Some(mut worker) = slot.worker.take() {
             match worker.idle_state() {
                 Idle::Ready => return Ok(worker),
-                // Dropping it ends what it may have left running.
+                // Dropping the worker ends what it may have left running.
                 Idle::Ended => drop(worker),
                 Idle::Talking => {
                     let failure = self
                         .dismiss(worker, Trouble::Unasked, invocation.timeout, 0)
                         .await;
-                    seat.note_failure(&failure);
+                    slot.note_failure(&failure);
                     return Err(failure);
                 }
             }
@@ -144,7 +144,7 @@ impl WorkerLane {
         Ok(Worker::new(process, self.limits))
     }
 
-    /// Ends a worker that broke, and says how it broke.
+    /// Ends a worker that failed, and says how it failed.
     async fn dismiss(&self, worker: Worker, trouble: Trouble, limit: Duration, most: usize) -> Failure {
         let Worker {
             stdin,
@@ -154,6 +154,7 @@ impl WorkerLane {
             ..
         } = worker;
         let shown = trouble.describe(output.bytes(), limit, most);
+        // Without its pipes, a worker that still reads or writes notices that it is time to end.
         drop((stdin, output));
         end_tree(&mut tree, &mut tail).await;
         shown.with_stderr(tail.take_text())
@@ -170,23 +171,23 @@ impl Lane for WorkerLane {
     }
 }
 
-/// The place of the one worker of a lane, and how well its holders did lately. A worker is taken out while it is
-/// asked, so that one that was abandoned in the middle of an answer is never asked again.
+/// The one worker of a lane, and how often it failed lately. The worker is taken out while it is asked, so that a
+/// worker whose answer was abandoned is never asked again.
 #[derive(Debug, Default)]
-struct Seat {
+struct WorkerSlot {
     worker: Option<Worker>,
     failures: u32,
     pause: Option<(Instant, Failure)>,
 }
 
-impl Seat {
+impl WorkerSlot {
     fn keep(&mut self, worker: Worker) {
         self.worker = Some(worker);
         self.failures = 0;
         self.pause = None;
     }
 
-    /// Too slow is no reason for a pause: such failures cannot come quickly.
+    /// Counts a failure. A timeout is no reason for a pause: such failures cannot come quickly.
     fn note_failure(&mut self, failure: &Failure) {
         if failure.cause == Cause::TimedOut {
             return;
@@ -198,7 +199,7 @@ impl Seat {
         }
     }
 
-    /// During a pause every event fails at once, for the reason of the last failure.
+    /// Fails at once during a pause, for the reason of the last failure.
     fn check_pause(&self) -> Result<(), Failure> {
         let Some((until, last)) = &self.pause else {
             return Ok(());
@@ -227,7 +228,7 @@ struct Worker {
     request: Vec<u8>,
 }
 
-/// What a worker did since it was asked the last time.
+/// What a worker did since the last request.
 enum Idle {
     Ready,
     Ended,
@@ -240,16 +241,16 @@ enum Trouble {
     Raised(String),
     TimedOut,
     TooLarge,
-    /// It wrote something that nobody asked for.
+    /// The worker wrote something without a request.
     Unasked,
-    /// It closed its output and lives on.
+    /// The worker closed its output and lives on.
     Closed,
     Ended(ExitStatus),
     Unreadable(String),
     WrongShape(String),
 }
 
-/// A line of a worker.
+/// A line that a worker writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answer<'a> {
@@ -297,13 +298,13 @@ impl Worker {
         }
     }
 
-    /// Whether it answered before, and then ended of its own will without a word about the current event.
+    /// Whether the worker answered before, and then ended by itself without a word about the current event.
     fn has_retired(&self, trouble: &Trouble) -> bool {
         let ended_well = matches!(trouble, Trouble::Ended(status) if status.success());
         ended_well && self.answered > 0 && self.output.bytes().is_empty()
     }
 
-    /// Asks about one event.
+    /// Asks the worker about one event.
     async fn exchange(&mut self, event: &str, deadline: Instant) -> Result<Finished, Trouble> {
         self.output.clear();
         // Not predictable, so that nothing printed in advance can pass for an answer.
@@ -345,7 +346,7 @@ impl Worker {
                     None if closed => Trouble::Closed,
                     None => Trouble::TimedOut,
                 }),
-                // An answer that is there counts, even if the worker has ended since.
+                // A complete answer counts, even if the worker has ended since.
                 line = &mut reading, if !closed => match line {
                     Ok(true) => return Ok(()),
                     Ok(false) => {
@@ -372,8 +373,8 @@ impl Worker {
     }
 }
 
-/// One line: the number and the event. Line breaks between the tokens of the event become blanks; inside of strings
-/// JSON has none.
+/// Writes one line: the id and the event. Line breaks between the tokens of the event become blanks; JSON has none
+/// inside of strings.
 fn write_request(request: &mut Vec<u8>, id: u64, event: &str) {
     let event = if event.trim().is_empty() { "null" } else { event };
     request.clear();
@@ -416,7 +417,7 @@ fn read_answer(line: &[u8], id: u64) -> Result<Result<Vec<u8>, Trouble>, Trouble
 }
 
 impl Trouble {
-    /// The failure that it amounts to. `output` is what the worker has written.
+    /// The failure for this trouble. `output` is what the worker has written.
     fn describe(self, output: &[u8], limit: Duration, most: usize) -> Failure {
         let quoted = || excerpt(output);
         match self {
@@ -461,7 +462,7 @@ impl Trouble {
     }
 }
 
-/// The beginning of what a worker wrote, for messages.
+/// The beginning of a worker's output, for messages.
 fn excerpt(output: &[u8]) -> String {
     const SHOWN: usize = 120;
     let text = String::from_utf8_lossy(&output[..output.len().min(SHOWN)]);

@@ -1,4 +1,4 @@
-//! A table of everything that programs do wrong, as real files, with what must come of it.
+//! A table of everything that programs do wrong, as real files, with the expected result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,25 +11,25 @@ use becket_hooks::{Cause, Program};
 
 /// One program that misbehaves.
 pub struct Misbehaviour {
-    /// What it does, in a few words.
+    /// What the program does, in a few words.
     pub name: &'static str,
     /// The program.
     pub hook: Hook,
-    /// How long it may take.
+    /// How long the program may take.
     pub timeout: Duration,
-    /// How many bytes its input should have at least.
+    /// How many bytes the program's input should have at least.
     pub input_size: usize,
-    /// What the command lane makes of it.
+    /// What the command lane makes of the run.
     pub lane: Expected,
-    /// What becket's own row for a guard makes of that.
+    /// What becket's own row for a guard makes of the run.
     pub meaning: Meaning,
 }
 
-/// The program of a case, and what is odd about its surroundings.
+/// The program of a case, and what is odd about it.
 pub enum Hook {
     /// An executable file with this content.
     File(&'static [u8]),
-    /// The same, for a script of `/bin/sh`.
+    /// An executable script of `/bin/sh` with this content.
     Script(&'static str),
     /// A file that lacks the permission to be executed.
     NotExecutable(&'static str),
@@ -37,7 +37,7 @@ pub enum Hook {
     Missing(&'static str),
     /// A directory in the place of the program.
     Directory,
-    /// A link that leads nowhere.
+    /// A link to a file that does not exist.
     DanglingLink,
     /// No program at all.
     Nothing,
@@ -45,14 +45,14 @@ pub enum Hook {
     DeletedDirectory,
     /// A good script, and a file in the place of the directory.
     DirectoryIsFile,
-    /// A good script, with a variable that no system takes.
+    /// A good script, with a variable that no system accepts.
     Variable(&'static str, fn() -> String),
 }
 
 /// What a lane returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// It fails.
+    /// The lane reports a failure.
     Fails(Cause),
     /// The program ended with this code, after it wrote this.
     Exits(i32, &'static [u8]),
@@ -61,7 +61,7 @@ pub enum Expected {
 /// What a guard's answer amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// It is no failure, and nothing is refused.
+    /// The run is no failure, and nothing is refused.
     Answer,
     /// The guard refuses.
     Refusal,
@@ -69,11 +69,11 @@ pub enum Meaning {
     Failure(Cause),
 }
 
-/// A case that is ready to run. The files vanish with it.
+/// A case that is ready to run. Dropping it deletes the files.
 pub struct Setting {
-    /// What to run.
+    /// The program to run.
     pub program: Program,
-    /// Where to run it.
+    /// The directory to run the program in.
     pub directory: PathBuf,
     _folder: tempfile::TempDir,
 }

@@ -5,20 +5,24 @@ use std::ops::ControlFlow;
 
 use becket_agent::audit::LedgerCounts;
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
+use becket_system::counted;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::{Value, json};
 
-use super::{print, since, trace};
-use crate::args::{AuditCommand, Options};
-use crate::front::{Progress, counted};
+use super::trace;
+use crate::args::AuditCommand;
+use crate::front::Progress;
+use crate::options::Options;
+use crate::printing::print;
+use crate::since::since;
 
-/// Does what is asked for.
+/// Runs one of the audit commands.
 pub fn run(
     options: &Options,
     command: Option<AuditCommand>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
     match command {
         None => ledgers(options, &store),
         Some(AuditCommand::Verify { head }) => verify(options, &store, head.as_deref(), surroundings),
@@ -40,11 +44,13 @@ fn verify(
         return Err(CliError::usage(problem).hint("`becket audit head` prints one"));
     }
     let mut progress = Progress::of("records", options, surroundings);
-    let verified = store.verify_audit(noted.as_deref(), |done, total| progress.at(done, total))?;
+    let verified = store
+        .audit_log()
+        .verify(noted.as_deref(), |done, total| progress.at(done, total))?;
     drop(progress);
     match verified {
         Ok(end) => {
-            match options.json {
+            match options.run.json {
                 true => print(&format!(
                     "{}\n",
                     json!({"ok": true, "records": end.count, "head": end.hash})
@@ -54,7 +60,7 @@ fn verify(
             Ok(Exit::Answered)
         }
         Err(flaw) => {
-            if options.json {
+            if options.run.json {
                 let flaw = json!({"ok": false, "record": flaw.seq, "problem": flaw.words});
                 print(&format!("{flaw}\n"))?;
                 return Ok(Exit::Failed);
@@ -76,17 +82,19 @@ fn export(store: &SqliteStore, session: Option<&str>, since_when: Option<&str>) 
         since_ms,
     };
     let mut problem = None;
-    store.each_audited(query, |entry| match print(&entry.line()) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            problem = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
+    store
+        .audit_log()
+        .each(query, |entry| match print(&entry.line()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                problem = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
     problem.map_or(Ok(Exit::Answered), Err)
 }
 
-/// The session that is meant. One of a destroyed context is known to the log alone, and only by its whole id.
+/// The session that is named. A session of a destroyed context is known to the log only, and only by its whole id.
 fn session_of(store: &SqliteStore, named: &str) -> Result<String, CliError> {
     let known = trace::find(store, named);
     if known.is_err() {
@@ -95,7 +103,7 @@ fn session_of(store: &SqliteStore, named: &str) -> Result<String, CliError> {
             session_id: Some(named),
             since_ms: 0,
         };
-        store.each_audited(query, |_| {
+        store.audit_log().each(query, |_| {
             is_there = true;
             ControlFlow::Break(())
         })?;
@@ -107,8 +115,8 @@ fn session_of(store: &SqliteStore, named: &str) -> Result<String, CliError> {
 }
 
 fn head(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
-    let head = store.audit_head()?;
-    match options.json {
+    let head = store.audit_log().head()?;
+    match options.run.json {
         true => print(&format!(
             "{}\n",
             json!({"records": head.count, "head": head.hash})
@@ -122,16 +130,16 @@ fn head(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
 #[derive(Default)]
 pub(crate) struct Account {
     context: String,
-    /// What the ledger said when the session ended.
+    /// The counts of the agent's ledger when the session ended.
     ledger: Option<LedgerCounts>,
-    /// What the log itself says, counted once more.
+    /// Decisions that allowed a call, counted in the log.
     allowed: u64,
     refused: u64,
     operations: u64,
     decided_by_hooks: u64,
     /// Calls that were allowed and not made yet.
     open: BTreeMap<String, u64>,
-    /// Operations that nobody has allowed.
+    /// Operations that no decision has allowed.
     unpermitted: u64,
 }
 
@@ -161,14 +169,14 @@ impl Account {
         }
     }
 
-    /// What is told of one record, and of a session that has no other.
+    /// A record, and the account of a session that has only this record, as text.
     pub(crate) fn of_one(entry: &AuditEntry) -> String {
         let mut account = Self::default();
         account.count(entry);
         format!("{}{}{}", entry.line(), account.json(""), account.words(""))
     }
 
-    /// What is wrong, if something is: counted by the agent while it ran, and by the log.
+    /// What is wrong with the session, by the ledger of the agent or by the log.
     fn problem(&self) -> Option<String> {
         if self.unpermitted > 0 {
             return Some(format!("{} operations without a permit", self.unpermitted));
@@ -211,7 +219,7 @@ impl Account {
 fn ledgers(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
     let mut order: Vec<String> = Vec::new();
     let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
-    store.each_audited(AuditQuery::default(), |entry| {
+    store.audit_log().each(AuditQuery::default(), |entry| {
         if !accounts.contains_key(&entry.session_id) {
             order.push(entry.session_id.clone());
         }
@@ -228,12 +236,12 @@ fn ledgers(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
         if account.problem().is_some() {
             exit = Exit::Failed;
         }
-        match options.json {
+        match options.run.json {
             true => text.push_str(&format!("{}\n", account.json(session_id))),
             false => text.push_str(&harmless(&account.words(session_id))),
         }
     }
-    if order.is_empty() && !options.json {
+    if order.is_empty() && !options.run.json {
         text.push_str("nothing was decided yet\n");
     }
     print(&text)?;

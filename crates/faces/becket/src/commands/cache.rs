@@ -4,18 +4,29 @@ use std::time::Duration;
 
 use becket_agent::cache::OutputCache;
 use becket_agent::vfs::Vfs;
+use becket_run::agent_settings::agent_settings;
+use becket_run::setup::Setup;
+use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::json;
 
-use super::{ago, print};
-use crate::args::{CacheCommand, Options};
-use crate::assemble::Setup;
+use crate::args::CacheCommand;
+use crate::options::Options;
+use crate::printing::print;
 
 /// Lists or removes outputs.
 pub fn run(options: &Options, command: CacheCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let settings = Setup::read(options, surroundings)?.agent_settings(options, surroundings)?;
+    let settings = agent_settings(
+        &Setup::read(&options.run, surroundings)?,
+        &options.run,
+        surroundings,
+    )?;
     let cache = OutputCache::new(Vfs::new(&settings.vfs));
-    let chosen = |name: &'_ Option<String>| name.as_deref().or(options.context.as_deref()).map(str::to_owned);
+    let chosen = |name: &'_ Option<String>| {
+        name.as_deref()
+            .or(options.run.context.as_deref())
+            .map(str::to_owned)
+    };
     match command {
         CacheCommand::List { name } => list(options, &cache, chosen(&name).as_deref(), surroundings)?,
         CacheCommand::Clean { name } => {
@@ -40,11 +51,11 @@ fn list(
     surroundings: &Surroundings,
 ) -> Result<(), CliError> {
     let outputs = cache.outputs(context_name).map_err(failed)?;
-    if outputs.is_empty() && !options.json {
+    if outputs.is_empty() && !options.run.json {
         surroundings.remark("no output is cached");
     }
     for output in outputs {
-        let line = if options.json {
+        let line = if options.run.json {
             let line = json!({
                 "path": output.address.to_string(),
                 "context_name": output.context_name,

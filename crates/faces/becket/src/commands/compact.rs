@@ -1,17 +1,20 @@
-//! `becket compact`: a summary takes the place of a context's conversation.
+//! `becket compact`: replaces a context's conversation by a summary.
 
 use becket_agent::CompactEnd;
 use becket_events::EndReason;
+use becket_run::Purpose;
+use becket_run::target::{ContextChoice, known};
 use becket_store::ContextName;
+use becket_system::counted;
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{self, Conversation, Purpose, unless_lost};
-use super::context::wish;
-use super::{cancellable, switch};
-use crate::args::Options;
-use crate::front::counted;
-use crate::target::{Wish, known};
+use super::context::context_choice;
+use super::ending::{self, unless_lost};
+use super::switch;
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::running::cancellable;
 
 /// Summarises a context.
 pub fn run(
@@ -23,9 +26,9 @@ pub fn run(
     let options = &switch::before(options, name.as_deref(), surroundings)?;
     let name = existing(options, name, surroundings)?;
     cancellable(options, surroundings, async |cancel| {
-        let wish = Wish::named(name);
+        let choice = ContextChoice::named(name);
         let mut conversation =
-            Conversation::open_in(wish, Purpose::Prompts, options, surroundings, &cancel).await?;
+            Conversation::open_in(choice, Purpose::Prompts, options, surroundings, &cancel).await?;
         let output = conversation.output();
         let done = summarised(&mut conversation, instructions, cancel, surroundings).await;
         let exit = *done.as_ref().unwrap_or(&Exit::Failed);
@@ -35,7 +38,7 @@ pub fn run(
     })
 }
 
-/// Summarises, and does what extensions have asked for meanwhile: nobody would attend to it later.
+/// Summarises, and then does what extensions have asked for meanwhile, since nothing would do it later.
 async fn summarised(
     conversation: &mut Conversation,
     instructions: Option<String>,
@@ -49,17 +52,17 @@ async fn summarised(
     }
     let last = conversation.attend_to_all(None, &cancel).await?;
     let output = conversation.output();
-    Ok(last.map_or(exit, |end| ask::conclude(&end, &output, surroundings)))
+    Ok(last.map_or(exit, |end| ending::conclude(&end, &output, surroundings)))
 }
 
-/// A session makes its context if it is new; a slip of the pen must not.
+/// Checks that the context exists: a session would make it, and a misspelled name must not.
 fn existing(
     options: &Options,
     name: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<ContextName, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
-    known(wish(options, name)?.find(&store)?, &store)
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
+    known(context_choice(options, name)?.find(&store)?, &store)
 }
 
 fn reason(exit: Exit) -> EndReason {
@@ -70,7 +73,7 @@ fn reason(exit: Exit) -> EndReason {
     }
 }
 
-/// Says how it ended.
+/// Tells the user how the summary ended.
 pub fn conclude(end: &CompactEnd, surroundings: &Surroundings) -> Exit {
     match end {
         CompactEnd::Compacted { summarised, .. } => {

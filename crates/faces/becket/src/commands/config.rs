@@ -1,32 +1,38 @@
-//! `becket config`: what is in effect, and where it comes from.
+//! `becket config`: the settings in effect, and where they come from.
 
 use becket_agent::SubagentSettings;
+use becket_run::agent_settings::agent_settings;
+use becket_run::agent_settings::profile;
+use becket_run::config::Config;
+use becket_run::environment::environment;
+use becket_run::environment::tool_settings;
+use becket_run::models::compaction;
+use becket_run::models::provider;
+use becket_run::setup::Setup;
+use becket_run::target::ContextChoice;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::Value;
 
-use super::print;
-use crate::args::Options;
-use crate::assemble::Setup;
-use crate::config::Config;
-use crate::target::Wish;
+use crate::options::Options;
+use crate::printing::print;
 
 /// Shows the configuration in effect.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let mut setup = Setup::read(options, surroundings)?;
-    let context = Wish::of(options)?.find(&setup.folders.open_store()?)?;
+    let mut setup = Setup::read(&options.run, surroundings)?;
+    let context = ContextChoice::of(&options.run)?.find(&setup.folders.open_store()?)?;
     setup.enter(&context, surroundings)?;
     // A project that only needs trust is no reason not to show the rest.
     let refusal = setup.project.refusal.as_ref();
     if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
         return Err(error.clone());
     }
-    let provider = setup.provider(options, surroundings)?;
+    let provider = provider(&setup, &options.run, surroundings)?;
     let file = setup.folders.config_file();
-    let settings = setup.agent_settings(options, surroundings)?;
-    let tools = setup.tool_settings(&setup.environment(&[], surroundings));
-    let compaction = setup.compaction(&*provider, None);
+    let settings = agent_settings(&setup, &options.run, surroundings)?;
+    let tools = tool_settings(&setup, &environment(&setup, &[], surroundings));
+    let compaction = compaction(&setup, &*provider, None);
     let there = |exists: bool| if exists { "" } else { " (not there)" };
-    let chibi_home = setup.chibi_home.as_ref();
+    let home = setup.found.home();
     let rows: [(&str, Value); 18] = [
         (
             "config file",
@@ -37,8 +43,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         ("cache", setup.folders.cache.display().to_string().into()),
         (
             "chibi home",
-            chibi_home
-                .map_or("none".into(), |home| home.display().to_string())
+            home.map_or("none".into(), |home| home.folder.display().to_string())
                 .into(),
         ),
         ("project root", setup.project_root.display().to_string().into()),
@@ -46,7 +51,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             "model",
             format!("{}/{}", provider.name(), provider.model()).into(),
         ),
-        ("tool profile", setup.profile(options)?.name.into()),
+        ("tool profile", profile(&setup, &options.run)?.name.into()),
         ("max iterations", settings.max_iterations.into()),
         ("fuel", settings.fuel.into()),
         ("output limit", settings.output_limit.into()),
@@ -67,22 +72,35 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         ("own hooks", setup.own_hooks().len().into()),
         (
             "questions",
-            if options.yes { "answered with yes" } else { "asked" }.into(),
+            if options.run.yes {
+                "answered with yes"
+            } else {
+                "asked"
+            }
+            .into(),
         ),
     ];
     show(options, &rows)?;
-    if let Some(refusal) = refusal {
+    tell_left_out(&setup, options, surroundings);
+    Ok(Exit::Answered)
+}
+
+/// Tells the user which settings do not count here, and why.
+fn tell_left_out(setup: &Setup, options: &Options, surroundings: &Surroundings) {
+    if let Some(refusal) = &setup.project.refusal {
         surroundings.remark(&format!("no run starts here: {refusal}"));
     }
-    let left_out = setup.context_remark.iter().filter(|_| options.model.is_none());
+    let left_out = setup
+        .context_remark
+        .iter()
+        .filter(|_| options.run.model.is_none());
     let skipped = setup.project.skipped.iter().chain(&setup.prompt_files.skipped);
     for remark in skipped.chain(left_out) {
         surroundings.remark(remark);
     }
-    Ok(Exit::Answered)
 }
 
-/// What sub-agents may do, in a line.
+/// The limits of sub-agents, in a line.
 fn subagents(settings: &SubagentSettings) -> String {
     let SubagentSettings {
         max_depth,
@@ -106,9 +124,9 @@ fn presets(config: &Config) -> String {
     }
 }
 
-/// Prints the rows, as one object for programs and as lines for people.
+/// Prints the rows as lines, or as one JSON object.
 fn show(options: &Options, rows: &[(&str, Value)]) -> Result<(), CliError> {
-    if options.json {
+    if options.run.json {
         let rows = rows.iter();
         let object: serde_json::Map<String, Value> = rows
             .map(|(name, value)| (name.replace(' ', "_"), value.clone()))
@@ -126,7 +144,7 @@ fn show(options: &Options, rows: &[(&str, Value)]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What a number counts, where its name does not say it.
+/// The unit of a number, unless its name says it.
 fn unit(name: &str) -> &'static str {
     match name {
         "output limit" => " bytes",

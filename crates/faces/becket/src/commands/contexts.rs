@@ -1,16 +1,17 @@
 //! `becket contexts`: the named conversations.
 
+use becket_system::moments::ago;
+use becket_system::numbered;
 use becket_system::{CliError, Exit, Folders, Surroundings};
 
-use super::{ago, print};
-use crate::args::Options;
-use crate::front::numbered;
+use crate::options::Options;
+use crate::printing::print;
 
 /// Lists the contexts.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
     let (contexts, current) = (store.contexts()?, store.chosen()?.current);
-    if options.json {
+    if options.run.json {
         for context in &contexts {
             let line = serde_json::json!({
                 "name": context.name,

@@ -2,26 +2,35 @@
 
 use std::sync::{Arc, Mutex};
 
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
 use becket_events::Profile;
 use becket_hooks::Engine;
-use becket_host::{Asking, Health, Person, Report, Stage, Toolbox};
+use becket_host::{Asking, Health, KnownCommands, Person, Reader, Report, Stage, Toolbox};
+use becket_run::agent_settings::profile;
+use becket_run::loading::Loaded;
+use becket_run::loading::load;
+use becket_run::models::provider;
+use becket_run::options::Caller;
+use becket_run::remarks::unknown_tools;
+use becket_run::restricted_tools::missing_tools;
+use becket_run::setup::Setup;
+use becket_run::target::ContextChoice;
+use becket_run::tool_names::tool_names;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use becket_tools::Models;
 use futures_util::future::BoxFuture;
 
-use super::{print, runtime};
-use crate::args::Options;
-use crate::assemble::{Caller, Loaded, Setup, tool_names};
-use crate::target::Wish;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::listening;
 
 /// Looks at configuration, model, store, hooks, plugins, servers and extensions. Ends with 1 if something is wrong.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
-    match Setup::read(options, surroundings) {
+    match Setup::read(&options.run, surroundings) {
         Ok(mut setup) => examine(&mut setup, options, surroundings, &mut findings)?,
         Err(error) => {
-            let folders = Folders::find(options.home.as_deref(), surroundings)?;
+            let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
             findings.push(Report::new(
                 format!("settings in {}", folders.config.display()),
                 Some(error.to_string()),
@@ -32,7 +41,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         .iter()
         .any(|finding| matches!(finding.state, Health::Wrong(_)));
     for Report { what, state } in findings {
-        let line = if options.json {
+        let line = if options.run.json {
             let (note, trouble) = match state {
                 Health::Well => (None, None),
                 Health::Note(note) => (Some(note), None),
@@ -52,7 +61,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     Ok(if ill { Exit::Failed } else { Exit::Answered })
 }
 
-/// The error says that the person cancelled; everything else is a finding.
+/// Runs all checks. The error says that the user cancelled; everything else is a finding.
 fn examine(
     setup: &mut Setup,
     options: &Options,
@@ -70,7 +79,7 @@ fn examine(
         None,
     ));
     findings.extend(examine_context(setup, options, surroundings));
-    findings.push(match setup.provider(options, surroundings) {
+    findings.push(match provider(setup, &options.run, surroundings) {
         Ok(provider) => Report::new(format!("model {}/{}", provider.name(), provider.model()), None),
         Err(error) => Report::new("model", Some(error.to_string())),
     });
@@ -94,32 +103,33 @@ fn examine(
             Some(trouble),
         ));
     }
-    if let Some(home) = &setup.chibi_home {
-        let trouble = setup.chibi_home_settings().err().map(|error| error.to_string());
-        findings.push(Report::new(format!("chibi home {}", home.display()), trouble));
-        let not_served = setup.not_served_of_chibi().into_iter();
-        findings.extend(not_served.map(|remark| Report::note("chibi's settings", remark)));
+    if let Some(home) = setup.found.home() {
+        let trouble = setup.guest_settings.home().err().map(|error| error.to_string());
+        let what = format!("{} {}", home.name, home.folder.display());
+        findings.push(Report::new(what, trouble));
+        let not_served = setup.guest_settings.not_served().into_iter();
+        findings
+            .extend(not_served.map(|(system, remark)| Report::note(format!("{system}'s settings"), remark)));
     }
     examine_guests(setup, options, surroundings, findings)
 }
 
-/// Loads every guest, asks it afresh what it is, and says what became of it. Those of a project that is not trusted are
-/// told with the project.
+/// Loads every guest, asks it what it is without the cache, and reports the result. Guests of an untrusted project are
+/// reported with the project.
 fn examine_guests(
     setup: &Setup,
     options: &Options,
     surroundings: &Surroundings,
     findings: &mut Vec<Report>,
 ) -> Result<(), CliError> {
-    let profile = setup.profile(options).unwrap_or_else(|error| {
+    let profile = profile(setup, &options.run).unwrap_or_else(|error| {
         findings.push(Report::new("tool profile", Some(error.to_string())));
         Profile::own()
     });
-    let runtime = runtime(options)?;
-    let examined = runtime.block_on(async {
-        let cancel = surroundings.signals.listen()?.next();
+    let examined = listening(options, surroundings, async |signals| {
+        let cancel = signals.next();
         let caller = Caller {
-            options,
+            options: &options.run,
             surroundings,
             cancel: &cancel,
         };
@@ -127,7 +137,7 @@ fn examine_guests(
         let person = Person::reading(heard.clone());
         let engine = Arc::new(Engine::new(None));
         let asking = (Asking::Always, profile);
-        let loaded = setup.load(caller, (&engine, &person), asking).await?;
+        let loaded = load(setup, caller, (&engine, &person), asking).await?;
         let odd = examine_offers(setup, &loaded, (&engine, &person))?;
         findings.extend(loaded.guests.reports());
         findings.extend(
@@ -136,10 +146,8 @@ fn examine_guests(
                 .map(|remark| Report::of_remark(remark)),
         );
         loaded.guests.close().await;
-        Ok::<_, CliError>(loaded)
+        Ok(loaded)
     });
-    // A thread may still look for the address of a server.
-    runtime.shutdown_background();
     let loaded = match examined {
         Ok(loaded) => loaded,
         Err(error) if error.exit == Exit::Cancelled => return Err(error),
@@ -148,15 +156,15 @@ fn examine_guests(
             return Ok(());
         }
     };
-    let missing = setup.missing_tools(&loaded).into_iter();
+    let missing = missing_tools(setup, &loaded).into_iter();
     let missing = missing.map(|missing| missing.to_string());
-    for trouble in setup.unknown_tools(&loaded).into_iter().chain(missing) {
+    for trouble in unknown_tools(setup, &loaded).into_iter().chain(missing) {
         findings.push(Report::new("tool names", Some(trouble)));
     }
     Ok(())
 }
 
-/// What is odd about the hooks and tools of guests.
+/// Reports what is odd about the hooks and tools of guests.
 fn examine_offers(
     setup: &Setup,
     loaded: &Loaded,
@@ -167,12 +175,17 @@ fn examine_offers(
     let store = setup.folders.open_store().ok().map(Arc::new);
     if let Some(store) = &store {
         let models: Models = Arc::new(|_| Err("no model is asked here".into()));
+        let reader = Arc::new(Reader::blind(engine, Arc::clone(&person.front)));
         odd.extend(loaded.guests.register(&Stage {
             engine,
             person,
             store,
             profile: &loaded.profile,
             models: &models,
+            servers: &loaded.guests.server_calls(),
+            reader: &reader,
+            chat: None,
+            commands: &KnownCommands::default(),
             is_rehearsal: false,
         })?);
     }
@@ -182,6 +195,7 @@ fn examine_offers(
         tools: Vec::new(),
         own_tools: &|_| Vec::new(),
         own_names: &own_names,
+        is_foreign_name: &|name| setup.hosts.has_tool(name),
     };
     odd.extend(loaded.guests.add_tools(&mut toolbox));
     loaded.guests.settle_tools(&toolbox);
@@ -194,7 +208,7 @@ fn examine_offers(
     Ok(odd)
 }
 
-/// Collects what guests have to say while they are looked at.
+/// A front that collects the warnings of guests while they are examined.
 #[derive(Default)]
 struct Warnings(Mutex<Vec<String>>);
 
@@ -209,8 +223,8 @@ impl Warnings {
 }
 
 impl Front for Warnings {
-    fn show(&self, sight: Sight<'_>) {
-        if let Sight::Warning(words) = sight {
+    fn show(&self, update: FrontUpdate<'_>) {
+        if let FrontUpdate::Warning(words) = update {
             let mut heard = self
                 .0
                 .lock()
@@ -224,14 +238,16 @@ impl Front for Warnings {
     }
 }
 
-/// Whether the settings of the context can be read; where the store cannot, it has a finding of its own.
+/// Checks the settings of the context. A store that cannot be read has a finding of its own.
 fn examine_context(setup: &mut Setup, options: &Options, surroundings: &Surroundings) -> Option<Report> {
     let store = setup.folders.open_store().ok()?;
-    Some(match Wish::of(options).and_then(|wish| wish.find(&store)) {
-        Ok(name) => {
-            let trouble = setup.enter(&name, surroundings).err();
-            Report::new(format!("context {name}"), trouble.map(|error| error.to_string()))
-        }
-        Err(error) => Report::new("context", Some(error.to_string())),
-    })
+    Some(
+        match ContextChoice::of(&options.run).and_then(|choice| choice.find(&store)) {
+            Ok(name) => {
+                let trouble = setup.enter(&name, surroundings).err();
+                Report::new(format!("context {name}"), trouble.map(|error| error.to_string()))
+            }
+            Err(error) => Report::new("context", Some(error.to_string())),
+        },
+    )
 }

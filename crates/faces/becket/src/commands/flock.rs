@@ -1,18 +1,19 @@
 //! `becket flock`: groups of contexts that share goals, instructions, tasks and files.
 
 use becket_agent::flocks::{Flocks, SITE};
+use becket_run::setup::Setup;
+use becket_run::target::known;
 use becket_store::ContextName;
 use becket_system::{CliError, Exit, Surroundings};
 
-use super::context::wish;
-use super::print;
-use crate::args::{FlockCommand, Options};
-use crate::assemble::Setup;
-use crate::target::known;
+use super::context::context_choice;
+use crate::args::FlockCommand;
+use crate::options::Options;
+use crate::printing::print;
 
-/// Runs what the command line asks for. It is the person's own doing, so no hook is asked.
+/// Runs one of the flock commands. No hook is asked, since the user runs it.
 pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let setup = Setup::read(options, surroundings)?;
+    let setup = Setup::read(&options.run, surroundings)?;
     let flocks = setup.flocks();
     let said = match command {
         FlockCommand::Create { flock } => match flocks.create(&flock).map_err(CliError::failed)? {
@@ -31,7 +32,7 @@ pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings
             }
         }
         FlockCommand::Leave { flock, name } => {
-            let context = wish(options, name)?.find(&setup.folders.open_store()?)?;
+            let context = context_choice(options, name)?.find(&setup.folders.open_store()?)?;
             flocks.leave(&flock, context.as_str()).map_err(CliError::failed)?;
             format!("{context} has left the flock {flock}")
         }
@@ -41,10 +42,10 @@ pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings
     Ok(Exit::Answered)
 }
 
-/// A context that joins must be there, or be the current one: a slip of the pen would join for ever.
+/// The context that joins. It must exist or be the current one, so that a misspelled name does not join.
 fn member(setup: &Setup, options: &Options, name: Option<String>) -> Result<ContextName, CliError> {
     let store = setup.folders.open_store()?;
-    let name = wish(options, name)?.find(&store)?;
+    let name = context_choice(options, name)?.find(&store)?;
     let is_current = name.as_str() == store.chosen()?.current;
     match is_current || setup.contexts().join(name.as_str()).is_dir() {
         true => Ok(name),
@@ -54,11 +55,11 @@ fn member(setup: &Setup, options: &Options, name: Option<String>) -> Result<Cont
 
 fn list(flocks: &Flocks, options: &Options) -> Result<Exit, CliError> {
     let flocks = flocks.list().map_err(CliError::failed)?;
-    if !options.json {
+    if !options.run.json {
         print(&format!("{SITE}: all contexts\n"))?;
     }
     for flock in flocks {
-        print(&match options.json {
+        print(&match options.run.json {
             true => format!(
                 "{}\n",
                 serde_json::json!({"name": flock.name, "members": flock.members})

@@ -1,26 +1,28 @@
-//! `becket inbox`: waking contexts for which messages wait, and showing what waits.
+//! `becket inbox`: wakes contexts for which messages wait, or shows these messages.
 
 use std::collections::BTreeSet;
 
-use becket_agent::mail::MailSource;
 use becket_agent::store::{EntryContent, StoredEntry};
-use becket_chibi::{InboxFiles, contexts_with_messages};
 use becket_events::{EndReason, MessageBody};
+use becket_run::Purpose;
+use becket_run::setup::Setup;
+use becket_run::target::{ContextChoice, parse_name};
 use becket_store::{ContextName, SqliteStore};
+use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{Conversation, Purpose, conclude, unless_lost};
-use super::{ago, cancellable, print, runtime};
-use crate::args::Options;
-use crate::assemble::Setup;
-use crate::target::{Wish, parse_name};
+use super::ending::{conclude, unless_lost};
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::{cancellable, runtime};
 
-/// What a model is asked that is woken.
+/// The prompt for a model that is woken.
 const WAKE_UP: &str = "You were woken because of the messages above. Deal with them now, as far as you can: nobody may \
                        ask you again soon.";
 
-/// Shows what waits for a context, or for all.
+/// Shows the waiting messages of one context, or of all.
 pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     runtime(options)?.block_on(async {
         let inboxes = Inboxes::open(options, surroundings)?;
@@ -32,7 +34,7 @@ pub fn show(options: &Options, name: Option<String>, surroundings: &Surroundings
     })
 }
 
-/// Asks the model in a context, or in all contexts that there are, to deal with its messages.
+/// Lets the model of one context, or of all, answer the waiting messages.
 pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     cancellable(options, surroundings, async |cancel| {
         let inboxes = Inboxes::open(options, surroundings)?;
@@ -52,7 +54,7 @@ pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings
     })
 }
 
-/// One after the other. One that fails does not keep the others asleep; the first failure is the exit code.
+/// Wakes contexts one after the other. If one fails, the others are still woken; the first failure is the exit code.
 async fn wake_all(
     names: &[ContextName],
     options: &Options,
@@ -86,13 +88,13 @@ async fn wake_one(
     surroundings: &Surroundings,
     cancel: &CancellationToken,
 ) -> Result<Exit, CliError> {
-    let wish = Wish::named(name.clone());
+    let choice = ContextChoice::named(name.clone());
     let mut conversation =
-        Conversation::open_in(wish, Purpose::Prompts, options, surroundings, cancel).await?;
+        Conversation::open_in(choice, Purpose::Prompts, options, surroundings, cancel).await?;
     // While the context was not this process's, another one may have been shown its messages.
     let store = conversation.store();
-    let is_asleep =
-        !store.waiting_messages(name.as_str())?.is_empty() || has_no_answer(&store.entries(name.as_str())?);
+    let is_asleep = !store.inboxes().waiting_for(name.as_str())?.is_empty()
+        || has_no_answer(&store.entries(name.as_str())?);
     if !is_asleep {
         surroundings.remark(&format!("the messages of {name} have been read in the meantime"));
         conversation.close(EndReason::Done).await?;
@@ -137,7 +139,7 @@ struct Inboxes<'a> {
 
 impl<'a> Inboxes<'a> {
     fn open(options: &'a Options, surroundings: &'a Surroundings) -> Result<Self, CliError> {
-        let setup = Setup::read(options, surroundings)?;
+        let setup = Setup::read(&options.run, surroundings)?;
         let store = setup.folders.open_store()?;
         Ok(Self {
             options,
@@ -149,30 +151,29 @@ impl<'a> Inboxes<'a> {
 
     /// Whether the options name a context.
     fn is_chosen(&self) -> bool {
-        self.options.context.is_some() || self.options.transient.is_some()
+        self.options.run.context.is_some() || self.options.run.transient.is_some()
     }
 
-    /// The context that was named; `None` is all.
+    /// The named context; `None` for all.
     fn wanted(&self, name: Option<String>) -> Result<Option<ContextName>, CliError> {
         Ok(match name {
             Some(name) => Some(parse_name(&name)?),
-            None if self.is_chosen() => Some(Wish::of(self.options)?.find(&self.store)?),
+            None if self.is_chosen() => Some(ContextChoice::of(&self.options.run)?.find(&self.store)?),
             None => None,
         })
     }
 
-    /// The context that was named, or all, as far as messages wait for them.
+    /// The named context, or all contexts, for which messages wait.
     async fn with_mail(&self, wanted: Option<&ContextName>) -> Result<Vec<ContextName>, CliError> {
         self.collect(wanted).await;
-        let names = self.store.contexts_with_mail()?;
+        let names = self.store.inboxes().contexts()?;
         let names = names.iter().filter_map(|name| ContextName::parse(name).ok());
         Ok(names
             .filter(|waiting| wanted.is_none_or(|name| name == waiting))
             .collect())
     }
 
-    /// Contexts that were shown their messages when they were woken, and gave no answer, besides those that are woken
-    /// anyway.
+    /// Contexts that were woken, shown their messages and gave no answer, besides those that are woken anyway.
     fn woken_in_vain(
         &self,
         wanted: Option<&ContextName>,
@@ -197,24 +198,24 @@ impl<'a> Inboxes<'a> {
         Ok(found)
     }
 
-    /// Brings in what plugins have left.
+    /// Collects the messages that plugins have left.
     async fn collect(&self, name: Option<&ContextName>) {
-        let Some(files) = self.setup.inbox_files() else {
+        let Some(source) = self.setup.mail_source() else {
             return;
         };
         let names = match name {
             Some(name) => vec![name.to_string()],
-            None => contexts_with_messages(&files.contexts),
+            None => source.waiting(),
         };
         for name in names {
-            let remarks = InboxFiles::collect(&files, &name, &self.store).await;
+            let remarks = source.collect(&name, &self.store).await;
             for remark in remarks.unwrap_or_else(|problem| vec![problem]) {
                 self.surroundings.remark(&remark);
             }
         }
     }
 
-    /// A slip of the pen in a receiver's name makes no context.
+    /// Leaves out contexts that do not exist: a misspelled receiver must not make one.
     fn existing(&self, names: Vec<ContextName>) -> Result<Vec<ContextName>, CliError> {
         let contexts = self.store.contexts()?;
         let folder = self.setup.contexts();
@@ -231,13 +232,13 @@ impl<'a> Inboxes<'a> {
     }
 
     fn print(&self, names: &[ContextName]) -> Result<(), CliError> {
-        if names.is_empty() && !self.options.json {
+        if names.is_empty() && !self.options.run.json {
             self.surroundings.remark("no messages wait");
         }
         for name in names {
-            for message in self.store.waiting_messages(name.as_str())? {
+            for message in self.store.inboxes().waiting_for(name.as_str())? {
                 let letter = message.into_letter();
-                if self.options.json {
+                if self.options.run.json {
                     let line = serde_json::json!({
                         "to": name.as_str(),
                         "from": letter.from,

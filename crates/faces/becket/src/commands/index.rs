@@ -1,28 +1,29 @@
 //! `becket index`: where things are defined and used in the project's code.
 //!
-//! An update passes hooks and rules, as the model's own does. Looking things up is the person's own doing: no hook is
-//! asked.
+//! An update passes hooks and rules, as the model's own does. Queries are made by the user, so no hook is asked.
 
 use std::sync::Arc;
 
 use becket_events::EventId;
 use becket_hooks::Watcher;
-use becket_index::{IndexProblem, MapWish, SymbolQuery};
+use becket_index::{IndexProblem, MapOptions, SymbolQuery};
+use becket_run::setup::Setup;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{print, tool};
-use crate::args::{IndexCommand, Options};
-use crate::assemble::Setup;
+use super::tool;
+use crate::args::IndexCommand;
 use crate::front;
+use crate::options::Options;
+use crate::printing::print;
 
-/// Updates the index, or looks something up in it.
+/// Updates the index, or queries it.
 pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
     if let IndexCommand::Update { force } = command {
         return update(options, force, surroundings);
     }
-    let index = Setup::read(options, surroundings)?.index();
+    let index = Setup::read(&options.run, surroundings)?.index();
     let reader = index.reader().map_err(told)?;
     match command {
         IndexCommand::Update { .. } => {}
@@ -57,12 +58,12 @@ pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings
             list(options, &[status], surroundings)?;
         }
         IndexCommand::Map { tokens, focus } => {
-            let wish = MapWish {
+            let map = MapOptions {
                 tokens: Some(tokens as usize),
                 focus,
             };
-            let mut draft = wish.draft();
-            let ranked = reader.ranked(&wish).map_err(told)?;
+            let mut draft = map.draft();
+            let ranked = reader.ranked(&map).map_err(told)?;
             let shown: Vec<_> = ranked
                 .into_iter()
                 .take_while(|symbol| draft.add(symbol.clone()))
@@ -70,7 +71,7 @@ pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings
             if shown.is_empty() {
                 surroundings.remark("the index has no definitions, or there is no room for any");
             }
-            match options.json {
+            match options.run.json {
                 true => list(options, &shown, surroundings)?,
                 false => print(&clean(&draft.draw(), surroundings))?,
             }
@@ -79,17 +80,17 @@ pub fn run(options: &Options, command: IndexCommand, surroundings: &Surroundings
     Ok(Exit::Answered)
 }
 
-/// One line each, or one JSON object each.
+/// Prints each item as a line, or as a JSON object.
 fn list<T: ToString + Serialize>(
     options: &Options,
     found: &[T],
     surroundings: &Surroundings,
 ) -> Result<(), CliError> {
-    if found.is_empty() && !options.json {
+    if found.is_empty() && !options.run.json {
         surroundings.remark("nothing was found; `becket index update` brings the index up to date");
     }
     for one in found {
-        let line = if options.json {
+        let line = if options.run.json {
             json!(one).to_string()
         } else {
             clean(&one.to_string(), surroundings)
@@ -99,7 +100,7 @@ fn list<T: ToString + Serialize>(
     Ok(())
 }
 
-/// Names and signatures are other people's text.
+/// Text from the project's files, without control characters on a terminal.
 fn clean(text: &str, surroundings: &Surroundings) -> String {
     if surroundings.stdout_is_terminal {
         harmless(text)
@@ -109,20 +110,18 @@ fn clean(text: &str, surroundings: &Surroundings) -> String {
 }
 
 fn update(options: &Options, force: bool, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    // Some systems have no such tool; the person who wants the index means becket's own.
-    let options = Options {
-        tools: Some("becket".into()),
-        ..options.clone()
-    };
+    // Some systems have no such tool; the user who wants the index means becket's own.
+    let mut options = options.clone();
+    options.run.tools = Some("becket".into());
     let mut arguments = Map::new();
     if force {
         arguments.insert("force".into(), true.into());
     }
-    let watcher = (surroundings.stderr_is_terminal && !options.json).then(progress_bar);
+    let watcher = (surroundings.stderr_is_terminal && !options.run.json).then(progress_bar);
     tool::call_watched(&options, "index_update", &arguments, watcher, surroundings)
 }
 
-/// Shows how far the update is, in a line that is written over and over.
+/// Shows the progress of an update in one line that is overwritten.
 fn progress_bar() -> Watcher {
     Arc::new(|event, text| {
         let told: Option<Value> = match event {
@@ -141,7 +140,7 @@ fn progress_bar() -> Watcher {
     })
 }
 
-/// `12 of 48 files` as a bar.
+/// A progress bar for a text such as `12 of 48 files`.
 fn bar(progress: &str) -> Option<String> {
     let mut words = progress.split_whitespace();
     let done: u64 = words.next()?.parse().ok()?;

@@ -2,8 +2,8 @@
 
 use becket_system::{CliError, Exit};
 
-use super::print;
 use crate::args::command_line;
+use crate::printing::print;
 
 /// Prints the manual page.
 pub fn page() -> Result<Exit, CliError> {

@@ -1,32 +1,36 @@
 //! `becket mcp`: the MCP servers, what they offer, and whether they work.
 
-use becket_chibi::{FoundPlugins, Plugins};
 use becket_hooks::nearest;
 use becket_host::{Asking, Guests, Toolbox};
 use becket_mcp::{Known, Offer, Reach, Server, tool_name};
+use becket_mcp_host::RunServers;
+use becket_run::agent_settings::profile;
+use becket_run::loading::load_kind;
+use becket_run::loading::load_servers;
+use becket_run::setup::Setup;
+use becket_run::tool_names::tool_names;
 use becket_system::signals::unless_cancelled;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
-use super::{print, runtime};
-use crate::args::{McpCommand, Options};
-use crate::assemble::{Setup, tool_names};
-use crate::servers::RunServers;
+use crate::args::McpCommand;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::listening;
 
-/// Looks at servers.
+/// Runs one of the MCP commands.
 pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let setup = Setup::read(options, surroundings)?;
+    let setup = Setup::read(&options.run, surroundings)?;
     let (asking, name) = match &command {
         McpCommand::List => (Asking::Never, None),
         McpCommand::Tools { server } => (Asking::WhenChanged, server.as_deref()),
         McpCommand::Check { server } => (Asking::Always, server.as_deref()),
     };
-    let runtime = runtime(options)?;
     let work = async {
         if let Some(name) = name {
             check_name((&setup, options), surroundings, name).await?;
         }
-        let servers = setup.load_servers(options, surroundings, (asking, name)).await?;
+        let servers = load_servers(&setup, &options.run, surroundings, (asking, name)).await?;
         let shown = match command {
             McpCommand::List => list(options, &servers, surroundings),
             McpCommand::Tools { .. } => tools(options, &setup, &servers, surroundings).await,
@@ -35,24 +39,18 @@ pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) 
         servers.servers.close().await;
         shown
     };
-    let result = runtime.block_on(async {
-        let cancel = surroundings.signals.listen()?.next();
-        unless_cancelled(&cancel, work).await?
-    });
-    // A thread may still look for the address of a server.
-    runtime.shutdown_background();
-    result
+    listening(options, surroundings, async |signals| {
+        unless_cancelled(&signals.next(), work).await?
+    })
 }
 
-/// Whether there is a server of that name.
+/// Checks that there is a server of that name.
 async fn check_name(
     (setup, options): (&Setup, &Options),
     surroundings: &Surroundings,
     name: &str,
 ) -> Result<(), CliError> {
-    let all = setup
-        .load_servers(options, surroundings, (Asking::Never, None))
-        .await?;
+    let all = load_servers(setup, &options.run, surroundings, (Asking::Never, None)).await?;
     let good = all.servers.all().map(|server| server.settings().name.as_str());
     let names: Vec<&str> = good
         .chain(all.faults.iter().map(|fault| fault.server.as_str()))
@@ -81,7 +79,7 @@ fn list(options: &Options, servers: &RunServers, surroundings: &Surroundings) ->
             Known::Failed(failure) => (format!("failed: {failure}"), None, Some(failure)),
             Known::Nothing => ("not asked yet".into(), None, None),
         };
-        let line = if options.json {
+        let line = if options.run.json {
             json!({
                 "name": settings.name,
                 "origin": settings.origin,
@@ -111,22 +109,24 @@ fn transport(server: &Server) -> &'static str {
     }
 }
 
-/// Lists the tools as the model would know them.
+/// Lists the tools by the names that the model knows.
 async fn tools(
     options: &Options,
     setup: &Setup,
     servers: &RunServers,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let profile = setup.profile(options)?;
+    let profile = profile(setup, &options.run)?;
     let own_names: Vec<&'static str> = tool_names().collect();
     let mut toolbox = Toolbox {
         profile: &profile,
         tools: Vec::new(),
         own_tools: &|_| Vec::new(),
         own_names: &own_names,
+        is_foreign_name: &|name| options.run.hosts.has_tool(name),
     };
-    let plugins = setup.load_only::<FoundPlugins, Plugins>(options, surroundings, Asking::WhenChanged);
+    // Plugins come before servers, and whoever comes first has a name.
+    let plugins = load_kind(setup, "plugin", &options.run, surroundings, Asking::WhenChanged);
     if let Some(plugins) = plugins.await? {
         plugins.add_tools(&mut toolbox);
     }
@@ -153,7 +153,7 @@ async fn tools(
 }
 
 fn tool_line(options: &Options, (server, name): (&str, &str), offer: &Offer, is_offered: bool) -> String {
-    if options.json {
+    if options.run.json {
         let line = json!({
             "name": name,
             "server": server,
@@ -176,12 +176,12 @@ fn tool_line(options: &Options, (server, name): (&str, &str), offer: &Offer, is_
     harmless(&format!("{name:<32} {first}{hint}{mark}"))
 }
 
-/// Asks every server afresh. Ends with 1 if one of them is not well.
+/// Starts every server and asks what it offers. The exit code is 1 if one fails.
 fn check(options: &Options, servers: &RunServers) -> Result<Exit, CliError> {
     let mut ill = false;
     let mut say = |name: &str, trouble: Option<String>, what: String| {
         ill |= trouble.is_some();
-        let line = match (options.json, trouble) {
+        let line = match (options.run.json, trouble) {
             (true, trouble) => {
                 json!({"name": name, "ok": trouble.is_none(), "what": what, "trouble": trouble}).to_string()
             }

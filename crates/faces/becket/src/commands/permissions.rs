@@ -1,28 +1,29 @@
-//! `becket permissions`: the rules that were stored at a question, for each project.
+//! `becket permissions`: the stored allow rules of each project.
 
+use becket_run::stored_rules::StoredRules;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::json;
 
-use super::print;
-use crate::args::{Options, PermissionsCommand};
-use crate::stored_rules::StoredRules;
+use crate::args::PermissionsCommand;
+use crate::options::Options;
+use crate::printing::print;
 
 /// A stored rule with its number in the list.
 struct Numbered {
     number: usize,
     rule: String,
     of: StoredRules,
-    /// Whether it counts where the program was started.
+    /// Whether the rule belongs to the current project.
     here: bool,
 }
 
-/// Lists the rules, or takes one out.
+/// Lists the stored rules, or removes one.
 pub fn run(
     options: &Options,
     command: Option<PermissionsCommand>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let here = StoredRules::of_project(&folders);
     let mut all = Vec::new();
     for of in StoredRules::of_all(&folders).map_err(CliError::failed)? {
@@ -36,7 +37,7 @@ pub fn run(
         }
     }
     match command.unwrap_or(PermissionsCommand::List) {
-        PermissionsCommand::List if options.json => list_json(&all)?,
+        PermissionsCommand::List if options.run.json => list_json(&all)?,
         PermissionsCommand::List if all.is_empty() => {
             surroundings
                 .remark("no rules are stored; a question about a call offers one where there is a safe one");
@@ -91,7 +92,7 @@ fn list_json(all: &[Numbered]) -> Result<(), CliError> {
     )
 }
 
-/// The rule of that number, or that text among those of this project; else the only one of that text.
+/// The rule of that number, or of that text in this project; else the only one of that text.
 fn find<'a>(all: &'a [Numbered], which: &str) -> Result<&'a Numbered, CliError> {
     let unknown =
         |why: String| CliError::usage(why).hint("`becket permissions list` lists them with their numbers");

@@ -1,4 +1,7 @@
-//! What is piped in. A pipe may stay open and silent for ever, so nothing here waits without a word.
+//! Text that is piped in. A pipe may stay open and silent for ever, so waiting is limited or announced.
+//!
+//! Beside a prompt, a pipe has 3 seconds to begin. Then the run goes on without it and says so, because many programs
+//! are started with a pipe to which nobody ever writes. Without a prompt the pipe is waited for.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -6,22 +9,22 @@ use std::time::Duration;
 
 use becket_system::{CliError, Surroundings};
 
-/// The longest prompt that is read from a pipe.
+/// The longest text that is read from a pipe, in bytes.
 const MAX_PIPED_BYTES: usize = 64 * 1024 * 1024;
 
-/// How long the first byte is waited for where there is a prompt already.
+/// How long to wait for the first byte if there is a prompt already.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 
-/// How long a pipe that has begun to speak may be silent where there is a prompt already.
+/// How long a pipe that has begun may be silent if there is a prompt already.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// After how long the person is told what the program waits for.
+/// After how long the user is told what the program waits for.
 const WORD: Duration = Duration::from_secs(2);
 
 /// Pieces of standard input; the channel is closed at its end.
 type Pieces = Receiver<io::Result<Vec<u8>>>;
 
-/// What came in besides a prompt; empty if nothing comes soon.
+/// Reads what is piped in besides a prompt; empty if nothing comes soon.
 pub fn beside_a_prompt(surroundings: &Surroundings) -> Result<String, CliError> {
     let pieces = listen(io::stdin());
     match pieces.recv_timeout(FIRST_BYTE) {
@@ -38,7 +41,7 @@ pub fn beside_a_prompt(surroundings: &Surroundings) -> Result<String, CliError> 
     }
 }
 
-/// A prompt that comes in; it is waited for.
+/// Waits for a prompt that is piped in.
 pub fn as_the_prompt(surroundings: &Surroundings) -> Result<String, CliError> {
     let pieces = listen(io::stdin());
     let first = match pieces.recv_timeout(WORD) {
@@ -51,7 +54,7 @@ pub fn as_the_prompt(surroundings: &Surroundings) -> Result<String, CliError> {
     first.map_or(Ok(String::new()), |first| collect(first, &pieces, None))
 }
 
-/// Reads in a thread of its own, because a read cannot be called off.
+/// Reads in a thread of its own, because a read cannot be cancelled.
 fn listen(mut input: impl Read + Send + 'static) -> Pieces {
     let (sender, pieces) = sync_channel(16);
     std::thread::spawn(move || {
@@ -75,7 +78,7 @@ fn listen(mut input: impl Read + Send + 'static) -> Pieces {
     pieces
 }
 
-/// Everything up to the end, as text.
+/// Collects all pieces, as text.
 fn collect(
     first: io::Result<Vec<u8>>,
     pieces: &Pieces,

@@ -1,14 +1,18 @@
-//! `becket plugin`: the plugins of the chibi home, and calls of them.
+//! `becket plugin`: lists and calls the plugins of the chibi home.
 
 use becket_chibi::{FoundPlugins, NotOffered, Plugin, Plugins, generation_word, hook_named, plugins_folder};
 use becket_hooks::nearest;
 use becket_host::{Asking, Guests};
+use becket_run::agent_settings::profile;
+use becket_run::loading::load_only;
+use becket_run::setup::Setup;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Map, Value, json};
 
-use super::{print, runtime, tool};
-use crate::args::Options;
-use crate::assemble::Setup;
+use super::tool;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::runtime;
 
 /// Lists the plugins, or calls one.
 pub fn run(
@@ -17,15 +21,15 @@ pub fn run(
     arguments: Vec<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let setup = Setup::read(options, surroundings)?;
-    let Some(home) = &setup.chibi_home else {
+    let setup = Setup::read(&options.run, surroundings)?;
+    let Some(home) = setup.found.home() else {
         return Err(no_home(&setup));
     };
-    let plugins = setup.load_only::<FoundPlugins, Plugins>(options, surroundings, Asking::WhenChanged);
+    let plugins = load_only::<Plugins>(&setup, "plugin", &options.run, surroundings, Asking::WhenChanged);
     let plugins = runtime(options)?.block_on(plugins)?.unwrap_or_default();
     let Some(name) = name else {
         if plugins.all().is_empty() {
-            let folder = plugins_folder(home);
+            let folder = plugins_folder(home.folder);
             surroundings.remark(&format!("there are no plugins in {}", folder.display()));
         }
         let unloaded = plugins.unloaded();
@@ -33,7 +37,7 @@ pub fn run(
         for remark in plugins.remarks().into_iter().chain(unloaded) {
             surroundings.remark(&remark);
         }
-        let not_offered = plugins.offer_tools(&setup.profile(options)?, &mut Vec::new());
+        let not_offered = plugins.offer_tools(&profile(&setup, &options.run)?, &mut Vec::new());
         return list(options, &plugins, &not_offered);
     };
     let tool = tool_meant(&name, &plugins)?;
@@ -65,7 +69,7 @@ fn list(options: &Options, plugins: &Plugins, not_offered: &[NotOffered]) -> Res
             .copied()
             .filter(|hook| hook_named(hook).is_none())
             .collect();
-        if options.json {
+        if options.run.json {
             let line = json!({
                 "name": plugin.name,
                 "path": plugin.path,
@@ -92,7 +96,7 @@ fn list(options: &Options, plugins: &Plugins, not_offered: &[NotOffered]) -> Res
     Ok(Exit::Answered)
 }
 
-/// Names in a row, some with a mark behind them.
+/// Names in a list, the wrong ones with a mark.
 fn marked<'a>(names: impl IntoIterator<Item = &'a str>, wrong: &[&str], mark: &str) -> String {
     let names = names.into_iter().map(|name| match wrong.contains(&name) {
         true => format!("{name} {mark}"),

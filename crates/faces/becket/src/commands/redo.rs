@@ -3,7 +3,7 @@
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::snapshots::{conflicts, open, problem, tell};
-use crate::args::Options;
+use crate::options::Options;
 
 /// Takes back the last undo.
 pub fn run(options: &Options, force: bool, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -1,34 +1,38 @@
-//! `becket replay`: recorded sessions against the hooks as they are now.
+//! `becket replay`: runs recorded sessions again through the current hooks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use becket_run::own_hooks::HOOKS_OPTION;
 use becket_store::{SessionSummary, SqliteStore};
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
+use becket_workbench::{Difference, Lab, Replay, Said, Speaker};
 use serde_json::{Value, json};
 
-use super::{cancellable, print, since, trace};
-use crate::args::{Options, ReplayArgs};
+use super::trace;
+use crate::args::ReplayArgs;
 use crate::front::Progress;
-use crate::workbench::{Difference, Lab, Replay, Said, Speaker};
+use crate::opened::lab;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
+use crate::since::since;
 
-/// Replays what is asked for, and says what differs.
+/// Replays sessions and shows the differences.
 pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let store = folders.open_store()?;
     let sessions = match &wanted.session {
         Some(named) => vec![trace::find(&store, named)?],
         None if wanted.all => all_since(&store, wanted)?,
         None => vec![trace::newest_here(&store, &folders, surroundings)?],
     };
-    // What the person names is named from here, wherever the session worked.
+    // What the user names is named from here, wherever the session worked.
     let mut options = options.clone();
-    for file in &mut options.hooks {
-        *file = surroundings.cwd.join(&*file);
-    }
+    options.run.guests.resolve(HOOKS_OPTION, &surroundings.cwd);
     cancellable(&options, surroundings, async |cancel| {
         let work = async {
-            let mut report = Report::new(options.json, wanted.all);
+            let mut report = Report::new(options.run.json, wanted.all);
             for (folder, sessions) in by_folder(sessions) {
                 if !folder.is_dir() {
                     report.skip(&folder, &sessions, surroundings);
@@ -36,7 +40,7 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
                 }
                 let mut there = surroundings.clone();
                 there.cwd = folder;
-                let lab = Lab::open(&options, &there, None, &cancel).await?.begin().await;
+                let lab = lab(&options, &there, None, &cancel).await?.begin().await;
                 let progress = Progress::of("events", &options, surroundings);
                 let replayed = replay_all(&lab, &store, &sessions, (&mut report, progress)).await;
                 lab.close(&there).await?;
@@ -51,7 +55,7 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
     })
 }
 
-/// All sessions since the moment that is wanted; those of sub-agents come with their parents.
+/// All sessions since the given moment, without those of sub-agents, which come with their parents.
 fn all_since(store: &SqliteStore, wanted: &ReplayArgs) -> Result<Vec<SessionSummary>, CliError> {
     let since_ms = wanted
         .since
@@ -64,7 +68,7 @@ fn all_since(store: &SqliteStore, wanted: &ReplayArgs) -> Result<Vec<SessionSumm
     Ok(own.collect())
 }
 
-/// Sessions of one folder have the same hooks.
+/// Groups sessions by folder: those of one folder have the same hooks.
 fn by_folder(sessions: Vec<SessionSummary>) -> BTreeMap<PathBuf, Vec<SessionSummary>> {
     let mut folders: BTreeMap<PathBuf, Vec<SessionSummary>> = BTreeMap::new();
     for session in sessions {
@@ -83,7 +87,7 @@ async fn replay_all(
     (report, mut progress): (&mut Report, Progress),
 ) -> Result<(), CliError> {
     for session in sessions {
-        let record = store.whole_record_of(&session.id)?;
+        let record = store.record().whole_of_session(&session.id)?;
         let replay = Replay::of(lab.engine(), &record, |done, total| progress.at(done, total)).await;
         progress.clear();
         report.add(session, &replay)?;
@@ -91,7 +95,7 @@ async fn replay_all(
     Ok(())
 }
 
-/// What is told, and what is summed up.
+/// The results so far, for the summary.
 struct Report {
     json: bool,
     sums_up: bool,
@@ -100,11 +104,11 @@ struct Report {
     older: u64,
     replayed: u64,
     not_kept: u64,
-    /// Sessions that the record knows nothing of: every session begins with an event.
+    /// Sessions without a record: every session begins with an event, so theirs is lost.
     unrecorded: u64,
     differing: u64,
     digest: blake3::Hasher,
-    /// What each hook would have stopped.
+    /// The calls that each hook would have stopped.
     stopped: BTreeMap<(String, String), Vec<String>>,
     let_through: u64,
 }
@@ -244,7 +248,7 @@ impl Report {
     }
 }
 
-/// A difference for people.
+/// A difference as text.
 fn told(difference: &Difference) -> String {
     let Difference {
         event,
@@ -264,7 +268,7 @@ fn told(difference: &Difference) -> String {
     text
 }
 
-/// What hooks said, as far as it differs.
+/// The part of what hooks said that differs, as text.
 fn said(said: &Said, difference: &Difference) -> String {
     let words = |what: &&'static str| match *what {
         "decision" => verdict(&said.verdict),

@@ -1,27 +1,30 @@
 //! `becket run`: an agent file, with one prompt or as a chat.
 
-use becket_docker_agent::AgentFileChoice;
+use std::path::PathBuf;
+
+use becket_host::{AGENT, AGENT_FILE};
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::{ask, chat};
-use crate::args::Options;
+use crate::options::Options;
 
 /// Runs an agent file.
 pub fn run(
     options: &Options,
-    choice: AgentFileChoice,
+    (file, agent): (PathBuf, Option<String>),
     prompt: Vec<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    if let Some(profile) = &options.tools {
+    if let Some(profile) = &options.run.tools {
         let message =
             format!("an agent file has tools by docker-agent's names, so `--tools {profile}` means nothing");
         return Err(CliError::usage(message).hint("leave it out"));
     }
-    let options = Options {
-        agent_file: Some(choice),
-        ..options.clone()
-    };
+    let mut options = options.clone();
+    options.run.guests.add(AGENT_FILE, file);
+    if let Some(agent) = agent {
+        options.run.guests.add(AGENT, agent);
+    }
     match prompt.as_slice() {
         [] => chat::run(&options, surroundings),
         [from_pipe] if from_pipe == "-" => ask::run(&options, Vec::new(), surroundings),

@@ -1,15 +1,17 @@
-//! `becket snapshots`: the checkpoints of the working directory. What is done here is the person's own doing: no hook
-//! is asked.
+//! `becket snapshots`: the checkpoints of the working directory. No hook is asked, since the user runs it.
 
+use becket_run::setup::Setup;
+use becket_run::snapshots::snapshot_settings;
 use becket_snapshot::{Change, Checkpoint, Conflicts, Kind, Point, Problem, Restored, Snapshots};
+use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
-use super::{ago, print, print_bytes};
-use crate::args::{Options, SnapshotsCommand};
-use crate::assemble::Setup;
+use crate::args::SnapshotsCommand;
+use crate::options::Options;
+use crate::printing::{print, print_bytes};
 
-/// Lists checkpoints, compares them, or goes back to one.
+/// Lists or compares checkpoints, or restores one.
 pub fn run(
     options: &Options,
     command: Option<SnapshotsCommand>,
@@ -41,12 +43,12 @@ pub fn run(
 
 /// The checkpoints of the working directory.
 pub fn open(options: &Options, surroundings: &Surroundings) -> Result<Snapshots, CliError> {
-    let setup = Setup::read(options, surroundings)?;
-    let settings = setup.snapshot_settings(surroundings);
+    let setup = Setup::read(&options.run, surroundings)?;
+    let settings = snapshot_settings(&setup, surroundings);
     Snapshots::open(&setup.folders.data, &surroundings.cwd, settings).map_err(problem)
 }
 
-/// What `--force` means.
+/// What to do about files that have changed since: `--force` overwrites them.
 pub fn conflicts(force: bool) -> Conflicts {
     match force {
         true => Conflicts::Overwrite,
@@ -54,7 +56,7 @@ pub fn conflicts(force: bool) -> Conflicts {
     }
 }
 
-/// A problem as the person is told.
+/// A problem as an error for the user.
 pub fn problem(problem: Problem) -> CliError {
     let error = CliError::failed(problem.to_string());
     match problem {
@@ -67,14 +69,14 @@ pub fn problem(problem: Problem) -> CliError {
     }
 }
 
-/// Says what became of the files.
+/// Shows what became of the files.
 pub fn tell(
     done: &str,
     restored: &Restored,
     options: &Options,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    if options.json {
+    if options.run.json {
         let kept: Vec<_> = restored.kept.iter().map(|path| path.to_string_lossy()).collect();
         let changes: Vec<Value> = restored.changes.iter().map(told).collect();
         let line = json!({"step": restored.step, "of": restored.of, "changes": changes, "kept": kept});
@@ -96,13 +98,13 @@ pub fn tell(
 fn list(snapshots: &Snapshots, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let checkpoints = snapshots.list().map_err(problem)?;
     for checkpoint in &checkpoints {
-        let line = match options.json {
+        let line = match options.run.json {
             true => json!(checkpoint).to_string(),
             false => shown(&line(checkpoint), surroundings),
         };
         print(&format!("{line}\n"))?;
     }
-    if options.json {
+    if options.run.json {
         return Ok(Exit::Answered);
     }
     if let Some(last) = checkpoints.last() {
@@ -130,7 +132,7 @@ fn diff(
     options: &Options,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    if options.json {
+    if options.run.json {
         for change in snapshots.changes(from, to).map_err(problem)? {
             print(&format!("{}\n", told(&change)))?;
         }
@@ -183,7 +185,7 @@ fn told(change: &Change) -> Value {
     })
 }
 
-/// Names of files and labels are other people's text.
+/// Text such as a file name, without control characters on a terminal.
 fn shown(text: &str, surroundings: &Surroundings) -> String {
     match surroundings.stdout_is_terminal {
         true => harmless(text),

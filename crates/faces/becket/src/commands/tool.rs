@@ -5,13 +5,15 @@ use std::io::Read;
 use becket_agent::DirectCall;
 use becket_events::EndReason;
 use becket_hooks::Watcher;
+use becket_run::Purpose;
+use becket_run::target::ContextChoice;
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value};
 
-use super::ask::{Conversation, Purpose, unless_lost};
-use super::cancellable;
-use crate::args::Options;
-use crate::target::Wish;
+use super::ending::unless_lost;
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::running::cancellable;
 
 /// The longest arguments that are read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;
@@ -26,7 +28,7 @@ pub fn run(
     call(options, name, &read_arguments(arguments)?, surroundings)
 }
 
-/// The arguments of a tool in JSON text, or on standard input.
+/// Parses the arguments of a tool; `-` reads them from standard input.
 pub fn read_arguments(text: &str) -> Result<Map<String, Value>, CliError> {
     let text = match text {
         "-" => from_standard_input()?,
@@ -54,7 +56,7 @@ pub(super) fn from_standard_input() -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Calls a tool in a session of its own. Its output goes to standard output.
+/// Calls a tool in a session of its own, and prints its output.
 pub fn call(
     options: &Options,
     name: &str,
@@ -64,7 +66,7 @@ pub fn call(
     call_watched(options, name, arguments, None, surroundings)
 }
 
-/// The same, with somebody who sees its events.
+/// Calls a tool in a session of its own, and shows its events to a watcher.
 pub fn call_watched(
     options: &Options,
     name: &str,
@@ -73,8 +75,8 @@ pub fn call_watched(
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     cancellable(options, surroundings, async |cancel| {
-        let wish = Wish::of(options)?;
-        let opened = Conversation::open_in(wish, Purpose::Call, options, surroundings, &cancel);
+        let choice = ContextChoice::of(&options.run)?;
+        let opened = Conversation::open_in(choice, Purpose::Call, options, surroundings, &cancel);
         let mut conversation = opened.await?;
         let output = conversation.output();
         if let Some(watcher) = watcher {
@@ -82,7 +84,7 @@ pub fn call_watched(
         }
         let called = conversation.call(name, arguments, cancel).await;
         let (exit, reason) = conclude(&called);
-        if !options.json {
+        if !options.run.json {
             present(&called, surroundings, |text| output.write(text));
         }
         conversation.close(reason).await?;
@@ -98,7 +100,7 @@ fn conclude(called: &DirectCall) -> (Exit, EndReason) {
     }
 }
 
-/// What the tool gave back goes to standard output as it is, if the tool ran; why it did not run was shown already.
+/// Writes the output of the tool, if it ran; why it did not run was shown already.
 fn present(called: &DirectCall, surroundings: &Surroundings, write: impl Fn(&str)) {
     if !called.ran {
         return;

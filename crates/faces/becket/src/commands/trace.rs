@@ -1,5 +1,6 @@
 //! `becket trace`: what happened in a session, as a tree of turns, requests, tool calls and hook runs.
 
+mod item;
 mod otlp;
 mod tree;
 
@@ -7,34 +8,38 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use becket_run::otel;
+use becket_run::setup::Setup;
 use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
 use becket_system::project_root::nearest_project;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
+use item::Item;
 use serde_json::{Value, json};
+use tree::Family;
 use url::Url;
 
-use super::{print, runtime};
-use crate::args::{Options, TraceArgs, TraceForm};
-use crate::assemble::Setup;
-use crate::otel;
-use crate::workbench::in_ms;
-use tree::{Family, Node, What};
+use crate::args::{TraceArgs, TraceForm};
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::runtime;
 
-/// What is said of a session that was killed before it had stored an answer.
+pub(super) use item::verdict_of;
+
+/// The message about a session that was killed before it had stored an answer.
 pub(super) const LOST_ANSWER: &str = "the last answer is not stored: becket was killed while it came";
 
-/// So many turns are shown at once.
+/// How many turns are shown by default.
 const TURNS: u64 = 100;
 
-/// So many lines of JSON are written at once.
+/// How many lines of JSON are written at once.
 const LINES: usize = 1000;
 
-/// How often somebody who follows looks again.
+/// How often `--follow` reads the record.
 const PACE: Duration = Duration::from_millis(200);
 
 /// Shows the trace of a session.
 pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let store = folders.open_store()?;
     let session = match &wanted.session {
         Some(named) => find(&store, named)?,
@@ -45,12 +50,12 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         return follow(&store, &session, options);
     }
     let otel = otel_endpoint(options, surroundings)?;
-    let form = wanted.export.or(options.json.then_some(TraceForm::Jsonl));
+    let form = wanted.export.or(options.run.json.then_some(TraceForm::Jsonl));
     let usual = (otel.is_none() && form.is_none()).then_some(TURNS);
     let page = page(&store, &session, wanted, usual)?;
     let record = match &page {
-        Some(page) => store.record_of_turns(&session.id, page)?,
-        None => store.record_of(&session.id, 0)?,
+        Some(page) => store.record().of_turns(&session.id, page)?,
+        None => store.record().of_session(&session.id, 0)?,
     };
     if form == Some(TraceForm::Jsonl) && otel.is_none() {
         let lines = |some: &[Recorded]| -> String { some.iter().map(|one| Item::read(one).line()).collect() };
@@ -68,7 +73,7 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         (None, Some(_)) => print(&format!("{}\n", chrome(&session, &family)))?,
         (None, None) => {
             print(&harmless(&family.tree(&session, page.as_ref())))?;
-            if store.lost_answer(&session.id)? {
+            if store.record().lost_answer(&session.id)? {
                 print(&format!("{LOST_ANSWER}\n"))?;
             }
         }
@@ -76,7 +81,7 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
     Ok(Exit::Answered)
 }
 
-/// The turns that are shown. Without a usual number it is the whole record, unless the command line says otherwise.
+/// The turns to show: as many as the command line says, else `usual`; `None` for the whole record.
 fn page(
     store: &SqliteStore,
     session: &SessionSummary,
@@ -89,16 +94,20 @@ fn page(
         (Some(0), _) => u64::MAX,
         (Some(most), _) => most,
     };
-    Ok(Some(store.turn_page(&session.id, most, wanted.before)?))
+    Ok(Some(store.record().turn_page(
+        &session.id,
+        most,
+        wanted.before,
+    )?))
 }
 
-/// Where the spans are to be sent, if that is what the person wants here: what settings want concerns runs.
+/// Where the spans are to be sent, if the command line says so; settings are for runs only.
 fn otel_endpoint(options: &Options, surroundings: &Surroundings) -> Result<Option<Url>, CliError> {
-    if options.otel.is_none() {
+    if options.run.otel.is_none() {
         return Ok(None);
     }
-    let config = Setup::read(options, surroundings)?.config.otel;
-    otel::endpoint(options.otel.as_deref(), &config, surroundings)
+    let config = Setup::read(&options.run, surroundings)?.config.otel;
+    otel::endpoint(options.run.otel.as_deref(), &config, surroundings)
 }
 
 fn send(
@@ -119,8 +128,7 @@ fn newest(store: &SqliteStore) -> Result<SessionSummary, CliError> {
         .ok_or_else(|| CliError::usage("there are no sessions yet").hint("the first prompt makes one"))
 }
 
-/// The newest session of the project around the working directory. Where another project has a newer one, the choice is
-/// told.
+/// The newest session of the current project. If another project has a newer one, the user is told.
 pub(super) fn newest_here(
     store: &SqliteStore,
     folders: &Folders,
@@ -157,7 +165,7 @@ fn own_sessions(store: &SqliteStore) -> Result<Vec<SessionSummary>, CliError> {
     Ok(sessions)
 }
 
-/// The session whose id begins so.
+/// The session whose id begins with a text.
 pub(super) fn find(store: &SqliteStore, named: &str) -> Result<SessionSummary, CliError> {
     let sessions = store.sessions(None)?;
     let mut found: Vec<SessionSummary> = sessions
@@ -177,7 +185,7 @@ pub(super) fn find(store: &SqliteStore, named: &str) -> Result<SessionSummary, C
     }
 }
 
-/// The sessions of sub-agents, each with the one that asked it.
+/// The sessions of sub-agents, each with its parent.
 fn parents(store: &SqliteStore) -> Result<Vec<(String, String)>, CliError> {
     let sessions = store.sessions(None)?.into_iter();
     Ok(sessions
@@ -185,7 +193,7 @@ fn parents(store: &SqliteStore) -> Result<Vec<(String, String)>, CliError> {
         .collect())
 }
 
-/// Shows what is recorded until the session is over.
+/// Shows what is recorded until the session ends.
 fn follow(store: &SqliteStore, session: &SessionSummary, options: &Options) -> Result<Exit, CliError> {
     let mut after = 0;
     loop {
@@ -195,10 +203,10 @@ fn follow(store: &SqliteStore, session: &SessionSummary, options: &Options) -> R
             .iter()
             .find(|known| known.id == session.id)
             .is_none_or(|known| known.reason.is_some());
-        let news = store.record_of(&session.id, after)?;
+        let news = store.record().of_session(&session.id, after)?;
         after = news.last().map_or(after, |last| last.seq);
         for item in news.iter().map(Item::read) {
-            match options.json {
+            match options.run.json {
                 true => print(&item.line())?,
                 false => print(&harmless(&format!("{}\n", item.told())))?,
             }
@@ -210,123 +218,7 @@ fn follow(store: &SqliteStore, session: &SessionSummary, options: &Options) -> R
     }
 }
 
-/// A dispatch or a stretch of time.
-struct Item {
-    seq: i64,
-    session_id: String,
-    is_span: bool,
-    name: String,
-    json: Value,
-}
-
-impl Item {
-    fn read(recorded: &Recorded) -> Self {
-        Self {
-            seq: recorded.seq,
-            session_id: recorded.session_id.clone(),
-            is_span: recorded.is_span,
-            name: recorded.name.clone(),
-            json: serde_json::from_str(recorded.json.text()).unwrap_or_default(),
-        }
-    }
-
-    fn number(&self, name: &str) -> u64 {
-        self.json[name].as_u64().unwrap_or_default()
-    }
-
-    /// When it began; dispatches of older records know it less exactly.
-    fn began(&self) -> u64 {
-        match self.number("time_us") {
-            0 => self.number("time_ms") * 1000,
-            time => time,
-        }
-    }
-
-    fn ended(&self) -> u64 {
-        self.began() + self.number("duration_us")
-    }
-
-    fn call(&self) -> Option<&str> {
-        self.json["tool_call_id"].as_str()
-    }
-
-    fn is(&self, kind: &str) -> bool {
-        self.is_span && self.name == kind
-    }
-
-    /// As one line of JSON.
-    fn line(&self) -> String {
-        let mut json = self.json.clone();
-        if let Value::Object(fields) = &mut json {
-            let kind = if self.is_span { "span" } else { "dispatch" };
-            fields.insert("type".into(), kind.into());
-            fields.insert("session_id".into(), self.session_id.clone().into());
-        }
-        format!("{json}\n")
-    }
-
-    /// In one line for people.
-    fn told(&self) -> String {
-        let took = in_ms(self.number("duration_us"));
-        if !self.is_span {
-            return format!("{}  {took}", self.name);
-        }
-        let facts = &self.json["facts"];
-        let name = self.json["name"].as_str().unwrap_or_default();
-        let words = |value: &Value| value.as_str().unwrap_or_default().replace('_', " ");
-        match self.name.as_str() {
-            "turn" => format!(
-                "turn {}  {took}  {}",
-                self.number("turn"),
-                words(&facts["reason"])
-            ),
-            "request" => format!("request to {name}  {took}{}", request_facts(&facts["ended"])),
-            _ => {
-                let how = match facts["refused"].as_str() {
-                    Some(reason) => reason.lines().next().unwrap_or_default().to_owned(),
-                    None => format!("allowed by {}", words(&facts["allowed_by"])),
-                };
-                let failed = match (&facts["is_error"], facts["refused"].is_null()) {
-                    (Value::Bool(true), true) => ", failed",
-                    _ => "",
-                };
-                let mut text = format!("{name} {}  {took}  {how}{failed}", facts["arguments"]);
-                if !facts["rewritten"].is_null() {
-                    text.push_str(&format!("\n  ran with {}", facts["rewritten"]));
-                }
-                text
-            }
-        }
-    }
-}
-
-fn request_facts(ended: &Value) -> String {
-    for problem in ["error", "blocked"] {
-        if let Some(words) = ended[problem].as_str() {
-            return format!("  {problem}: {words}");
-        }
-    }
-    let usage = &ended["usage"];
-    match (usage["input_tokens"].as_u64(), usage["output_tokens"].as_u64()) {
-        (Some(read), Some(written)) => format!("  {read} tokens in, {written} out"),
-        _ => String::new(),
-    }
-}
-
-pub(super) fn verdict_of(verdict: &Value) -> String {
-    match verdict {
-        Value::String(word) => word.clone(),
-        Value::Object(object) => {
-            let said = object.iter().next();
-            said.map_or(String::new(), |(word, reason)| {
-                format!("{word}: {}", reason.as_str().unwrap_or_default())
-            })
-        }
-        other => other.to_string(),
-    }
-}
-
-/// The trace in Chrome's format: one process for each session, one row for turns and requests, one for each call.
+/// The trace in Chrome's format: a process for each session, a row for turns and requests, and one for each call.
 fn chrome(session: &SessionSummary, family: &Family) -> Value {
     let mut events = Vec::new();
     for (place, (id, items)) in family.sessions().enumerate() {
@@ -344,7 +236,7 @@ fn chrome(session: &SessionSummary, family: &Family) -> Value {
     })
 }
 
-/// A dispatch or a stretch of time, and the hooks in it.
+/// A record as slices of Chrome's format, with one for each of its hooks.
 fn slices(item: &Item, pid: usize) -> Vec<Value> {
     let mut events = vec![slice(&item.name, item, pid)];
     let mut began = item.began();
@@ -374,7 +266,7 @@ fn slice(name: &str, item: &Item, pid: usize) -> Value {
     })
 }
 
-/// Calls may overlap, so each has a row of its own; everything else follows one after the other.
+/// The row of a record in Chrome's format. Calls may overlap, so each has a row of its own.
 fn row(item: &Item) -> u64 {
     let Some(call) = item.call() else { return 1 };
     let sum = call

@@ -4,7 +4,7 @@ use becket_snapshot::{Span, Which};
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::snapshots::{conflicts, open, problem, tell};
-use crate::args::Options;
+use crate::options::Options;
 
 /// Takes back the last step.
 pub fn run(

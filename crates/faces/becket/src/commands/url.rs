@@ -1,21 +1,24 @@
-//! `becket url`: what the policy says about addresses of the web.
+//! `becket url`: what the policy says about URLs.
 
 use becket_agent::url_policy::{UrlClass, UrlJudge, UrlVerdict, read_url, without_credentials};
+use becket_run::setup::Setup;
+use becket_run::target::ContextChoice;
+use becket_run::urls::url_judge;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
-use super::{print, runtime};
-use crate::args::{Options, UrlCommand};
-use crate::assemble::Setup;
-use crate::target::Wish;
+use crate::args::UrlCommand;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::runtime;
 
-/// Judges addresses; nothing is fetched, but names are looked up.
+/// Judges URLs. Nothing is fetched, but names are looked up.
 pub fn run(options: &Options, command: UrlCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let UrlCommand::Check { urls } = command;
-    let mut setup = Setup::read(options, surroundings)?;
-    let context = Wish::of(options)?.find(&setup.folders.open_store()?)?;
+    let mut setup = Setup::read(&options.run, surroundings)?;
+    let context = ContextChoice::of(&options.run)?.find(&setup.folders.open_store()?)?;
     setup.enter(&context, surroundings)?;
-    let judge = setup.url_judge()?;
+    let judge = url_judge(&setup)?;
     let runtime = runtime(options)?;
     let mut exit = Exit::Answered;
     for url in &urls {
@@ -23,18 +26,18 @@ pub fn run(options: &Options, command: UrlCommand, surroundings: &Surroundings) 
         if row["verdict"] == "deny" {
             exit = Exit::Failed;
         }
-        print(&match options.json {
+        print(&match options.run.json {
             true => format!("{row}\n"),
             false => harmless(&line(&row)) + "\n",
         })?;
     }
     if !judge.has_policy() {
-        surroundings.remark("there is no URL policy, so the person is asked about every address");
+        surroundings.remark("there is no URL policy, so the user is asked about every address");
     }
     Ok(exit)
 }
 
-/// What is to be said about one address, as data.
+/// The judgement of one URL, as JSON.
 async fn judged(judge: &UrlJudge, url: &str) -> Value {
     match judge.judge(url).await {
         Ok(judged) => json!({
@@ -60,7 +63,7 @@ async fn judged(judge: &UrlJudge, url: &str) -> Value {
     }
 }
 
-/// The same in words.
+/// The judgement of one URL, as text.
 fn line(row: &Value) -> String {
     let text = |name: &str| row[name].as_str().unwrap_or_default();
     if let Some(problem) = row["problem"].as_str() {

@@ -1,5 +1,5 @@
-//! `becket vfs`: the virtual file system from the shell. The person acts as the system does: every zone is open, and no
-//! hook is asked, since hooks guard what contexts do.
+//! `becket vfs`: the virtual file system from the shell. The user may write to every zone, and no hook is asked, since
+//! hooks guard what contexts do.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,23 +7,29 @@ use std::time::SystemTime;
 
 use becket_agent::judged_path::{reason, size};
 use becket_agent::vfs::{Caller, Entry, Info, Kind, Vfs, VfsPath, VfsPlace, ZONES};
+#[cfg(feature = "scheme")]
 use becket_chibi::scheme::zone_of;
+#[cfg(feature = "scheme")]
 use becket_chibi::scheme_files::{Marks, Trust};
+use becket_run::agent_settings::agent_settings;
+use becket_run::setup::Setup;
+use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
-use super::{ago, print, print_bytes};
-use crate::args::{Options, VfsCommand};
-use crate::assemble::Setup;
+use crate::args::VfsCommand;
+use crate::options::Options;
+use crate::printing::{print, print_bytes};
 
-/// Does what the command says.
+/// Runs one of the VFS commands.
 pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let setup = Setup::read(options, surroundings)?;
-    let settings = setup.agent_settings(options, surroundings)?;
+    let setup = Setup::read(&options.run, surroundings)?;
+    let settings = agent_settings(&setup, &options.run, surroundings)?;
     let shell = Shell {
         vfs: Vfs::new(&settings.vfs),
+        #[cfg(feature = "scheme")]
         marks: Marks::new(setup.folders.marks_folder()),
-        json: options.json,
+        json: options.run.json,
         surroundings,
     };
     match command {
@@ -56,6 +62,7 @@ pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) 
                 .map_err(|error| failed("copy", &place, &error))?;
             shell.own(&other)?;
         }
+        #[cfg(feature = "scheme")]
         VfsCommand::Trust { addresses } => {
             for address in &addresses {
                 shell.trust(address)?;
@@ -68,14 +75,15 @@ pub fn run(options: &Options, command: VfsCommand, surroundings: &Surroundings) 
 
 struct Shell<'a> {
     vfs: Vfs,
-    /// Who wrote which file in Scheme.
+    /// Who wrote which Scheme file.
+    #[cfg(feature = "scheme")]
     marks: Marks,
     json: bool,
     surroundings: &'a Surroundings,
 }
 
 impl Shell<'_> {
-    /// The place that a person means: the scheme may be left out.
+    /// Parses an address; the scheme may be left out.
     fn place(&self, address: &str) -> Result<VfsPlace, CliError> {
         let path = match address.starts_with('/') {
             true => VfsPath::from_path(address),
@@ -86,7 +94,7 @@ impl Shell<'_> {
             .map_err(CliError::failed)
     }
 
-    /// A place that is going to change.
+    /// Parses the address of a file or folder that will change.
     fn writable(&self, address: &str) -> Result<VfsPlace, CliError> {
         let place = self.place(address)?;
         place
@@ -167,11 +175,18 @@ impl Shell<'_> {
         self.own(&place)
     }
 
-    /// What the person has put there is theirs, also if a model wrote the same before.
+    /// Marks a file as the user's own, even if a model wrote the same content before.
+    #[cfg(feature = "scheme")]
     fn own(&self, place: &VfsPlace) -> Result<(), CliError> {
         self.marks.forget(place.file()).map_err(CliError::failed)
     }
 
+    #[cfg(not(feature = "scheme"))]
+    fn own(&self, _: &VfsPlace) -> Result<(), CliError> {
+        Ok(())
+    }
+
+    #[cfg(feature = "scheme")]
     fn trust(&self, address: &str) -> Result<(), CliError> {
         let place = self.place(address)?;
         if zone_of(place.address().as_str()).is_none() {
@@ -237,13 +252,13 @@ impl Shell<'_> {
         print(&self.shown(&text))
     }
 
-    /// A file of the person's; `None` for the standard stream.
+    /// The path of a file outside; `None` for the standard stream.
     fn outside(&self, file: Option<&str>) -> Option<PathBuf> {
         let file = file.filter(|file| *file != "-")?;
         Some(self.surroundings.cwd.join(Path::new(file)))
     }
 
-    /// A line for a terminal, where names must not do more than be read.
+    /// Text without control characters, for a terminal.
     fn shown(&self, text: &str) -> String {
         match self.surroundings.stdout_is_terminal {
             true => harmless(text),

@@ -3,56 +3,49 @@
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use becket_run::setup::WEB_TOKEN_VARIABLE;
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_web::{Server, ServerError, Token};
 
-use super::print;
-use crate::args::Options;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::listening;
 use crate::timeline::Record;
 
-/// Names a token to use, for those who ask again and again: a watcher's configuration outlives one server.
-pub const TOKEN_VARIABLE: &str = "BECKET_WEB_TOKEN";
-
-/// What is to be served, and to whom it is to be shown.
+/// The options of `becket web`.
 #[derive(Debug, Clone, Copy)]
 pub struct Serving {
-    /// The port; 0 is any that is free.
+    /// The port; 0 for any that is free.
     pub port: u16,
-    /// Whether a browser is opened.
+    /// Whether to open a browser.
     pub open: bool,
 }
 
 /// Serves the page until Ctrl-C.
 pub fn run(options: &Options, serving: Serving, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
     let token = token(surroundings)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::failed(format!("cannot start: {error}")))?;
-    let result = runtime.block_on(async {
-        let cancel = surroundings.signals.listen()?.next();
+    listening(options, surroundings, async |signals| {
+        let cancel = signals.next();
         let server = Server::listen(serving.port, token, Arc::new(Record::of(store)))
             .await
             .map_err(told)?;
         announce(options, serving, &server, surroundings)?;
         tokio::select! {
-            served = server.serve() => served.map_err(told),
-            () = cancel.cancelled() => Ok(()),
+            served = server.serve() => served.map_err(told)?,
+            () = cancel.cancelled() => {}
         }
-    });
-    // Somebody may still wait for an answer; a thread may still read for it.
-    runtime.shutdown_background();
-    result.map(|()| Exit::Answered)
+        Ok(Exit::Answered)
+    })
 }
 
 fn token(surroundings: &Surroundings) -> Result<Token, CliError> {
-    match surroundings.variable(TOKEN_VARIABLE) {
+    match surroundings.variable(WEB_TOKEN_VARIABLE) {
         Some(text) => Token::chosen(&text).ok_or_else(|| {
             CliError::usage(format!(
-                "{TOKEN_VARIABLE} must be at least 32 letters and digits, so that nobody can guess it"
+                "{WEB_TOKEN_VARIABLE} must be at least 32 letters and digits, so that nobody can guess it"
             ))
-            .hint(format!("export {TOKEN_VARIABLE}=$(openssl rand -hex 32)"))
+            .hint(format!("export {WEB_TOKEN_VARIABLE}=$(openssl rand -hex 32)"))
         }),
         None => Token::random().map_err(|error| CliError::failed(format!("cannot make a token: {error}"))),
     }
@@ -65,7 +58,7 @@ fn announce(
     surroundings: &Surroundings,
 ) -> Result<(), CliError> {
     let url = server.url();
-    if options.json {
+    if options.run.json {
         let address = server.address().to_string();
         print(&format!(
             "{}\n",
@@ -81,7 +74,7 @@ fn announce(
     Ok(())
 }
 
-/// Hands the address to the person's browser. It ends by itself, and nobody waits for it.
+/// Opens the address in the user's browser, without waiting for it.
 fn open(url: &str) -> bool {
     let opener = if cfg!(target_os = "macos") {
         "open"

@@ -1,14 +1,14 @@
-//! Markdown on a terminal, block by block while it arrives.
+//! Renders Markdown on a terminal, block by block while it arrives.
 
 use becket_system::harmless;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::style::Style;
 
-/// A block that is longer than this is not rendered again and again while it grows.
+/// Longer blocks are not rendered again each time they grow.
 const LONG_BLOCK: usize = 10_000;
 
-/// How much of such a block is shown.
+/// How many lines of a long block are shown.
 const LAST_LINES: usize = 40;
 
 /// Collects an answer and renders each block once it is complete.
@@ -18,7 +18,7 @@ pub struct MarkdownStream {
 }
 
 impl MarkdownStream {
-    /// Takes more text; returns what can be shown now.
+    /// Adds text; returns what can be shown now.
     pub fn push(&mut self, text: &str, style: Style) -> String {
         self.pending.push_str(text);
         match end_of_complete_blocks(&self.pending) {
@@ -30,12 +30,12 @@ impl MarkdownStream {
         }
     }
 
-    /// Takes more text of which nothing is shown before it is complete: somebody changes how it looks.
+    /// Adds text that is not shown before it is complete, because an extension changes how it looks.
     pub fn hold(&mut self, text: &str) {
         self.pending.push_str(text);
     }
 
-    /// How the rest looks by now, changed by `look`. It may still change.
+    /// The incomplete rest, changed by `look`. It may still change.
     pub fn preview(&self, style: Style, look: impl FnOnce(String) -> String) -> String {
         match self.pending.len() {
             _ if self.pending.trim().is_empty() => String::new(),
@@ -48,7 +48,7 @@ impl MarkdownStream {
         }
     }
 
-    /// The answer is complete; returns the rest, changed by `look`.
+    /// Ends the answer; returns the rest, changed by `look`.
     pub fn finish(&mut self, style: Style, look: impl FnOnce(String) -> String) -> String {
         let rest = std::mem::take(&mut self.pending);
         if rest.trim().is_empty() {
@@ -85,7 +85,7 @@ pub fn render(markdown: &str, style: Style) -> String {
     screen.out
 }
 
-/// The state of rendering: what surrounds the text that comes next.
+/// The state of the renderer.
 struct Screen {
     out: String,
     style: Style,
@@ -94,7 +94,7 @@ struct Screen {
     heading: bool,
     code_block: bool,
     quote_depth: usize,
-    /// For each open list the next number, or none for bullets.
+    /// For each open list the next number, or `None` for bullets.
     lists: Vec<Option<u64>>,
     link: Option<String>,
     cells: Vec<String>,

@@ -1,4 +1,4 @@
-//! How a run is shown: answers on standard output, everything else on standard error.
+//! Shows a run: answers on standard output, everything else on standard error.
 
 pub(crate) mod markdown;
 mod output;
@@ -9,8 +9,7 @@ mod style;
 mod terminal;
 
 pub use output::{Output, PROMPT};
-pub use person::{Choice, STORE, about_rule, rule_of};
 pub use progress::{Progress, bar, write_over};
 pub use screen_ui::at_screen;
-pub use style::{Style, counted, numbered};
+pub use style::Style;
 pub use terminal::TerminalFront;

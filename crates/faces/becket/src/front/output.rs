@@ -1,5 +1,8 @@
-//! Where a run is shown: on the screen while one is open, otherwise on the standard streams. A reader that goes away
-//! is nobody's fault; everything else that loses words is.
+//! Where a run is shown: on the screen while one is open, otherwise on the standard streams. A reader that has closed
+//! its end is no error; any other lost output is.
+//!
+//! In a pipe the answer is passed on as the model wrote it; on a terminal it is made harmless first. An answer that
+//! could not be written ends the program with 1, though the run is finished and stored.
 
 use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, OnceLock};
@@ -10,26 +13,26 @@ use becket_system::{CliError, Detail, OpenScreen, harmless_indented};
 
 use super::style::Style;
 
-/// The mark in front of what the person types.
+/// The prompt in front of what the user types.
 pub const PROMPT: &str = "becket> ";
 
-/// Writes answers and remembers whether something was lost on the way. The run goes on either way: what was begun is
-/// finished and stored.
+/// Writes answers, and remembers whether output was lost. The run goes on either way: what was begun is finished and
+/// stored.
 #[derive(Default)]
 pub struct Output {
     trouble: Mutex<Option<String>>,
     drawing: OnceLock<Box<dyn Drawing>>,
     screen: OpenScreen,
-    /// What the person has just said, and sees already.
+    /// The user's last input, which is on the screen already.
     echoed: Mutex<Option<String>>,
-    /// The last output of a tool of which only the beginning was shown.
+    /// The last tool output of which only the beginning was shown.
     cut: Mutex<Option<String>>,
-    /// Whether somebody else writes to standard output.
+    /// Whether something else writes to standard output.
     is_muted: bool,
 }
 
 impl Output {
-    /// One that writes nothing, because standard output is somebody else's.
+    /// An output that writes nothing, because something else writes to standard output.
     pub fn muted() -> Self {
         Self {
             is_muted: true,
@@ -37,7 +40,7 @@ impl Output {
         }
     }
 
-    /// On this screen while it is open.
+    /// An output on this screen, while it is open.
     pub fn on(screen: &OpenScreen) -> Self {
         Self {
             screen: screen.clone(),
@@ -45,25 +48,25 @@ impl Output {
         }
     }
 
-    /// From now on somebody draws besides.
-    pub fn drawn_by(&self, drawing: impl Drawing + 'static) {
-        let _ = self.drawing.set(Box::new(drawing));
+    /// Sets the drawing of extensions.
+    pub fn drawn_by(&self, drawing: Box<dyn Drawing>) {
+        let _ = self.drawing.set(drawing);
     }
 
-    /// Who draws besides, while there is a screen.
+    /// The drawing of extensions, while there is a screen.
     pub fn drawing(&self) -> Option<&dyn Drawing> {
         let drawing = self.drawing.get().filter(|_| self.screen.get().is_some());
         drawing.map(AsRef::as_ref)
     }
 
-    /// Shows on the screen what the person has handed over.
+    /// Shows the user's input on the screen.
     pub fn echo(&self, text: &str, style: Style) {
         self.show_words(text, style);
         *self.echoed() = Some(text.trim().to_owned());
     }
 
-    /// Shows on the screen what the model hears in the person's name, unless the person has just said it. In a pipe it
-    /// is known already.
+    /// Shows a user message of the conversation on the screen, unless it is the input that is shown already. In a pipe
+    /// nothing is shown.
     pub fn person_said(&self, text: &str, style: Style) {
         if self.echoed().take().is_none_or(|said| said != text.trim()) {
             self.show_words(text, style);
@@ -97,7 +100,7 @@ impl Output {
         }
     }
 
-    /// Shows what is not finished yet, where it can be taken back: on a screen.
+    /// Shows unfinished text, which is replaced later. Only a screen shows it.
     pub fn preview(&self, text: impl FnOnce() -> String) {
         if let Some(screen) = self.screen.get() {
             let text = text();
@@ -107,17 +110,17 @@ impl Output {
         }
     }
 
-    /// How much is shown on the screen, while one is open.
+    /// How much the screen shows, while one is open.
     pub fn detail(&self) -> Option<Detail> {
         self.screen.get().map(|_| self.screen.detail())
     }
 
-    /// Keeps an output of which only the beginning was shown.
+    /// Keeps a tool output of which only the beginning was shown.
     pub fn keep_cut(&self, output: &str) {
         *self.cut() = Some(output.to_owned());
     }
 
-    /// The last output of which only the beginning was shown; asked once, it forgets.
+    /// Takes the last tool output of which only the beginning was shown.
     pub fn take_cut(&self) -> Option<String> {
         self.cut().take()
     }
@@ -133,7 +136,7 @@ impl Output {
         self.screen.get()
     }
 
-    /// Writes a text.
+    /// Writes text of an answer.
     pub fn write(&self, text: &str) {
         if self.is_muted {
             return;
@@ -151,7 +154,7 @@ impl Output {
         }
     }
 
-    /// Whether everything was written; asked once, it forgets.
+    /// An error if output was lost since the last call.
     pub fn whole(&self) -> Result<(), CliError> {
         match self.trouble().take() {
             None => Ok(()),

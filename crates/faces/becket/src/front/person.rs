@@ -1,66 +1,19 @@
-//! Asks the person at the terminal about a call.
+//! Asks the user at the terminal about a call.
+//!
+//! What was typed before a question was asked does not answer it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
-use becket_agent::front::{Again, OfferedRule, PersonsAnswer, Question};
+use becket_agent::front::{PersonsAnswer, Question};
+use becket_host::{Choice, STORE, about_rule, rule_of};
 use becket_screen::{Entry, Screen, Unanswered};
 use becket_system::{harmless_indented, harmless_name};
 
 use super::style::Style;
 
-/// A person who does not answer for this long has said no; nothing waits for ever.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
-
-/// What can be answered to a question. No answer is a yes to a tool as such.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    Yes,
-    /// Yes, also to the same again until the session ends.
-    Again,
-    /// Yes, and a rule is shown that can be stored for the project.
-    Rule,
-    No,
-    Cancel,
-}
-
-impl Choice {
-    /// What can be answered to this question, each in words that begin with its letter.
-    pub fn of(question: &Question) -> Vec<(Self, String)> {
-        let mut choices = vec![(Self::Yes, "yes".to_owned())];
-        if let Some(offer) = &question.offer {
-            let same = match offer.again {
-                Again::Call => "same call again in this session",
-                Again::Path => "same file again in this session",
-            };
-            choices.push((Self::Again, same.to_owned()));
-        }
-        if let Some(rule) = rule_of(question) {
-            let (_, short) = rule.text.split_once('=').unwrap_or(("", &rule.text));
-            let words = format!("rule: always allow `{}` in this project", harmless_name(short));
-            choices.push((Self::Rule, words));
-        }
-        choices.push((Self::No, "no, and why".to_owned()));
-        choices.push((Self::Cancel, "cancel".to_owned()));
-        choices
-    }
-}
-
-/// The rule that can be stored.
-pub fn rule_of(question: &Question) -> Option<&OfferedRule> {
-    question.offer.as_ref()?.rule.as_ref()
-}
-
-/// What is asked before a rule is stored.
-pub const STORE: &str = "Always allow this in this project?";
-
-/// Where a rule would be kept, and what becomes of it.
-pub fn about_rule(rule: &OfferedRule) -> String {
-    format!(
-        "The rule is kept in {}; `becket permissions` lists and removes such rules.",
-        harmless_name(&rule.place)
-    )
-}
+/// How long the user may take to answer; after that the answer is no.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Asks on the terminal that the process belongs to.
 pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
@@ -86,7 +39,7 @@ pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
     std::thread::spawn(move || {
         let _ = reply.send(asking.ask().unwrap_or(PersonsAnswer::Nobody));
     });
-    match tokio::time::timeout(PATIENCE, answer).await {
+    match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
         Ok(Ok(answer)) => answer,
         _ => PersonsAnswer::Nobody,
     }
@@ -106,7 +59,7 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> Perso
     loop {
         let asked = becket_screen::Question::new(title)
             .message(message)
-            .timeout(PATIENCE);
+            .timeout(ANSWER_TIMEOUT);
         let options = choices.iter().map(|(_, words)| Entry {
             label: bracketed(words),
             letter: words.chars().next(),
@@ -124,7 +77,7 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> Perso
             (Choice::Rule, Some(rule)) => {
                 let asked = becket_screen::Question::new(STORE)
                     .message(about_rule(rule))
-                    .timeout(PATIENCE);
+                    .timeout(ANSWER_TIMEOUT);
                 // Whoever does not want the rule decides anew.
                 if let Ok(text) = screen.text(asked, &rule.text).await {
                     return PersonsAnswer::YesWithRule(text);
@@ -135,14 +88,14 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> Perso
     }
 }
 
-/// The reason of a no, if there is one. The no itself is already said.
+/// Asks for the reason of a no, which counts already.
 async fn why_not(screen: &Screen) -> Option<String> {
-    let question = becket_screen::Question::new("Why not? The model reads it.").timeout(PATIENCE);
+    let question = becket_screen::Question::new("Why not? The model reads it.").timeout(ANSWER_TIMEOUT);
     let why = screen.input(question, "Enter for no words").await.ok()?;
     (!why.trim().is_empty()).then(|| why.trim().to_owned())
 }
 
-/// A question in lines.
+/// A question on a terminal without a screen.
 struct Asking {
     text: String,
     choices: Vec<Choice>,
@@ -151,7 +104,7 @@ struct Asking {
 }
 
 impl Asking {
-    /// Asks until there is an answer; `None` where nobody is there to give one.
+    /// Asks until there is an answer; `None` if nobody can give one.
     fn ask(&self) -> Option<PersonsAnswer> {
         let mut terminal = std::fs::OpenOptions::new()
             .read(true)
@@ -190,7 +143,7 @@ impl Asking {
     }
 }
 
-/// What was typed, and the words behind it; `None` when it has to be asked again.
+/// The choice that a line means, and the words after it; `None` if it has to be asked again.
 fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -205,7 +158,7 @@ fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)
     choices.contains(&choice).then_some((choice, rest.trim()))
 }
 
-/// The question without what can be answered.
+/// The text of a question without the possible answers.
 fn wording(question: &Question, style: Style) -> String {
     let tool_name = harmless_name(&question.tool_name);
     let mut text = format!("{} {}", style.yellow("?"), style.bold(&tool_name));

@@ -1,27 +1,27 @@
-//! How far something is that takes a while, in a line on standard error that is written over and over.
+//! Progress of something that takes a while, in a line on standard error that is overwritten.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use becket_system::Surroundings;
 
-use crate::args::Options;
+use crate::options::Options;
 
 /// How often the line is written.
 const PACE: Duration = Duration::from_millis(100);
 
-/// The line. Without a terminal nothing is written; when it is dropped, the line is empty again.
+/// A progress line. Without a terminal nothing is written; the line is cleared on drop.
 pub struct Progress {
     what: &'static str,
-    /// When it is written again, if somebody sees it.
+    /// When the line is written again; `None` without a terminal.
     next: Option<Instant>,
     is_shown: bool,
 }
 
 impl Progress {
-    /// A line that counts things of this name.
+    /// A progress line that counts things of this name.
     pub fn of(what: &'static str, options: &Options, surroundings: &Surroundings) -> Self {
-        let is_seen = surroundings.stderr_is_terminal && !options.json;
+        let is_seen = surroundings.stderr_is_terminal && !options.run.json;
         Self {
             what,
             // What is over at once needs no line.
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    /// Takes the line away, so that something else can be written.
+    /// Clears the line, so that something else can be written.
     pub fn clear(&mut self) {
         if self.is_shown {
             self.is_shown = false;
@@ -55,13 +55,13 @@ impl Drop for Progress {
     }
 }
 
-/// Puts a text in the place of the line that stands on standard error.
+/// Overwrites the current line on standard error.
 pub fn write_over(line: &str) {
     // A terminal that has gone away needs no line.
     let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
 }
 
-/// `12 of 48 files`, with a bar before it.
+/// A text such as `12 of 48 files`, with a bar before it.
 pub fn bar(done: u64, total: u64, what: &str) -> String {
     const WIDTH: u64 = 30;
     let full = done

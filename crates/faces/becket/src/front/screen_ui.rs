@@ -1,15 +1,15 @@
-//! The person's side of extensions where there is a screen: dialogs in the editor's place, lines around it.
+//! The UI of extensions on a screen: dialogs in place of the editor, and lines around it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becket_agent::front::{Front, Sight};
+use becket_agent::front::{Front, FrontUpdate};
 use becket_host::{Dialog, DialogAnswer, EditorNews, Failed, Level, Person, Placement, Shown, Ui};
 use becket_screen::{Entry, Happening, Key, Phase, Question, Screen, Slot, Unanswered};
 use becket_system::OpenScreen;
 use futures_util::future::BoxFuture;
 
-/// Somebody at the screen of a chat.
+/// The user at the screen of a chat.
 pub fn at_screen(front: Arc<dyn Front>, place: &OpenScreen) -> Person {
     let ui = Arc::new(ScreenUi::new(place.clone(), Arc::clone(&front)));
     Person { front, ui }
@@ -18,14 +18,14 @@ pub fn at_screen(front: Arc<dyn Front>, place: &OpenScreen) -> Person {
 /// How many lines of a widget are shown.
 const WIDGET_LINES: usize = 10;
 
-/// How long a person may take who is asked without a time.
-const PATIENCE: Duration = Duration::from_secs(6 * 60 * 60);
+/// How long the user may take to answer a dialog without a timeout.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// Extensions reach the person by the screen of the chat.
+/// The UI of extensions on the screen of a chat.
 pub struct ScreenUi {
     place: OpenScreen,
     front: Arc<dyn Front>,
-    /// Lines of state by their names, for whoever shows them elsewhere.
+    /// Status lines by key, for extensions that show them elsewhere.
     statuses: Mutex<Vec<(String, String)>>,
 }
 
@@ -51,8 +51,8 @@ impl ScreenUi {
     fn notify(&self, extension: &str, message: &str, level: Level) {
         let words = format!("{extension}: {message}");
         self.front.show(match level {
-            Level::Info => Sight::Notice(&words),
-            Level::Warning | Level::Error => Sight::Warning(&words),
+            Level::Info => FrontUpdate::Notice(&words),
+            Level::Warning | Level::Error => FrontUpdate::Warning(&words),
         });
     }
 }
@@ -103,7 +103,7 @@ impl Ui for ScreenUi {
     }
 
     fn failed(&self, failed: Failed<'_>) {
-        self.front.show(Sight::Warning(&failed.words()));
+        self.front.show(FrontUpdate::Warning(&failed.words()));
     }
 
     fn editor_text(&self) -> String {
@@ -152,7 +152,7 @@ impl Ui for ScreenUi {
     }
 }
 
-/// Asks; who does not want to answer, or not in time, has given none.
+/// Waits for the answer of a dialog; an error if it is cancelled or too late.
 async fn answer(
     screen: &Screen,
     dialog: Dialog,
@@ -189,12 +189,12 @@ async fn answer(
             }
         })
     };
-    let patience = timeout.unwrap_or(PATIENCE);
-    let answered = tokio::time::timeout(patience, answer).await;
+    let timeout = timeout.unwrap_or(ANSWER_TIMEOUT);
+    let answered = tokio::time::timeout(timeout, answer).await;
     answered.unwrap_or(Err(Unanswered::TimedOut))
 }
 
-/// A widget stands in one place: one that moves leaves the other.
+/// Shows a widget in one place: when it moves, it is removed from the other.
 fn set_widget(screen: &Screen, key: String, lines: Option<Vec<String>>, placement: Option<Placement>) {
     let lines = lines.map(|mut lines| {
         lines.truncate(WIDGET_LINES);

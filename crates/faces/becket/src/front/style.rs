@@ -1,4 +1,4 @@
-//! Colours, or none.
+//! Colours of the output.
 
 use becket_system::Surroundings;
 
@@ -11,7 +11,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// For a stream that is or is not a terminal.
+    /// The style for a stream that is or is not a terminal.
     pub fn choose(choice: ColorChoice, is_terminal: bool, surroundings: &Surroundings) -> Self {
         let coloured = match choice {
             ColorChoice::Always => true,
@@ -21,7 +21,7 @@ impl Style {
         Self { coloured }
     }
 
-    /// Without colours.
+    /// No colours.
     pub fn plain() -> Self {
         Self { coloured: false }
     }
@@ -65,14 +65,4 @@ impl Style {
             text.to_string()
         }
     }
-}
-
-/// A number of things: `1 line`, `2 lines`.
-pub fn counted(count: u64, thing: &str) -> String {
-    format!("{count} {}", numbered(count, thing))
-}
-
-/// The word for that many things, without the number.
-pub fn numbered(count: u64, thing: &str) -> String {
-    format!("{thing}{}", if count == 1 { "" } else { "s" })
 }

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use becket_agent::front::{Company, Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Concurrency, Front, FrontUpdate, PersonsAnswer, Question};
 use becket_events::{Delta, Message, MessageBody, Part};
 use becket_hooks::ReportedFailure;
 use becket_host::Whose;
+use becket_system::counted;
 use becket_system::{harmless, harmless_indented, harmless_name};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -13,20 +14,20 @@ use serde_json::{Map, Value};
 use super::markdown::MarkdownStream;
 use super::output::Output;
 use super::person;
-use super::style::{Style, counted};
+use super::style::Style;
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;
 
 /// Shows a run: answers on standard output, the rest on standard error.
 pub struct TerminalFront {
-    /// Whether the answer is rendered; otherwise it is passed on as the model wrote it.
+    /// Whether the answer is rendered; otherwise it is written as it is.
     rendered: bool,
-    /// Whether events go to standard output, so that the answer must not.
+    /// Whether events go to standard output, so that the answer does not.
     silent_answers: bool,
-    /// Whether somebody else shows what tools give back.
+    /// Whether the caller prints the results of tools.
     silent_results: bool,
-    /// Whether somebody can be asked.
+    /// Whether a user can be asked.
     attended: bool,
     out: Style,
     err: Style,
@@ -40,20 +41,20 @@ struct Answer {
     markdown: MarkdownStream,
     begun: bool,
     ends_with_newline: bool,
-    /// What was shown of it, where hooks may still replace it.
+    /// The part of the answer that was shown and that hooks may still replace.
     provisional: Option<String>,
-    /// What the model thinks at the moment, if it does.
+    /// The current thought of the model.
     thought: Option<Thought>,
 }
 
-/// A thought that is not at its end.
+/// A thought that is not complete.
 struct Thought {
-    /// The last line of it, where thoughts are shown.
+    /// The last line of the thought, if thoughts are shown.
     line: Option<String>,
 }
 
 impl TerminalFront {
-    /// For these streams; `attended` says whether a person can be asked.
+    /// A front for these streams; `attended` says whether a user can be asked.
     pub fn new(out: Style, err: Style, rendered: bool, attended: bool, output: Arc<Output>) -> Self {
         Self {
             rendered,
@@ -67,13 +68,13 @@ impl TerminalFront {
         }
     }
 
-    /// The same without answers on standard output.
+    /// Writes no answers to standard output.
     pub fn without_answers(mut self) -> Self {
         self.silent_answers = true;
         self
     }
 
-    /// The same without what tools give back: the caller prints it.
+    /// Writes no results of tools: the caller prints them.
     pub fn without_results(mut self) -> Self {
         self.silent_results = true;
         self
@@ -95,7 +96,7 @@ impl TerminalFront {
         }
     }
 
-    /// More thoughts, for a person at a screen: their words, or that there are some.
+    /// Shows thoughts on a screen: their text, or that the model thinks.
     fn thoughts(&self, text: &str) {
         let Some(detail) = self.output.detail() else {
             return;
@@ -132,7 +133,7 @@ impl TerminalFront {
         }
     }
 
-    /// Whether somebody has a say in how texts look.
+    /// Whether an extension changes how texts look.
     fn transforms(&self) -> bool {
         self.output.drawing().is_some_and(|drawing| drawing.transforms())
     }
@@ -144,7 +145,7 @@ impl TerminalFront {
         }
     }
 
-    /// More of an answer: what is complete of it is shown, unless somebody has a say in how the whole looks.
+    /// Shows the complete part of an answer, unless an extension changes how the whole looks.
     fn take(&self, text: &str, markdown: &mut MarkdownStream) {
         match self.transforms() {
             true => markdown.hold(text),
@@ -152,7 +153,7 @@ impl TerminalFront {
         }
     }
 
-    /// What is left of an answer, as it looks at the end.
+    /// The rest of an answer, as it looks at the end.
     fn finished(&self, markdown: &mut MarkdownStream) -> String {
         markdown.finish(self.out, |text| self.transformed(text, Whose::Model, true))
     }
@@ -184,7 +185,7 @@ impl TerminalFront {
         }
     }
 
-    /// A message is complete: what is left of the answer is shown.
+    /// Shows the rest of the answer: its message is complete.
     fn message(&self, message: &Message) {
         match message.body() {
             MessageBody::Assistant { content, .. } => {
@@ -236,7 +237,7 @@ impl TerminalFront {
         }
     }
 
-    /// Whether somebody else draws a message, and does.
+    /// Draws a message by an extension. Returns whether it did.
     fn is_drawn(&self, message: &Message) -> bool {
         let Some(drawing) = self.output.drawing() else {
             return false;
@@ -279,7 +280,7 @@ impl TerminalFront {
         }
     }
 
-    /// Whether somebody else draws what a tool gives.
+    /// Whether an extension draws the output of a tool.
     fn is_drawn_elsewhere(&self, tool_name: &str) -> bool {
         let drawing = self.output.drawing();
         drawing.is_some_and(|drawing| drawing.draws_result(tool_name))
@@ -335,7 +336,7 @@ impl TerminalFront {
         }
     }
 
-    /// A text behind a mark; its further lines are indented.
+    /// Writes a text after a mark, with its further lines indented.
     fn remark(&self, who: &str, mark: &str, text: &str) {
         self.say(who, &format!("{mark} {}", harmless_indented(text, "  ")));
     }
@@ -346,20 +347,20 @@ impl TerminalFront {
 }
 
 impl TerminalFront {
-    /// Shows something; `who` stands before each line of what a sub-agent does.
-    fn show_of(&self, who: &str, sight: &Sight<'_>) {
-        match *sight {
-            Sight::Answer { settled } => self.begin(settled),
-            Sight::Delta(delta) => self.delta(delta),
-            Sight::Message(message) => self.message(message),
-            Sight::ToolCall {
+    /// Shows something; `who` is written before each line of a sub-agent.
+    fn show_of(&self, who: &str, update: &FrontUpdate<'_>) {
+        match *update {
+            FrontUpdate::Answer { settled } => self.begin(settled),
+            FrontUpdate::Delta(delta) => self.delta(delta),
+            FrontUpdate::Message(message) => self.message(message),
+            FrontUpdate::ToolCall {
                 tool_name,
                 arguments,
                 summary,
             } => {
                 self.tool_call(who, tool_name, arguments, summary);
             }
-            Sight::Changed {
+            FrontUpdate::Changed {
                 tool_name,
                 arguments,
                 summary,
@@ -374,31 +375,31 @@ impl TerminalFront {
                     ),
                 );
             }
-            Sight::Refused {
+            FrontUpdate::Refused {
                 tool_name,
                 reason,
                 handlers,
             } => self.refused(who, tool_name, reason, handlers),
-            Sight::ToolResult { .. } if self.silent_results => {}
-            Sight::ToolResult { tool_name, .. } if self.is_drawn_elsewhere(tool_name) => {}
-            Sight::ToolResult {
+            FrontUpdate::ToolResult { .. } if self.silent_results => {}
+            FrontUpdate::ToolResult { tool_name, .. } if self.is_drawn_elsewhere(tool_name) => {}
+            FrontUpdate::ToolResult {
                 tool_name,
                 arguments,
                 summary,
-                company,
+                concurrency,
                 output,
                 is_error,
             } => {
-                if company == Company::Others {
+                if concurrency == Concurrency::WithOthers {
                     let line = self.call_line(tool_name, arguments, summary);
                     self.say(who, &format!("{} {line}", self.err.cyan("←")));
                 }
                 self.tool_result(who, output, is_error);
             }
-            Sight::Notice(text) => self.remark(who, &self.err.green("•"), text),
-            Sight::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
-            Sight::HookFailed(failure) => self.hook_failed(who, failure),
-            Sight::Retry { reason, delay_ms, .. } => {
+            FrontUpdate::Notice(text) => self.remark(who, &self.err.green("•"), text),
+            FrontUpdate::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
+            FrontUpdate::HookFailed(failure) => self.hook_failed(who, failure),
+            FrontUpdate::Retry { reason, delay_ms, .. } => {
                 let seconds = delay_ms as f64 / 1000.0;
                 self.say(
                     who,
@@ -410,18 +411,18 @@ impl TerminalFront {
                 );
             }
             // How it ended, is said where that matters.
-            Sight::CompactionBegins { .. } | Sight::CompactionEnds { .. } => {}
-            Sight::Within { agent, sight } => {
+            FrontUpdate::CompactionBegins { .. } | FrontUpdate::CompactionEnds { .. } => {}
+            FrontUpdate::Within { agent, update } => {
                 let who = format!("{who}{} ", self.err.dim(&format!("[{}]", harmless_name(agent))));
-                self.show_of(&who, sight);
+                self.show_of(&who, update);
             }
         }
     }
 }
 
 impl Front for TerminalFront {
-    fn show(&self, sight: Sight<'_>) {
-        self.show_of("", &sight);
+    fn show(&self, update: FrontUpdate<'_>) {
+        self.show_of("", &update);
     }
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
@@ -435,7 +436,7 @@ impl Front for TerminalFront {
     }
 }
 
-/// The first line of a text, not longer than that many characters.
+/// The first line of a text, cut to a number of characters.
 fn shorten(text: &str, limit: usize) -> String {
     let first = text.lines().next().unwrap_or_default();
     let mut short: String = first.chars().take(limit).collect();

@@ -1,4 +1,4 @@
-//! Dispatches and stretches of time as the store has them. What is missing in older records is simply not known.
+//! Dispatches and spans of time as the store has them. What older records lack is unknown.
 
 use becket_store::RawTrace;
 use becket_web::view::Decision;
@@ -10,46 +10,46 @@ use serde_json::value::RawValue;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Asked {
-    /// Its place in the store.
+    /// The position of the dispatch in the store.
     #[serde(skip)]
     pub seq: u64,
-    /// The event's name.
+    /// The name of the event.
     pub event: String,
     /// The turn within the session.
     pub turn: u32,
     time_ms: u64,
     time_us: u64,
     duration_us: u64,
-    /// The tool call that it was about.
+    /// The tool call that the event is about.
     pub tool_call_id: Option<String>,
     /// The hooks, in the order in which they counted.
     pub runs: Vec<Run>,
-    /// The event before the first rewrite; without one, the event itself, where it was kept.
+    /// The event before the first rewrite; if there was none, the event itself, if it was kept.
     pub original: Option<Box<RawValue>>,
-    /// The event after the last one.
+    /// The event after the last rewrite.
     pub effective: Option<Box<RawValue>>,
-    /// The verdict in the end.
+    /// The final verdict.
     pub verdict: Option<Value>,
 }
 
-/// One hook's part in it.
+/// The run of one hook in a dispatch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Run {
     /// The hook's name.
     pub handler: String,
-    /// Where it is configured.
+    /// Where the hook is configured.
     pub source: String,
     /// The event's name in the hook's own format.
     pub known_as: Option<String>,
-    /// How it is run.
+    /// The lane that runs the hook.
     pub lane: String,
-    /// A hash of what it was given.
+    /// A hash of the hook's input.
     pub input_hash: Option<String>,
-    /// What it answered.
+    /// The hook's reply.
     pub reply: Option<Box<RawValue>>,
     effect: Effect,
-    /// How long it took.
+    /// How long the run took.
     pub duration_us: u64,
 }
 
@@ -57,14 +57,14 @@ pub struct Run {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stretch {
-    /// `turn`, `request` or `tool_call`.
+    /// The kind: `turn`, `request` or `tool_call`.
     pub kind: String,
-    /// The tool or the model.
+    /// The name of the tool or the model.
     pub name: String,
     /// When it began, in microseconds since 1970.
     pub time_us: u64,
     duration_us: u64,
-    /// The call, where it is one.
+    /// The id of the tool call, if it is one.
     pub tool_call_id: Option<String>,
     /// How it ended, and who decided.
     pub facts: Value,
@@ -87,7 +87,7 @@ struct Failure {
 }
 
 impl Asked {
-    /// Reads one dispatch. What is none, or cannot be read by this version, is left out: the rest can still be shown.
+    /// Reads one dispatch; `None` for another kind of record, or one of an unknown version.
     pub fn read(trace: &RawTrace) -> Option<Self> {
         let mut asked: Self = serde_json::from_str(&trace.dispatch).ok()?;
         if asked.event.is_empty() {
@@ -100,7 +100,7 @@ impl Asked {
         Some(asked)
     }
 
-    /// When it began, in milliseconds since 1970.
+    /// When the dispatch began, in milliseconds since 1970.
     pub fn start_ms(&self) -> f64 {
         match self.time_us {
             0 => self.time_ms as f64,
@@ -108,18 +108,18 @@ impl Asked {
         }
     }
 
-    /// How long all of it took, in milliseconds.
+    /// How long the dispatch took, in milliseconds.
     pub fn duration_ms(&self) -> f64 {
         self.duration_us as f64 / 1e3
     }
 
-    /// When it was over, in milliseconds since 1970.
+    /// When the dispatch ended, in milliseconds since 1970.
     pub fn end_ms(&self) -> f64 {
         self.start_ms() + self.duration_ms()
     }
 
-    /// When each hook began. What is recorded is how long they took: if that is more than all of it took, they ran
-    /// beside each other, otherwise one after another.
+    /// When each hook began. Only durations are recorded: if their sum is more than the whole took, hooks ran side by
+    /// side, otherwise one after another.
     pub fn starts_ms(&self) -> Vec<f64> {
         let all: u64 = self.runs.iter().map(|run| run.duration_us).sum();
         let beside = all > self.duration_us;
@@ -134,30 +134,30 @@ impl Asked {
         self.runs.iter().map(start).collect()
     }
 
-    /// Why it was refused or asked about.
+    /// The reason of the verdict.
     pub fn reason(&self) -> Option<String> {
         self.verdict.as_ref().and_then(reason_of)
     }
 }
 
 impl Stretch {
-    /// Reads one stretch of time, in the same way.
+    /// Reads one span of time; `None` for another kind of record, or one of an unknown version.
     pub fn read(trace: &RawTrace) -> Option<Self> {
         let stretch: Self = serde_json::from_str(&trace.dispatch).ok()?;
         (!stretch.kind.is_empty()).then_some(stretch)
     }
 
-    /// When it began, in milliseconds since 1970.
+    /// When the span began, in milliseconds since 1970.
     pub fn start_ms(&self) -> f64 {
         self.time_us as f64 / 1e3
     }
 
-    /// When it was over, in milliseconds since 1970.
+    /// When the span ended, in milliseconds since 1970.
     pub fn end_ms(&self) -> f64 {
         self.start_ms() + self.duration_us as f64 / 1e3
     }
 
-    /// Why there was no answer, or no result: words of the agent's.
+    /// Why there was no answer or no result, in the agent's words.
     pub fn trouble(&self) -> Option<String> {
         let ended = &self.facts["ended"];
         let words = [&self.facts["refused"], &ended["error"], &ended["blocked"]];
@@ -169,7 +169,8 @@ impl Stretch {
 }
 
 impl Run {
-    /// What came of it. A guard that broke has failed, even though the action was refused because of it.
+    /// The decision of the hook. A guard that failed counts as failed, even though the action was refused because of
+    /// it.
     pub fn decision(&self) -> Decision {
         match self.effect.kind.as_str() {
             "rewrote" => Decision::Rewritten,
@@ -180,12 +181,12 @@ impl Run {
         }
     }
 
-    /// Whether it broke, and something was refused because of that.
+    /// Whether the hook failed, and something was refused because of that.
     pub fn failed_and_refused(&self) -> bool {
         self.effect.failure.is_some() && self.effect.refused
     }
 
-    /// Why it refused, or how it broke.
+    /// Why the hook refused, or how it failed.
     pub fn reason(&self) -> Option<String> {
         if let Some(failure) = &self.effect.failure {
             let cause = failure.cause.as_str().unwrap_or("failed").replace('_', " ");
@@ -201,7 +202,7 @@ impl Run {
         reason_of(reply.get("verdict")?)
     }
 
-    /// The end of what it wrote to standard error when it broke.
+    /// The end of what the hook wrote to standard error when it failed.
     pub fn stderr(&self) -> &str {
         self.effect.failure.as_ref().map_or("", |failure| &failure.stderr)
     }

@@ -1,4 +1,4 @@
-//! Everything about one bar: what went in, what came out, and what was changed on the way.
+//! Everything about one bar: input, output, and what hooks changed.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use similar::{ChangeTag, TextDiff};
 
-use super::Record;
 use super::asked::{Asked, Run};
+use super::record::Record;
 use super::tree::{Node, Origin};
 
-/// A longer text is shown up to here: a browser shows no more than a person reads.
+/// The longest text that is shown; a browser is slow with more.
 const LONGEST: usize = 200_000;
 
-/// A difference that takes longer to find is shown less exactly.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long to compute a difference; after that it is less exact.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// So many lines are shown around a change.
+/// How many unchanged lines are shown around a change.
 const AROUND: usize = 3;
 
-/// The events whose effective form is what a request was made of, the last one first.
+/// The events whose final payload a request was made of, the last one first.
 const REQUESTS: &[&str] = &["pre_request", "model_context"];
 
 /// Everything about one bar of a session that is shown from a turn on.
@@ -45,7 +45,7 @@ pub fn of(
         Origin::Message(message) => said(message),
         Origin::Turn(messages) => turn(node, messages),
         Origin::Request(answer, entry_id) => {
-            let until = record.store.conversation_until(&session.id, entry_id)?;
+            let until = record.store.record().conversation_until(&session.id, entry_id)?;
             request(answer, &until, &asked)
         }
         Origin::Tool(call, result, noted) => tool(call, result.as_ref(), noted, &asked),
@@ -58,7 +58,7 @@ pub fn of(
     Ok(Some(details))
 }
 
-/// `h:SEQ:RUN`.
+/// Parses the id of a hook's bar, `h:SEQ:RUN`.
 fn hook_of(bar_id: &str) -> Option<(u64, usize)> {
     let (seq, run) = bar_id.strip_prefix("h:")?.split_once(':')?;
     Some((seq.parse().ok()?, run.parse().ok()?))
@@ -75,7 +75,14 @@ fn dispatches(record: &Record, node: &Node) -> Result<Vec<Asked>, StoreError> {
     places.dedup();
     let mut asked = Vec::new();
     for place in places {
-        asked.extend(record.store.dispatch(place)?.as_ref().and_then(Asked::read));
+        asked.extend(
+            record
+                .store
+                .record()
+                .dispatch(place)?
+                .as_ref()
+                .and_then(Asked::read),
+        );
     }
     Ok(asked)
 }
@@ -86,7 +93,7 @@ fn hook(
     seq: u64,
     index: usize,
 ) -> Result<Option<Details>, StoreError> {
-    let trace = record.store.dispatch(seq)?;
+    let trace = record.store.record().dispatch(seq)?;
     let trace = trace.filter(|trace| trace.session_id == session.id);
     let Some(asked) = trace.as_ref().and_then(Asked::read) else {
         return Ok(None);
@@ -125,7 +132,8 @@ fn hook(
     }))
 }
 
-/// What a hook was given, in becket's own words. Between two rewrites nobody wrote it down; then it is the original.
+/// What a hook was given, in becket's own words. A payload between two rewrites is not recorded; then it is the
+/// original.
 fn input(asked: &Asked, index: usize) -> Option<Section> {
     let rewrote = |run: &&Run| run.decision() == Decision::Rewritten;
     let earlier = asked.runs[..index].iter().filter(rewrote).count();
@@ -220,7 +228,7 @@ fn request(answer: &Message, until: &[StoredEntry], asked: &[Asked]) -> Details 
     details
 }
 
-/// What a hook made of the request, where one changed it; else the conversation until then.
+/// The request as a hook has changed it, else the conversation until then.
 fn what_the_model_saw(answer: &Message, until: &[StoredEntry], asked: &[Asked]) -> Vec<Section> {
     const TITLE: &str = "What the model saw";
     let changed = REQUESTS.iter().find_map(|event| {
@@ -248,7 +256,7 @@ fn what_the_model_saw(answer: &Message, until: &[StoredEntry], asked: &[Asked]) 
     sections
 }
 
-/// A request that led to no answer in the conversation.
+/// Details of a request that led to no answer in the conversation.
 fn unanswered(node: &Node, noted: &Value) -> Details {
     let noted = serde_json::to_string_pretty(noted).unwrap_or_default();
     Details {
@@ -291,14 +299,14 @@ fn tool(call: &ToolCall, result: Option<&Message>, noted: &Value, asked: &[Asked
     }
 }
 
-/// Who refused or broke, and why.
+/// Which hook refused or failed, and why.
 fn refusal(asked: &Asked, decision: Decision) -> Option<String> {
     let run = asked.runs.iter().find(|run| run.decision() == decision)?;
     let reason = run.reason().or_else(|| asked.reason())?;
     Some(format!("{} on {}: {reason}", run.handler, asked.event))
 }
 
-/// One line for each hook that was asked.
+/// A section with one line for each hook that was asked.
 fn hooks_asked(asked: &[Asked]) -> Option<Section> {
     let line = |asked: &Asked, run: &Run| {
         let decision = serde_json::to_value(run.decision()).unwrap_or_default();
@@ -363,7 +371,7 @@ fn conversation<'a>(title: &str, messages: impl Iterator<Item = &'a Message>) ->
 fn spoken(message: &Message) -> Spoken {
     let mut text = message.text();
     let role = match message.body() {
-        MessageBody::User { .. } => "person".to_owned(),
+        MessageBody::User { .. } => "user".to_owned(),
         MessageBody::Assistant { tool_calls, .. } => {
             for call in tool_calls {
                 let gap = if text.is_empty() { "" } else { "\n" };
@@ -378,7 +386,9 @@ fn spoken(message: &Message) -> Spoken {
 }
 
 fn compare(title: &str, before: &str, after: &str) -> Option<Section> {
-    let difference = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let difference = TextDiff::configure()
+        .timeout(DIFF_TIMEOUT)
+        .diff_lines(before, after);
     let mut lines = Vec::new();
     for group in difference.grouped_ops(AROUND) {
         if !lines.is_empty() {
@@ -405,7 +415,7 @@ fn compare(title: &str, before: &str, after: &str) -> Option<Section> {
     })
 }
 
-/// JSON in lines, so that a difference shows the line and not the whole text: `name: value`, one below the other.
+/// JSON as lines of `name: value`, so that a difference shows the line and not the whole text.
 fn readable(json: &RawValue) -> String {
     fn write(value: &Value, indent: usize, lines: &mut String) {
         let gap = "  ".repeat(indent);
@@ -441,7 +451,7 @@ fn readable(json: &RawValue) -> String {
     lines
 }
 
-/// JSON with a line for each member; what is no JSON stays as it is.
+/// Indented JSON; other text stays as it is.
 fn pretty(text: &str) -> String {
     let value: Result<Value, _> = serde_json::from_str(text);
     let pretty = value.and_then(|value| serde_json::to_string_pretty(&value));

@@ -1,86 +1,32 @@
 //! What happened in a session, as a tree: turns, in them requests and tool calls, in these the hooks that were asked.
 //!
 //! `asked.rs` reads what the store has of dispatches and stretches of time, `tree.rs` puts them and the messages
-//! together, `details.rs` says everything about one of them, `tally.rs` counts. This file is the record that the page
-//! shows.
+//! together, `details.rs` says everything about one of them, `tally.rs` counts. `record.rs` is the store as the page
+//! sees it, and this file is what the page shows of it.
+//!
+//! A timeline is made when somebody looks: an agent that nobody watches does no work for the page. A live session is
+//! sent anew from the shown turn on each time it has grown, less often the longer that takes. Ids of bars stay the
+//! same, and so does the user's place.
 
 pub(crate) mod asked;
 mod details;
+mod record;
 mod tally;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
+pub use record::Record;
+
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use becket_agent::store::StoreError;
-use becket_store::{Beginning, SessionSummary, SqliteStore};
-use becket_web::view::{Details, Lane, SessionLine, Tally, Timeline};
+use becket_store::SessionSummary;
+use becket_web::view::{AgentLane, Details, SessionLine, Tally, Timeline};
 use becket_web::{Source, SourceError};
-
-use asked::{Asked, Stretch};
+use record::TURNS;
 use tally::Tallies;
-use tree::{Branch, Place};
-
-/// So many turns are shown at once, the last ones first.
-const TURNS: u64 = 100;
-
-/// The store as the page sees it.
-pub struct Record {
-    store: SqliteStore,
-    tallies: Mutex<Tallies>,
-}
-
-impl Record {
-    /// The record that a store holds.
-    pub fn of(store: SqliteStore) -> Self {
-        Self {
-            store,
-            tallies: Mutex::default(),
-        }
-    }
-
-    /// Brings the counts up to date and looks at them.
-    fn with_tallies<T>(&self, look: impl FnOnce(&Tallies) -> T) -> Result<T, StoreError> {
-        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
-        tallies.catch_up(&self.store)?;
-        Ok(look(&tallies))
-    }
-
-    /// One session's part of the tree, from a turn on.
-    fn branch(
-        &self,
-        number: usize,
-        session: &SessionSummary,
-        from: &Beginning,
-    ) -> Result<Branch, StoreError> {
-        let entries = self.store.written_by(&session.id, from)?;
-        let traces = self.store.traced_in(&session.id, from)?;
-        let (mut asked, mut stretches) = (Vec::new(), Vec::new());
-        for trace in &traces {
-            match Asked::read(trace) {
-                Some(dispatch) => asked.push(dispatch),
-                None => stretches.extend(Stretch::read(trace)),
-            }
-        }
-        let place = Place {
-            lane: number,
-            turn: from.turn,
-            after_ms: match from.turn {
-                1 => session.started_ms,
-                _ => from.after_ms,
-            },
-        };
-        Ok(Branch::grow(place, entries, asked, stretches))
-    }
-
-    /// Where the first turn of a session begins.
-    fn first_turn(&self, session: &SessionSummary) -> Result<Beginning, StoreError> {
-        self.store.beginning(&session.id, Some(1), TURNS)
-    }
-}
 
 impl Source for Record {
     fn sessions(&self) -> Result<Vec<SessionLine>, SourceError> {
@@ -93,11 +39,15 @@ impl Source for Record {
     }
 
     fn timeline(&self, session_id: &str, from: Option<u64>) -> Result<Option<Timeline>, SourceError> {
-        let family = self.store.family(session_id).map_err(told)?;
+        let family = self.store.record().family(session_id).map_err(told)?;
         let Some(session) = family.first() else {
             return Ok(None);
         };
-        let beginning = self.store.beginning(session_id, from, TURNS).map_err(told)?;
+        let beginning = self
+            .store
+            .record()
+            .beginning(session_id, from, TURNS)
+            .map_err(told)?;
         let family: Vec<(usize, &SessionSummary)> = family
             .iter()
             .enumerate()
@@ -134,16 +84,16 @@ impl Source for Record {
         bar_id: &str,
         from: Option<u64>,
     ) -> Result<Option<Details>, SourceError> {
-        let family = self.store.family(session_id).map_err(told)?;
+        let family = self.store.record().family(session_id).map_err(told)?;
         let Some(session) = family.first() else {
             return Ok(None);
         };
-        let from = self.store.beginning(session_id, from.or(Some(1)), TURNS);
+        let from = self.store.record().beginning(session_id, from.or(Some(1)), TURNS);
         details::of(self, session, bar_id, &from.map_err(told)?).map_err(told)
     }
 
     fn position(&self) -> Result<String, SourceError> {
-        let mark = self.store.mark().map_err(told)?;
+        let mark = self.store.record().mark().map_err(told)?;
         Ok(format!(
             "{}.{}.{}.{}",
             mark.entries, mark.trace, mark.sessions, mark.ended
@@ -156,7 +106,7 @@ impl Source for Record {
 }
 
 /// The lanes of a family, whose sub-agents are numbered.
-fn lanes(family: &[(usize, &SessionSummary)]) -> Vec<Lane> {
+fn lanes(family: &[(usize, &SessionSummary)]) -> Vec<AgentLane> {
     let places: HashMap<&str, usize> = family
         .iter()
         .enumerate()
@@ -165,7 +115,7 @@ fn lanes(family: &[(usize, &SessionSummary)]) -> Vec<Lane> {
     let lane = |(number, session): &(usize, &SessionSummary)| {
         let parent = session.parent_id.as_deref().filter(|_| *number > 0);
         let own_name = session.name.clone().unwrap_or_else(|| session.context.clone());
-        Lane {
+        AgentLane {
             session_id: session.id.clone(),
             parent: parent.and_then(|parent| places.get(parent).copied()),
             label: match number {

@@ -1,4 +1,4 @@
-//! How often what came of hooks: for the list of sessions, and for those who watch many machines.
+//! Counts of what hooks decided: for the list of sessions, and as metrics.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -9,11 +9,11 @@ use becket_web::view::{Decision, Tally};
 
 use super::asked::Asked;
 
-/// So many dispatches are read at once.
+/// How many dispatches are read at once.
 const AT_ONCE: u32 = 2_000;
 
-/// The counts up to a place in the trace. Only what came after it is read again; a context that is destroyed with its
-/// trace takes nothing back, and no place is used twice.
+/// The counts up to a position in the trace. Only what came later is read again; if a context is destroyed with its
+/// trace, the counts stay, and no position is used twice.
 #[derive(Default)]
 pub struct Tallies {
     place: u64,
@@ -24,10 +24,10 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Reads what was traced since the last time.
+    /// Counts what was traced since the last time.
     pub fn catch_up(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
         loop {
-            let traces = store.dispatches_after(self.place, AT_ONCE)?;
+            let traces = store.record().dispatches_after(self.place, AT_ONCE)?;
             for trace in &traces {
                 self.place = trace.seq;
                 if let Some(asked) = Asked::read(trace) {
@@ -56,12 +56,12 @@ impl Tallies {
         }
     }
 
-    /// What came of one session's hooks.
+    /// The counts of one session.
     pub fn of(&self, session_id: &str) -> Tally {
         self.sessions.get(session_id).copied().unwrap_or_default()
     }
 
-    /// All of it in the text format of Prometheus. Names of events are becket's own, so nothing needs to be escaped.
+    /// All counts in the text format of Prometheus. Event names are becket's own, so nothing needs to be escaped.
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         let mut family = |name: &str, help: &str, lines: Vec<String>| {

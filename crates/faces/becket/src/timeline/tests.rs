@@ -1,4 +1,4 @@
-//! Trees of records as they were written by this version, by older ones, and by those that record stretches of time.
+//! Trees of records that were written by this version and by older ones, with and without spans of time.
 
 use becket_agent::store::StoredEntry;
 use becket_store::RawTrace;
@@ -6,7 +6,7 @@ use becket_web::view::{Bar, Decision, Kind};
 use serde_json::{Value, json};
 
 use super::asked::{Asked, Stretch};
-use super::tree::{Branch, Place};
+use super::tree::{Branch, BranchStart};
 
 /// An entry with a message, at a millisecond.
 fn entry(id: &str, time_ms: u64, message: Value) -> StoredEntry {
@@ -60,7 +60,7 @@ fn with(mut value: Value, name: &str, more: impl Into<Value>) -> Value {
     value
 }
 
-/// Grows a tree, and draws it with a step for each depth.
+/// Builds a tree, and draws it indented by depth.
 fn grow(entries: Vec<StoredEntry>, traces: &[Value]) -> (Vec<Bar>, Vec<String>) {
     let raw = traces.iter().zip(1..).map(|(trace, seq)| RawTrace {
         seq,
@@ -68,7 +68,7 @@ fn grow(entries: Vec<StoredEntry>, traces: &[Value]) -> (Vec<Bar>, Vec<String>) 
         dispatch: trace.to_string(),
     });
     let raw: Vec<RawTrace> = raw.collect();
-    let place = Place {
+    let place = BranchStart {
         lane: 0,
         turn: 1,
         after_ms: 90,

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use super::asked::{Asked, Stretch};
 
-/// So many characters of a text are shown beside a bar.
+/// How many characters of a text are shown beside a bar.
 const FEW_WORDS: usize = 160;
 
-/// Messages know the millisecond, dispatches the microsecond.
+/// How far times may differ, in milliseconds: messages have milliseconds, dispatches microseconds.
 const MOMENT: f64 = 1.0;
 
 /// Events between two prompts: they carry the number of the turn before, and belong to no turn.
@@ -35,7 +35,7 @@ const ABOUT_REQUESTS: &[&str] = &[
     "message_end",
 ];
 
-/// Events that are about a tool call even where it is not named.
+/// Events that are about a tool call even if they do not name it.
 const ABOUT_CALLS: &[&str] = &[
     "tool_start",
     "pre_tool",
@@ -58,18 +58,18 @@ const ABOUT_CALLS: &[&str] = &[
 
 /// One session's part of the tree.
 pub struct Branch {
-    /// What stands at the root, in the order of time.
+    /// The nodes of the first level, ordered by time.
     pub nodes: Vec<Node>,
-    /// What each answer used.
+    /// The tokens of each answer.
     pub usage: Vec<Use>,
 }
 
-/// Where a branch stands, and where it begins.
+/// The lane of a branch, and where the branch begins.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
-    /// Its lane.
+pub struct BranchStart {
+    /// The lane of the branch.
     pub lane: usize,
-    /// The number of its first turn.
+    /// The number of the branch's first turn.
     pub turn: u64,
     /// When the turn before was answered, or the session began.
     pub after_ms: u64,
@@ -79,13 +79,13 @@ pub struct Place {
 pub struct Node {
     /// The bar.
     pub bar: Bar,
-    /// What belongs to it, in the order of time.
+    /// The nodes that belong to the bar, ordered by time.
     pub children: Vec<Node>,
-    /// What it was made of.
+    /// The source of the bar.
     pub origin: Origin,
 }
 
-/// What a node was made of.
+/// The source of a node.
 pub enum Origin {
     /// A message.
     Message(Message),
@@ -93,9 +93,9 @@ pub enum Origin {
     Turn(Vec<Message>),
     /// The answer to a request, and the id of its entry.
     Request(Message, String),
-    /// A call, its result, and what the agent noted about it.
+    /// A call, its result, and the facts that the agent recorded.
     Tool(ToolCall, Option<Message>, Value),
-    /// What the agent noted about a request that led to no answer in the conversation.
+    /// Facts about a request that led to no answer in the conversation.
     Unanswered(Value),
     /// A dispatch of the store.
     Hook,
@@ -109,20 +109,20 @@ struct Turn {
     results: Vec<(StoredEntry, Message)>,
 }
 
-/// What a branch is grown with.
+/// The state while a branch is built.
 struct Grower<'a> {
     lane: usize,
     asked: &'a [Asked],
-    /// Dispatches that have found their place.
+    /// Whether each dispatch has been assigned.
     placed: Vec<bool>,
-    /// Stretches of each kind, in the order in which they began; `None` where one was taken.
+    /// Spans of each kind, in the order in which they began; `None` for one that has been assigned.
     stretches: HashMap<String, Vec<(f64, Option<Stretch>)>>,
 }
 
 impl Branch {
-    /// Puts everything together that a session left, from a turn on.
+    /// Builds the branch of a session from its entries and records, from a turn on.
     pub fn grow(
-        Place { lane, turn, after_ms }: Place,
+        BranchStart { lane, turn, after_ms }: BranchStart,
         entries: Vec<StoredEntry>,
         mut asked: Vec<Asked>,
         stretches: Vec<Stretch>,
@@ -151,7 +151,7 @@ impl Branch {
         Self { nodes, usage }
     }
 
-    /// The bars of the tree, what belongs to something after it and one step deeper.
+    /// Adds the bars of the tree to a list: each bar is followed by those that belong to it.
     pub fn flatten(self, bars: &mut Vec<Bar>) {
         fn walk(nodes: Vec<Node>, bars: &mut Vec<Bar>) {
             for node in nodes {
@@ -179,12 +179,12 @@ impl Node {
         self.bar.start_ms + self.bar.duration_ms
     }
 
-    /// The worst that came of what belongs to it.
+    /// The worst decision among the nodes that belong to this one.
     fn worst(&self) -> Option<Decision> {
         self.children.iter().filter_map(|child| child.bar.decision).max()
     }
 
-    /// Makes the bar long enough for everything in it.
+    /// Extends the bar over everything that belongs to it.
     fn embrace(&mut self) {
         let end = self
             .children
@@ -198,7 +198,7 @@ impl Node {
 }
 
 impl Turn {
-    /// A turn ends where the next words from outside or the next answer begin.
+    /// Splits entries into turns: a turn ends where the next message from outside or the next answer begins.
     fn split(entries: Vec<StoredEntry>) -> Vec<Self> {
         let mut turns: Vec<Self> = Vec::new();
         for entry in entries {
@@ -254,7 +254,7 @@ impl Turn {
 }
 
 impl Grower<'_> {
-    /// A turn with everything in it. `before` is when the last one ended, `next` when the words of the next one came.
+    /// The node of a turn. `before` is when the last one ended, `next` when the message of the next one came.
     fn turn(&mut self, number: u64, turn: Turn, before: f64, next: f64) -> Node {
         let at = turn
             .answer
@@ -311,7 +311,7 @@ impl Grower<'_> {
         node
     }
 
-    /// When a turn began and ended: its messages, and the hooks that carry its number.
+    /// When a turn began and ended, by its messages and by the hooks that have its number.
     fn span(&self, turn: &Turn, before: f64, next: f64) -> (f64, f64) {
         let (first, last) = (turn.first_ms(), turn.last_ms());
         let around = &self.asked[self.within(&(before..=next))];
@@ -348,8 +348,8 @@ impl Grower<'_> {
         }
     }
 
-    /// The request that led to an answer: the last that began in the turn before the answer was there. Without a
-    /// stretch it lasted from when the words were there, or its first hook was asked.
+    /// The request that led to an answer: the last one that began in the turn before the answer was complete. Without a
+    /// recorded span it lasts from the last message, or from its first hook.
     fn request(&mut self, entry: &StoredEntry, message: &Message, turn_start: f64, after_words: f64) -> Node {
         let end = entry.time_ms as f64;
         let timed = self.take("request", turn_start - MOMENT..=end + MOMENT, |_| true);
@@ -434,7 +434,7 @@ impl Grower<'_> {
         node
     }
 
-    /// Takes the last stretch of a kind that began within a span of time.
+    /// Takes the last span of a kind that began within a range of time.
     fn take(
         &mut self,
         kind: &str,
@@ -446,7 +446,7 @@ impl Grower<'_> {
         begun.find(|(_, stretch)| is_it(stretch))?.1.take()
     }
 
-    /// The stretches of a kind that began within a span of time.
+    /// The spans of a kind that began within a range of time.
     fn begun(&mut self, kind: &str, span: &RangeInclusive<f64>) -> &mut [(f64, Option<Stretch>)] {
         let Some(all) = self.stretches.get_mut(kind) else {
             return &mut [];
@@ -479,7 +479,7 @@ impl Grower<'_> {
         nodes
     }
 
-    /// Where the dispatches of a span of time stand.
+    /// The positions of the dispatches within a range of time.
     fn within(&self, span: &RangeInclusive<f64>) -> Range<usize> {
         let first = self
             .asked
@@ -490,7 +490,7 @@ impl Grower<'_> {
         first..end.max(first)
     }
 
-    /// The hooks of all dispatches of a span of time that have no place yet and belong here.
+    /// The hooks of all dispatches within a range of time that are not assigned yet and belong here.
     fn hooks(&mut self, depth: u8, span: RangeInclusive<f64>, belongs: impl Fn(&Asked) -> bool) -> Vec<Node> {
         let mut nodes = Vec::new();
         for index in self.within(&span) {
@@ -519,7 +519,7 @@ impl Grower<'_> {
         nodes
     }
 
-    /// A bar without a length, about which nothing was decided.
+    /// A bar without a length or a decision.
     fn bar(&self, depth: u8, kind: Kind, label: String, start_ms: f64) -> Bar {
         Bar {
             id: String::new(),
@@ -548,7 +548,7 @@ fn by_kind(stretches: Vec<Stretch>) -> HashMap<String, Vec<(f64, Option<Stretch>
     kinds
 }
 
-/// What came of a call: what its hooks did, and whether it failed by itself.
+/// The decision about a call: what its hooks did, and whether the call itself failed.
 fn outcome(node: &Node, result: Option<&Message>) -> Option<Decision> {
     let is_error = matches!(result?.body(), MessageBody::Tool { is_error: true, .. });
     let refused = node
@@ -574,7 +574,7 @@ fn used(usage: &Usage) -> String {
     }
 }
 
-/// The beginning of a text in one line.
+/// The beginning of a text, in one line.
 fn few(text: &str) -> String {
     let mut words: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! The loop as a user sees it: who has the word, what fuel does, and the notes that a context keeps.
+//! The loop as a user sees it: whose turn it is, what fuel does, and the notes that a context keeps.
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, OpenAiStream, Response, Room};
@@ -71,8 +71,7 @@ fn the_words_that_ended_a_turn_are_part_of_the_conversation() {
 #[test]
 fn a_model_is_asked_again_until_it_ends_its_turn_or_the_fuel_is_used_up() {
     let room = tireless();
-    let again =
-        json!({"text": "One more.", "expect": ["You have the word again (by call_agent", "fuel 2/3"]});
+    let again = json!({"text": "One more.", "expect": ["It is your turn again (by call_agent", "fuel 2/3"]});
     let model = room.model(&json!([{"text": "Thinking."}, again, ending("There.")]));
     let run = room
         .run(["--json", "--fuel", "3", "--model", &model, "go"])

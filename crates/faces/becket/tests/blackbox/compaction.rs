@@ -41,7 +41,7 @@ fn texts(event: &Value) -> Vec<String> {
 fn the_prompt_that_made_it_necessary_is_answered_and_what_was_kept_is_still_there_tomorrow() {
     let room = full_room();
     let model = room.model(&json!([
-        {"text": "THE SUMMARY", "expect": ["Person: prompt 1", "Assistant: answer 1", "Assistant: answer 2"]},
+        {"text": "THE SUMMARY", "expect": ["User: prompt 1", "Assistant: answer 1", "Assistant: answer 2"]},
         {
             "text": "answer 4",
             "expect": ["THE SUMMARY", "prompt 3", "answer 3", "prompt 4"],
@@ -128,7 +128,7 @@ fn a_summary_that_fails_does_not_end_the_run() {
 #[test]
 fn by_hand_everything_is_summarised() {
     let room = full_room();
-    let task = json!(["Person: prompt 3", "Pay attention to this:", "the boat"]);
+    let task = json!(["User: prompt 3", "Pay attention to this:", "the boat"]);
     let model = room.model(&json!([{"text": "ALL OF IT", "expect": task}]));
     let run = room.run([
         "--model",

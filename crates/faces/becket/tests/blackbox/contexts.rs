@@ -98,8 +98,8 @@ fn fresh_contexts_never_share_a_name() {
     let room = room();
     let running: Vec<_> = (0..6)
         .map(|number| {
-            let wish = if number % 2 == 0 { "new" } else { "new:review" };
-            room.start(["-C", wish, "--json", "hello"])
+            let choice = if number % 2 == 0 { "new" } else { "new:review" };
+            room.start(["-C", choice, "--json", "hello"])
         })
         .collect();
     let mut found: Vec<String> = running
@@ -544,7 +544,7 @@ fn seconds_now() -> u64 {
 fn a_context_in_use_is_not_shared_and_a_killed_run_does_not_keep_it() {
     let room = room();
     let hooks = room.hooks(
-        "[[hook]]\nevent = \"user_input\"\ntimeout = 100\ncommand = \"touch began; while [ ! -e go ]; do sleep 0.02; done\"\n",
+        "[[hook]]\nevent = \"user_input\"\ntimeout = 100\ncommand = \"touch began; while [ -e began ] && [ ! -e go ]; do sleep 0.02; done\"\n",
     );
     let first = room.start(["--hooks", &hooks, "-c", "work", "hello"]);
     wait_for_file(&room, "began");

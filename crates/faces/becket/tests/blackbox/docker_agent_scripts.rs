@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
 use becket_agent::{Agent, AgentSettings, DirectCall, Rules, Session};
 use becket_dialects::profile_named;
 use becket_hooks::Engine;
@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A person who says yes to what has one of these names, and remembers the questions.
+/// A user who says yes to what has one of these names, and remembers the questions.
 #[derive(Default)]
 struct Person {
     agrees_to: Vec<&'static str>,
@@ -23,7 +23,7 @@ struct Person {
 }
 
 impl Front for Person {
-    fn show(&self, _: Sight<'_>) {}
+    fn show(&self, _: FrontUpdate<'_>) {}
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         let name = question.tool_name.clone();
@@ -85,7 +85,7 @@ async fn call(
         front: person.clone(),
         mail: None,
         team: None,
-        desk: None,
+        handle: None,
         guests: None,
         settings,
     };

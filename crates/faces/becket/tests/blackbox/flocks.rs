@@ -5,7 +5,7 @@ use testkit::{Finished, Room};
 
 use crate::room;
 
-/// Calls a tool in a context, by the person's hand, through the gate.
+/// Calls a tool in a context, by the user's hand, through the gate.
 fn call(room: &Room, context: &str, tool: &str, arguments: Value) -> Finished {
     room.run(["-C", context, "tool", tool, &arguments.to_string()])
 }

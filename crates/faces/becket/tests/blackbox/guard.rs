@@ -45,6 +45,48 @@ fn the_first_command_of_the_readme_is_refused() {
 }
 
 #[test]
+fn a_guard_that_is_named_before_a_command_is_not_lost_by_one_behind_it() {
+    let room = room();
+    let refusing = room.hooks(&guard(r#"command = ["echo", '{"verdict":{"deny":"first"}}']"#));
+    room.write(
+        "other.toml",
+        "[[hook]]\nevent = \"session_end\"\ncommand = [\"touch\", \"heard\"]\n",
+    );
+    let hook = "--hook-pre-tool-use";
+    for arguments in [
+        [
+            "--hooks",
+            &refusing,
+            "ask",
+            "Run: touch ran",
+            "--hooks",
+            "other.toml",
+        ],
+        [
+            "--hooks",
+            "other.toml",
+            "ask",
+            "Run: touch ran",
+            "--hooks",
+            &refusing,
+        ],
+        [hook, "echo no >&2; exit 2", "ask", "Run: touch ran", hook, "true"],
+    ] {
+        room.run([&["--yes"][..], &arguments].concat()).ended_with(0);
+        assert!(!room.has("ran"), "{arguments:?}");
+    }
+    assert!(room.has("heard"));
+}
+
+#[test]
+fn a_list_of_tools_that_names_none_is_refused() {
+    let room = room();
+    room.run(["--tools", ",", "Run: true"])
+        .ended_with(2)
+        .complained("names no tool");
+}
+
+#[test]
 fn a_command_that_the_guard_does_not_mind_runs() {
     let room = room();
     let example = repository_file("examples/guard.toml");

@@ -81,7 +81,7 @@ fn no_backslash_slips_past_a_guard_in_the_words_of_a_shell() {
     }
 }
 
-/// The same guard without an `echo` of what it has decoded: then every shell is good enough.
+/// A guard that does not `echo` what it has decoded: then every shell is good enough.
 fn careful(field: &str) -> String {
     guard(field).replace("echo \"$CMD\"", "printf '%s\\n' \"$CMD\"")
 }

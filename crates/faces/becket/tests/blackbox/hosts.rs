@@ -16,7 +16,7 @@ struct Sample {
     /// Where it lies, from the working directory.
     file: &'static str,
     text: &'static str,
-    /// The same, so that nobody can understand it.
+    /// A text of the file that cannot be read.
     broken: &'static str,
     /// Whether the project brings it, so that it counts only once it is trusted.
     is_of_project: bool,
@@ -61,6 +61,54 @@ const SAMPLES: &[Sample] = &[
         file: ".pi/extensions/sample.ts",
         text: EXTENSION,
         broken: "export default function (pi) { throw new Error('no'); }\n",
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "PreToolUse 1",
+        file: ".claude/settings.json",
+        text: r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2"}]}]}}"#,
+        broken: r#"{"hooks": {"PreToolUse": [{"type": "command", "command": "sample"}]}}"#,
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "PreToolUse 1",
+        file: "../home/.claude/settings.json",
+        text: r#"{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2"}]}]}}"#,
+        broken: "{",
+        is_of_project: false,
+        runs_programs: true,
+    },
+    Sample {
+        name: "PreToolUse 1",
+        file: ".codex/hooks.json",
+        text: r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2"}]}]}}"#,
+        broken: r#"{"hooks": {"PreToolUse": [{"type": "command", "command": "sample"}]}}"#,
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "BeforeTool 1",
+        file: ".gemini/settings.json",
+        text: r#"{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2"}]}]}}"#,
+        broken: r#"{"hooks": {"BeforeTool": [{"type": "command", "command": "sample"}]}}"#,
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "preToolUse 1",
+        file: ".cursor/hooks.json",
+        text: r#"{"version": 1, "hooks": {"preToolUse": [{"command": "sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2"}]}}"#,
+        broken: r#"{"version": 1, "hooks": {"preToolUse": [{"comand": "sample"}]}}"#,
+        is_of_project: true,
+        runs_programs: true,
+    },
+    Sample {
+        name: "preToolUse 1",
+        file: ".github/hooks/sample.json",
+        text: r#"{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2"}]}}"#,
+        broken: r#"{"version": 1, "hooks": {"preToolUse": "sample"}}"#,
         is_of_project: true,
         runs_programs: true,
     },
@@ -195,7 +243,7 @@ fn a_guard_that_cannot_be_understood_stops_every_run() {
         assert!(!room.has("made"), "{title}: {run:#?}");
         assert!(matches!(run.code, 2 | 4), "{title}: {run:#?}");
         assert!(
-            run.stderr.contains("sample") || run.stderr.contains(sample.file),
+            run.stderr.contains("sample") || run.stderr.contains(sample.file.trim_start_matches("../")),
             "{title}: {run:#?}"
         );
         assert_ne!(room.run(["doctor"]).code, 0, "{title}");

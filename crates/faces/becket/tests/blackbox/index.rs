@@ -348,8 +348,8 @@ fn a_plugin_that_fails_is_told_and_costs_only_its_files() {
     ] {
         let room = project();
         // Only the one that sleeps is to be ended by the clock, and not before it has begun.
-        let patience = if body.starts_with("sleep") { 3 } else { 60 };
-        room.config(&format!("[chibi]\ntool_timeout = {patience}\n"));
+        let timeout = if body.starts_with("sleep") { 3 } else { 60 };
+        room.config(&format!("[chibi]\ntool_timeout = {timeout}\n"));
         for number in 1..=9 {
             room.write(&format!("{number}.zig"), "const x = 1;\n");
         }

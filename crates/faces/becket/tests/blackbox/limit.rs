@@ -1,4 +1,4 @@
-//! The person at the limit of a run: a yes lets it go on, and hooks are told.
+//! The user at the limit of a run: a yes lets it go on, and hooks are told.
 
 use serde_json::json;
 use testkit::{Finished, Room, finish, needs};
@@ -36,12 +36,12 @@ sys.stdout.flush()
 sys.exit(code)
 ";
 
-/// Runs the program at a terminal where a person says yes to everything; `None` where that cannot be had.
+/// Runs the program at a terminal where a user says yes to everything; `None` where that cannot be had.
 pub(crate) fn with_person(room: &Room, arguments: &[&str]) -> Option<Finished> {
     with_person_typing(room, arguments, "")
 }
 
-/// The same with a person who types these lines at once.
+/// Runs the program at a terminal where a user types these lines at once; `None` where that cannot be had.
 pub(crate) fn with_person_typing(room: &Room, arguments: &[&str], lines: &str) -> Option<Finished> {
     if !needs("python3") {
         return None;

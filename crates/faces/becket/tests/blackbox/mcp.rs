@@ -12,7 +12,7 @@ use crate::plugins::{bash, call, plugin, result};
 use crate::{repository_file, room};
 
 /// How long something is waited for that must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server's program.
 fn program(name: &str) -> PathBuf {
@@ -42,7 +42,7 @@ fn starts(room: &Room, name: &str) -> usize {
 }
 
 /// A room with one server, called `one`; nothing without Python.
-fn with_server(mode: &str, more: &str) -> Option<Room> {
+pub fn with_server(mode: &str, more: &str) -> Option<Room> {
     let room = needs("python3").then(room)?;
     room.config(&server(&room, "one", mode, more));
     Some(room)
@@ -56,7 +56,7 @@ fn got(room: &Room, tool: &str, arguments: Value) -> String {
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
+        assert!(started.elapsed() < TEST_TIMEOUT, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -145,13 +145,13 @@ fn servers_that_do_not_start_well_cost_one_start_and_leave_the_run_alone() {
     ] {
         let room = room();
         // Those that answer need time to start; those that do not are waited for.
-        let patience = if matches!(mode, "silent" | "rubbish" | "silent-list") {
+        let timeout = if matches!(mode, "silent" | "rubbish" | "silent-list") {
             2
         } else {
             60
         };
         let settings = server(&room, "one", mode, "");
-        room.config(&settings.replace("start_timeout = 60", &format!("start_timeout = {patience}")));
+        room.config(&settings.replace("start_timeout = 60", &format!("start_timeout = {timeout}")));
         let run = || room.run(["--model", "rehearsal", "hello"]).ended_with(0);
         run()
             .complained("MCP server one: it is left out: ")

@@ -43,7 +43,7 @@ fn waiting(room: &Room) -> Vec<String> {
         .collect()
 }
 
-/// The texts of all the person's messages that a context ever had.
+/// The texts of all the user's messages that a context ever had.
 fn prompts(room: &Room, context: &str) -> Vec<String> {
     let store = SqliteStore::open(room.store_file()).expect("the store opens");
     let tree = store.tree(context).unwrap_or_default();

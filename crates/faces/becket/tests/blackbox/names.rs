@@ -1,4 +1,4 @@
-//! Names of conversations and labels of entries: where the person sees what an extension has written.
+//! Names of conversations and labels of entries: where the user sees what an extension has written.
 
 use becket_agent::store::{EntryContent, NewEntry, NewSession, Store};
 use serde_json::json;

@@ -44,7 +44,7 @@ fn a_rule_is_shown_before_it_is_stored_and_counts_for_its_project() {
     room.write(".git/HEAD", "ref: refs/heads/main\n");
     let model = room.model(&json!([
         shell("ls one"), shell("ls two"), shell("ls one; touch ran"),
-        {"text": "all done", "expect": ["the person said no: too much"]},
+        {"text": "all done", "expect": ["the user said no: too much"]},
     ]));
     let Some(terminal) = Terminal::start(room, &["--model", &model, "go"]) else {
         return;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::Room;
 
 /// How long something may take that a busy machine does slowly.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The program. Dropping it ends what it talks to.
 pub struct Client {
@@ -60,7 +60,7 @@ impl Client {
 
     /// The next line that fits; those before it are kept in `heard`.
     pub fn next(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
@@ -89,7 +89,7 @@ impl Client {
         })
     }
 
-    /// The same where it is done; what it answers.
+    /// Sends a command that must succeed, and returns the data of its response.
     pub fn data(&mut self, command: Value) -> Value {
         let response = self.ask(command);
         assert_eq!(response["success"], true, "{response}");
@@ -100,7 +100,7 @@ impl Client {
         self.data(json!({"type": "prompt", "message": message}));
     }
 
-    /// The same until everything is done.
+    /// Sends a prompt, and waits until its run has ended.
     pub fn prompt_and_wait(&mut self, message: &str) {
         self.prompt(message);
         self.event("agent_end");
@@ -126,7 +126,7 @@ impl Client {
     }
 
     pub fn finish(mut self) -> (i32, Vec<Value>) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
                 break status;

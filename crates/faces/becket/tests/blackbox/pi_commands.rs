@@ -14,7 +14,7 @@ use crate::room;
 use crate::terminal::Terminal;
 
 /// How long something may take that a busy machine does slowly.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An extension with a command, and functions that its handler may use.
 fn with_command(handler: &str) -> String {
@@ -35,7 +35,7 @@ fn with_command(handler: &str) -> String {
     )
 }
 
-/// The ways in which a person can call a command.
+/// The ways in which a user can call a command.
 const FRONT_ENDS: [&str; 5] = ["print", "pipe", "chat", "agent file", "agent file as a chat"];
 
 /// Calls `/go` of the extension in one of them.
@@ -355,7 +355,7 @@ fn a_second_signal_ends_what_cannot_be_interrupted_and_all_that_it_started() {
         let process = room.read("log").trim().to_owned();
         assert!(is_running(&process), "the extension has started a program");
         // Two signals of a kind at once would be one.
-        let (program, deadline) = (run.id().to_string(), Instant::now() + PATIENCE);
+        let (program, deadline) = (run.id().to_string(), Instant::now() + TEST_TIMEOUT);
         while is_running(&program) {
             assert!(Instant::now() < deadline, "it is not to be ended by {signal:?}");
             run.signal(signal);
@@ -406,7 +406,7 @@ fn a_second_signal_leaves_the_terminal_as_it_was() {
     let process = terminal.room.read("process").parse().ok();
     let process = process.and_then(Pid::from_raw).expect("a number");
     terminal.room.write("edits", "");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !terminal.room.has("../after") {
         assert!(
             Instant::now() < deadline,

@@ -20,7 +20,7 @@ const PACKAGE: &str = "@mariozechner/pi-coding-agent@0.73.1";
 enum Known {
     /// The test that drives it and sees its effect.
     By(fn()),
-    /// It draws on a screen, and what it draws needs more than that.
+    /// The example draws on a screen, and what it draws needs more than that.
     Screen,
     /// Why it cannot be driven by a test.
     Never(&'static str),
@@ -285,7 +285,7 @@ struct Session<'a> {
     room: &'a Room,
     examples: Vec<&'a str>,
     options: Vec<&'a str>,
-    /// What the person types, line by line.
+    /// What the user types, line by line.
     lines: &'a [&'a str],
     /// What the model answers, request by request.
     turns: Value,
@@ -671,7 +671,7 @@ fn plan_mode_lets_the_model_look_and_not_touch() {
     );
 }
 
-// ---------------------------------------------------------------- the person's words and the system prompt
+// ---------------------------------------------------------------- the user's words and the system prompt
 
 #[test]
 fn input_is_transformed_or_handled() {
@@ -1245,7 +1245,7 @@ fn a_change_of_the_model_is_told() {
 #[test]
 fn a_choice_of_tools_is_restored() {
     let room = room();
-    // In place of the list that a person ticks: the entry that it writes.
+    // In place of the list that a user ticks: the entry that it writes.
     let ticks = room.write(
         "../ticks.ts",
         "export default (pi: any) => pi.registerCommand('tick', { handler: async () => {
@@ -1312,7 +1312,7 @@ fn the_person_is_called_when_the_agent_is_done() {
     assert!(room.read("called").contains("Ready for input"), "{run:#?}");
 }
 
-/// Waits for the program that calls the person; nothing in the example does.
+/// Waits for the program that calls the user; nothing in the example does.
 const WAIT_FOR_CALL: &str = "for i in $(seq 200); do test -s called && exit; sleep 0.1; done";
 
 // ---------------------------------------------------------------- requests, status, dialogs

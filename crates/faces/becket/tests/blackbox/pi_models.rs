@@ -21,7 +21,7 @@ fn recorder(names: &[&str]) -> String {
     )
 }
 
-/// What it wrote.
+/// The events that the recorder wrote to the file `log`.
 fn recorded(room: &Room) -> Vec<Value> {
     let log = room.read("log");
     log.lines()
@@ -498,7 +498,7 @@ fn what_a_stream_sends_is_what_hooks_leave_of_it() {
             json!("assistant"),
         ]
     );
-    // A guard of the person's judges it too.
+    // A guard of the user's judges it too.
     let hook = room.hooks(
         "[[hook]]\nevent = \"pre_request\"\nmatch = { form = \"wire\" }\n\
          command = \"echo no such request >&2; exit 2\"\n",
@@ -631,7 +631,7 @@ fn extensions_ask_models_for_themselves() {
     assert_eq!(body["messages"][0]["content"], "be brief");
 }
 
-// ---------------------------------------------------------------- words for the person
+// ---------------------------------------------------------------- words for the user
 
 #[test]
 fn errors_of_commands_and_listeners_say_where_and_why() {

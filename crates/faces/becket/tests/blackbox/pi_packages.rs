@@ -107,7 +107,7 @@ pub(crate) fn fetched(room: &Room, packages: &[&str]) -> Option<Vec<PathBuf>> {
     }
     let place = room.work().join("npm");
     std::fs::create_dir_all(&place).expect("the room is writable");
-    // Where the registry is, the person's own settings say, so this runs outside of the sealed room's environment.
+    // Where the registry is, the user's own settings say, so this runs outside of the sealed room's environment.
     let mut npm = Command::new("npm");
     npm.args(["pack", "--silent", "--fetch-timeout=60000"])
         .args(packages);

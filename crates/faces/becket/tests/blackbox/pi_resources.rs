@@ -180,7 +180,7 @@ fn prompt_templates_are_called_with_arguments() {
     assert_eq!(prompts(&run), ["Review the parser and a b. (the parser a b)"]);
     assert!(run.stderr.contains("broken.md"), "{run:#?}");
     assert_eq!(prompts(&ask(&room, &[], "/review")), ["Review all and . ()"]);
-    // Who hears the person's words hears them as they were typed, and what is made of them counts.
+    // Who hears the user's words hears them as they were typed, and what is made of them counts.
     room.write(
         "hears.ts",
         "export default (pi: any) => pi.on('input', (event: any) => {
@@ -226,12 +226,12 @@ fn a_project_brings_its_own_once_it_is_trusted() {
     room.write("more/unwanted/SKILL.md", skill("unwanted", "Named and left out."));
     room.write(
         "../home/.pi/agent/skills/ours/SKILL.md",
-        skill("ours", "Of the person."),
+        skill("ours", "Of the user."),
     );
     let run = ask(&room, &[], "/go home");
     assert_eq!(prompts(&run), ["/go home"]);
     assert_eq!(told_skills(&run), ["ours"]);
-    assert!(system_prompt(&run).contains("Of the person."));
+    assert!(system_prompt(&run).contains("Of the user."));
     assert!(
         run.stderr.contains(".pi/skills") && run.stderr.contains("--trust"),
         "{run:#?}"

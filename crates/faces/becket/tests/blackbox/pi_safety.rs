@@ -49,6 +49,11 @@ fn an_extension_finds_no_key_of_the_person_s() {
 
 /// Asks a model of `openai` by way of an extension that registers it anew, and gives back what was sent as its key.
 fn key_sent(registration: &str, config: &str) -> (Option<String>, Finished) {
+    header_sent("authorization", registration, config)
+}
+
+/// Asks a model of `openai` by way of an extension that registers it anew, and gives back a header that was sent.
+fn header_sent(header: &str, registration: &str, config: &str) -> (Option<String>, Finished) {
     let room = room().with("OPENAI_API_KEY", KEY);
     let server = ModelServer::start([Response::events(
         OpenAiStream::new("m").text("fine").finish("stop").done(),
@@ -63,11 +68,20 @@ fn key_sent(registration: &str, config: &str) -> (Option<String>, Finished) {
     let run = room
         .run(["--model", "openai/m", "-e", "extension.ts", "go"])
         .ended_with(0);
-    let key = server
-        .only_request()
-        .header("authorization")
-        .map(ToOwned::to_owned);
-    (key, run)
+    let sent = server.only_request().header(header).map(ToOwned::to_owned);
+    (sent, run)
+}
+
+#[test]
+fn headers_of_the_user_s_go_to_no_address_that_only_an_extension_knows() {
+    let headers = "[providers.openai]\nheaders = { x-corp-token = \"hush\" }\n";
+    for registration in ["{ baseUrl: URL }", "{ baseUrl: URL, apiKey: 'its-own' }"] {
+        let (sent, run) = header_sent("x-corp-token", registration, headers);
+        assert_eq!(sent, None, "{registration}: {run:#?}");
+    }
+    let own = format!("{headers}base_url = URL\n");
+    let (sent, run) = header_sent("x-corp-token", "{ baseUrl: URL, apiKey: 'its-own' }", &own);
+    assert_eq!(sent.as_deref(), Some("hush"), "{run:#?}");
 }
 
 #[test]

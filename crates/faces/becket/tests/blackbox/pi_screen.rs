@@ -1,4 +1,4 @@
-//! The chat's screen, driven in a real terminal by tmux: the person types while the model works, and pi's examples that
+//! The chat's screen, driven in a real terminal by tmux: the user types while the model works, and pi's examples that
 //! draw are played.
 
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use testkit::{Room, needs};
 
 use crate::pi_examples::{examples, file_of, with_a_model};
 use crate::room;
-use crate::terminal::{PATIENCE, Terminal};
+use crate::terminal::{TEST_TIMEOUT, Terminal};
 
 fn text(text: &str) -> Value {
     json!({ "text": text })
@@ -129,7 +129,7 @@ fn ctrl_c_empties_the_line_and_twice_ends_the_chat() {
 fn a_question_is_a_dialog_and_no_has_words_for_the_model() {
     let turns = json!([
         {"tool_calls": [shell("touch first")]},
-        {"expect": ["the person said no: not today"], "tool_calls": [shell("touch second")]},
+        {"expect": ["the user said no: not today"], "tool_calls": [shell("touch second")]},
         {"text": "all done"},
     ]);
     let Some(terminal) = chat(room(), turns, &[]) else {
@@ -175,7 +175,7 @@ fn wrote_on_while_a_question_came() -> bool {
     // Somebody types on and on, until the question has been there for a while.
     terminal.type_in("yyy");
     terminal.room.write("go", "");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !terminal.text().contains("[c]ancel") {
         if terminal.room.has("ran") {
             return false;
@@ -900,7 +900,7 @@ fn a_command_draws_in_the_session_that_it_goes_on_in() {
     leave(&terminal);
 }
 
-/// The screen steps aside for a program that talks to the person, and no key of it is meant for becket.
+/// The screen steps aside for a program that talks to the user, and no key of it is meant for becket.
 #[test]
 fn a_program_of_an_extension_has_the_terminal() {
     let room = room();

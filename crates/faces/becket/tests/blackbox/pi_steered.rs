@@ -74,7 +74,7 @@ fn an_abort_in_the_middle_of_a_call_ends_with_an_answer_that_did_not_come() {
 }
 
 /// What a program wants of a session.
-type Wish<'a> = &'a dyn Fn(&mut Client) -> Value;
+type Request<'a> = &'a dyn Fn(&mut Client) -> Value;
 
 #[test]
 fn what_runs_is_ended_when_hooks_have_agreed_and_not_before() {
@@ -88,13 +88,13 @@ fn what_runs_is_ended_when_hooks_have_agreed_and_not_before() {
     };
     let new = |_: &mut Client| json!({"type": "new_session"});
     let clone = |_: &mut Client| json!({"type": "clone"});
-    let cases: [(&str, Wish<'_>); 4] = [
+    let cases: [(&str, Request<'_>); 4] = [
         ("session_before_switch", &new),
         ("session_before_switch", &switch),
         ("session_before_fork", &fork),
         ("session_before_fork", &clone),
     ];
-    for (guard, wish) in cases {
+    for (guard, request) in cases {
         let room = room();
         room.write("guard.ts", GUARD);
         room.write("log", "");
@@ -106,21 +106,25 @@ fn what_runs_is_ended_when_hooks_have_agreed_and_not_before() {
         client.event("tool_execution_start");
         noted(&room);
 
-        let wish = wish(&mut client);
-        assert_eq!(client.data(wish.clone())["cancelled"], true, "{wish}");
-        assert_eq!(noted(&room), [guard], "{wish}");
+        let request = request(&mut client);
+        assert_eq!(client.data(request.clone())["cancelled"], true, "{request}");
+        assert_eq!(noted(&room), [guard], "{request}");
         assert_eq!(client.data(json!({"type": "get_state"}))["isStreaming"], true);
         room.write("go", "");
         client.event("agent_end");
         let last = client.data(json!({"type": "get_last_assistant_text"}));
-        assert_eq!(last["text"], "two", "{wish}");
+        assert_eq!(last["text"], "two", "{request}");
 
         client.prompt("Sleep");
         client.event("tool_execution_start");
         noted(&room);
         room.write("agrees", "");
-        assert_eq!(client.data(wish.clone())["cancelled"], false, "{wish}");
-        assert_eq!(noted(&room), [guard, "agent_end", "session_shutdown"], "{wish}");
+        assert_eq!(client.data(request.clone())["cancelled"], false, "{request}");
+        assert_eq!(
+            noted(&room),
+            [guard, "agent_end", "session_shutdown"],
+            "{request}"
+        );
         client.leave();
     }
 }

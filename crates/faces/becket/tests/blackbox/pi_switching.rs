@@ -476,7 +476,7 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     terminal.press("C-c");
     terminal.press("C-d");
     assert_eq!(terminal.wait_for_end(), 0, "{}", terminal.text());
-    // What the person ran is an entry, and the model sees what it may.
+    // What the user ran is an entry, and the model sees what it may.
     let tree = terminal
         .room
         .run(["--json", "sessions", "tree", &here])

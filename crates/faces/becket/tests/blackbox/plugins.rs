@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::{Finished, Room, needs};
 
 use crate::room;
-use crate::terminal::{PATIENCE, Terminal};
+use crate::terminal::{TEST_TIMEOUT, Terminal};
 
 /// Puts a plugin into the usual home.
 pub fn plugin(room: &Room, name: &str, program: &str) {
@@ -598,7 +598,7 @@ fn a_cancel_ends_a_plugin_soon_with_all_it_started() {
     let body = format!("{}\necho begun > \"$HOME/begun\"; sleep 600", helper());
     plugin(&room, "slow", &bash("slow", "", &body));
     let run = room.start(["tool", "slow"]);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !room.has("../home/begun") {
         assert!(Instant::now() < deadline, "the plugin did not begin");
         std::thread::sleep(Duration::from_millis(10));
@@ -620,7 +620,7 @@ fn helper() -> &'static str {
 fn helper_has_ended(room: &Room) {
     let number = room.read("../home/helper");
     let stat = format!("/proc/{}/stat", number.trim());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while std::fs::read_to_string(&stat).is_ok_and(|line| !line.contains(") Z ")) {
         assert!(Instant::now() < deadline, "what the plugin started lives on");
         std::thread::sleep(Duration::from_millis(10));
@@ -670,8 +670,8 @@ fn a_newer_plugin_asks_the_person_at_the_terminal_that_it_opens() {
 #[test]
 fn a_guard_asks_the_person_at_the_terminal_that_it_opens() {
     let body = "cat >/dev/null; printf 'May it? ' >/dev/tty; read answer </dev/tty\n\
-                [[ $answer == y ]] && echo '{}' || echo '{\"block\":true,\"message\":\"the person did not like it\"}'";
-    for (answer, shown, code) in [("y", "it ran", 0), ("n", "the person did not like it", 1)] {
+                [[ $answer == y ]] && echo '{}' || echo '{\"block\":true,\"message\":\"the user did not like it\"}'";
+    for (answer, shown, code) in [("y", "it ran", 0), ("n", "the user did not like it", 1)] {
         let room = room();
         plugin(&room, "guard", &bash("guard", ",\"hooks\":[\"pre_tool\"]", body));
         plugin(&room, "tool", &bash("tool", "", "echo it ran"));

@@ -28,7 +28,7 @@ pub fn backing(room: &Room) -> PathBuf {
     room.home().join(".local/share/becket/vfs")
 }
 
-/// Copies a file into the folder behind the virtual file system, as a person does.
+/// Copies a file into the folder behind the virtual file system, as a user does.
 pub fn put(room: &Room, path: &str, text: &str) {
     let file = backing(room).join(path);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -111,7 +111,7 @@ fn a_file_brings_a_tool_and_a_hook() {
     );
     let said = &run.events_named("agent_start")[0]["prompt"];
     assert_eq!(said, "go, said politely");
-    // The person has put it there: nobody was asked.
+    // The user has put it there: nobody was asked.
     let decided = &run.events_named("approval_decided")[0];
     assert_eq!(decided["source"], "installed", "{decided}");
 }
@@ -665,7 +665,7 @@ fn hooks_list_names_file_and_line() {
     );
 }
 
-/// An example, as the person puts it into the virtual file system.
+/// An example, as the user puts it into the virtual file system.
 fn install(room: &Room, name: &str) {
     let file = repository_file(&format!("examples/scheme/{name}"));
     room.run(["vfs", "put", &format!("vfs:///tools/shared/{name}"), &file])

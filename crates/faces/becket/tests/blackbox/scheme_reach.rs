@@ -1,5 +1,5 @@
 //! How far files in Scheme reach: the web and the environment where the settings allow it, sub-agents and teams, and
-//! the prompt at which a person tries things.
+//! the prompt at which a user tries things.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use testkit::{ModelServer, Response, Room};
 
 use crate::room;
 use crate::scheme::{backing, call, put, result, results, run, stopped};
-use crate::terminal::{PATIENCE, Terminal};
+use crate::terminal::{TEST_TIMEOUT, Terminal};
 
 /// A file whose one tool gives what an expression is.
 fn returning(before: &str, expression: &str) -> String {
@@ -37,7 +37,7 @@ fn a_file_reaches_what_the_settings_name_and_nothing_else() {
     let base = server.url();
     let import = "(import (tein http))";
     let get = |path: &str| format!("(http-get \"{base}{path}\" '((\"x-mine\" . \"yes\")))");
-    // Without a word of the person's there is no such library.
+    // Without a word of the user's there is no such library.
     put(&room, PROBE, &returning(import, &get("/api/a")));
     let told = stopped(&room, &[]);
     assert!(
@@ -95,7 +95,7 @@ fn the_persons_policy_and_what_a_model_wrote_bound_the_web() {
     put(&room, PROBE, &text);
     let probe = || call("probe", json!({}));
     let declared = "[tools.http.allow]\n\"/tools/shared\" = \"trust-declared\"\n";
-    // What the person denies stays denied.
+    // What the user denies stays denied.
     room.config(&format!("[url_policy]\ndeny = [\"{base}/*\"]\n{declared}"));
     assert!(result(&run(&room, &[], &[probe()])).contains("the URL policy denies"));
     room.config(declared);
@@ -261,7 +261,7 @@ fn a_team_hears_hooks_and_has_the_tools_of_its_file() {
 
 /// Waits until a file is there.
 fn wait_for_file(room: &Room, name: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !room.has(name) {
         assert!(Instant::now() < deadline, "{name} is not written");
         std::thread::sleep(Duration::from_millis(20));

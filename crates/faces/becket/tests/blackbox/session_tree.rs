@@ -1,4 +1,4 @@
-//! A conversation is a tree: the person goes back in it, forks it, labels and names it, and takes it to pi and back.
+//! A conversation is a tree: the user goes back in it, forks it, labels and names it, and takes it to pi and back.
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -107,7 +107,7 @@ fn a_summary_tells_of_the_branch_that_was_left() {
     let room = talked();
     let second = id_of(&tree(&room, &[]), "answer 1");
     let model = room.model(&json!([
-        {"text": "IT WAS TRIED", "expect": ["Person: prompt 2", "Assistant: answer 2", "about the parser"]},
+        {"text": "IT WAS TRIED", "expect": ["User: prompt 2", "Assistant: answer 2", "about the parser"]},
     ]));
     let run = room
         .run([

@@ -1,4 +1,4 @@
-//! Checkpoints of the working directory: undo, redo, list, diff, restore, in the hands of a person.
+//! Checkpoints of the working directory: undo, redo, list, diff, restore, in the hands of a user.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -106,8 +106,8 @@ fn what_the_person_changed_since_is_told_and_not_overwritten_without_force() {
     room.write("mine", "0\n");
     room.write("other", "0\n");
     work(&room, &["echo 1 > mine; echo 1 > other"]);
-    room.write("mine", "by the person\n");
-    room.write("unrelated", "by the person\n");
+    room.write("mine", "by the user\n");
+    room.write("unrelated", "by the user\n");
     let run = room
         .run(["undo"])
         .ended_with(1)
@@ -116,18 +116,18 @@ fn what_the_person_changed_since_is_told_and_not_overwritten_without_force() {
     assert!(!run.stderr.contains("\"other\""), "{}", run.stderr);
     assert_eq!(
         (room.read("mine"), room.read("other")),
-        ("by the person\n".into(), "1\n".into())
+        ("by the user\n".into(), "1\n".into())
     );
     room.run(["undo", "--force"]).ended_with(0);
     assert_eq!(
         (room.read("mine"), room.read("other")),
         ("0\n".into(), "0\n".into())
     );
-    assert_eq!(room.read("unrelated"), "by the person\n");
+    assert_eq!(room.read("unrelated"), "by the user\n");
     room.run(["redo"]).ended_with(0);
     assert_eq!(
         room.read("mine"),
-        "by the person\n",
+        "by the user\n",
         "what was there before the undo is back"
     );
 }

@@ -139,7 +139,7 @@ fn its_session_stands_below_its_parents_and_outside_of_the_conversation() {
         assert_eq!(events[0]["session_id"], started["session_id"], "{name}");
     }
     for name in ["user_input", "attention"] {
-        assert_eq!(of_children(&run, name).len(), 0, "{name} is the person's");
+        assert_eq!(of_children(&run, name).len(), 0, "{name} is the user's");
     }
     let ended = &run.events_named("post_subagent")[0];
     assert_eq!(
@@ -1001,7 +1001,7 @@ fn hooks_that_change_outputs_and_offers_count_for_what_is_read() {
     );
 }
 
-// ---- the person
+// ---- the user
 
 #[test]
 fn a_sub_agents_calls_are_shown_as_its_own_and_its_words_are_no_answer() {

@@ -8,7 +8,7 @@ use testkit::{Room, needs};
 
 use crate::{repository_file, room};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A terminal with the program in it. It is gone when it is dropped.
 pub(crate) struct Terminal {
@@ -71,7 +71,7 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// The same without colours.
+    /// The screen and everything that has scrolled off it, without colours.
     pub(crate) fn text(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-"])
     }
@@ -79,7 +79,7 @@ impl Terminal {
     /// Waits until the screen shows what is wanted, and returns it.
     #[track_caller]
     pub(crate) fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             let text = self.text();
             if wanted(&text) {
@@ -126,7 +126,7 @@ impl Terminal {
     /// Waits for the end of the program, and returns its exit code.
     #[track_caller]
     pub(crate) fn wait_for_end(&self) -> i32 {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if self.room.read("../after").ends_with('\n') {
                 return self.room.read("../code").trim().parse().unwrap_or(-1);
@@ -277,7 +277,7 @@ fn the_question_is_asked_and_yes_and_no_are_understood() {
     let model = room.model(&json!([
         {"tool_calls": [call("first")]},
         {"tool_calls": [call("second")]},
-        {"expect": ["the person said no: not today"], "text": "all done"},
+        {"expect": ["the user said no: not today"], "text": "all done"},
     ]));
     let Some(terminal) = Terminal::start(room, &["--model", &model, "go"]) else {
         return;

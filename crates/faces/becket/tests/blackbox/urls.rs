@@ -13,7 +13,7 @@ fn redirect(to: &str) -> Response {
     Response::new(302, "text/plain", "").header("Location", to)
 }
 
-/// The same server by the name of this machine.
+/// The address of a server, with `localhost` in the place of its number.
 fn by_name(server: &ModelServer) -> String {
     server.url().replace("127.0.0.1", "localhost")
 }
@@ -379,7 +379,7 @@ fn a_chibi_home_brings_its_policy_and_a_context_its_own() {
     room.run(["url", "check", "http://8.8.8.8/"])
         .ended_with(0)
         .said("allow ");
-    // The person's own settings count more, those of the context most.
+    // The user's own settings count more, those of the context most.
     room.config("[url_policy]\nallow = [\"preset:loopback\"]\ndeny_override = [\"http://127.0.0.1:10/*\"]\n");
     check(0, "by allow preset:loopback");
     room.write(
@@ -393,7 +393,7 @@ fn a_chibi_home_brings_its_policy_and_a_context_its_own() {
         "[url_policy]\nallow_override = [\"*\"]\n",
     );
     check(0, "by allow_override *");
-    // What the person denies before everything else stays denied.
+    // What the user denies before everything else stays denied.
     room.run(["-C", "work", "url", "check", "http://127.0.0.1:10/"])
         .ended_with(1)
         .said("by deny_override http://127.0.0.1:10/*");

@@ -62,7 +62,7 @@ error = { kind = "rejected", message = "the model does not exist" }
 
 const SUMMARY: &str = r#"
 [[turns]]
-text = "The person wanted to know what is here; the shell was refused."
+text = "The user wanted to know what is here; the shell was refused."
 usage = { input_tokens = 200, output_tokens = 14 }
 "#;
 
@@ -71,6 +71,14 @@ const BROKEN_HOOK: &str = r#"
 event = "turn_start"
 name = "broken"
 command = "echo something went wrong >&2; exit 3"
+"#;
+
+/// A hook whose file changes between two prompts.
+const CHANGES: &str = r#"
+[[hook]]
+event = "stop"
+name = "changes itself"
+command = "echo '# changed' >> changes.toml"
 "#;
 
 /// What is run, one after another, in one room.
@@ -202,7 +210,22 @@ text = "There are three."
 usage = { input_tokens = 12, output_tokens = 4 }
 "#;
 
-/// What is run at a terminal, where a person lets it go on.
+/// What is run in a project with instructions for the model: it is set up, and a template stands for a prompt.
+const WITH_INSTRUCTIONS: &[&str] = &[
+    "--json",
+    "-c",
+    "twelfth",
+    "--init",
+    "--hooks",
+    "changes.toml",
+    "--print",
+    "--prompt-template",
+    "review.md",
+    "/review main.rs",
+    "And then?",
+];
+
+/// What is run at a terminal, where a user lets it go on.
 const AT_THE_LIMIT: &[&str] = &[
     "--json",
     "--model",
@@ -214,7 +237,7 @@ const AT_THE_LIMIT: &[&str] = &[
     "Go on.",
 ];
 
-/// A chat at a terminal, where a person runs a command.
+/// A chat at a terminal, where a user runs a command.
 const IN_A_CHAT: &[&str] = &["--json", "-c", "eleventh", "chat"];
 
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.
@@ -229,6 +252,8 @@ fn events() -> &'static [Value] {
         room.write("summary.toml", SUMMARY);
         room.write("subagent.toml", SUBAGENT);
         room.write("broken.toml", BROKEN_HOOK);
+        room.write("changes.toml", CHANGES);
+        room.write("review.md", "---\ndescription: reviews a file\n---\nReview $1.\n");
         room.write("team.yaml", TEAM);
         room.write("steers.ts", STEERS);
         room.write("task.toml", TASK);
@@ -246,6 +271,8 @@ fn events() -> &'static [Value] {
             );
             all.extend(printed);
         }
+        room.write("AGENTS.md", "Be brief.\n");
+        all.extend(room.run(WITH_INSTRUCTIONS).events());
         let limit = with_person(&room, AT_THE_LIMIT);
         all.extend(limit.map(|run| run.events()).unwrap_or_default());
         let chat = with_person_typing(&room, IN_A_CHAT, "!echo hello\n/quit\n");
@@ -325,7 +352,7 @@ fn every_declared_event_fires() {
     let fired: BTreeSet<String> = first_of_each().into_keys().collect();
     for event in EVENTS {
         let known = fired.contains(event.name);
-        // Only a person causes it, and that takes a terminal.
+        // Only a user causes it, and that takes a terminal.
         let known =
             known || (matches!(event.name, "limit_raised" | "user_shell") && !testkit::needs("python3"));
         assert!(known, "{} is declared but never fires", event.name);
@@ -396,6 +423,7 @@ fn one_prompt_fires_its_events_in_the_documented_order() {
         "pre_request",
         "response_start",
         "message_start",
+        "post_response",
         "response",
         "message_end",
         "tool_start",
@@ -412,6 +440,8 @@ fn one_prompt_fires_its_events_in_the_documented_order() {
     ];
     assert_eq!(names[..beginning.len()], beginning);
     let end = [
+        "post_response",
+        "output",
         "response",
         "message_end",
         "stop",

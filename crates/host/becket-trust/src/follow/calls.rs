@@ -1,5 +1,5 @@
-//! Calls in Python and JavaScript that start programs or run code. What stands there literally is followed; what is
-//! only known when it runs is told as open.
+//! Calls in Python and JavaScript that start programs or run code. Literal arguments are followed; those that are known
+//! only at run time are reported as open.
 
 use std::collections::HashSet;
 
@@ -8,22 +8,22 @@ use super::language::Language;
 use super::shell;
 use crate::item::shell_quoted;
 
-/// A word for the shell of which nobody knows what it will be.
+/// A shell word that stands for an unknown value.
 const UNKNOWN: &str = "\"$UNKNOWN\"";
 
-/// An import is not longer than this, before and behind the name of its module.
+/// The longest import, before and after the name of its module.
 const LONGEST: usize = 500;
 
-/// All arguments together may be so many times as long as the text. Calls stand in the arguments of calls, each of
-/// which is read; more than that stands in no script that runs.
+/// How many times the length of the text all arguments together may have. Calls may be nested in arguments of calls,
+/// and each is read; no script that runs has more.
 const MOST_READINGS: usize = 30;
 
-/// Lists in lists are not deeper than this in arguments that are followed.
+/// How deep lists in arguments are followed.
 const DEEPEST_LIST: usize = 10;
 
 /// Functions that run something.
 pub struct Starters {
-    /// The module that they belong to; empty for those that need none.
+    /// The module of the functions; empty if they need none.
     pub module: &'static str,
     pub names: &'static [&'static str],
     pub takes: Takes,
@@ -36,7 +36,7 @@ pub enum Takes {
     Line,
     /// A program, and then its arguments.
     Program,
-    /// A file, seen from the directory in which the hook runs.
+    /// A file, relative to the directory in which the hook runs.
     File(Language),
     /// Code.
     Code,
@@ -44,7 +44,7 @@ pub enum Takes {
     Place,
 }
 
-/// What the calls of a text start.
+/// What the calls in a text start.
 pub fn follow(text: &str, table: &[Starters]) -> Followed {
     let mut followed = Followed::default();
     let mut budget = text.len().saturating_mul(MOST_READINGS);
@@ -62,7 +62,7 @@ pub fn follow(text: &str, table: &[Starters]) -> Followed {
                     starters.takes,
                     &mut budget,
                 );
-                // The first one says enough.
+                // The first report for each function is enough.
                 if !is_followed && !is_told {
                     is_told = true;
                     let line = text[last_start(text, at)..].lines().next().unwrap_or_default();
@@ -74,7 +74,7 @@ pub fn follow(text: &str, table: &[Starters]) -> Followed {
     followed
 }
 
-/// Whether one of the functions is meant there, and not another one of the same name.
+/// Whether one of the functions is meant at a place, and not another one of the same name.
 fn is_called(text: &str, at: usize, name: &str, starters: &Starters, imported: &HashSet<&str>) -> bool {
     let (before, behind) = (&text[..at], &text[at + name.len()..]);
     if before.ends_with(is_of_name) || behind.starts_with(is_of_name) {
@@ -86,7 +86,7 @@ fn is_called(text: &str, at: usize, name: &str, starters: &Starters, imported: &
         .any(|word| before.trim_end().ends_with(word));
     let owner = before.strip_suffix('.').map(|rest| last_name(rest.trim_end()));
     match owner {
-        // A function that is handed on is called somewhere else.
+        // A function that is passed on is called somewhere else.
         Some(owner) if starters.module.is_empty() => is_global(owner) && behind.starts_with('('),
         Some(owner) => owner == starters.module || imported.contains(owner),
         None if !behind.starts_with('(') || is_defined => false,
@@ -107,7 +107,7 @@ fn last_name(text: &str) -> &str {
     &text[start..]
 }
 
-/// The names that are imported from a module, and those that it gets.
+/// The names that are imported from a module, with their aliases.
 fn imported<'a>(text: &'a str, module: &str) -> HashSet<&'a str> {
     let mut names = HashSet::new();
     if module.is_empty() {
@@ -138,13 +138,13 @@ fn imported<'a>(text: &'a str, module: &str) -> HashSet<&'a str> {
     names
 }
 
-/// Whether a text from the word of an import to the name of its module holds nothing else.
+/// Whether the text from the keyword of an import to the name of its module is a single statement.
 fn is_one_statement(text: &str) -> bool {
     let is_list = text.contains('{') && text.lines().last().is_some_and(|line| line.contains('}'));
     !text.contains(';') && (!text.contains('\n') || is_list)
 }
 
-/// Follows one call, of which this is what stands behind its name; whether all that it starts is known.
+/// Follows one call, given the text after its name; returns whether everything that it starts is known.
 fn call(followed: &mut Followed, behind: &str, takes: Takes, budget: &mut usize) -> bool {
     let Some(inner) = behind.trim_start().strip_prefix('(') else {
         return false;
@@ -185,7 +185,7 @@ fn is_own_place(text: &str) -> bool {
         .any(|place| text.starts_with(place))
 }
 
-/// Where the name begins with everything that owns it.
+/// Where a name begins, including everything that owns it.
 fn last_start(text: &str, at: usize) -> usize {
     text[..at]
         .trim_end_matches(|character: char| is_of_name(character) || character == '.')
@@ -197,12 +197,12 @@ fn last_start(text: &str, at: usize) -> usize {
 enum Argument {
     Text(String),
     List(Vec<Argument>),
-    /// Something that is known when it runs, as it is written.
+    /// An expression that is known only at run time, as written.
     Other(String),
 }
 
 impl Argument {
-    /// The words for the shell that it stands for.
+    /// The shell words that the argument stands for.
     fn words(&self) -> String {
         match self {
             Self::Text(text) => shell_quoted(text),
@@ -210,7 +210,7 @@ impl Argument {
             Self::Other(text) => match text.as_str() {
                 "sys.executable" => "python3".into(),
                 "process.execPath" | "process.argv[0]" => "node".into(),
-                // Options by name, and functions that are called back.
+                // Options by name, and callbacks.
                 text if is_option(text) => String::new(),
                 _ => UNKNOWN.into(),
             },
@@ -225,7 +225,7 @@ fn is_option(text: &str) -> bool {
     is_named || text.starts_with('{') || text.contains("=>") || text.starts_with("function")
 }
 
-/// The arguments up to the bracket that closes them, and what stands behind it.
+/// The arguments up to the closing bracket, and the text after it.
 fn arguments(text: &str, depth: usize) -> (Vec<Argument>, &str) {
     let (mut all, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() && !rest.starts_with([')', ']', '}']) {
@@ -255,7 +255,7 @@ fn argument(text: &str, depth: usize) -> (Argument, &str) {
     }
 }
 
-/// Where an expression ends: at the comma or the bracket behind it.
+/// Where an expression ends: at the comma or the bracket after it.
 fn expression_end(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(character) = text[at..].chars().next() {
@@ -274,7 +274,7 @@ fn expression_end(text: &str) -> usize {
     text.len()
 }
 
-/// How long a text in quotes is, with them.
+/// The length of a quoted text, quotes included.
 fn string_length(text: &str) -> usize {
     let quote = text.chars().next().unwrap_or('"');
     let triple: String = std::iter::repeat_n(quote, 3).collect();
@@ -293,7 +293,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// A text in quotes of which all is known, and what stands behind it.
+/// A quoted text that is fully known, and the text after it.
 fn literal(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix(['r', 'u', 'b']).unwrap_or(text);
     let quote = text
@@ -323,7 +323,7 @@ mod tests {
         },
     ];
 
-    /// What is used and what is open, in one line.
+    /// The used files and the open places, in one line.
     fn found(text: &str) -> String {
         let followed = follow(text, TABLE);
         let uses = followed.uses.iter().map(|used| used.path.display().to_string());

@@ -1,37 +1,37 @@
-//! What is found out about a script: the files that it uses, and what cannot be followed.
+//! What is known about a script: the files that it uses, and what cannot be followed.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use super::language::Language;
 
-/// So much of a text is shown at most.
+/// How many characters of a text are shown.
 const LONGEST_SHOWN: usize = 60;
 
-/// From where a path is seen.
+/// What a path is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// The directory in which the hook runs.
     Directory,
-    /// The same, where Python looks for modules. It finds them in the copy.
+    /// The directory in which the hook runs, where Python looks for modules. It finds them in the copy.
     Modules,
-    /// The folder of the script that names it.
+    /// The folder of the script that names the path.
     Script,
-    /// The folder of the file in which the hook stands.
+    /// The folder of the hook's file.
     HookFolder,
 }
 
 /// A file that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
-    /// Where it stands in the text, if another path can be put there.
+    /// Where the path stands in the text, if another path can be put there.
     pub span: Option<Range<usize>>,
     pub base: Base,
-    /// The path from there; an absolute one is seen from nowhere.
+    /// The path relative to the base; an absolute one has none.
     pub path: PathBuf,
-    /// How it is read, where that is known without looking at it.
+    /// The language of the file, if it is known without looking at it.
     pub language: Option<Language>,
-    /// Whether it is only one of several names that the file may have.
+    /// Whether this is only one of several names that the file may have.
     pub is_guess: bool,
 }
 
@@ -43,14 +43,14 @@ pub struct Followed {
     pub whole_folder: bool,
     /// What cannot be followed.
     pub open: Vec<Open>,
-    /// Whether Python runs that looks for modules in the directory of the moment first.
+    /// Whether Python runs that searches the current directory for modules first.
     pub seeks_modules: bool,
 }
 
 /// Something that cannot be followed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Counted from 1.
+    /// The line, counted from 1.
     line: usize,
     what: String,
 }
@@ -62,7 +62,7 @@ impl std::fmt::Display for Open {
 }
 
 impl Followed {
-    /// Tells what cannot be followed; then anything beside the script may be meant.
+    /// Reports something that cannot be followed; then anything beside the script may be meant.
     pub fn open(&mut self, line: usize, what: impl Into<String>) {
         self.whole_folder = true;
         self.open.push(Open {
@@ -71,7 +71,7 @@ impl Followed {
         });
     }
 
-    /// Takes what a text says that stands in this one, from that line on. Paths in it stay as they are.
+    /// Adds what an embedded text says, which begins at this line. Paths in it stay as they are.
     pub fn contain(&mut self, other: Self, line: usize) {
         let uses = other.uses.into_iter();
         self.uses.extend(uses.map(|used| Use { span: None, ..used }));
@@ -95,7 +95,7 @@ impl Followed {
     }
 }
 
-/// A text for a message: its first line, and not too much of it.
+/// A text for a message: its first line, shortened.
 pub fn shown(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let short: String = line.chars().take(LONGEST_SHOWN).collect();

@@ -1,5 +1,5 @@
-//! JavaScript: programs that a script starts, and code that it makes of texts. Its imports are found by the engine's
-//! own resolver, which knows packages.
+//! JavaScript: programs that a script starts, and code that it evaluates. Imports are found by the engine's own
+//! resolver, which knows packages.
 
 use super::calls::{self, Starters, Takes};
 use super::followed::Followed;
@@ -66,7 +66,7 @@ const STARTERS: &[Starters] = &[
     },
 ];
 
-/// What a script starts.
+/// The programs that a script starts.
 pub fn starts(text: &str) -> Followed {
     calls::follow(text, STARTERS)
 }

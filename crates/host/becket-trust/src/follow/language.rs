@@ -1,12 +1,12 @@
 //! The languages of scripts.
 
-/// How a file is read.
+/// The language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Shell,
     Python,
     JavaScript,
     Scheme,
-    /// A language of which nobody here knows how it loads other files.
+    /// A language whose way to load other files is unknown here.
     Other,
 }

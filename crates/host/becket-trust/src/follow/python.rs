@@ -1,14 +1,17 @@
 //! Python: `import` and `from … import` of modules that may lie beside the script, and what its calls start. Text that
-//! only looks like an import names files that are not there, and does no harm.
+//! only looks like an import names files that do not exist, which does no harm.
+//!
+//! Python without a script looks for modules in the working directory, where the agent writes. Its environment says
+//! that it must not, and names the copy instead; options in the command line would have to be put into scripts as well.
 
 use super::calls::{self, Starters, Takes};
 use super::followed::{Base, Followed, line_of, shown};
 use super::language::Language;
 
-/// The name of a module is not longer than this. Every package in it is a file that may be meant.
+/// The longest name of a module. Every package in it is a file that may be meant.
 const LONGEST_MODULE: usize = 500;
 
-/// Words by which a script loads what its text does not name.
+/// Words by which a script loads something that its text does not name.
 const OPEN: &[&str] = &[
     "importlib.util",
     "importlib.machinery",
@@ -89,7 +92,7 @@ const STARTERS: &[Starters] = &[
     },
 ];
 
-/// What the text of a script says.
+/// What the text of a script says about other files.
 pub fn follow(text: &str, base: Base) -> Followed {
     let mut followed = calls::follow(text, STARTERS);
     followed.whole_folder |= text.contains("__file__");
@@ -107,7 +110,7 @@ pub fn follow(text: &str, base: Base) -> Followed {
             .and_then(|rest| rest.split_once(" import "))
         {
             let mut names = names.to_owned();
-            // The names may go on over several lines.
+            // The names may continue over several lines.
             let mut is_open = names.contains('(') && !names.contains(')');
             while is_open {
                 let Some(line) = lines.next() else { break };
@@ -124,7 +127,7 @@ pub fn follow(text: &str, base: Base) -> Followed {
         for (at, _) in text.match_indices(word) {
             match named_module(&text[at + word.len()..]) {
                 Some(name) if is_by_name(word) => module(&mut followed, base, name, &[]),
-                // Its own import runs nothing yet.
+                // Importing the module that loads others runs nothing yet.
                 _ if is_by_name(word) && !text[at + word.len()..].starts_with('(') => {}
                 _ => {
                     followed.open(line_of(text, at), format!("`{word}` may load anything"));
@@ -136,12 +139,12 @@ pub fn follow(text: &str, base: Base) -> Followed {
     followed
 }
 
-/// Whether a module is named in brackets behind the word.
+/// Whether the word is followed by the name of a module in brackets.
 fn is_by_name(word: &str) -> bool {
     ["import_module", "__import__", "run_module"].contains(&word)
 }
 
-/// The name in quotes that is all there is in the brackets.
+/// The quoted name that is the only content of the brackets.
 fn named_module(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('(')?.trim_start();
     let quote = inner.chars().next().filter(|sign| ['"', '\''].contains(sign))?;
@@ -154,7 +157,8 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// The files that a module may be, with those of the packages around it and of the names that are taken from it.
+/// Adds the files that a module may be, with those of the packages around it and of the names that are imported from
+/// it.
 fn module(followed: &mut Followed, base: Base, name: &str, taken: &[&str]) {
     if name.len() > LONGEST_MODULE {
         return followed.open(1, format!("`{}` is too long to be followed", shown(name)));

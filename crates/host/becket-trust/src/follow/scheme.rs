@@ -11,7 +11,7 @@ const FORMS: &[&str] = &[
     "(include-library-declarations ",
 ];
 
-/// What the text of a script says.
+/// What the text of a script says about other files.
 pub fn follow(text: &str) -> Followed {
     let mut followed = Followed::default();
     for form in FORMS {

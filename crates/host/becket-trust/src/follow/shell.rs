@@ -1,10 +1,10 @@
 //! The shell: which files a line or a script sources, starts, or gives to an interpreter.
 //!
 //! A walk over the commands that `becket_shell` reads. It follows a path through plain variables, `$BECKET_HOOK_DIR`,
-//! the usual spellings of "the folder of this script", and `cd`. What cannot be read, or is only known at run time, is
+//! the usual spellings of "the folder of this script", and `cd`. What cannot be read, or is known only at run time, is
 //! open. `hooks check` asks the same walk which programs a script uses, so that both see the same commands.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use super::language::Language;
 use super::table::{FileAt, Holds, Meaning, holds, meaning, reads};
 use super::{javascript, python};
 
-/// Options of interpreters that have a file behind them, and those with something else.
+/// Options of interpreters that take a file.
 const WITH_FILES: &[&str] = &[
     "-f",
     "--from-file",
@@ -28,6 +28,7 @@ const WITH_FILES: &[&str] = &[
     "--rcfile",
     "--init-file",
 ];
+/// Options of interpreters that take a value other than a file.
 const WITH_OTHERS: &[&str] = &["-W", "-X", "-O", "-o", "-I", "-L", "--arg", "--argjson"];
 
 /// Words by which a line in a language that is not followed may run or load something.
@@ -35,7 +36,7 @@ const MAY_RUN: &[&str] = &[
     "require", "load", "dofile", "system", "exec", "popen", "spawn", "include", "import", "eval", "qx", "`",
 ];
 
-/// The same in awk.
+/// Words by which a line of awk may run or load something.
 const AWK_MAY_RUN: &[&str] = &["system(", "getline", "| \"", "|\""];
 
 /// The usual spellings of the folder of a script, without quotes.
@@ -55,14 +56,14 @@ const OWN_FOLDER: &[&str] = &[
 /// The variable with the folder of the hook file.
 const FOLDER_VARIABLE: &str = "BECKET_HOOK_DIR";
 
-/// How deep commands may stand in one another. What is deeper is open.
+/// How deep commands may be nested. Deeper ones are open.
 const DEPTH: usize = 64;
 
-/// So many bytes are copied out of variables and followed as code in all. Without a bound, a short script could double
+/// How many bytes are copied out of variables and followed as code in all. Without a limit, a short script could double
 /// a text with each line.
 const BUDGET: usize = 4 << 20;
 
-/// What a script does, as far as its text says so.
+/// What a script does, as far as its text shows it.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub followed: Followed,
@@ -70,9 +71,9 @@ pub struct Seen {
     pub programs: BTreeSet<String>,
     /// Functions of the script, and programs that it looks for itself.
     pub known: BTreeSet<String>,
-    /// The files whose commands it makes its own, as they are written.
+    /// The files that the script sources, as written.
     pub sourced: Vec<String>,
-    /// Whether it says itself where programs are looked for.
+    /// Whether the script sets `PATH` itself.
     pub sets_path: bool,
 }
 
@@ -81,10 +82,26 @@ pub fn follow(text: &str) -> Followed {
     look(text).followed
 }
 
-/// What the text of a script or a line says.
+/// What the text of a script or a line says about other files, given variables that are set when it runs.
+pub fn follow_with(text: &str, variables: &BTreeMap<String, String>) -> Followed {
+    look_with(text, variables).followed
+}
+
+/// What the text of a script or a line does.
 pub fn look(text: &str) -> Seen {
+    look_with(text, &BTreeMap::new())
+}
+
+fn look_with(text: &str, variables: &BTreeMap<String, String>) -> Seen {
     let script = read(text);
-    let mut walker = Walker::new(text, &script, State::default());
+    let known = variables.iter();
+    let state = State {
+        variables: known
+            .map(|(name, value)| (name.clone(), Value::literal(value)))
+            .collect(),
+        ..State::default()
+    };
+    let mut walker = Walker::new(text, &script, state);
     walker.walk();
     let mut seen = walker.seen;
     seen.followed.whole_folder |= ["$0", "${0", "BASH_SOURCE"]
@@ -93,17 +110,17 @@ pub fn look(text: &str) -> Seen {
     seen
 }
 
-/// What a word says, as far as it is known before it runs.
+/// The value of a word, as far as it is known before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Value {
     base: Option<Base>,
     text: String,
-    /// Whether a part of it is only known when it runs.
+    /// Whether a part of the value is known only at run time.
     is_open: bool,
 }
 
 impl Value {
-    /// Adds what a part of a word stands for.
+    /// Appends the value of a part of a word.
     fn push(&mut self, value: &Self) {
         match value.base {
             Some(_) if !self.text.is_empty() || self.base.is_some() => self.is_open = true,
@@ -141,7 +158,7 @@ impl Value {
         whole
     }
 
-    /// A folder in the place of a word.
+    /// The value of a word that is a folder.
     fn folder(place: Option<&(Base, PathBuf)>) -> Self {
         match place {
             Some((base, path)) => Self {
@@ -154,15 +171,15 @@ impl Value {
     }
 }
 
-/// A word of a command with what it stands for.
+/// A word of a command with its value.
 #[derive(Debug, Clone)]
 struct Argument<'a> {
     span: Range<usize>,
     value: Value,
-    /// What its parts stand for, each.
+    /// The value of each part.
     values: Vec<Value>,
     word: Option<&'a Word>,
-    /// Whether nothing of it is made at run time.
+    /// Whether nothing of the word is made at run time.
     is_literal: bool,
 }
 
@@ -175,18 +192,18 @@ impl Argument<'_> {
         self.text().starts_with('-')
     }
 
-    /// What a rest of the word stands for.
+    /// The value of a rest of the word.
     fn tail(&self, tail: Tail<'_>) -> Value {
         let start = self.values.len() - tail.parts.len();
         Value::joined(tail.text, &self.values[start..])
     }
 }
 
-/// From what standard input is read.
+/// Where standard input comes from.
 #[derive(Debug, Clone)]
 enum Input<'a> {
     File(Argument<'a>),
-    /// The very text.
+    /// A text that is written in the script.
     Text(Argument<'a>),
 }
 
@@ -194,12 +211,12 @@ enum Input<'a> {
 #[derive(Debug)]
 struct State {
     variables: HashMap<String, Value>,
-    /// What variables were before, in the order in which they were set.
+    /// Earlier values of variables, in the order in which they were set.
     before: Vec<(String, Option<Value>)>,
-    /// The directory of the moment; `None` if nobody knows.
+    /// The current directory; `None` if unknown.
     directory: Option<(Base, PathBuf)>,
     depth: usize,
-    /// How many constructs are open that may as well not be run.
+    /// How many constructs around the place may not be run.
     conditions: usize,
     budget: usize,
 }
@@ -220,12 +237,12 @@ impl Default for State {
 struct Walker<'a> {
     text: &'a str,
     script: &'a Script,
-    /// Where lines begin.
+    /// The offsets at which lines begin.
     lines: Vec<usize>,
     state: State,
-    /// What is piped into the command of the moment.
+    /// The words that are piped into the current command.
     piped: Option<Vec<Argument<'a>>>,
-    /// From where the command of the moment reads.
+    /// Where the current command reads from.
     input: Option<Input<'a>>,
     seen: Seen,
 }
@@ -263,7 +280,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A command with everything in it. The words are those of a simple one.
+    /// Follows a command with everything in it. Returns the words of a simple command.
     fn command(&mut self, command: &'a Command) -> Vec<Argument<'a>> {
         if self.state.depth >= DEPTH {
             self.open(command.span.start, "commands stand too deep in one another");
@@ -304,7 +321,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Follows the redirections of a command, and says from where it reads.
+    /// Follows the redirections of a command, and returns where it reads from.
     fn redirected(&mut self, command: &'a Command) -> Option<Input<'a>> {
         let mut input = None;
         for redirect in &command.redirects {
@@ -330,7 +347,7 @@ impl<'a> Walker<'a> {
         input
     }
 
-    /// Another shell may run what stands behind an operator in `[[ … ]]`.
+    /// Checks the words of `[[ … ]]`: another shell may run what follows an operator.
     fn test(&mut self, words: &[Argument<'a>]) {
         let is_operator = |word: &Argument<'_>| ["&&", "||"].contains(&word.text());
         for behind in words.split(is_operator).skip(1) {
@@ -343,7 +360,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Something that changes neither the variables nor the directory outside of it.
+    /// Runs something that changes neither the variables nor the directory outside of it.
     fn scoped<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         let (mark, directory) = (self.state.before.len(), self.state.directory.clone());
         let piped = self.piped.take();
@@ -377,7 +394,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What a part of a word stands for. The commands in it are followed.
+    /// The value of a part of a word. The commands in it are followed.
     fn part(&mut self, part: &'a Part, at: usize) -> Value {
         match part {
             Part::Literal(text) => Value::literal(text),
@@ -417,7 +434,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What a command in the place of a word stands for. It may run files itself.
+    /// The value of a command substitution. The command may run files itself.
     fn substitution(&mut self, span: &Range<usize>, commands: &'a [Command]) -> Value {
         let plain = self.text[span.clone()].trim().replace(['"', '\''], "");
         if OWN_FOLDER.contains(&plain.as_str()) {
@@ -437,9 +454,9 @@ impl<'a> Walker<'a> {
     }
 }
 
-// What commands mean.
+// The meaning of commands.
 impl<'a> Walker<'a> {
-    /// A program, a builtin or a function, with its arguments.
+    /// Follows a program, a builtin or a function, with its arguments.
     fn program(&mut self, words: &[Argument<'a>]) {
         let Some((word, arguments)) = words.split_first() else {
             return;
@@ -503,7 +520,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A variable is set.
+    /// Notes the variable that a word sets.
     fn sets(&mut self, word: &Argument<'a>) {
         let Some(set) = word.word.and_then(Word::assignment) else {
             return;
@@ -526,18 +543,18 @@ impl<'a> Walker<'a> {
         self.state.before.push((name.to_owned(), before));
     }
 
-    /// From here on nobody knows what a variable is.
+    /// Marks the value of a variable as unknown from here on.
     fn forget(&mut self, name: &str) {
         self.remember(name, Value::open());
     }
 
-    /// Says that a variable decides which code is found, and nobody knows how.
+    /// Reports that a variable decides which code is found, in an unknown way.
     fn decides(&mut self, word: &Argument<'a>) {
         let shown = shown(&self.text[word.span.clone()]);
         self.open(word.span.start, &format!("`{shown}` decides which code is found"));
     }
 
-    /// Files and folders that a variable names count. Those of the directory of the moment are taken as they lie there.
+    /// Adds the files and folders that a variable names. Those of the current directory are taken as they lie there.
     fn list_of_paths(&mut self, word: &Argument<'a>, set: Assignment<'_>) {
         let start = word.values.len() - set.value.parts.len();
         let pieces = pieces(set, &word.values[start..]);
@@ -563,7 +580,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Words that are a line for this shell.
+    /// Follows words that are a line for this shell.
     fn line(&mut self, words: &[Argument<'a>]) {
         let Some((first, last)) = words.first().zip(words.last()) else {
             return;
@@ -571,7 +588,7 @@ impl<'a> Walker<'a> {
         let texts: Vec<&str> = words.iter().map(Argument::text).collect();
         let is_open = |word: &Argument<'_>| word.value.is_open || word.value.base.is_some();
         let code = Argument {
-            // What a feeder adds stands before what it adds it to.
+            // Words that a feeder adds may come before those of the command.
             span: first.span.start..last.span.end.max(first.span.end),
             value: Value {
                 is_open: words.iter().any(is_open),
@@ -584,7 +601,7 @@ impl<'a> Walker<'a> {
         self.inline(&code, Language::Shell);
     }
 
-    /// What an alias stands for is a line.
+    /// Follows the value of an alias, which is a shell line.
     fn alias(&mut self, word: &Argument<'a>) {
         let equals = word.text().find('=');
         if let Some((equals, written)) = equals.zip(word.word) {
@@ -596,7 +613,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A line behind `-c`, or a command behind the first argument.
+    /// Follows a line after `-c`, or a command after the first argument.
     fn line_behind_option(&mut self, arguments: &[Argument<'a>]) {
         let takes_line = |word: &Argument<'_>| {
             let text = word.text();
@@ -612,7 +629,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The command behind the options of a wrapper. One that feeds it adds words that nobody knows.
+    /// Follows the command after the options of a wrapper. A wrapper that feeds it adds unknown words.
     fn wrapped(&mut self, name: &str, arguments: &[Argument<'a>], feeder: Option<&Argument<'a>>) {
         let texts: Vec<&str> = arguments.iter().map(Argument::text).collect();
         let start = command_start(name, &texts).unwrap_or_default();
@@ -647,7 +664,7 @@ impl<'a> Walker<'a> {
         self.program(&command);
     }
 
-    /// The commands behind some options, each up to a `;` or a `+`.
+    /// Follows the commands after some options, each up to a `;` or a `+`.
     fn wrapped_behind(&mut self, arguments: &[Argument<'a>], options: &[&str]) {
         let mut rest = arguments;
         while let Some(at) = rest.iter().position(|word| options.contains(&word.text())) {
@@ -659,8 +676,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Scripts that some program is given, which may run them. They stay where they are, because it may as well do
-    /// something to them.
+    /// Adds scripts that are passed to an unknown program, which may run them. Their paths stay, because the program
+    /// may as well modify them.
     fn handed_over(&mut self, arguments: &[Argument<'a>]) {
         for word in arguments {
             if Language::of_file(Path::new(word.text()), "").is_none() {
@@ -673,8 +690,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Files that a command reads because of an option: patterns, values, names, or its program. Says whether a program
-    /// is among them.
+    /// Adds files that a command reads because of an option: patterns, values, names, or its program. Returns whether a
+    /// program is among them.
     fn option_files(&mut self, name: &str, arguments: &[Argument<'a>]) -> bool {
         let Some(reader) = reads(name) else { return false };
         let mut has_program = false;
@@ -701,7 +718,7 @@ impl<'a> Walker<'a> {
         has_program
     }
 
-    /// A word from a byte on, if what stands before it is written without quotes.
+    /// The rest of a word from a byte on, if the part before it is written without quotes.
     fn rest_of(&self, argument: &Argument<'a>, start: usize) -> Option<Argument<'a>> {
         let written = &self.text[argument.span.clone()];
         let is_plain = written.get(..start).is_some() && written.get(..start) == argument.text().get(..start);
@@ -714,7 +731,7 @@ impl<'a> Walker<'a> {
         })
     }
 
-    /// An interpreter whose first argument is the program.
+    /// Follows an interpreter whose first argument is the program.
     fn interprets_argument(&mut self, arguments: &[Argument<'a>]) {
         let may_run = |word: &&Argument<'_>| AWK_MAY_RUN.iter().any(|sign| word.text().contains(sign));
         if let Some(code) = arguments.iter().find(may_run) {
@@ -722,7 +739,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The file or the code that an interpreter is given.
+    /// Follows the file or the code that an interpreter is given.
     fn interpreter(&mut self, name: &Argument<'a>, arguments: &[Argument<'a>], language: Language) {
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
@@ -752,7 +769,7 @@ impl<'a> Walker<'a> {
         self.read_from_input(name, language);
     }
 
-    /// A long option with its value, which may be a file.
+    /// Follows a long option with its value, which may be a file.
     fn option(&mut self, word: &Argument<'a>, language: Language) {
         let (option, value) = word.text().split_once('=').unwrap_or_default();
         if WITH_FILES.contains(&option) {
@@ -778,7 +795,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// An interpreter without a file reads its code.
+    /// Follows the input of an interpreter without a file, which reads its code from there.
     fn read_from_input(&mut self, name: &Argument<'a>, language: Language) {
         self.seen.followed.seeks_modules |= language == Language::Python;
         match self.input.take() {
@@ -801,7 +818,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Code in the place of a file. What it names lies in the directory of the moment, and stays there.
+    /// Follows code in place of a file. What it names lies in the current directory, and stays there.
     fn inline(&mut self, code: &Argument<'a>, language: Language) {
         self.seen.followed.seeks_modules |= language == Language::Python;
         if code.value.is_open || code.value.base.is_some() {
@@ -825,7 +842,7 @@ impl<'a> Walker<'a> {
         self.contains(found, code.span.start);
     }
 
-    /// A script in this one.
+    /// Follows a script inside of this one.
     fn inner(&mut self, text: &str, at: usize, is_literal: bool) {
         if self.state.depth >= DEPTH || text.len() > self.state.budget {
             return self.open(at, "commands stand too deep in one another");
@@ -841,20 +858,20 @@ impl<'a> Walker<'a> {
         self.contains(seen.followed, at);
         self.seen.known.extend(seen.known);
         self.seen.sets_path |= seen.sets_path;
-        // A text that was put together may be another one when it runs.
+        // A text that was put together may differ at run time.
         if is_literal {
             self.seen.programs.extend(seen.programs);
             self.seen.sourced.extend(seen.sourced);
         }
     }
 
-    /// Takes what a text says that stands in this one.
+    /// Adds what an embedded text says.
     fn contains(&mut self, found: Followed, at: usize) {
         let line = self.line_of(at);
         self.seen.followed.contain(found, line);
     }
 
-    /// Says that nobody knows what something is.
+    /// Reports a word whose value is unknown.
     fn unknown(&mut self, word: &Argument<'a>) {
         self.open(
             word.span.start,
@@ -862,7 +879,7 @@ impl<'a> Walker<'a> {
         );
     }
 
-    /// A file is run.
+    /// Adds a file that is run.
     fn runs(&mut self, word: &Argument<'a>, language: Option<Language>) {
         match self.place(&word.value) {
             Some((base, path)) => self.seen.followed.uses.push(Use {
@@ -876,7 +893,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Where a word leads, seen from the directory of the moment.
+    /// Where a word leads, relative to the current directory.
     fn place(&self, value: &Value) -> Option<(Base, PathBuf)> {
         if value.is_open {
             return None;
@@ -903,13 +920,13 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// A piece of a list with colons.
+/// An element of a list separated by colons.
 #[derive(Debug, Default)]
 struct Piece {
     value: Value,
-    /// Whether it begins with the list as it was before.
+    /// Whether the element begins with the previous list.
     is_itself: bool,
-    /// Whether it lies in the home folder.
+    /// Whether the element lies in the home folder.
     is_persons: bool,
 }
 
@@ -947,13 +964,13 @@ fn pieces(set: Assignment<'_>, values: &[Value]) -> Vec<Piece> {
     all
 }
 
-/// Whether what stands between braces is about that variable.
+/// Whether the text between braces is about this variable.
 fn is_about(written: &str, name: &str) -> bool {
     let behind = written.strip_prefix(name);
     behind.is_some_and(|behind| !behind.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_'))
 }
 
-/// Words in which other programs put what they find are known to nobody.
+/// Marks words as unknown in which other programs put what they find.
 fn placeholders_open<'a>(words: &[Argument<'a>], has_placeholders: bool) -> Vec<Argument<'a>> {
     let mut words = words.to_vec();
     for word in words
@@ -992,7 +1009,7 @@ fn takes_module(language: Language, option: &str) -> bool {
     language == Language::Python && letters.is_some_and(|letters| letters.ends_with('m'))
 }
 
-/// The name of a program, also where it is open in which folder it lies.
+/// The name of a program, even if its folder is unknown.
 fn base_name(value: &Value) -> &str {
     value.text.rsplit('/').next().unwrap_or_default()
 }
@@ -1006,6 +1023,27 @@ mod tests {
         let uses = follow(text).uses.into_iter();
         uses.map(|used| format!("{:?}:{}", used.base, used.path.display()))
             .collect()
+    }
+
+    #[test]
+    fn variables_of_the_hook_are_known_until_the_script_sets_them() {
+        let variables = BTreeMap::from([("ROOT".to_owned(), "/project".to_owned())]);
+        let files = |text: &str| -> Vec<PathBuf> {
+            let uses = follow_with(text, &variables).uses.into_iter();
+            uses.map(|used| used.path).collect()
+        };
+        for text in [
+            "\"$ROOT\"/guard.sh",
+            "\"${ROOT}/guard.sh\" now",
+            "bash $ROOT/guard.sh",
+        ] {
+            assert_eq!(files(text), [Path::new("/project/guard.sh")], "{text}");
+        }
+        assert_eq!(
+            files("ROOT=/other; $ROOT/guard.sh"),
+            [Path::new("/other/guard.sh")]
+        );
+        assert!(!follow_with("$OTHER/guard.sh", &variables).open.is_empty());
     }
 
     #[test]
@@ -1084,7 +1122,7 @@ mod tests {
             ("(cd sub; ls); ./x.sh", "Directory:./x.sh"),
             ("cd sub && bash -c ./x.sh", "Directory:sub/./x.sh"),
             ("PATH=\"$(dirname \"$0\")/bin:$PATH\" guard", "Script:bin"),
-            // Constructs in which a command once went unseen.
+            // Constructs in which a command was once overlooked.
             ("echo $(( $(./x) + 1 ))", "Directory:./x"),
             ("echo ${a:-$(./x)}", "Directory:./x"),
             ("echo \"${a:-it's $(./x)}\"", "Directory:./x"),
@@ -1237,7 +1275,7 @@ mod tests {
             ("awk 'BEGIN { system(\"./x.sh\") }'", "line 1: `'BEGIN"),
             ("python3 -c 'exec(x)'", "`exec(x)`"),
             ("node -e 'eval(x)'", "`eval(x)`"),
-            // Constructs about which nothing was told once.
+            // Constructs about which nothing was once reported.
             (
                 "true\necho \"a",
                 "line 2: it cannot be read: something is not closed",

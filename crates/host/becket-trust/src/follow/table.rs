@@ -1,5 +1,8 @@
-//! What words mean to a follower: commands of the shell, and variables that decide which code is found. Whatever stands
-//! in no table is a program that may run the scripts it is given.
+//! The meaning of words: commands of the shell, and variables that decide which code is found. Whatever is in no table
+//! is a program that may run the scripts it is given.
+//!
+//! The tables are allowed to be wrong: a path that was understood wrongly is replaced by one of the copy, where nothing
+//! lies.
 
 use std::path::Path;
 
@@ -10,41 +13,41 @@ use super::language::Language;
 /// What a command does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// It sets variables.
+    /// Sets variables.
     Sets,
-    /// It gives variables values that nobody knows.
+    /// Gives variables unknown values.
     Unsets,
-    /// It changes the directory to its argument.
+    /// Changes the directory to the argument.
     Goes,
-    /// It changes the directory to one that was before.
+    /// Changes the directory to an earlier one.
     Returns,
-    /// It reads a file into this shell.
+    /// Reads a file into this shell.
     Sources,
-    /// All its arguments are a line for the shell.
+    /// All arguments are a line for the shell.
     Line,
-    /// Its first argument is a line for the shell.
+    /// The first argument is a line for the shell.
     FirstIsLine,
-    /// The values of what it sets are lines for the shell.
+    /// The values that are set are lines for the shell.
     ValuesAreLines,
-    /// A line for the shell stands behind `-c`, or else a command behind its first argument.
+    /// A line for the shell follows `-c`, or else a command follows the first argument.
     LineBehindOption,
-    /// Behind its options stands a command.
+    /// A command follows the options.
     Wraps,
-    /// The same, and it adds words that it reads.
+    /// A command follows the options, and words that are read are added to it.
     Feeds,
-    /// Commands stand behind some of its options, up to a `;` or a `+`.
+    /// Commands follow some of the options, up to a `;` or a `+`.
     WrapsBehind(&'static [&'static str]),
-    /// It runs all programs of a folder.
+    /// Runs all programs of a folder.
     RunsFolder,
-    /// It takes its orders from files of the project that it finds by itself.
+    /// Reads its instructions from files of the project that it finds by itself.
     FindsOrders,
-    /// It runs nothing that it is given.
+    /// Runs nothing that it is given.
     Looks,
-    /// It says whether there are such programs.
+    /// Says whether programs exist.
     Probes,
-    /// It runs the file that it is given.
+    /// Runs the file that it is given.
     Interprets(Language),
-    /// The same, but its first argument is the program itself.
+    /// Runs its first argument, which is the program itself.
     InterpretsArgument,
 }
 
@@ -184,7 +187,7 @@ const COMMANDS: &[(Meaning, &[&str])] = &[
     ),
 ];
 
-/// What a command means; `None` for a program that nobody here knows.
+/// The meaning of a command; `None` for an unknown program.
 pub fn meaning(name: &str) -> Option<Meaning> {
     let plain = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
     let is_called = |name: &str| COMMANDS.iter().find(|(_, names)| names.contains(&name));
@@ -195,7 +198,7 @@ pub fn meaning(name: &str) -> Option<Meaning> {
 }
 
 impl Language {
-    /// By the name of the program that runs it.
+    /// The language of a program, by the program's name.
     pub fn of_program(name: &str) -> Option<Self> {
         match meaning(name.rsplit('/').next().unwrap_or(name))? {
             Meaning::Interprets(language) => Some(language),
@@ -204,7 +207,7 @@ impl Language {
         }
     }
 
-    /// By the first line and the name of a file. `None` for what is no script.
+    /// The language of a file, by its first line and its name. `None` if it is not a script.
     pub fn of_file(file: &Path, text: &str) -> Option<Self> {
         if let Some(first) = text.strip_prefix("#!") {
             let words = first.lines().next().unwrap_or_default().split_whitespace();
@@ -224,30 +227,30 @@ impl Language {
     }
 }
 
-/// What a command reads besides its arguments, because an option says so.
+/// A command that reads more than its arguments, because of options.
 pub struct Reader {
     commands: &'static [&'static str],
-    /// Letters of options with some other value: what stands behind one of them in the same word is that value.
+    /// Letters of options with another value: the rest of the word after one of them is that value.
     valued: &'static str,
     options: &'static [FileOption],
 }
 
-/// An option behind which a file stands that decides what a command does.
+/// An option that takes a file which decides what a command does.
 pub struct FileOption {
     names: &'static [&'static str],
     /// How many other words stand between the option and the file.
     pub words_before: usize,
     /// Whether the file is a program, and not patterns, values or names.
     pub is_program: bool,
-    /// Whether it says where the command finds its orders, which nobody follows.
+    /// Whether the option says where the command finds its instructions, which are not followed.
     pub is_open: bool,
 }
 
 /// Where the file of an option stands.
 pub enum FileAt {
-    /// In a word behind the option.
+    /// In a word after the option.
     Behind,
-    /// In the same word, from that byte on.
+    /// In the same word, from this byte on.
     Here(usize),
 }
 
@@ -372,7 +375,7 @@ const READERS: &[Reader] = &[
 ];
 
 impl Reader {
-    /// Which of its options a word is, and where the file stands.
+    /// Which of the command's options a word is, and where the file stands.
     pub fn option(&self, word: &str) -> Option<(&'static FileOption, FileAt)> {
         let options = self.options.iter();
         let mut names = options.flat_map(|option| option.names.iter().map(move |name| (option, *name)));
@@ -388,7 +391,7 @@ impl Reader {
         if rest.starts_with('=') {
             return Some(FileAt::Here(name.len() + 1));
         }
-        // Short options stand together in a word: `-qFf FILE`, `-qFfFILE`.
+        // Short options may be combined in a word: `-qFf FILE`, `-qFfFILE`.
         let letter = name.strip_prefix('-').filter(|letter| letter.len() == 1)?;
         let letters = word
             .strip_prefix('-')
@@ -403,7 +406,7 @@ impl Reader {
     }
 }
 
-/// What a command reads because of its options, if it is known to read something.
+/// The options by which a command reads files, if it is known to have any.
 pub fn reads(name: &str) -> Option<&'static Reader> {
     READERS.iter().find(|reader| reader.commands.contains(&name))
 }
@@ -413,7 +416,7 @@ pub fn reads(name: &str) -> Option<&'static Reader> {
 pub enum Holds {
     /// Files or folders, one or a list.
     Paths,
-    /// A folder in which programs look for settings of the person's.
+    /// A folder in which programs look for the user's settings.
     Home,
     /// Options or commands.
     Orders,
@@ -461,7 +464,7 @@ const VARIABLES: &[(Holds, &[&str])] = &[
     ),
 ];
 
-/// What a variable decides, if it decides something.
+/// What a variable decides, if anything.
 pub fn holds(variable: &str) -> Option<Holds> {
     let found = VARIABLES.iter().find(|(_, names)| names.contains(&variable))?;
     Some(found.0)

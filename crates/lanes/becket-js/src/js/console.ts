@@ -1,4 +1,4 @@
-// The console: lines for the person, worded as Node words them. It is loaded when an extension first asks for it.
+// The console: lines for the user, worded as Node words them. It is loaded when an extension first asks for it.
 //
 // `log`, `info`, `debug` are lines of text; `warn`, `error`, `trace` and failed assertions are warnings.
 

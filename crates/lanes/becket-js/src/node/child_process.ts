@@ -91,7 +91,7 @@ class ChildProcess extends (EventEmitter as any) {
         const stdio = streamsOf(options.stdio);
         this.spawnfile = wanted.file;
         this.spawnargs = [options.argv0 ?? wanted.file, ...wanted.args];
-        // What would go to becket's own output is told to the person instead, unless it is lent to the program.
+        // What would go to becket's own output is told to the user instead, unless it is lent to the program.
         let started: any;
         try {
             started = host.call("process.spawn", { ...wanted, stdio });
@@ -361,7 +361,7 @@ function execFileSync(file: string, given?: any, more?: any): any {
     return pipedErrors(result, options) ?? checked(result, [file, ...args].join(" "));
 }
 
-/** Unless the script wants it, what a program writes to standard error is shown to the person. */
+/** Unless the script wants it, what a program writes to standard error is shown to the user. */
 function pipedErrors(result: any, options: any): undefined {
     if (!options.stdio && result.stderr?.length > 0) require("process").stderr.write(result.stderr);
     return undefined;

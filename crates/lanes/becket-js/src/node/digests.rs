@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
-use super::{Answer, Node, bytes_of};
+use super::state::{Answer, Node, bytes_of};
 use crate::host::HostError;
 
-/// The most random bytes that are given at once.
+/// The largest number of random bytes per request.
 const RANDOM: u64 = 64 << 20;
 
 pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {

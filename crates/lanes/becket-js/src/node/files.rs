@@ -1,30 +1,26 @@
-//! Files: what `fs` asks for.
+//! Files: the functions of `fs`.
 
-use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{
     DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink,
 };
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rustix::fs::{Access, AtFlags, CWD, Timespec, Timestamps};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use super::held::{Full, Held};
-use super::pipes::Asker;
-use super::{Answer, Need, Node, bytes_of, system_error};
+use super::errors::{Problem, system_error};
+use super::held::Held;
+use super::state::{Answer, Asker, Need, Node, bytes_of};
 use crate::host::HostError;
 
-/// Open files by their numbers.
-pub(super) type Open = Mutex<HashMap<u64, Arc<File>>>;
-
-/// How many files an extension may have open. The whole program has few more.
+/// How many files an extension may have open. The whole program is allowed few more.
 const MOST_OPEN: usize = 256;
 
-/// A text of at most so many bytes is given as JSON.
+/// Texts up to this many bytes are returned as JSON.
 const SHORT: usize = 64 << 10;
 
 /// One request, with its paths as the script wrote them.
@@ -36,7 +32,7 @@ struct Asked<'a> {
     dest: Option<&'a str>,
 }
 
-/// What one function is called in reports and in errors.
+/// The name of a function in reports, and in errors.
 struct Named(&'static str, &'static str);
 
 pub(super) fn call(node: &Node, asker: Asker, function: &str, arguments: &Value) -> Answer {
@@ -59,38 +55,6 @@ pub(super) fn call(node: &Node, asker: Asker, function: &str, arguments: &Value)
         Problem::Part(error, syscall, path) => system_error(&error, syscall, Some(&path), None),
         Problem::Said(error) => error,
     })
-}
-
-/// Why something did not work.
-pub(super) enum Problem {
-    System(io::Error),
-    /// Another call than the one that was asked for, at another path.
-    Part(io::Error, &'static str, String),
-    Said(HostError),
-}
-
-impl From<io::Error> for Problem {
-    fn from(error: io::Error) -> Self {
-        Self::System(error)
-    }
-}
-
-impl From<Errno> for Problem {
-    fn from(error: Errno) -> Self {
-        Self::System(error.into())
-    }
-}
-
-impl From<HostError> for Problem {
-    fn from(error: HostError) -> Self {
-        Self::Said(error)
-    }
-}
-
-impl From<Full> for Problem {
-    fn from(full: Full) -> Self {
-        Self::Said(full.into())
-    }
 }
 
 type Work = fn(&Asked<'_>) -> Result<Value, Problem>;
@@ -128,7 +92,7 @@ fn operation(function: &str) -> Option<(Named, Work)> {
         "copyFile" => (Named("fs.copyFile", "copyfile"), copy_file),
         "cp" => (Named("fs.cp", "cp"), copy),
         "symlink" => (Named("fs.symlink", "symlink"), |asked| {
-            // The first path is what the link says, whatever it is seen from.
+            // The first path is the target of the link, whatever it is relative to.
             done(symlink(asked.path, asked.to()))
         }),
         "link" => (Named("fs.link", "link"), |asked| {
@@ -163,7 +127,7 @@ fn done(result: io::Result<()>) -> Result<Value, Problem> {
     Ok(Value::Null)
 }
 
-/// Something that is done with a file that is open.
+/// A function on an open file.
 type OnOpenFile = fn(&Asked<'_>, &File) -> Result<Value, Problem>;
 
 impl Asked<'_> {
@@ -183,7 +147,7 @@ impl Asked<'_> {
         self.arguments[name] == true
     }
 
-    /// What is done with a file that is open.
+    /// Calls a function on an open file.
     fn on_open_file(&self, function: &str) -> Option<Answer> {
         let (syscall, work): (_, OnOpenFile) = match function {
             "close" => ("close", |_, _| Ok(Value::Null)),
@@ -235,7 +199,7 @@ impl Asked<'_> {
         if let Some(mode) = self.arguments["mode"].as_u64() {
             options.mode(mode as u32);
         }
-        // `s` asks for what is so anyway.
+        // The `s` asks for synchronous access, which it always is.
         match flags.replace('s', "").as_str() {
             "r" => options.read(true),
             "r+" => options.read(true).write(true),
@@ -321,7 +285,7 @@ fn read_file(asked: &Asked<'_>) -> Result<Value, Problem> {
     Ok(asked.node.keep(contents(asked)?))
 }
 
-/// A long text is a parcel, so that there is only one of it.
+/// Reads a text. A long one is a parcel, so that it is not copied.
 fn read_text(asked: &Asked<'_>) -> Result<Value, Problem> {
     let contents = contents(asked)?;
     if contents.bytes().len() > SHORT {
@@ -362,7 +326,7 @@ fn access(asked: &Asked<'_>) -> Result<Value, Problem> {
     Ok(Value::Null)
 }
 
-/// Pairs of name and kind, sorted by name.
+/// Lists a folder: pairs of name and kind, sorted by name.
 fn read_folder(asked: &Asked<'_>) -> Result<Value, Problem> {
     let mut found = Found {
         entries: Vec::new(),
@@ -374,7 +338,7 @@ fn read_folder(asked: &Asked<'_>) -> Result<Value, Problem> {
     Ok(pairs.map(|(name, kind)| json!([name, kind])).collect())
 }
 
-/// What is in a folder.
+/// An entry of a folder.
 struct Found {
     entries: Vec<(String, &'static str)>,
     size: Held,
@@ -404,7 +368,7 @@ fn list(asked: &Asked<'_>, folder: &Path, prefix: &str, found: &mut Found) -> Re
     Ok(())
 }
 
-/// Gives back the first folder that was made, if missing ones above are made too.
+/// Makes a folder. Returns the first folder that was made, if missing parents are made too.
 fn make_folder(asked: &Asked<'_>) -> Result<Value, Problem> {
     let path = asked.at();
     let mut builder = std::fs::DirBuilder::new();

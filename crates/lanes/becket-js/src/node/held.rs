@@ -1,4 +1,4 @@
-//! Bytes that Rust holds for an extension: what was read and is not yet taken. They count as its memory does, because
+//! Bytes that Rust holds for an extension: what was read and is not yet taken. They count towards its memory, because
 //! the engine's own limit does not see them.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::host::HostError;
 
-/// How much is held for one extension.
+/// How many bytes are held for one extension.
 pub(super) struct Store {
     limit: usize,
     held: AtomicUsize,
@@ -20,7 +20,7 @@ impl Store {
         })
     }
 
-    /// No bytes yet.
+    /// An empty buffer.
     pub(super) fn empty(self: &Arc<Self>) -> Held {
         Held {
             store: Arc::clone(self),
@@ -29,7 +29,7 @@ impl Store {
         }
     }
 
-    /// These bytes, which are there already.
+    /// A buffer with these bytes.
     pub(super) fn hold(self: &Arc<Self>, bytes: Vec<u8>) -> Result<Held, Full> {
         let mut held = self.empty();
         held.count(bytes.len())?;
@@ -45,7 +45,7 @@ pub(super) struct Held {
     counted: usize,
 }
 
-/// There is no memory left for it.
+/// The error when the extension's memory is used up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Full {
     limit: usize,
@@ -62,7 +62,7 @@ impl Held {
         Ok(())
     }
 
-    /// Counts bytes that somebody else holds on its behalf.
+    /// Counts bytes that are held elsewhere for this buffer.
     pub(super) fn count(&mut self, more: usize) -> Result<(), Full> {
         let limit = self.store.limit;
         let taken = self

@@ -1,4 +1,4 @@
-// The machine and its person.
+// The machine and its user.
 
 const about = becket.host.call("system.about");
 const memory = () => becket.host.call("system.memory");

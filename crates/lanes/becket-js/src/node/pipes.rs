@@ -1,5 +1,5 @@
-//! Reading and writing what may take its time: a pipe may have nobody at its other end, and a device may never end.
-//! Everything is opened without waiting (`opening.rs`), and whoever waits looks again and again whether he still may.
+//! Reading and writing that may take long: a pipe may have nothing at its other end, and a device may never end.
+//! Everything is opened without blocking (`opening.rs`), and waiting stops regularly to check whether it may go on.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,28 +11,19 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::Node;
-use super::files::Problem;
+use super::errors::Problem;
 use super::held::Held;
+use super::state::{Asker, Node};
 use crate::opening;
 
-/// How long somebody waits before he looks whether he still may.
+/// How often waiting checks whether it may go on.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The most bytes that are read or written at once.
 const CHUNK: u64 = 1 << 20;
 
-/// Who waits for an answer.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Asker {
-    /// The script, which stands still until its own deadline.
-    Script,
-    /// A promise, as long as the extension lives.
-    Promise,
-}
-
 impl Node {
-    /// Whether somebody has waited long enough; the error says why.
+    /// Whether the wait may go on; the error says why not.
     pub(super) fn may_wait(&self, asker: Asker) -> io::Result<()> {
         let is_over = match asker {
             Asker::Script => self.clock.is_over(&self.kit.cancels),
@@ -44,7 +35,7 @@ impl Node {
         }
     }
 
-    /// Opens a file. A pipe that is to be written to needs a reader, who may still come.
+    /// Opens a file. A pipe that is opened for writing waits for a reader.
     pub(super) fn open(&self, asker: Asker, options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         loop {
             match opening::open(options, path) {
@@ -55,9 +46,9 @@ impl Node {
         }
     }
 
-    /// The next bytes of a file, nothing at its end.
+    /// The next bytes of a file; none at its end.
     pub(super) fn read(&self, asker: Asker, file: &File, bytes: &mut [u8]) -> io::Result<usize> {
-        // A pipe that nobody has opened for writing yet reads as if it were at its end.
+        // A pipe without a writer so far reads as if it were at its end.
         if !file.metadata()?.is_file() {
             self.wait_for(asker, file, PollFlags::IN)?;
         }
@@ -72,12 +63,12 @@ impl Node {
         }
     }
 
-    /// Everything from where a file stands to its end.
+    /// Everything from the current position of a file to its end.
     pub(super) fn read_whole(&self, asker: Asker, file: &File) -> Result<Held, Problem> {
         let mut whole = self.store.empty();
         let data = file.metadata()?;
         if data.is_file() {
-            // What is too large is refused before it is read.
+            // A file that is too large is refused before it is read.
             self.store.empty().count(data.len() as usize)?;
         }
         let mut chunk = vec![0; (data.len() + 1).clamp(4096, CHUNK) as usize];
@@ -91,7 +82,7 @@ impl Node {
         }
     }
 
-    /// Writes all bytes, from where the file stands or at a position.
+    /// Writes all bytes, at the current position of the file or at the given one.
     pub(super) fn write_whole(
         &self,
         asker: Asker,
@@ -179,7 +170,7 @@ fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo())
 }
 
-/// A file copied onto itself would be empty.
+/// Whether two files are the same: copying a file onto itself would empty it.
 fn is_same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (one.dev(), one.ino()) == (other.dev(), other.ino())

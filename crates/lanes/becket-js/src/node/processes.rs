@@ -1,9 +1,9 @@
-//! Programs that an extension starts: what `child_process` asks for.
+//! Programs that an extension starts: the functions of `child_process`.
 //!
-//! Each is started as the leader of a group of its own and with two marks, one of its own and one that all programs of
-//! the extension have: so it ends, with all that it started, when the extension's engine does.
+//! Each program is started as the leader of its own group and with two marks, one of its own and one that all programs
+//! of the extension have: so it ends, with everything that it started, when the extension's engine does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -21,55 +21,23 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, Command};
 use tokio::sync::{Mutex as Turn, watch};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::errors::{ended, error_name, system_error};
 use super::held::{Full, Held, Store};
-use super::{Answer, Need, Node, bytes_of, ended, system_error};
+use super::running::{CHUNK, GRACE, Output, Running};
+use super::state::{Answer, Need, Node, bytes_of};
 use crate::clock::End;
 use crate::host::{HostError, Meanwhile};
 
-/// The most bytes that a script is given at once.
-const CHUNK: usize = 64 * 1024;
-
-/// How often a program that a script waits for without doing anything else is looked at.
+/// How often a program is checked while the script is blocked by it.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// How long output may be open after its program has ended: something in the background may hold it for ever.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Signals by which a program is asked to end: hangup, interrupt, quit, kill, terminate.
 const ENDING: [i32; 5] = [1, 2, 3, 9, 15];
-
-/// Running programs by their numbers.
-pub(super) type Processes = Mutex<HashMap<u64, Arc<Running>>>;
-
-type Output = Box<dyn AsyncRead + Send + Unpin>;
-
-pub(super) struct Running {
-    pid: i32,
-    stdin: Turn<Option<ChildStdin>>,
-    outputs: [Turn<Option<Output>>; 2],
-    exit: watch::Receiver<Option<ExitStatus>>,
-    /// Whether the extension wants it to end; then what it has started ends too.
-    unwanted: Arc<AtomicBool>,
-    task: AbortHandle,
-}
-
-impl Running {
-    /// Ends the program: whoever drops its tree kills it.
-    pub(super) fn end(&self) {
-        self.task.abort();
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
 
 pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> Answer {
     match function {
@@ -121,59 +89,17 @@ pub(super) fn call_async(node: &Arc<Node>, function: &str, arguments: &Value) ->
     .boxed()
 }
 
-impl Running {
-    /// The next bytes; nothing at the end.
-    async fn read(&self, which: usize) -> Option<Vec<u8>> {
-        let mut output = self.outputs[which].lock().await;
-        let mut bytes = Vec::with_capacity(CHUNK);
-        let read = output.as_mut()?.read_buf(&mut bytes);
-        tokio::pin!(read);
-        let count = tokio::select! {
-            count = &mut read => count.unwrap_or_default(),
-            () = exited(self.exit.clone()) => {
-                tokio::time::timeout(GRACE, read).await.ok().and_then(Result::ok).unwrap_or_default()
-            }
-        };
-        if count == 0 {
-            *output = None;
-            return None;
-        }
-        Some(bytes)
-    }
-
-    async fn write(&self, bytes: Vec<u8>) -> Answer {
-        let mut stdin = self.stdin.lock().await;
-        let failed = |error: io::Error| system_error(&error, "write", None, None);
-        let pipe = stdin.as_mut().ok_or_else(|| failed(Errno::PIPE.into()))?;
-        let written = tokio::select! {
-            written = pipe.write_all(&bytes) => written,
-            () = exited(self.exit.clone()) => Err(Errno::PIPE.into()),
-        };
-        written.map(|()| Value::Null).map_err(failed)
-    }
-
-    async fn wait(&self) -> Option<ExitStatus> {
-        exited(self.exit.clone()).await;
-        *self.exit.borrow()
-    }
-}
-
-/// Waits until a program has ended, or until nobody watches it any more.
-async fn exited(mut exit: watch::Receiver<Option<ExitStatus>>) {
-    let _ = exit.wait_for(Option::is_some).await;
-}
-
-/// Gives the terminal back when it is dropped.
+/// Returns the terminal when dropped.
 type Loan = Box<dyn Send + Sync>;
 
-/// What is to be started.
+/// A program to be started.
 struct Start {
     file: String,
     words: Vec<String>,
     directory: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     streams: [Stream; 3],
-    /// Whether it has the person's terminal. Then it belongs to becket's own group, which has it as well.
+    /// Whether the program has the user's terminal. Then it belongs to becket's own group, which has it as well.
     at_terminal: bool,
 }
 
@@ -181,11 +107,11 @@ struct Start {
 enum Stream {
     Nothing,
     Pipe,
-    /// becket's own.
+    /// becket's own stream.
     Inherited,
     /// A file that the extension has open.
     File(Arc<File>),
-    /// A number under which it has none.
+    /// A number without an open file.
     Unknown,
 }
 
@@ -204,7 +130,7 @@ impl Stream {
 
     fn stdio(&self) -> io::Result<Stdio> {
         match self {
-            // What nobody lends cannot be shared.
+            // Without a lent terminal there is nothing to share.
             Self::Nothing | Self::Inherited => Ok(Stdio::null()),
             Self::Pipe => Ok(Stdio::piped()),
             Self::File(file) => file.try_clone().map(Stdio::from),
@@ -245,8 +171,8 @@ impl Start {
         }
     }
 
-    /// Gives the person's terminal to a program that wants to read and write there, if somebody lends it. Otherwise
-    /// what it writes is told to the person, and there is nothing to read.
+    /// Lends the user's terminal to a program that wants to read and write there, if the host has one. Otherwise the
+    /// output is reported to the user, and there is no input.
     fn borrow_terminal(&mut self, node: &Node, meanwhile: Meanwhile) -> Option<Loan> {
         let talks = matches!(self.streams, [Stream::Inherited, Stream::Inherited, _]);
         let lent = talks.then(|| node.kit.host.lend_terminal(meanwhile)).flatten();
@@ -264,7 +190,7 @@ impl Start {
         loan
     }
 
-    /// Takes charge of what was started.
+    /// Takes charge of a process that was just started.
     fn adopt(&self, child: Child, mark: &Mark) -> Result<Tree, HostError> {
         let tree = match self.at_terminal {
             true => Tree::adopt_beside(child, mark),
@@ -280,7 +206,7 @@ impl Start {
 
     fn begin(&self, node: &Node) -> Result<(Child, Mark), HostError> {
         let failed = |error: &io::Error| {
-            let (code, _) = super::system::error_name(error);
+            let (code, _) = error_name(error);
             let syscall = format!("spawn {}", self.file);
             let shown = HostError::new(format!("{syscall} {code}"))
                 .with("code", code)
@@ -336,7 +262,7 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
         if asked.load(Ordering::Relaxed) {
             tree.terminate().await;
         } else {
-            // What it leaves in the background lives on as long as the extension does.
+            // Background processes of the program live on as long as the extension does.
             tree.release();
         }
     });
@@ -406,13 +332,12 @@ fn ended_as(status: Option<ExitStatus>) -> Value {
     json!({ "code": status.code(), "signal": status.signal() })
 }
 
-/// Runs a program while the script stands still. Ends with the script's own deadline, and when everything is
-/// cancelled.
+/// Runs a program while the script is blocked. Ends with the script's own deadline, and when everything is cancelled.
 fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
     let mut start = Start::of(node, arguments);
     node.permit(Need::Processes, "child_process.spawnSync", &start.line())?;
     let _loan = start.borrow_terminal(node, Meanwhile::Waits);
-    // A person takes the time that it takes.
+    // While the user works at the terminal, the time does not count.
     let _still = start.at_terminal.then(|| node.clock.stand_still());
     let input = bytes_of(&arguments["input"])?;
     let wanted = arguments["timeout"].as_f64().filter(|wanted| *wanted > 0.0);
@@ -425,7 +350,7 @@ fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
         most,
         signal: arguments["killSignal"].as_i64().unwrap_or(15) as i32,
     };
-    // A thread of its own, because this one belongs to a runtime already.
+    // A separate thread, because this one already belongs to a runtime.
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| HostError::new(format!("no thread for it: {error}")))?;
@@ -435,7 +360,7 @@ fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
     done.unwrap_or_else(|_| Err(ended()))
 }
 
-/// When a program that a script waits for is ended.
+/// When a program that blocks a script is ended.
 #[derive(Clone, Copy)]
 struct Bounds {
     until: Instant,
@@ -493,16 +418,16 @@ async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bou
     Ok(answer)
 }
 
-/// Why a program was ended that a script has waited for.
+/// Why a program that blocks a script was ended.
 #[derive(Debug, Clone, Copy)]
 enum Problem {
-    /// It took too long.
+    /// The program took too long.
     Late,
-    /// Everything was told to end.
+    /// Everything was cancelled.
     Cancelled,
-    /// It wrote more than the script wants.
+    /// The program wrote more than the script wants.
     TooMuch,
-    /// It wrote more than the extension may hold.
+    /// The program wrote more than the extension may hold.
     Full(Full),
 }
 
@@ -529,7 +454,7 @@ async fn overflown(mut full: watch::Receiver<Option<Problem>>) -> Problem {
     }
 }
 
-/// Asks a program to end with the signal that the script chose; then everything that is left is ended.
+/// Asks a program to end with the signal that the script chose; then everything that is left is killed.
 async fn end(tree: &mut Tree, pid: u32, signal: i32) -> ExitStatus {
     let process = Pid::from_raw(pid as i32);
     if let (Some(process), Some(signal)) = (process, Signal::from_named_raw(signal)) {
@@ -543,7 +468,7 @@ async fn end(tree: &mut Tree, pid: u32, signal: i32) -> ExitStatus {
     }
 }
 
-/// What is read from a pipe meanwhile.
+/// The output of a pipe, collected in the background.
 struct Collected {
     bytes: Arc<Mutex<Held>>,
     store: Arc<Store>,
@@ -582,7 +507,7 @@ impl Collected {
         Some(Self { bytes, store, task })
     }
 
-    /// The program has ended; something in the background may hold the pipe for ever.
+    /// Finishes after the program has ended; a background process may hold the pipe for ever.
     async fn finish(mut self) -> Held {
         if tokio::time::timeout(GRACE, &mut self.task).await.is_err() {
             self.task.abort();

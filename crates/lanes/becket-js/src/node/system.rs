@@ -1,4 +1,4 @@
-//! What a script can learn about the machine and its surroundings, addresses, and the names of system errors.
+//! What a script can learn about the machine and its environment, and addresses.
 
 use std::io;
 
@@ -6,56 +6,18 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 use url::{Url, quirks};
 
-use super::{Answer, Node, NodeModule, node_modules, system_error};
+use super::errors::system_error;
+use super::state::{Answer, Node};
+use super::table::{NodeModule, node_modules};
 use crate::host::HostError;
 
-/// Codes of system errors and Node's words for them.
-const ERRORS: &[(Errno, &str, &str)] = &[
-    (Errno::NOENT, "ENOENT", "no such file or directory"),
-    (Errno::EXIST, "EEXIST", "file already exists"),
-    (Errno::ACCESS, "EACCES", "permission denied"),
-    (Errno::PERM, "EPERM", "operation not permitted"),
-    (Errno::NOTDIR, "ENOTDIR", "not a directory"),
-    (Errno::ISDIR, "EISDIR", "illegal operation on a directory"),
-    (Errno::NOTEMPTY, "ENOTEMPTY", "directory not empty"),
-    (Errno::BADF, "EBADF", "bad file descriptor"),
-    (Errno::INVAL, "EINVAL", "invalid argument"),
-    (Errno::LOOP, "ELOOP", "too many symbolic links encountered"),
-    (Errno::XDEV, "EXDEV", "cross-device link not permitted"),
-    (Errno::MFILE, "EMFILE", "too many open files"),
-    (Errno::NFILE, "ENFILE", "file table overflow"),
-    (Errno::NOSPC, "ENOSPC", "no space left on device"),
-    (Errno::ROFS, "EROFS", "read-only file system"),
-    (Errno::NAMETOOLONG, "ENAMETOOLONG", "name too long"),
-    (Errno::BUSY, "EBUSY", "resource busy or locked"),
-    (Errno::TXTBSY, "ETXTBSY", "text file is busy"),
-    (Errno::PIPE, "EPIPE", "broken pipe"),
-    (Errno::SRCH, "ESRCH", "no such process"),
-    (Errno::NOEXEC, "ENOEXEC", "exec format error"),
-    (Errno::TOOBIG, "E2BIG", "argument list too long"),
-    (Errno::FBIG, "EFBIG", "file too large"),
-    (Errno::MLINK, "EMLINK", "too many links"),
-    (Errno::IO, "EIO", "i/o error"),
-    (Errno::NOSYS, "ENOSYS", "function not implemented"),
-    (Errno::TIMEDOUT, "ETIMEDOUT", "connection timed out"),
-];
-
-/// The machine's architecture in Node's words.
+/// The machine's architecture as Node names it.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
         "x86" => "ia32",
         other => other,
-    }
-}
-
-/// The code and the words of an error.
-pub(super) fn error_name(error: &io::Error) -> (&'static str, String) {
-    let known = error.raw_os_error().map(Errno::from_raw_os_error);
-    match ERRORS.iter().find(|(number, ..)| Some(*number) == known) {
-        Some((_, code, words)) => (code, (*words).into()),
-        None => ("UNKNOWN", error.to_string()),
     }
 }
 
@@ -72,7 +34,7 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
     }
 }
 
-/// How a module must be written to be imported.
+/// The name by which a module can be imported.
 fn importable(module: &NodeModule) -> String {
     let prefix = if module.needs_prefix() { "node:" } else { "" };
     format!("{prefix}{}", module.name)
@@ -142,7 +104,7 @@ fn change_directory(node: &Node, path: &str) -> Answer {
     Ok(Value::Null)
 }
 
-/// An address in its parts, or nothing if it is none.
+/// The parts of an address, or `null` if it is not one.
 fn parse_url(arguments: &Value) -> Answer {
     let input = arguments["input"].as_str().unwrap_or_default();
     let parsed = match arguments["base"].as_str() {
@@ -158,7 +120,7 @@ fn set_url(arguments: &Value) -> Answer {
         return Ok(Value::Null);
     };
     let value = text("value");
-    // What does not fit leaves the address as it is, as everywhere.
+    // A part that does not fit leaves the address as it is, as in every other engine.
     match text("part") {
         "protocol" => drop(quirks::set_protocol(&mut url, value)),
         "username" => drop(quirks::set_username(&mut url, value)),

@@ -1,40 +1,44 @@
-//! Node's modules: which are there, and what of them is refused. The documents and the errors are made from this table.
+//! Node's modules: which exist, and which of their exports are refused. The documents and the errors are made from this
+//! table.
 //!
-//! A module can be imported although the embedded engine has little of it, because most who import one use it rarely
-//! or only for its types. What is refused exists under Node's name and throws when it is used.
+//! A module can be imported although the embedded engine has little of it, because most importers use it rarely or only
+//! for its types. A refused export exists under Node's name and throws when it is used.
+//!
+//! `http.request` is made of the host's `fetch`, and there are no sockets, so that what an extension sends is seen and
+//! can be refused in one place. `vm` makes no worlds of its own: one that does not close would be worse than none.
 
 /// One of Node's modules in the embedded engine.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeModule {
-    /// Its name, without `node:`.
+    /// The module's name, without `node:`.
     pub name: &'static str,
-    /// Its exports that throw when they are used.
+    /// The module's exports that throw when they are used.
     pub refused: &'static str,
-    /// Its TypeScript, which makes all others; empty if there are none.
-    pub(super) source: &'static str,
+    /// The module's TypeScript, which provides all other exports; empty if there are none.
+    source: &'static str,
 }
 
-/// Modules that are younger than packages of the same names: without `node:` the package is meant.
+/// Modules that are younger than packages of the same name: without `node:` the package is meant.
 const PREFIXED: [&str; 4] = ["sea", "sqlite", "test", "test/reporters"];
 
-/// How much of a module there is.
+/// How much of a module is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
     /// Everything that programs use.
     Served,
-    /// Some of its functions throw when they are called.
+    /// Some of the module's functions throw when they are called.
     Partly,
-    /// It can be imported, and that is all.
+    /// The module can be imported, but nothing in it works.
     Refused,
 }
 
 impl NodeModule {
-    /// Whether it can only be imported with `node:` before its name.
+    /// Whether the module can only be imported with `node:` before its name.
     pub fn needs_prefix(&self) -> bool {
         PREFIXED.contains(&self.name)
     }
 
-    /// How much of it there is.
+    /// How much of the module is available.
     pub fn service(&self) -> Service {
         match (self.source, self.refused) {
             ("", _) => Service::Refused,
@@ -52,8 +56,26 @@ pub fn node_modules() -> impl Iterator<Item = &'static NodeModule> {
 }
 
 /// A module by its name, also one that only the others may import.
-pub(super) fn module(name: &str) -> Option<&'static NodeModule> {
+fn by_name(name: &str) -> Option<&'static NodeModule> {
     MODULES.iter().find(|module| module.name == name)
+}
+
+/// The plain name of the module that is imported as `name`, if it is one of Node's.
+pub(crate) fn imported(name: &str) -> Option<&'static str> {
+    let plain = name.strip_prefix("node:");
+    let found = node_modules().find(|module| module.name == plain.unwrap_or(name))?;
+    (plain.is_some() || !found.needs_prefix()).then_some(found.name)
+}
+
+/// The TypeScript of a module, and the names that it refuses.
+pub(crate) fn source(name: &str) -> Option<(&'static str, &'static str)> {
+    by_name(name).map(|module| (module.source, module.refused))
+}
+
+/// Whether the embedded engine refuses an export of one of Node's modules.
+pub(crate) fn is_refused(module: &str, name: &str) -> bool {
+    let refused = by_name(module).map(|module| module.refused).unwrap_or_default();
+    refused.split_ascii_whitespace().any(|refused| refused == name)
 }
 
 /// `NAME` is made by a file, without the names behind `but`; `refused NAME` has no file.
@@ -185,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_service_follows_from_what_is_refused() {
-        let service = |name| module(name).expect("a module").service();
+        let service = |name| by_name(name).expect("a module").service();
         assert_eq!(service("path"), Service::Served);
         assert_eq!(service("http"), Service::Partly);
         assert_eq!(service("sqlite"), Service::Refused);

@@ -1,5 +1,5 @@
-//! Which extensions are loaded in Node. It is decided before anything of an extension runs, so that nothing happens
-//! twice: by the modules that its files name.
+//! Which extensions are loaded in Node. This is decided by the modules that an extension's files name, before anything
+//! of it runs, so that nothing happens twice.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use super::Engine;
 use super::finding::{is_foreign, is_packaged};
-use crate::extension::Kit;
-use crate::node;
+use crate::kit::Kit;
+use crate::node::table;
 use crate::packages::Asked;
 use crate::resolve::{INTEROP, Kind, Modules};
 
 /// Where an extension is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the embedded engine. If that cannot serve it, these words say why Node does not.
+    /// In the embedded engine. If that fails, this text says why Node was not used.
     Inside(String),
     /// In Node.
     Outside,
@@ -27,7 +27,7 @@ pub(crate) enum Place {
 /// Programs that can run extensions, by their names on the PATH.
 const PROGRAMS: &[&str] = &["node", "bun"];
 
-/// Modules of Node's of which nobody uses what the embedded engine refuses by the way.
+/// Modules of Node whose refused exports count even in packages, because nothing uses them in passing.
 const SERIOUS: &[&str] = &[
     "cluster",
     "dgram",
@@ -43,7 +43,7 @@ const SERIOUS: &[&str] = &[
     "worker_threads",
 ];
 
-/// Packages by which others find and load what was compiled for Node.
+/// Packages by which others find and load addons compiled for Node.
 const FINDERS: &[&str] = &[
     "@mapbox/node-pre-gyp",
     "bindings",
@@ -69,16 +69,6 @@ pub(crate) fn place(kit: &Arc<Kit>, file: &Path) -> Result<Place, Failure> {
             "`js.engine = \"node\"` in the settings runs all extensions there".into(),
         )),
     }
-}
-
-/// A failure of the embedded engine, with the way out if Node is one; `reason` says why it is not there already.
-pub(crate) fn with_hint(mut failure: Failure, reason: &str) -> Failure {
-    let words = ["embedded engine", "WebAssembly is not defined"];
-    let only_node = words.iter().any(|words| failure.detail.contains(words));
-    if only_node {
-        failure.detail = format!("{}; Node would serve it: {reason}", failure.detail);
-    }
-    failure
 }
 
 /// The program that runs extensions outside, or why there is none.
@@ -111,7 +101,7 @@ pub(crate) fn program(kit: &Kit) -> Result<PathBuf, String> {
         .ok_or_else(|| "there is neither node nor bun on the PATH; `js.node` can name one".into())
 }
 
-/// The program that runs extensions outside, in a word.
+/// The name of the program that runs extensions outside.
 pub(crate) fn engine(kit: &Kit) -> &'static str {
     match program(kit) {
         Ok(path) if is_bun(&path) => "bun",
@@ -124,9 +114,9 @@ pub(super) fn is_bun(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "bun")
 }
 
-/// Whether an extension needs something that only Node has. Follows what its files cannot do without, and the author's
-/// own files wherever they are named. In those everything counts that the embedded engine refuses; in those of
-/// packages, which are written for every case, only what they are hardly of use without.
+/// Whether an extension needs something that only Node has. Follows required modules, and the author's own files
+/// wherever they are named. In the author's files everything counts that the embedded engine refuses; in packages,
+/// which are written for every case, only what they can hardly do without.
 fn needs_node(modules: &Modules, entry: &Path) -> bool {
     let entry = std::fs::canonicalize(entry).unwrap_or_else(|_| entry.into());
     let (mut seen, mut next) = (HashSet::new(), vec![entry.to_string_lossy().into_owned()]);
@@ -140,13 +130,13 @@ fn needs_node(modules: &Modules, entry: &Path) -> bool {
         if file.ends_with(".node") || package.as_ref().is_some_and(is_native) {
             return true;
         }
-        // What cannot be read is told when it is loaded.
+        // A file that cannot be read is reported when it is loaded.
         let Ok((kind, _, facts)) = modules.read(&file) else {
             continue;
         };
         let is_wanted = |module: &str| !is_foreign || SERIOUS.contains(&module);
         let is_refused = |module: &str, names: &BTreeSet<String>| {
-            is_wanted(module) && names.iter().any(|name| node::is_refused(module, name))
+            is_wanted(module) && names.iter().any(|name| table::is_refused(module, name))
         };
         let uses_refused = facts.uses.iter().any(|(module, names)| is_refused(module, names));
         if uses_refused || (!is_foreign && !facts.globals.is_empty()) {
@@ -176,7 +166,7 @@ fn needs_node(modules: &Modules, entry: &Path) -> bool {
     false
 }
 
-/// Whether a package holds something that was compiled for Node. Which file that is, only its code knows.
+/// Whether a package holds an addon compiled for Node. Only its code knows which file that is.
 fn is_native((folder, manifest): &(PathBuf, Arc<Value>)) -> bool {
     let depends_on = |name: &str| !manifest["dependencies"][name].is_null();
     manifest["gypfile"] == true

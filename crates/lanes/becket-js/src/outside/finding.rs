@@ -1,19 +1,19 @@
-//! Tells Node where the modules of an extension are, who runs them, and what their JavaScript is.
+//! Tells Node where the modules of an extension are, how they are run, and what their JavaScript is.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::node;
+use crate::node::table;
 use crate::packages::Asked;
 use crate::resolve::{INTEROP, Kind, Modules, NODE, not_found, with_commonjs_names, without_hashbang};
 use crate::transform::HOST;
 
-/// How a module that the program brings finds what it is given: on its first line.
+/// The first line of a module of the program, by which it finds what it is given.
 const GIVEN: &str = "const __becket = import.meta.becket;";
 
-/// Where a module is that `base` names, and who runs it.
+/// Where a module is that `base` names, and how it is run.
 pub(super) fn find(
     modules: &Modules,
     entry: &Path,
@@ -25,7 +25,7 @@ pub(super) fn find(
     if let Some(module) = modules.host_module(known) {
         return Ok(json!({"id": format!("{HOST}{}", module.names[0]), "kind": "host"}));
     }
-    if name.starts_with(NODE) || node::imported(name).is_some() {
+    if name.starts_with(NODE) || table::imported(name).is_some() {
         let plain = name.strip_prefix(NODE).unwrap_or(name);
         return Ok(json!({"id": format!("{NODE}{plain}"), "kind": "node"}));
     }
@@ -37,20 +37,20 @@ pub(super) fn find(
     Ok(json!({"id": file, "kind": kind, "interop": found.starts_with(INTEROP)}))
 }
 
-/// Whether a file is of a package, and of another one than the extension.
+/// Whether a file belongs to a package other than the extension.
 pub(super) fn is_foreign(modules: &Modules, entry: &Path, file: &Path) -> bool {
     let folder = |file: &Path| modules.package(file).map(|(folder, _)| folder);
     let is_own = || file == entry || folder(file).is_some_and(|own| Some(own) == folder(entry));
     is_packaged(file) && !is_own()
 }
 
-/// Whether a file is of some package.
+/// Whether a file belongs to some package.
 pub(super) fn is_packaged(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "node_modules")
 }
 
-/// Who runs a file: the author's own are linked here, other packages are Node's business, unless they need something
-/// that Node would not give them: TypeScript, a package that the program brings, or an ES module for `require`.
+/// How a file is run: the author's own are linked here, other packages are left to Node, unless they need something
+/// that Node would not give them: TypeScript, a package of the program, or an ES module for `require`.
 fn runner(modules: &Modules, entry: &Path, file: &str, asked: Asked) -> Result<&'static str, String> {
     let path = Path::new(file);
     let ending = path.extension().and_then(|ending| ending.to_str());
@@ -83,14 +83,14 @@ fn runner(modules: &Modules, entry: &Path, file: &str, asked: Asked) -> Result<&
     })
 }
 
-/// What a module exports, if that can be seen. What Node's own modules do, Node knows.
+/// The exports of a module, if they are visible. Node itself knows those of its own modules.
 fn exported(modules: &Modules, id: &str) -> Option<Vec<String>> {
     let exported = modules.exported(id, &|_| None)?;
     Some(exported.iter().cloned().collect())
 }
 
-/// The JavaScript of a module, what it may require, what it asks of others, and the names that it exports, if they can
-/// be seen.
+/// The JavaScript of a module, what it may require, what it imports from others, and the names that it exports, if they
+/// are visible.
 pub(super) fn read(modules: &Modules, id: &str) -> Result<Value, String> {
     if let Some(name) = id.strip_prefix(HOST) {
         let code = modules.host_code(name)?;

@@ -8,13 +8,17 @@ use becket_hooks::{Answered, Cause, Failure, Field, ScriptHandler};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::process::{Call, Done, Process};
+use super::finding;
+use super::life;
+use super::process::{Call, Done, Process, Resident, quoted};
 use crate::clock::Clock;
-use crate::extension::Kit;
-use crate::machine::timed_out;
+use crate::errors::timed_out;
+use crate::host::{HostError, Report};
+use crate::kit::Kit;
+use crate::packages::Asked;
 use crate::resolve::Modules;
 
-/// A field longer than this is asked for when the script looks at it.
+/// Fields longer than this are requested only when the script looks at them.
 const LAZY: usize = 4096;
 
 /// An extension in Node.
@@ -22,20 +26,20 @@ pub(crate) struct Guest {
     pub(crate) name: String,
     pub(crate) kit: Arc<Kit>,
     pub(crate) clock: Arc<Clock>,
-    pub(super) file: PathBuf,
-    seat: Mutex<Seat>,
+    file: PathBuf,
+    load_state: Mutex<LoadState>,
 }
 
-/// Where an extension is now.
-enum Seat {
-    /// In a process, under a number that no other extension has or had.
-    Taken {
+/// Whether an extension is loaded in a process now.
+enum LoadState {
+    /// Loaded in a process, under a number that no other extension has or had.
+    Loaded {
         process: Arc<Process>,
         number: u32,
         modules: Modules,
     },
-    /// Nowhere: what it is asked fails. It may come back.
-    Left { failure: Failure, returns: bool },
+    /// Not loaded: every call fails. It may come back.
+    Unloaded { failure: Failure, returns: bool },
 }
 
 impl Guest {
@@ -47,22 +51,24 @@ impl Guest {
             kit: Arc::clone(kit),
             clock: Arc::new(Clock::new()),
             file: std::fs::canonicalize(file).unwrap_or_else(|_| file.into()),
-            seat: Mutex::new(Seat::Left {
+            load_state: Mutex::new(LoadState::Unloaded {
                 failure: nowhere,
                 returns: false,
             }),
         });
-        guest.take_seat().await?;
-        kit.outside.enter(&guest);
+        guest.load_in_process().await?;
+        let resident: Arc<dyn Resident> = Arc::<Self>::clone(&guest);
+        kit.outside.enter(Arc::downgrade(&resident));
         Ok(guest)
     }
 
-    /// Loads it in the process that there is, or in a new one.
-    pub(super) async fn take_seat(self: &Arc<Self>) -> Result<(), Failure> {
-        let process = self.kit.outside.process(&self.kit).await?;
+    /// Loads the extension in the running process, or in a new one.
+    async fn load_in_process(self: &Arc<Self>) -> Result<(), Failure> {
+        let process = life::running(&self.kit).await?;
         let number = self.kit.outside.number();
-        process.admit(number, self);
-        *self.seat() = Seat::Taken {
+        let resident: Arc<dyn Resident> = Arc::<Self>::clone(self);
+        process.admit(number, Arc::downgrade(&resident));
+        *self.load_state() = LoadState::Loaded {
             process: Arc::clone(&process),
             number,
             modules: Modules::new(&self.kit, &self.file),
@@ -73,39 +79,26 @@ impl Guest {
             return Ok(());
         };
         if failure.cause == Cause::TimedOut {
-            // Whoever is loaded next must not find a process that hangs.
+            // The next extension must not be loaded into a process that hangs.
             Arc::clone(&process).doubt(self.name.clone(), timeout).await;
         }
         process.dismiss(number);
         Err(failure)
     }
 
-    /// Its process has ended, or it could not be loaded in the next one.
-    pub(super) fn leave(&self, failure: Failure, returns: bool) {
-        *self.seat() = Seat::Left { failure, returns };
-    }
-
-    pub(super) fn waits_for_return(&self) -> bool {
-        matches!(&*self.seat(), Seat::Left { returns: true, .. })
-    }
-
-    pub(super) fn lives_in(&self, process: &Arc<Process>) -> bool {
-        matches!(&*self.seat(), Seat::Taken { process: own, .. } if Arc::ptr_eq(own, process))
-    }
-
-    /// What finds its modules, while it is in a process.
-    pub(super) fn modules(&self) -> Option<Modules> {
-        match &*self.seat() {
-            Seat::Taken { modules, .. } => Some(modules.clone()),
-            Seat::Left { .. } => None,
+    /// The resolver of the extension's modules, while it is loaded.
+    fn modules(&self) -> Result<Modules, HostError> {
+        match &*self.load_state() {
+            LoadState::Loaded { modules, .. } => Ok(modules.clone()),
+            LoadState::Unloaded { .. } => Err(HostError::new("the extension has ended")),
         }
     }
 
-    /// The name of what runs it, for people.
+    /// The name of the program that runs the extension.
     pub(crate) fn engine(&self) -> &'static str {
-        match &*self.seat() {
-            Seat::Taken { process, .. } => process.engine,
-            Seat::Left { .. } => "node",
+        match &*self.load_state() {
+            LoadState::Loaded { process, .. } => process.engine,
+            LoadState::Unloaded { .. } => "node",
         }
     }
 
@@ -116,32 +109,32 @@ impl Guest {
         argument: &str,
         timeout: Duration,
     ) -> Result<Option<String>, Failure> {
-        let (process, number) = self.seated()?;
+        let (process, number) = self.loaded()?;
         let call = Call::new("invoke", [quoted(function), argument.to_owned()]);
         let done = self.asked(&process, number, call, timeout).await?;
         Ok(done.returned)
     }
 
-    /// A function that the script keeps for events.
+    /// A function that the script has registered for events.
     pub(crate) fn handler(self: &Arc<Self>, number: u32, timeout: Duration) -> Arc<dyn ScriptHandler> {
         Arc::new(Kept {
             guest: Arc::clone(self),
-            seat: self.seated().map_or(0, |(_, seat)| seat),
+            load_number: self.loaded().map_or(0, |(_, number)| number),
             number,
             timeout,
         })
     }
 
-    /// Whether something was asked of it and is not answered. What else it does, nobody outside of Node knows.
+    /// Whether a call of the extension is unanswered. What else it does, only Node knows.
     pub(crate) fn is_busy(&self) -> bool {
-        self.seated()
+        self.loaded()
             .is_ok_and(|(process, number)| process.is_busy(number))
     }
 
-    fn seated(&self) -> Result<(Arc<Process>, u32), Failure> {
-        match &*self.seat() {
-            Seat::Taken { process, number, .. } => Ok((Arc::clone(process), *number)),
-            Seat::Left { failure, .. } => Err(failure.clone()),
+    fn loaded(&self) -> Result<(Arc<Process>, u32), Failure> {
+        match &*self.load_state() {
+            LoadState::Loaded { process, number, .. } => Ok((Arc::clone(process), *number)),
+            LoadState::Unloaded { failure, .. } => Err(failure.clone()),
         }
     }
 
@@ -158,7 +151,7 @@ impl Guest {
         answer.unwrap_or_else(|| Err(timed_out(timeout)))
     }
 
-    /// The same; if nothing came in time, it is looked into whether the process still reacts.
+    /// Makes a call; after a timeout, checks whether the process still reacts.
     async fn asked(
         &self,
         process: &Arc<Process>,
@@ -176,23 +169,79 @@ impl Guest {
         result
     }
 
-    fn seat(&self) -> MutexGuard<'_, Seat> {
-        self.seat.lock().expect("no panic happens while this is held")
+    fn load_state(&self) -> MutexGuard<'_, LoadState> {
+        self.load_state
+            .lock()
+            .expect("no panic happens while this is held")
+    }
+}
+
+impl Resident for Guest {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call(&self, name: &str, arguments: &str) -> Result<String, HostError> {
+        self.kit.host.call(&self.name, name, arguments)
+    }
+
+    fn call_async(&self, name: &str, arguments: String) -> BoxFuture<'static, Result<String, HostError>> {
+        self.kit.host.call_async(&self.name, name, arguments)
+    }
+
+    fn find(&self, base: &str, name: &str, asked: Asked) -> Result<String, HostError> {
+        let code = match asked {
+            Asked::Require => "MODULE_NOT_FOUND",
+            Asked::Import => "ERR_MODULE_NOT_FOUND",
+        };
+        let found = finding::find(&self.modules()?, &self.file, base, name, asked);
+        found
+            .map(|found| found.to_string())
+            .map_err(|words| HostError::new(words).with("code", code))
+    }
+
+    fn read(&self, module: &str) -> Result<String, HostError> {
+        let read = finding::read(&self.modules()?, module);
+        read.map(|read| read.to_string()).map_err(HostError::new)
+    }
+
+    fn with_original_places(&self, text: String) -> String {
+        self.kit.transformer.with_original_places(text)
+    }
+
+    fn report(&self, name: &str, report: Report) {
+        self.kit.reporter.report(name, report);
+    }
+
+    fn lives_in(&self, process: &Arc<Process>) -> bool {
+        matches!(&*self.load_state(), LoadState::Loaded { process: own, .. } if Arc::ptr_eq(own, process))
+    }
+
+    fn leave(&self, failure: Failure, returns: bool) {
+        *self.load_state() = LoadState::Unloaded { failure, returns };
+    }
+
+    fn waits_for_return(&self) -> bool {
+        matches!(&*self.load_state(), LoadState::Unloaded { returns: true, .. })
+    }
+
+    fn come_back(self: Arc<Self>) -> BoxFuture<'static, Result<(), Failure>> {
+        Box::pin(async move { self.load_in_process().await })
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        if let Ok((process, number)) = self.seated() {
+        if let Ok((process, number)) = self.loaded() {
             process.dismiss(number);
         }
     }
 }
 
-/// A function that a script keeps for events. It is gone with the process in which it was made.
+/// A function that a script has registered for events. It is lost with the process in which it was made.
 struct Kept {
     guest: Arc<Guest>,
-    seat: u32,
+    load_number: u32,
     number: u32,
     timeout: Duration,
 }
@@ -200,14 +249,17 @@ struct Kept {
 impl ScriptHandler for Kept {
     fn call<'a>(&'a self, fields: Vec<Field>) -> BoxFuture<'a, Result<Answered, Failure>> {
         Box::pin(async move {
-            let (process, seat) = self.guest.seated()?;
-            if seat != self.seat {
+            let (process, load_number) = self.guest.loaded()?;
+            if load_number != self.load_number {
                 let words = "Node, in which it ran, has ended, and it is being loaded again";
                 return Err(Failure::new(Cause::KilledBySignal, words));
             }
             let call = event(self.number, fields);
             let names: Vec<&'static str> = call.fields.iter().map(|field| field.name).collect();
-            let done = self.guest.asked(&process, seat, call, self.timeout).await?;
+            let done = self
+                .guest
+                .asked(&process, load_number, call, self.timeout)
+                .await?;
             let changed = done.changed.into_iter().filter_map(|(name, json)| {
                 let name = names.iter().find(|known| **known == name)?;
                 Some((*name, json))
@@ -220,7 +272,7 @@ impl ScriptHandler for Kept {
     }
 }
 
-/// The call of a kept function: small fields go along, large ones when somebody looks at them.
+/// The call of a registered function: small fields are sent along, large ones when the script looks at them.
 fn event(number: u32, fields: Vec<Field>) -> Call {
     let is_large = |field: &&Field| field.json.len() > LAZY;
     let mut small = String::from("{");
@@ -238,9 +290,4 @@ fn event(number: u32, fields: Vec<Field>) -> Call {
     let mutable = names(&|field| field.mutable);
     let large = names(&is_large);
     Call::new("fire", [number.to_string(), small, mutable, large]).about(fields)
-}
-
-/// A text as JSON.
-pub(super) fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
 }

@@ -1,15 +1,27 @@
 //! Extensions outside of the embedded engine: in one Node (or Bun) beside the program, for what only Node has.
 //!
-//! `choice.rs` says which extensions go there. `process.rs` starts Node and speaks with it over three pipes: calls go
-//! in by one, words come out by another, and what a script must know at once is answered by the third, from which it
-//! reads with everything else standing still. `host.cts` is the other end, `modules.cts` links the modules there;
-//! `finding.rs` tells it where they are and gives their JavaScript. `guest.rs` is one extension as the rest of the
-//! crate sees it, and this file keeps the process alive: all extensions share it, and when it ends it is started
-//! again with all of them.
+//! `choice.rs` says which extensions go there. `process.rs` talks to Node over three pipes: calls go in by one,
+//! messages come out by another, and synchronous requests of a script are answered by the third, from which it reads
+//! while everything else is blocked. `host.cts` is the other end, `modules.cts` links the modules there; `finding.rs`
+//! tells it where they are and sends their JavaScript. `guest.rs` is one extension as the rest of the crate sees it,
+//! and `life.rs` keeps the process alive: all extensions share it, and when it ends it is started again with all of
+//! them.
+//!
+//! Modules are linked by becket's own script with Node's `vm` modules, and found by the same Rust as in the embedded
+//! engine. Hooks of Node's own loader would need a thread of their own, differ between its versions, and could not give
+//! each extension its own prelude. None of the three pipes is stdin or stdout, because programs that extensions start
+//! may inherit those. becket answers a blocking question without entering an extension, so neither side waits for the
+//! other.
+//!
+//! When the process ends, functions of its former life fail instead of being looked for in the new one. Guards among
+//! them stay registered until the extension is loaded again, so that there is no moment without them. Whoever waits in
+//! vain does not end the process; it is first asked whether it still reacts, since everything of all extensions would
+//! be lost.
 
 mod choice;
 mod finding;
 mod guest;
+mod life;
 mod process;
 
 use std::path::PathBuf;
@@ -18,26 +30,23 @@ use std::time::{Duration, Instant};
 
 use becket_hooks::{Cause, Failure};
 
-pub(crate) use choice::{Place, engine, place, with_hint};
+pub(crate) use choice::{Place, engine, place};
 pub(crate) use guest::Guest;
-use process::Process;
+use process::{Process, Resident};
 
-use crate::extension::Kit;
-use crate::host::Report;
-
-/// So many ends of the process within this time, and it is not started again.
+/// After this many ends of the process within `WITHIN`, it is not started again.
 const MOST_ENDS: usize = 3;
 const WITHIN: Duration = Duration::from_secs(60);
 
 /// Which engine runs extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// The embedded one, whatever they need.
+    /// The embedded engine, whatever the extensions need.
     #[default]
     Embedded,
-    /// Node.
+    /// Node runs all extensions.
     Node,
-    /// The embedded one, and Node for those that need something that only Node has.
+    /// The embedded engine, and Node for extensions that need something that only Node has.
     Auto,
 }
 
@@ -56,15 +65,16 @@ pub struct Outside {
 
 #[derive(Default)]
 struct State {
-    guests: Vec<Weak<Guest>>,
+    guests: Vec<Weak<dyn Resident>>,
     ends: Vec<Instant>,
     last_number: u32,
-    /// Why it is not started any more.
+    /// Why the process is not started any more.
     over: Option<Failure>,
 }
 
 impl Outside {
-    /// Uses Node as `engine` says: the one at `program`, or the first on the PATH. So many `extensions` may share it.
+    /// Uses Node as `engine` says: the one at `program`, or the first on the PATH. Up to `extensions` extensions share
+    /// it.
     pub fn new(engine: Engine, program: Option<PathBuf>, extensions: usize) -> Self {
         Self {
             engine,
@@ -74,20 +84,6 @@ impl Outside {
         }
     }
 
-    /// The process, started if it does not run.
-    async fn process(&self, kit: &Arc<Kit>) -> Result<Arc<Process>, Failure> {
-        if let Some(failure) = self.state().over.clone() {
-            return Err(failure);
-        }
-        let mut process = self.process.lock().await;
-        if let Some(running) = process.as_ref().filter(|process| process.is_running()) {
-            return Ok(Arc::clone(running));
-        }
-        let started = Process::start(kit).await?;
-        *process = Some(Arc::clone(&started));
-        Ok(started)
-    }
-
     /// A number for an extension that is about to be loaded.
     fn number(&self) -> u32 {
         let mut state = self.state();
@@ -95,18 +91,18 @@ impl Outside {
         state.last_number
     }
 
-    /// An extension is loaded, and comes back whenever the process does.
-    fn enter(&self, guest: &Arc<Guest>) {
+    /// Adds a loaded extension, which comes back whenever the process does.
+    fn enter(&self, guest: Weak<dyn Resident>) {
         let mut state = self.state();
         state.guests.retain(|guest| guest.strong_count() > 0);
-        state.guests.push(Arc::downgrade(guest));
+        state.guests.push(guest);
     }
 
-    fn guests(&self) -> Vec<Arc<Guest>> {
+    fn guests(&self) -> Vec<Arc<dyn Resident>> {
         self.state().guests.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// The process has ended; whether it is worth another try.
+    /// Counts an end of the process, and says whether to start it again.
     fn count_end(&self) -> bool {
         let mut state = self.state();
         state.ends.retain(|end| end.elapsed() < WITHIN);
@@ -124,48 +120,5 @@ impl Outside {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no panic happens while this is held")
-    }
-}
-
-/// The process has ended, and nobody has asked it to: everybody hears why, and it is started again with all extensions.
-async fn lost(kit: Arc<Kit>, process: Arc<Process>, why: String, culprit: Option<String>) {
-    let outside = &kit.outside;
-    let away: Vec<_> = outside
-        .guests()
-        .into_iter()
-        .filter(|guest| guest.lives_in(&process))
-        .collect();
-    let goes_on = outside.count_end();
-    let gone = match outside.state().over.clone() {
-        Some(over) => over,
-        None => Failure::new(Cause::KilledBySignal, format!("{why}; it is being started again")),
-    };
-    away.iter().for_each(|guest| guest.leave(gone.clone(), goes_on));
-    process.fail_all(&Failure::new(Cause::KilledBySignal, why.clone()));
-    if !away.is_empty() {
-        let names: Vec<&str> = away.iter().map(|guest| guest.name.as_str()).collect();
-        let what = match goes_on {
-            true => "it is started again with them",
-            false => {
-                "that was too often within a minute; it is not started again, and what they guard is refused"
-            }
-        };
-        let text = format!("{why}; {} ran in it, and {what}", names.join(", "));
-        let name = culprit.unwrap_or_else(|| names.join(", "));
-        kit.reporter.report(&name, Report::Failed { text });
-    }
-    away.iter().for_each(|guest| kit.host.renewing(&guest.name));
-    let _alone = outside.reviving.lock().await;
-    for guest in away.iter().filter(|guest| guest.waits_for_return()) {
-        guest.leave(gone.clone(), false);
-        let loaded = guest.take_seat().await;
-        if let Err(failure) = &loaded {
-            // The process has ended once more, and whoever sees to that loads it.
-            if guest.waits_for_return() {
-                continue;
-            }
-            guest.leave(failure.clone(), false);
-        }
-        kit.host.renewed(&guest.name, loaded);
     }
 }

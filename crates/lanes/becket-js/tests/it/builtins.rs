@@ -37,7 +37,7 @@ async fn compare(table: &str) {
     let body = format!(
         "const AsyncFunction = (async () => {{}}).constructor; const use = {{}}; const lines = {lines}; {EVALUATE}"
     );
-    // Node ends when nothing is left that counts for it, such as a timer of a signal.
+    // Node ends when nothing is left that keeps it alive; the timer of a signal does not.
     let program = format!(
         "const alive = setInterval(() => {{}}, 1000); (async () => {{ {body} }})().then((all) => {{ \
          console.log(JSON.stringify(all)); clearInterval(alive); }})"

@@ -103,7 +103,7 @@ async fn the_line_is_right_in_every_function_of_a_file() {
     );
 }
 
-/// Loads source in the embedded engine and in Node, and gives what its handler `all` gives in both.
+/// Loads source in the embedded engine and in Node, and returns what its handler `all` returns in both.
 async fn in_both(source: &str) -> serde_json::Value {
     let embedded = load(source).await.value("all").await;
     if needs("node") {

@@ -126,7 +126,7 @@ async fn what_does_not_end_is_ended() {
     };"#;
     let loaded = try_load(&[("index.ts", source)], limits).await.expect("it loads");
     let handlers = loaded.room.handlers.lock().expect("no panic").clone();
-    // The bomb has time enough to reach its limit of memory, and what works has all the time it wants.
+    // The bomb has time enough to reach its memory limit, and handlers that work have all the time they want.
     let timeout = |name: &str| {
         if matches!(name, "bomb" | "works") {
             Duration::from_secs(20)
@@ -242,7 +242,7 @@ async fn a_large_field_that_nobody_reads_is_never_parsed() {
         };"#,
     )
     .await;
-    // Whoever parses it notices.
+    // Parsing this fails.
     let broken = format!("[{} this is no JSON", "\"word\", ".repeat(2_000));
     let fields = || vec![Field::new("small", "1"), Field::new("messages", broken.clone())];
     let (answer, changed) = loaded.fire("ignores", fields()).await.expect("an answer");

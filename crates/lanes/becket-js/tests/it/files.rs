@@ -397,7 +397,7 @@ async fn a_program_that_the_extension_waits_for_ends_at_the_handler_s_deadline()
     .await
     .unwrap_or_else(|failure| panic!("{failure}"));
     let number = loaded.room.handlers.lock().expect("no panic")[0].1;
-    // So long may a busy machine need to start the shell.
+    // A busy machine may need this long to start the shell.
     let handler = loaded.extension.handler(number, Duration::from_secs(5));
     handler.call(Vec::new()).await.expect_err("it took too long");
     let pid = std::fs::read_to_string(loaded.folder.0.join("pid")).expect("it was started");
@@ -420,7 +420,7 @@ fn lives(pid: &str) -> bool {
     std::path::Path::new(&format!("/proc/{pid}/exe")).exists()
 }
 
-/// A process that was killed needs a moment to be gone.
+/// Waits until a process that was killed is gone.
 async fn wait_until_gone(pid: &str) {
     for _ in 0..2000 {
         if !lives(pid) {

@@ -1,4 +1,4 @@
-//! Extensions that mean harm, or are only badly written: each is told by a useful sentence, and the rest goes on.
+//! Extensions that mean harm, or are only badly written: each gets a useful error, and the rest goes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use crate::room::{Loaded, load, try_load};
 use becket_hooks::{Cause, Failure, Field};
 use becket_js::Limits;
 
-/// Little memory, and little time where a test waits for its end.
+/// Little memory, and little time for tests that wait for its end.
 const LIMITS: Limits = Limits {
     memory: 24 << 20,
     stack: 512 << 10,
@@ -34,7 +34,7 @@ async fn works(loaded: &Loaded, after: &str) {
     }
 }
 
-/// Handlers that never end by themselves, each in an extension of its own.
+/// Handlers that never end by themselves, each in its own extension.
 #[tokio::test]
 async fn endless_code_is_ended_wherever_it_runs() {
     let cases = [
@@ -212,7 +212,7 @@ async fn deep_recursion_is_an_error() {
     deep_recursion(Limits::default()).await;
 }
 
-/// Threads of tests and workers have 2 MB of stack.
+/// The threads of tests and workers have 2 MB of stack.
 #[test]
 fn deep_recursion_is_an_error_on_a_small_thread() {
     let run = || {
@@ -277,7 +277,7 @@ async fn there_are_only_so_many_timers_and_calls_at_a_time() {
         let failed = loaded
             .fire_within(Duration::from_secs(60), name, Vec::new())
             .await;
-        // A call that cannot be made is a promise that is rejected.
+        // A call beyond the limit is a rejected promise.
         let failure = match (failed, name) {
             (Err(failure), _) => failure.to_string(),
             (Ok(_), _) => loaded.reported(what).await,
@@ -437,7 +437,7 @@ async fn a_cancel_ends_running_code_and_nothing_for_good() {
             try { require('child_process').execSync('sleep 600'); } finally { for (;;) {} }
         });";
     let loaded = with_limits(handlers, Limits::default()).await;
-    // Nobody knows when the code begins, so it is told to end again and again.
+    // It is unknown when the code begins, so it is cancelled again and again.
     let (told, enough) = (Arc::clone(&loaded.room), Arc::new(AtomicBool::new(false)));
     let stop = Arc::clone(&enough);
     let telling = std::thread::spawn(move || {
@@ -479,11 +479,8 @@ async fn the_clock_stands_still_while_a_person_answers() {
     assert_eq!(failure.cause, Cause::TimedOut);
     let pause = loaded.extension.pause_clock();
     let asked = loaded.fire_within(short, "asks", Vec::new()).await;
-    assert_eq!(
-        asked.expect("the person had all the time").0.as_deref(),
-        Some("1")
-    );
-    // When the dialog ends without an answer of the handler's, its time goes on from where it stood.
+    assert_eq!(asked.expect("the user had all the time").0.as_deref(), Some("1"));
+    // When the dialog ends without an answer of the handler, its time goes on from where it stopped.
     let waiting = loaded.fire_within(short, "never", Vec::new());
     let end = async {
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! Extensions in Node, as the crate offers them. What a person sees of it is tested with the program.
+//! Extensions in Node, as the crate offers them. What a user sees of it is tested with the program.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ async fn load(source: &str) -> Option<Loaded> {
     Some(loaded.unwrap_or_else(|failure| panic!("{failure}")))
 }
 
-/// What each needs is in its files; nothing of it runs.
+/// The files of an extension show what it needs; nothing of it runs.
 // tidy: a table
 #[test]
 fn node_is_chosen_by_what_the_files_say() {
@@ -99,7 +99,7 @@ fn node_is_chosen_by_what_the_files_say() {
             vec![("index.ts", "import 'not-there'; import './nor-this';")],
         ),
         ("embedded", vec![("index.ts", "this is no TypeScript")]),
-        // Of a package only counts what it cannot do without.
+        // Of a package only those needs count that it cannot do without.
         (
             "node",
             vec![
@@ -253,6 +253,6 @@ async fn a_dialog_stops_the_clock() {
         .await
         .expect_err("nobody answers");
     assert_eq!(failure.cause, Cause::TimedOut);
-    // It reacts, and so nothing else happens to it.
+    // The process reacts, and so it is not ended.
     assert_eq!(loaded.value("slow").await, "at last");
 }

@@ -1,4 +1,4 @@
-//! Packages from the registry, unchanged: each is loaded and asked something.
+//! Packages from the registry, unchanged: each is loaded and tried.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use testkit::skipped;
 
 use crate::room::{folder, load_from};
 
-/// What to install, how it is asked, and what it answers.
+/// The packages to install, an expression for each, and its expected value.
 fn table() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("ms@2.1.3", "import ms from 'ms'; const answer = () => [ms('2 days'), ms(60000)];", json!([172800000, "1m"])),

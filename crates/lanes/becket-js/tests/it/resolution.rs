@@ -1,4 +1,4 @@
-//! Modules as authors write them: endings, folders, packages, both kinds of modules.
+//! Modules as authors write them: extensions, folders, packages, both kinds of modules.
 
 use becket_js::{Limits, imports};
 use serde_json::json;
@@ -7,7 +7,7 @@ use testkit::needs;
 
 use crate::room::{folder, try_load, try_load_outside};
 
-/// Loads files, the first one as the extension, and gives what its handler `all` gives: the same in both engines.
+/// Loads files, the first one as the extension, and returns what its handler `all` returns: the same in both engines.
 async fn value(files: &[(&str, &str)]) -> serde_json::Value {
     let loaded = try_load(files, Limits::default()).await;
     let embedded = loaded.unwrap_or_else(|failure| panic!("{failure}"));
@@ -47,7 +47,7 @@ async fn relative_imports_find_what_is_meant() {
         ("packaged/lib/main.js", "export default 'main';"),
         ("data.json", r#"{ "x": 1 }"#),
     ];
-    // `..` is the folder that all tests share; an extension in a folder of its own has one.
+    // `..` is the folder that all tests share; an extension in its own folder has one to itself.
     let moved: Vec<(String, &str)> = files
         .iter()
         .map(|(name, text)| (format!("ext/{name}"), *text))

@@ -1,4 +1,4 @@
-//! A place for extensions under test: a host that keeps handlers, a small prelude, and folders that go with the test.
+//! A sandbox for extensions under test: a host that keeps handlers, a small prelude, and temporary folders.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use becket_hooks::{Failure, Field};
 use becket_js::{
-    Allowed, Engine, Extension, Host, HostError, HostModule, Kit, Limits, Outside, Report, Reporter,
+    Allowed, Engine, Extension, HostError, HostModule, Kit, Limits, Outside, Report, Reporter, ScriptHost,
     Surroundings, Transformer,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-/// Keeps the handlers that an extension names, and tells the host their numbers.
+/// The prelude: keeps the handlers that an extension names, and tells the host their numbers.
 const PRELUDE: &str = r#"
 export default async function (module: any) {
     const { host, keep, services } = __becket;
@@ -40,11 +40,11 @@ pub(crate) struct Room {
     pub(crate) cancels: AtomicU64,
     /// Requests whose body was read once.
     read: Mutex<std::collections::HashSet<String>>,
-    /// What says which request it is, for those whose answers are compressed.
+    /// The identifying part of requests whose answers are compressed.
     packed: Mutex<std::collections::HashSet<String>>,
 }
 
-impl Host for Room {
+impl ScriptHost for Room {
     fn call(&self, _: &str, name: &str, arguments: &str) -> Result<String, HostError> {
         let value: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
         if name != "on" {
@@ -104,7 +104,7 @@ pub(crate) struct Loaded {
     pub(crate) folder: Folder,
 }
 
-/// A folder that goes with the test.
+/// A temporary folder, deleted with the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Drop for Folder {
@@ -125,7 +125,7 @@ pub(crate) fn folder(files: &[(&str, &str)]) -> Folder {
     Folder(folder)
 }
 
-/// The surroundings of the test itself, in a folder of its own.
+/// The environment of the test itself, in a temporary folder.
 pub(crate) fn surroundings(folder: &Folder) -> Surroundings {
     Surroundings {
         directory: std::fs::canonicalize(&folder.0).expect("a folder"),
@@ -135,7 +135,7 @@ pub(crate) fn surroundings(folder: &Folder) -> Surroundings {
     }
 }
 
-/// What extensions of a room share.
+/// The kit that extensions of a test share.
 pub(crate) fn kit(room: &Arc<Room>, limits: Limits, cache: Option<PathBuf>) -> Kit {
     let cancel = Arc::clone(room);
     Kit {
@@ -177,7 +177,7 @@ pub(crate) async fn try_load(files: &[(&str, &str)], limits: Limits) -> Result<L
     load_from(folder(files), files[0].0, limits, Allowed::default()).await
 }
 
-/// Files, and what an extension among them shares with others, with Node as it is said.
+/// Files, and the kit of an extension among them, with Node set up as given.
 pub(crate) fn kit_outside(
     room: &Arc<Room>,
     files: &[(&str, &str)],
@@ -212,7 +212,7 @@ pub(crate) async fn load(source: &str) -> Loaded {
 }
 
 impl Loaded {
-    /// Fires one event at the first handler of that name, and shows what came back.
+    /// Fires one event at the first handler of this name, and shows what came back.
     pub(crate) async fn fire(
         &self,
         name: &str,
@@ -221,7 +221,7 @@ impl Loaded {
         self.fire_within(Duration::from_secs(20), name, fields).await
     }
 
-    /// The same with another deadline.
+    /// Fires one event with another deadline.
     pub(crate) async fn fire_within(
         &self,
         timeout: Duration,
@@ -237,7 +237,7 @@ impl Loaded {
         Ok((answered.returned, answered.changed))
     }
 
-    /// Waits until something with these words was reported, and gives back all reports.
+    /// Waits until a report contains this text, and returns all reports.
     pub(crate) async fn reported(&self, words: &str) -> String {
         for _ in 0..2000 {
             let reports = format!("{:?}", self.room.reports.lock().expect("no panic"));
@@ -252,7 +252,7 @@ impl Loaded {
         );
     }
 
-    /// Fires an event without fields and reads what came back.
+    /// Fires an event without fields and returns its result.
     pub(crate) async fn value(&self, name: &str) -> serde_json::Value {
         let (returned, _) = self.fire(name, Vec::new()).await.expect("an answer");
         returned.map_or(serde_json::Value::Null, |text| {

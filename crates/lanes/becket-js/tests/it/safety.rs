@@ -1,5 +1,5 @@
-//! What an extension reaches outside of its engine has bounds too: pipes that nobody serves, files without an end,
-//! keys of the program, files that it may not use, and programs that it leaves behind.
+//! The limits of what an extension reaches outside of its engine: pipes without another end, endless files, keys of the
+//! program, forbidden files, and programs that it leaves behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,14 +11,14 @@ use serde_json::json;
 
 use crate::room::{Folder, Loaded, folder, load, load_from};
 
-/// Little memory, and little time where a test waits for its end.
+/// Little memory, and little time for tests that wait for its end.
 const LIMITS: Limits = Limits {
     memory: 24 << 20,
     stack: 512 << 10,
     timeout: Duration::from_millis(1500),
 };
 
-/// An extension whose handler `bad` runs this, beside one that works.
+/// An extension whose handler `bad` runs this, beside a handler that works.
 fn source(body: &str) -> String {
     format!(
         "import fs from 'node:fs'; import * as cp from 'node:child_process'; import crypto from 'node:crypto';

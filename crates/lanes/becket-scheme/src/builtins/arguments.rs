@@ -1,4 +1,4 @@
-//! Arguments as Rust sees them, with the errors that all procedures have in common.
+//! Reading the arguments of procedures in Rust, with the errors that all procedures share.
 
 use crate::fault::Fault;
 use crate::heap::{Heap, Object, Pair};
@@ -65,7 +65,7 @@ pub fn byte(procedure: &str, value: Value) -> Result<u8, Fault> {
     }
 }
 
-/// A count or a size.
+/// Reads a count or a size.
 pub fn size(procedure: &str, value: Value) -> Result<usize, Fault> {
     let word = match value {
         Value::Int(word) => usize::try_from(word).ok(),
@@ -75,7 +75,7 @@ pub fn size(procedure: &str, value: Value) -> Result<usize, Fault> {
     word.ok_or_else(|| Fault::wrong_type(procedure, "a size", value))
 }
 
-/// An index below a length.
+/// Reads an index below a length.
 pub fn index(procedure: &str, value: Value, length: usize) -> Result<usize, Fault> {
     match value {
         Value::Int(word) => match usize::try_from(word) {
@@ -86,7 +86,7 @@ pub fn index(procedure: &str, value: Value, length: usize) -> Result<usize, Faul
     }
 }
 
-/// A part, as two optional arguments say.
+/// Reads the part of a sequence that two optional arguments give.
 pub fn range(
     procedure: &str,
     arguments: &[Value],

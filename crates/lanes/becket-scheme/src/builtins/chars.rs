@@ -105,13 +105,13 @@ fn plain(value: char) -> char {
     value
 }
 
-/// The same for characters that differ in case only.
+/// Folds the case of a character: equal for characters that differ in case only.
 pub fn fold(value: char) -> char {
     let upper = single(value.to_uppercase(), value);
     single(upper.to_lowercase(), upper)
 }
 
-/// A mapping to one character; one to several is for strings.
+/// The mapped character if the mapping has exactly one; mappings to several are for strings.
 fn single(mut mapped: impl Iterator<Item = char>, value: char) -> char {
     match (mapped.next(), mapped.next()) {
         (Some(one), None) => one,

@@ -1,4 +1,4 @@
-//! Values, conditions, promises, parameters, records, and what the machine knows about itself and the time.
+//! Values, conditions, promises, parameters, records, the time, and procedures about the machine itself.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

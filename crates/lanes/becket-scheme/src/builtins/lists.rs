@@ -1,4 +1,4 @@
-//! Pairs and lists, symbols, booleans, and what is the same as what.
+//! Pairs and lists, symbols, booleans, and equivalence.
 
 use super::arguments::{Answer, fields, pair, size, symbol, text};
 use crate::fault::Fault;
@@ -105,6 +105,7 @@ pub const TABLE: &[Builtin] = &[
         Ok(heap.string(name))
     }),
     Builtin::new("string->symbol", 1, 1, |heap, a| {
+        heap.check_permanent()?;
         let name = text(heap, "string->symbol", a[0])?.to_string();
         Ok(heap.symbol(&name))
     }),
@@ -114,7 +115,7 @@ pub const TABLE: &[Builtin] = &[
     }),
 ];
 
-/// By what two values are the same.
+/// The equivalence by which two values are compared.
 type Same = fn(&Heap, Value, Value) -> Result<bool, Fault>;
 
 fn eq(_: &Heap, a: Value, b: Value) -> Result<bool, Fault> {
@@ -125,7 +126,7 @@ fn eqv(heap: &Heap, a: Value, b: Value) -> Result<bool, Fault> {
     Ok(heap.eqv(a, b))
 }
 
-/// Whether something can be called.
+/// Whether a value can be called.
 pub fn is_procedure(heap: &Heap, value: Value) -> bool {
     match value {
         Value::Closure(_) | Value::Native(_) => true,
@@ -265,7 +266,7 @@ fn association(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
     end_of_list(name, list.rest, a[1])
 }
 
-/// Nothing was found, if the list was one.
+/// The answer of a search that found nothing, or an error if the list was not a proper one.
 fn end_of_list(name: &str, rest: Value, list: Value) -> Answer {
     if rest.is_nil() {
         Ok(Value::Bool(false))

@@ -1,5 +1,5 @@
-//! What the machine brings: procedures written in Rust, procedures written in Scheme, and the libraries of the
-//! standard, which are lists of their names.
+//! The machine's own procedures: those written in Rust, those written in Scheme, and the libraries of the standard,
+//! which are lists of their names.
 
 pub mod arguments;
 mod chars;
@@ -24,7 +24,7 @@ use crate::value::Value;
 /// Procedures that are written in Scheme.
 const CORE_DEFINITIONS: &str = include_str!("../scheme/core.scm");
 
-/// Sets up the environment in which everything is, and the libraries that are parts of it.
+/// Sets up the environment that holds everything, and the libraries that are parts of it.
 pub fn install(heap: &mut Heap, names: &mut Names) {
     let core = names.environment();
     names.add_specials(heap, core);

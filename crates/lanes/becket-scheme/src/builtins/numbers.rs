@@ -1,4 +1,4 @@
-//! Numbers. Words and floats are computed here, everything else by way of [`Number`].
+//! Numbers. Words and floats are computed here, everything else through [`Number`].
 
 use std::cmp::Ordering;
 
@@ -178,7 +178,7 @@ pub const TABLE: &[Builtin] = &[
 ];
 
 impl Number {
-    /// As a float, of which only the kind is looked at: an exact number is finite, however large it is.
+    /// A float of the same kind (finite, infinite or NaN): an exact number is finite, however large it is.
     fn to_float_kind(&self) -> f64 {
         match self {
             Self::Float(float) => *float,
@@ -201,7 +201,7 @@ fn fold(
             heap.check_fraction([&sum, &number])?;
         }
         sum = step(&sum, &number).normal();
-        // A row of large factors must not grow beyond the limit before anybody looks.
+        // A row of large factors must not exceed the limit before it is checked.
         heap.check_size(&sum)?;
     }
     heap.number(sum)
@@ -313,7 +313,7 @@ fn extreme(heap: &mut Heap, name: &str, a: &[Value], wanted: Ordering) -> Answer
     })
 }
 
-/// Which part of a division is wanted.
+/// The wanted part of a division.
 #[derive(Clone, Copy)]
 enum Part {
     Quotient,

@@ -186,7 +186,7 @@ fn close(heap: &mut Heap, name: &str, value: Value) -> Answer {
     Ok(Value::Unspecified)
 }
 
-/// The port that is given, or the one that is meant if none is.
+/// The given port, or the current one if none is given.
 fn chosen(heap: &Heap, given: Option<&Value>, parameter: Value) -> Value {
     match given {
         None | Some(Value::Absent) => heap.parameter(parameter),
@@ -220,7 +220,7 @@ fn output(heap: &Heap, name: &str, given: Option<&Value>) -> Result<ObjectRef, F
     opened(heap, name, chosen(heap, given, heap.standard.output), true)
 }
 
-/// The text of a port and how much of it is read.
+/// The text of a port and how much of it has been read.
 fn text_in<'h>(
     heap: &'h mut Heap,
     name: &str,

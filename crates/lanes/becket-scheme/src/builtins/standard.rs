@@ -1,4 +1,4 @@
-//! The libraries of the standard, and others that have the same names for the same things.
+//! The libraries of the standard, and others that use the same names for the same things.
 
 // tidy: a table
 pub const LIBRARIES: &[(&str, &str)] = &[
@@ -37,7 +37,7 @@ pub const LIBRARIES: &[(&str, &str)] = &[
          char-lower-case? char-numeric? char-upcase char-upper-case? char-whitespace? digit-value string-ci<=? \
          string-ci<? string-ci=? string-ci>=? string-ci>? string-downcase string-foldcase string-upcase",
     ),
-    // Of complex numbers there are the real ones only.
+    // Complex numbers are real ones only.
     (
         "(scheme complex)",
         "angle imag-part magnitude make-polar make-rectangular real-part",

@@ -91,7 +91,7 @@ pub const TABLE: &[Builtin] = &[
         heap.change_text(at, |text| (start..end).for_each(|index| text.set(index, fill)))?;
         Ok(Value::Unspecified)
     }),
-    // `(%string-search text pattern start end)`: where the pattern begins.
+    // `(%string-search text pattern start end)`: the index at which the pattern begins.
     Builtin::new("%string-search", 4, 4, search),
     Builtin::new("string-upcase", 1, 1, |heap, a| {
         mapped(heap, "string-upcase", a[0], |text| text.to_uppercase())
@@ -105,7 +105,7 @@ pub const TABLE: &[Builtin] = &[
 ];
 
 impl Heap {
-    /// Changes a string, which may need more memory for its characters then.
+    /// Changes a string, which may then need more memory for its characters.
     fn change_text(
         &mut self,
         at: crate::value::StringRef,
@@ -122,7 +122,7 @@ impl Heap {
     }
 }
 
-/// The same for strings that differ in case only.
+/// Folds the case of a string: equal for strings that differ in case only.
 fn folded(text: &str) -> String {
     text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
 }

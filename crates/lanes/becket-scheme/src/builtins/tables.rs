@@ -1,5 +1,5 @@
-//! Hash tables, as libraries build on them. They are written as `%table-…`: which names programs use, the libraries
-//! say.
+//! Hash tables, as a base for libraries. The procedures are named `%table-…`; the libraries define the names that
+//! programs use.
 
 use super::arguments::{Answer, symbol};
 use crate::fault::Fault;
@@ -57,7 +57,7 @@ pub const TABLE: &[Builtin] = &[
         let copy = borrowed(heap, a[0])?.clone();
         Ok(heap.object(Object::Table(Box::new(copy))))
     }),
-    // Keys and values as a list of pairs, in the order in which they came.
+    // Keys and values as a list of pairs, in insertion order.
     Builtin::new("%table->alist", 1, 1, |heap, a| {
         let count = borrowed(heap, a[0])?.len();
         heap.reserve_items(count, 64)?;

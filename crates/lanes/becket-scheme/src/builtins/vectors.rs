@@ -138,7 +138,7 @@ pub const TABLE: &[Builtin] = &[
 ];
 
 impl Heap {
-    /// The bytes of a bytevector; none of anything else.
+    /// The bytes of a bytevector; empty for any other value.
     pub fn bytes_at(&self, at: ObjectRef) -> &[u8] {
         match self.object_at(at) {
             Object::Bytes(bytes) => bytes,

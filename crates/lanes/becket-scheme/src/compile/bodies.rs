@@ -1,5 +1,5 @@
-//! Bodies with definitions. Procedures that mention each other are made first and filled in then, values that nobody
-//! can see too early are plain variables, and only the rest needs cells. A procedure that is only ever called at the
+//! Bodies with definitions. Procedures that mention each other are created first and filled in then, values that cannot
+//! be seen too early are plain variables, and only the rest needs cells. A procedure that is only ever called at the
 //! end of itself is a loop.
 
 use rustc_hash::FxHashMap;
@@ -50,7 +50,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// How many procedures that are never changed are defined from here on, one after another.
+    /// How many procedures that are never changed are defined in a row from here on.
     fn procedures_at(&self, items: &[Item], at: usize) -> usize {
         let is_procedure = |item: &&Item| match item {
             Item::Define(var, Expr::Lambda(_)) => !self.variables[var.0 as usize].assigned,
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         items[at..].iter().take_while(is_procedure).count()
     }
 
-    /// Procedures that may mention each other.
+    /// Compiles procedures that may mention each other.
     fn procedures(&mut self, items: &[Item]) -> Result<(), Fault> {
         let base = self.current().depth;
         let mut slots = Vec::new();
@@ -83,7 +83,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Makes cells for the variables of a body that are changed, or that somebody could look at too early.
+    /// Makes cells for the variables of a body that are changed, or that could be read too early.
     fn choose_cells(&mut self, items: &[Item]) -> Result<(), Fault> {
         let defined: Vec<Option<Var>> = items
             .iter()
@@ -105,7 +105,7 @@ impl Compiler<'_> {
                 }
             });
         }
-        // A cell more may end a run of procedures, and then others in it are visible too early.
+        // One more cell may split a run of procedures, and then others in it are visible too early.
         loop {
             let mut start = 0;
             let mut changed = false;
@@ -140,7 +140,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A body that is a loop: its variable, the loop, and the values to begin with.
+    /// A body that is a loop: its variable, the loop, and the initial values.
     fn as_loop<'e>(&mut self, body: &'e Body) -> Option<(Var, &'e Lambda, &'e [Expr])> {
         let ([Item::Define(var, Expr::Lambda(procedure))], Expr::Call(call)) =
             (&body.items[..], &body.result)
@@ -190,7 +190,7 @@ impl Compiler<'_> {
         self.unbind(bound, values.len(), want)
     }
 
-    /// Whether a procedure is mentioned nowhere but where its call is the last thing an expression does.
+    /// Whether a procedure is mentioned only where its call is the last thing that an expression does.
     fn only_at_the_end(&mut self, expr: &Expr, target: Target) -> bool {
         let absent = |expr: &Expr| !is_mentioned(expr, target.var);
         let all_absent = |items: &[Expr]| items.iter().all(absent);
@@ -250,7 +250,7 @@ fn is_mentioned(expr: &Expr, var: Var) -> bool {
     found
 }
 
-/// Tells about every variable that an expression mentions.
+/// Visits every variable that an expression mentions.
 fn mentions(expr: &Expr, visit: &mut dyn FnMut(Var)) {
     match expr {
         Expr::Constant(_) | Expr::Global(..) => {}

@@ -1,14 +1,14 @@
-//! Calls: instructions for the frequent procedures, calls without a frame for others written in Rust, jumps for loops.
+//! Calls: instructions for the frequent procedures, calls without a frame for other Rust procedures, jumps for loops.
 
 use super::{Compiler, Want};
 use crate::code::Op;
 use crate::fault::Fault;
 use crate::ir::{Call, Expr};
-use crate::native::{Inline, Run};
-use crate::syntax::Place;
+use crate::place::SourcePlace;
+use crate::signature::Inline;
 use crate::value::Value;
 
-/// A test that jumps, and what it looks at.
+/// A jump for a test, with its operands.
 type InlineTest<'e> = (fn(u32) -> Op, &'e [Expr]);
 
 impl Compiler<'_> {
@@ -48,7 +48,7 @@ impl Compiler<'_> {
         self.general_call(call, want)
     }
 
-    /// A value that is on the stack is a variable from now on.
+    /// Makes a value on the stack a variable.
     pub(super) fn bind_slot(&mut self, var: crate::ir::Var, slot: u16) {
         self.current().slots.push((var, slot));
         if self.variables[var.0 as usize].assigned {
@@ -65,7 +65,7 @@ impl Compiler<'_> {
         self.finish_call(frame, call.operands.len(), call.place, want)
     }
 
-    /// Pushes where the call returns to, if it does.
+    /// Pushes where the call returns to, unless it is a tail call.
     fn frame(&mut self, want: Want) -> Option<usize> {
         if want == Want::Tail {
             return None;
@@ -79,7 +79,7 @@ impl Compiler<'_> {
         &mut self,
         frame: Option<usize>,
         count: usize,
-        place: Place,
+        place: SourcePlace,
         want: Want,
     ) -> Result<(), Fault> {
         let narrow = self.narrow(count)?;
@@ -92,7 +92,7 @@ impl Compiler<'_> {
             Some(at) => {
                 self.emit(Op::Call(narrow));
                 self.land(super::Label(vec![at]));
-                // The frame and the procedure go, the value comes.
+                // The call replaces the frame and the procedure by the value.
                 self.current().depth -= count + 1;
                 if want == Want::Effect {
                     self.deliver(Want::Effect);
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         &mut self,
         receiver: &Expr,
         slot: u16,
-        place: Place,
+        place: SourcePlace,
         want: Want,
     ) -> Result<(), Fault> {
         let inner = if want == Want::Tail {
@@ -130,7 +130,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Another round of a loop.
+    /// Compiles the next iteration of a loop.
     fn jump_back(&mut self, found: super::Loop, call: &Call, want: Want) -> Result<(), Fault> {
         for operand in &call.operands {
             self.expr(operand, Want::Value)?;
@@ -144,7 +144,7 @@ impl Compiler<'_> {
             slot,
             to: start,
         });
-        // Control does not come here, but what follows counts on a value.
+        // Control never gets here, but the code that follows expects a value.
         self.current().depth -= call.operands.len();
         if want == Want::Value || want == Want::Tail {
             self.pushed();
@@ -152,10 +152,10 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Calls a procedure written in Rust in place, if that is possible; its value is on the stack then.
+    /// Calls a Rust procedure in place, if that is possible; leaves its value on the stack.
     fn native(&mut self, index: u32, call: &Call) -> Result<bool, Fault> {
         let native = &self.heap.natives[index as usize];
-        let (inline, plain) = (native.inline, matches!(native.run, Run::Plain(_)));
+        let (inline, plain) = (native.inline, native.is_plain);
         let count = call.operands.len();
         if let Some(inline) = inline
             && self.inline(inline, call)?
@@ -211,7 +211,7 @@ impl Compiler<'_> {
         Ok(true)
     }
 
-    /// The place on the stack of a variable of this procedure that never changes.
+    /// The stack slot of a variable of this procedure that never changes.
     fn plain_slot(&mut self, expr: &Expr) -> Result<Option<u16>, Fault> {
         let Expr::Local(var) = expr else { return Ok(None) };
         if self.variables[var.0 as usize].assigned {
@@ -225,7 +225,7 @@ impl Compiler<'_> {
             .map(|(_, slot)| *slot))
     }
 
-    /// `(+ a b c)` as `(+ (+ a b) c)`.
+    /// Compiles `(+ a b c)` as `(+ (+ a b) c)`.
     fn fold(&mut self, op: Op, call: &Call) -> Result<(), Fault> {
         let (first, rest) = (&call.operands[0], &call.operands[1..]);
         let slot = self.plain_slot(first)?;
@@ -252,7 +252,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A test that one instruction can do and jump.
+    /// A test that a single instruction can do, with its jump.
     pub(super) fn inline_test<'e>(&self, test: &'e Expr) -> Option<InlineTest<'e>> {
         let Expr::Call(call) = test else { return None };
         let Expr::Constant(Value::Native(index)) = call.operator else {
@@ -267,7 +267,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A small number that is added or subtracted.
+/// A small constant that is added or subtracted.
 fn small_step(op: Op, operand: &Expr) -> Option<i32> {
     let Expr::Constant(Value::Int(word)) = operand else {
         return None;

@@ -1,4 +1,4 @@
-//! [`Expr`] into instructions. The place of every variable on the stack is known, captured variables are copied into
+//! Compiles [`Expr`] into instructions. The stack slot of every variable is known, captured variables are copied into
 //! the procedure that captures them, and variables that are changed are in cells.
 
 mod bodies;
@@ -10,7 +10,7 @@ use crate::code::{Arity, Capture, Clause, Draft, Op};
 use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::ir::{self, Expr, Procedure, Then, Var, Variable};
-use crate::syntax::Place;
+use crate::place::SourcePlace;
 use crate::value::Value;
 
 /// A procedure without captured variables.
@@ -29,18 +29,18 @@ pub fn thunk(heap: &mut Heap, variables: &[Variable], expr: Expr) -> Result<Valu
     let procedure = Procedure {
         name: None,
         clauses,
-        place: Place::default(),
+        place: SourcePlace::default(),
     };
     let mut compiler = Compiler::new(heap, variables);
     let code = compiler.function(&procedure)?;
     Ok(compiler.heap.closure(code, Box::new([])))
 }
 
-/// What an expression is needed for.
+/// How the value of an expression is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Want {
     Value,
-    /// Nobody looks at the value.
+    /// The value is ignored.
     Effect,
     /// The value is that of the procedure.
     Tail,
@@ -63,7 +63,7 @@ struct Function {
     /// How many values are on the stack above `fp`.
     depth: usize,
     loops: Vec<Loop>,
-    place: Place,
+    place: SourcePlace,
 }
 
 /// A loop that is compiled as a jump.
@@ -78,13 +78,13 @@ struct Loop {
 struct Compiler<'a> {
     heap: &'a mut Heap,
     variables: Vec<Variable>,
-    /// From the outermost to the one that is being compiled.
+    /// The enclosing functions, from the outermost to the one that is being compiled.
     functions: Vec<Function>,
-    /// Which procedures are loops, as far as somebody has looked.
+    /// Which procedures are loops, as far as that has been determined.
     known_loops: FxHashMap<Var, bool>,
 }
 
-/// A jump whose end is not known yet.
+/// Jumps whose target is not known yet.
 struct Label(Vec<usize>);
 
 impl<'a> Compiler<'a> {
@@ -103,7 +103,7 @@ impl<'a> Compiler<'a> {
         &mut self.functions[last]
     }
 
-    /// Compiles a procedure; the number of its code.
+    /// Compiles a procedure; returns the number of its code.
     fn function(&mut self, procedure: &Procedure) -> Result<u32, Fault> {
         self.functions.push(Function {
             place: procedure.place,
@@ -144,7 +144,7 @@ impl<'a> Compiler<'a> {
         self.expr(&lambda.body, Want::Tail)
     }
 
-    /// The topmost value is a variable from now on.
+    /// Makes the topmost value a variable.
     fn bind_top(&mut self, var: Var) -> Result<u16, Fault> {
         let slot = self.narrow(self.functions[self.functions.len() - 1].depth - 1)?;
         self.current().slots.push((var, slot));
@@ -174,7 +174,7 @@ impl<'a> Compiler<'a> {
         self.current().draft.ops.len() as u32
     }
 
-    /// Lets jumps lead to the next instruction.
+    /// Makes jumps lead to the next instruction.
     fn land(&mut self, label: Label) {
         let here = self.here();
         for at in label.0 {
@@ -184,7 +184,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Something was pushed.
+    /// Notes that a value was pushed.
     fn pushed(&mut self) {
         self.current().depth += 1;
     }
@@ -202,7 +202,7 @@ impl<'a> Compiler<'a> {
         self.pushed();
     }
 
-    /// What is on the stack is wanted as this.
+    /// Turns the value on the stack into what is wanted.
     fn deliver(&mut self, want: Want) {
         match want {
             Want::Value => {}
@@ -306,7 +306,13 @@ impl<'a> Compiler<'a> {
         self.nothing(want)
     }
 
-    fn set_global(&mut self, op: Op, value: &Expr, place: Option<Place>, want: Want) -> Result<(), Fault> {
+    fn set_global(
+        &mut self,
+        op: Op,
+        value: &Expr,
+        place: Option<SourcePlace>,
+        want: Want,
+    ) -> Result<(), Fault> {
         self.expr(value, Want::Value)?;
         if let Some(place) = place {
             self.current().place = place;
@@ -316,7 +322,7 @@ impl<'a> Compiler<'a> {
         self.nothing(want)
     }
 
-    /// The answer of something that has none.
+    /// Produces the value of an expression that has none.
     fn nothing(&mut self, want: Want) -> Result<(), Fault> {
         self.expr(&Expr::Constant(Value::Unspecified), want)
     }
@@ -333,7 +339,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Jumps over what else could be done, unless control does not come here at all.
+    /// Jumps over the other branches, unless control never gets here.
     fn leave(&mut self, want: Want) -> Label {
         match want {
             Want::Tail => Label(Vec::new()),
@@ -384,7 +390,7 @@ impl<'a> Compiler<'a> {
             out.0.push(self.emit(jump));
             self.current().depth -= 1;
         }
-        // A tail call may be the last one, but those before it return here.
+        // A tail call may be the last item, but those before it return here.
         if want == Want::Tail && !items.is_empty() {
             let depth = self.current().depth;
             self.expr(last, Want::Tail)?;
@@ -430,7 +436,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// A clause that uses the value of its test, which is on the stack.
+    /// Compiles a clause that uses the value of its test, which is on the stack.
     fn kept_test(&mut self, then: &Then, want: Want) -> Result<Label, Fault> {
         let holds = self.emit(Op::JumpIfTrueElsePop(0));
         let next = self.emit(Op::Jump(0));

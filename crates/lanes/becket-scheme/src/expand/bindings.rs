@@ -2,22 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::Expander;
+use super::{Expander, Order};
 use crate::fault::Fault;
 use crate::ir::{Body, Clause, Expr, Item, Lambda, Let, Procedure, Then, Var};
 use crate::limits::Limit;
-use crate::names::{Binding, Scope};
+use crate::names::Binding;
 use crate::reader::DEEPEST_SOURCE;
 use crate::special::Special;
-use crate::syntax::{Form, Ident, Syntax};
+use crate::syntax::{Form, Ident, Scope, Syntax};
 use crate::value::{Symbol, Value};
-
-/// Whether the variables of a form are visible to the values of those behind them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Together,
-    OneByOne,
-}
 
 /// The parameters of a procedure.
 struct Formals {
@@ -33,7 +26,7 @@ impl Expander<'_> {
         }
     }
 
-    /// A procedure, with the name under which it is defined.
+    /// Expands a procedure, with the name under which it is defined.
     pub(super) fn procedure(
         &mut self,
         name: Option<Symbol>,
@@ -205,7 +198,7 @@ impl Expander<'_> {
         }
     }
 
-    /// A value that is given a name; a procedure keeps it.
+    /// A value that is given a name; a procedure keeps the name.
     pub(super) fn named_value(&mut self, name: Ident, value: &Syntax, scope: Scope) -> Result<Expr, Fault> {
         let mut value = self.expand(value, scope)?;
         if let Expr::Lambda(procedure) = &mut value {
@@ -503,7 +496,7 @@ impl Expander<'_> {
         Ok(Expr::call(guard, operands, place))
     }
 
-    /// A test without an answer.
+    /// The value of a conditional without a matching branch.
     pub(super) fn nothing() -> Expr {
         Expr::Constant(Value::Unspecified)
     }

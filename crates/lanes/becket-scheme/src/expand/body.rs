@@ -1,11 +1,14 @@
 //! Definitions: in bodies, where they come before expressions, and at the top of programs and libraries.
+//!
+//! A definition of an imported name hides it from there on. What was compiled before keeps what was imported, so that
+//! `(define old car) (define (car x) …)` works.
 
 use super::{Expander, Head};
 use crate::fault::Fault;
 use crate::ir::{Body, Expr, Item, Var};
-use crate::names::{Binding, Named, Scope};
+use crate::names::{Binding, Named};
 use crate::special::Special;
-use crate::syntax::{Form, Ident, Syntax};
+use crate::syntax::{Form, Ident, Scope, Syntax};
 use crate::value::Value;
 
 /// A part of a body, with its names known but its values not expanded.
@@ -26,7 +29,7 @@ enum Definition {
 }
 
 impl Expander<'_> {
-    /// The body of a procedure or of `let`.
+    /// Expands the body of a procedure or of `let`.
     pub(super) fn body(&mut self, forms: &[Syntax], form: &Syntax, scope: Scope) -> Result<Expr, Fault> {
         if forms.is_empty() {
             return self.wrong(form, "the body is empty");
@@ -155,7 +158,7 @@ impl Expander<'_> {
         }
     }
 
-    /// `(define-values formals value)` as definitions of a list and its parts.
+    /// Expands `(define-values formals value)` to definitions of a list and its parts.
     fn define_values(&mut self, items: &[Syntax], form: &Syntax) -> Result<Vec<Syntax>, Fault> {
         let [_, formals, value] = items else {
             return self.wrong(form, "define-values takes names and a value");
@@ -211,7 +214,7 @@ impl Expander<'_> {
         Ok(forms)
     }
 
-    /// A form at the top of a program or library.
+    /// Expands a form at the top of a program or library.
     pub(super) fn top(&mut self, form: &Syntax, environment: u32, out: &mut Vec<Expr>) -> Result<(), Fault> {
         self.deeper(|this| this.top_form(form, environment, out))
     }
@@ -278,7 +281,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    /// The variable that a definition gives a value. What was imported under that name is hidden from now on.
+    /// The variable that a definition sets. An import of the same name is hidden from now on.
     fn define_global(&mut self, ident: Ident, environment: u32, form: &Syntax) -> Result<u32, Fault> {
         let symbol = self.names.plain(ident);
         let names = &mut self.names.environments[environment as usize];
@@ -305,7 +308,7 @@ impl Expander<'_> {
         Ok(cell)
     }
 
-    /// The variable of a name that nobody has defined so far.
+    /// The variable for a name that is not defined yet.
     pub(super) fn mentioned(&mut self, ident: Ident, scope: Scope) -> u32 {
         let (symbol, environment) = match self.names.look_up(ident, scope) {
             Ok(Binding::Global(cell)) => return cell,

@@ -1,11 +1,10 @@
-//! Forms that choose.
+//! Conditional forms.
 
 use super::Expander;
 use crate::fault::Fault;
 use crate::ir::{Clause, Expr, Let, Then};
-use crate::names::Scope;
 use crate::special::Special;
-use crate::syntax::{Ident, Syntax};
+use crate::syntax::{Ident, Scope, Syntax};
 use crate::value::Value;
 
 impl Expander<'_> {
@@ -46,7 +45,7 @@ impl Expander<'_> {
         self.clauses(&items[1..], scope, Self::nothing())
     }
 
-    /// The clauses of `cond` and `guard`, with what is done if none fits and none says `else`.
+    /// The clauses of `cond` and `guard`, with what is done if no clause matches and there is no `else`.
     pub(super) fn clauses(
         &mut self,
         clauses: &[Syntax],
@@ -78,7 +77,7 @@ impl Expander<'_> {
         Ok(Expr::Cond(all, Box::new(otherwise)))
     }
 
-    /// What an `else` clause does; in `case`, `=>` is given the key.
+    /// The body of an `else` clause; in `case`, `=>` is given the key.
     fn else_body(&mut self, body: &[Syntax], scope: Scope, key: Option<Expr>) -> Result<Expr, Fault> {
         match (body, key) {
             ([arrow, receiver], Some(key)) if self.is_keyword(arrow, scope, Special::Arrow) => {

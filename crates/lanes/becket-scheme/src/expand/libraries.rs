@@ -7,15 +7,16 @@ use crate::fault::Fault;
 use crate::ir::Expr;
 use crate::library::Library;
 use crate::names::{Binding, Named};
+use crate::place::SourcePlace;
 use crate::reader::read_forms;
 use crate::special::Special;
-use crate::syntax::{Form, Place, Syntax};
+use crate::syntax::{Form, Syntax};
 use crate::value::{Symbol, Value};
 
-/// What the machine can do, for `cond-expand` and `(features)`.
+/// The features of the machine, for `cond-expand` and `(features)`.
 pub const FEATURES: &[&str] = &["r7rs", "exact-closed", "ratios", "full-unicode", "becket-scheme"];
 
-/// Names that an import brings, and what they mean.
+/// Names of an import, and what they mean.
 type Imported = Vec<(Symbol, Binding)>;
 
 impl Expander<'_> {
@@ -34,7 +35,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    /// Makes a name mean what it means in a library. Code that mentioned it before anybody knew it knows it now.
+    /// Makes a name mean what it means in a library. Code that mentioned it before it was defined sees it now.
     fn import_name(&mut self, name: Symbol, binding: Binding, environment: u32) -> Result<(), Fault> {
         let named = Named {
             binding,
@@ -145,11 +146,11 @@ impl Expander<'_> {
         forms.iter().map(check).collect()
     }
 
-    /// What a library exports; its own text is expanded if nobody has imported it before.
+    /// What a library exports; its text is expanded at the first import.
     fn library(&mut self, name: &Syntax, out: &mut Vec<Expr>) -> Result<Imported, Fault> {
         let key = self.library_name(name)?;
         if let Some(Library::Source { text, file }) = self.names.libraries.get(&key).cloned() {
-            // Somebody who imports himself finds nothing.
+            // A library that imports itself is not found.
             self.names.libraries.remove(&key);
             let read = self.source_library(&text, &file, out);
             if read.is_err() {
@@ -172,7 +173,7 @@ impl Expander<'_> {
         let forms = read_forms(
             self.heap,
             text,
-            Place {
+            SourcePlace {
                 file,
                 line: 1,
                 column: 1,
@@ -186,7 +187,7 @@ impl Expander<'_> {
         })
     }
 
-    /// `(srfi 1)` as text.
+    /// The name of a library as text, such as `(srfi 1)`.
     fn library_name(&self, form: &Syntax) -> Result<String, Fault> {
         let part = |item: &Syntax| match item.form() {
             Form::Ident(ident) => Ok(self.name_of(*ident).to_owned()),
@@ -246,7 +247,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    /// What a program has defined itself, it may define again.
+    /// Whether a library may be replaced: a program may define its own libraries again.
     fn is_replaceable(&self, library: &Library) -> bool {
         match library {
             Library::Ready { environment, .. } => self.names.environments[*environment as usize].from_program,
@@ -363,7 +364,7 @@ impl Expander<'_> {
         }
     }
 
-    /// The forms of other files.
+    /// The forms of included files.
     pub(super) fn include(
         &mut self,
         special: Special,
@@ -386,7 +387,7 @@ impl Expander<'_> {
                 text.insert_str(0, "#!fold-case ");
             }
             let file = self.heap.file(name);
-            let start = Place {
+            let start = SourcePlace {
                 file,
                 line: 1,
                 column: 1,
@@ -400,7 +401,7 @@ impl Expander<'_> {
 /// A library that is being defined.
 struct Draft {
     environment: u32,
-    /// Names outside and inside.
+    /// The exported names, each with its name inside.
     exports: Vec<(Symbol, Symbol)>,
     bodies: Vec<Syntax>,
 }

@@ -1,5 +1,5 @@
-//! Source forms into [`Expr`]: what names mean, what macros stand for, what each form computes. Identifiers that a
-//! macro brings along are renamed, so that they mean what they meant where the macro was written.
+//! Expands source forms into [`Expr`]: what names mean, what macros stand for, what each form computes. Identifiers
+//! that a macro introduces are renamed, so that they mean what they meant where the macro was written.
 
 mod bindings;
 mod body;
@@ -14,34 +14,41 @@ use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::ir::{Expr, Var, Variable};
 use crate::limits::Limit;
-use crate::names::{Binding, CORE, LateState, Names, Scope};
+use crate::names::{Binding, CORE, LateState, Names};
+use crate::place::SourcePlace;
 use crate::printer::shorten;
 use crate::reader::{Build, DEEPEST_SOURCE, Data, read_forms};
 use crate::special::Special;
-use crate::syntax::{Form, Ident, Place, Syntax};
+use crate::syntax::{Form, Ident, Scope, Syntax};
 use crate::value::{Symbol, Value};
 
 pub use libraries::FEATURES;
-pub use rules::Macro;
 
 /// Memory that a form takes until it is compiled: itself, what it computes, and its names.
 const FORM_BYTES: usize = 128;
 
-/// A form that a macro has made is not nested deeper than this, even if it is no program and goes away again.
+/// How deep a form that a macro has made may be nested, even if it is not a program and is dropped again.
 const DEEPEST_MADE: usize = 1000;
 
-/// A message shows no more of a form than about so many characters.
+/// How many characters of a form a message shows, approximately.
 const LONGEST_FORM: usize = 200;
 
-/// Expands the forms of one unit: a file, or what `eval` was given.
+/// Expands the forms of one unit: a file, or the argument of `eval`.
 pub struct Expander<'a> {
     pub heap: &'a mut Heap,
     pub names: &'a mut Names,
     pub variables: Vec<Variable>,
     /// How deep forms are nested at the moment.
     depth: usize,
-    /// Forms that were looked at or made so far.
+    /// How many forms were read or made so far.
     forms: usize,
+}
+
+/// Whether each variable of a form is visible to the values after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Together,
+    OneByOne,
 }
 
 /// A form whose first word is known.
@@ -78,7 +85,7 @@ impl<'a> Expander<'a> {
         self.heap.name(self.names.plain(ident))
     }
 
-    /// Another form is looked at or made, unless that is too much.
+    /// Counts a form that is read or made, unless that is too much.
     fn count(&mut self) -> Result<(), Fault> {
         self.heap.spend(1)?;
         self.forms += 1;
@@ -89,7 +96,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// A form that was made of others, unless it is too deep or too large for whoever walks through it.
+    /// Checks a form that was made of others: it must not be too deep or too large to be walked.
     fn made(&self, form: Syntax) -> Result<Syntax, Fault> {
         let memory = self.heap.limits.memory;
         if form.depth() > DEEPEST_MADE {
@@ -107,7 +114,7 @@ impl<'a> Expander<'a> {
         self.heap.charge_for_ever(kept.saturating_mul(FORM_BYTES));
     }
 
-    /// One form deeper, unless that is too deep.
+    /// Goes one form deeper, unless that is too deep.
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= DEEPEST_SOURCE {
             return Err(Fault::Limit(Limit::Nesting(DEEPEST_SOURCE)));
@@ -119,7 +126,7 @@ impl<'a> Expander<'a> {
         result
     }
 
-    /// What a form computes.
+    /// Expands a form into what it computes.
     pub fn expand(&mut self, form: &Syntax, scope: Scope) -> Result<Expr, Fault> {
         self.deeper(|this| match this.head(form, scope)? {
             Head::Special(special, form) => this.special(special, &form, scope),
@@ -153,7 +160,7 @@ impl<'a> Expander<'a> {
         rules.apply(self, name, form, scope)
     }
 
-    /// What a name means, with definitions compiled that were waiting for somebody to use them.
+    /// What a name means; a late definition is compiled when it is used.
     fn resolve(&mut self, ident: Ident, scope: Scope) -> Result<Option<Binding>, Fault> {
         match self.names.look_up(ident, scope) {
             Ok(Binding::Late(index)) => self.late(index).map(Some),
@@ -174,14 +181,14 @@ impl<'a> Expander<'a> {
             let forms = read_forms(
                 self.heap,
                 &source,
-                Place {
+                SourcePlace {
                     file,
                     line,
                     column: 1,
                 },
             )?;
             let mut inner = Expander::new(self.heap, self.names);
-            // A definition inside of a definition inside of …: all of them are on the stack.
+            // Nested late definitions are all on the stack.
             inner.depth = self.depth;
             let expr = inner.deeper(|inner| inner.program(&forms, environment))?;
             let variables = std::mem::take(&mut inner.variables);
@@ -200,7 +207,7 @@ impl<'a> Expander<'a> {
         named.map(|named| named.binding)
     }
 
-    /// Gives late definitions their value: at once if they are procedures, else before the unit runs.
+    /// Gives late definitions their value: immediately if they are procedures, else before the unit runs.
     fn define_late(&mut self, expr: Expr, variables: &[Variable]) -> Result<(), Fault> {
         match expr {
             Expr::Sequence(items) => items
@@ -240,7 +247,7 @@ impl<'a> Expander<'a> {
         var
     }
 
-    /// A form that is neither special nor a macro.
+    /// Expands a form that is neither special nor a macro.
     fn plain(&mut self, form: &Syntax, scope: Scope) -> Result<Expr, Fault> {
         match form.form() {
             Form::Ident(ident) => self.reference(*ident, form, scope),
@@ -302,10 +309,10 @@ impl<'a> Expander<'a> {
             Special::Let => self.let_form(items, form, scope),
             Special::LetStar => self.let_star(items, form, scope),
             Special::Letrec | Special::LetrecStar => self.letrec(items, form, scope),
-            Special::LetValues => self.let_values(items, form, scope, bindings::Order::Together),
-            Special::LetStarValues => self.let_values(items, form, scope, bindings::Order::OneByOne),
-            Special::LetSyntax => self.let_syntax(items, form, scope, bindings::Order::Together),
-            Special::LetrecSyntax => self.let_syntax(items, form, scope, bindings::Order::OneByOne),
+            Special::LetValues => self.let_values(items, form, scope, Order::Together),
+            Special::LetStarValues => self.let_values(items, form, scope, Order::OneByOne),
+            Special::LetSyntax => self.let_syntax(items, form, scope, Order::Together),
+            Special::LetrecSyntax => self.let_syntax(items, form, scope, Order::OneByOne),
             Special::Cond => self.cond(items, scope),
             Special::Case => self.case(items, form, scope),
             Special::And => Ok(Expr::And(self.all(&items[1..], scope)?)),
@@ -375,21 +382,21 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Whether a form is one of the keywords.
+    /// Whether a form is the given keyword.
     fn is_keyword(&self, form: &Syntax, scope: Scope, special: Special) -> bool {
         let meaning = form.ident().map(|ident| self.names.look_up(ident, scope));
         matches!(meaning, Some(Ok(Binding::Special(found))) if found == special)
     }
 
-    /// A name of the machine's own, whatever it means where it is used.
-    fn core(&mut self, name: &str, place: Place) -> Syntax {
+    /// A name of the machine's own, whatever the name means where it is used.
+    fn core(&mut self, name: &str, place: SourcePlace) -> Syntax {
         let symbol = self.heap.intern(name);
         let alias = self.names.alias(Ident::Plain(symbol), Scope::Top(CORE));
         Syntax::new(Form::Ident(alias), place)
     }
 
-    /// A procedure of the machine's own.
-    fn core_procedure(&mut self, name: &str, place: Place) -> Result<Expr, Fault> {
+    /// One of the machine's own procedures.
+    fn core_procedure(&mut self, name: &str, place: SourcePlace) -> Result<Expr, Fault> {
         let ident = self.core(name, place);
         self.expand(&ident, Scope::Top(CORE))
     }
@@ -439,7 +446,7 @@ impl<'a> Expander<'a> {
     /// A value as a form, for `eval`.
     pub fn form_of(&mut self, value: Value) -> Result<Syntax, Fault> {
         self.count()?;
-        let place = Place::default();
+        let place = SourcePlace::default();
         Ok(match value {
             Value::Symbol(symbol) => Syntax::new(Form::Ident(Ident::Plain(symbol)), place),
             Value::Pair(_) => {

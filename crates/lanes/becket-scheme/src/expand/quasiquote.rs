@@ -3,9 +3,9 @@
 use super::Expander;
 use crate::fault::Fault;
 use crate::ir::Expr;
-use crate::names::Scope;
+use crate::place::SourcePlace;
 use crate::special::Special;
-use crate::syntax::{Form, Place, Syntax};
+use crate::syntax::{Form, Scope, Syntax};
 use crate::value::Value;
 
 impl Expander<'_> {
@@ -45,7 +45,7 @@ impl Expander<'_> {
         })
     }
 
-    /// `(unquote x)` and the like.
+    /// Reads `(unquote x)` and the like.
     fn special_pair(&self, form: &Syntax, scope: Scope) -> Option<(Special, Syntax)> {
         let [head, datum] = form.list()? else { return None };
         let kinds = [Special::Unquote, Special::UnquoteSplicing, Special::Quasiquote];
@@ -55,7 +55,7 @@ impl Expander<'_> {
         Some((special, datum.clone()))
     }
 
-    /// A quotation inside of a quotation stays one.
+    /// Keeps a quotation inside of a quotation.
     fn quasi_nested(
         &mut self,
         form: &Syntax,
@@ -79,7 +79,7 @@ impl Expander<'_> {
         tail: Option<&Syntax>,
         depth: usize,
         scope: Scope,
-        place: Place,
+        place: SourcePlace,
     ) -> Result<Expr, Fault> {
         // `(a . ,b)` is `(a unquote b)`, and `(a . `b)` is `(a quasiquote b)`.
         let quotes = |item: &Syntax| {
@@ -100,7 +100,7 @@ impl Expander<'_> {
             (None, Some(tail)) => (items, self.quasi(tail, depth, scope)?),
             (None, None) => (items, Expr::Constant(Value::Nil)),
         };
-        // Lists of what stands between two splices, and the splices, in order.
+        // The runs between two splices as lists, and the splices, in order.
         let (mut parts, mut run) = (Vec::new(), Vec::new());
         for item in items {
             match self.special_pair(item, scope) {
@@ -122,7 +122,7 @@ impl Expander<'_> {
         self.build("append", parts, place)
     }
 
-    fn build(&mut self, procedure: &str, parts: Vec<Expr>, place: Place) -> Result<Expr, Fault> {
+    fn build(&mut self, procedure: &str, parts: Vec<Expr>, place: SourcePlace) -> Result<Expr, Fault> {
         Ok(Expr::call(self.core_procedure(procedure, place)?, parts, place))
     }
 

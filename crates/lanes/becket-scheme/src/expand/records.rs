@@ -6,7 +6,7 @@ use crate::number::Number;
 use crate::syntax::{Form, Syntax};
 
 impl Expander<'_> {
-    /// The definitions that a record type stands for.
+    /// The definitions for a record type.
     pub(super) fn record_type(&mut self, items: &[Syntax], form: &Syntax) -> Result<Vec<Syntax>, Fault> {
         let [_, kind, constructor, predicate, specs @ ..] = items else {
             return self.wrong(
@@ -15,7 +15,7 @@ impl Expander<'_> {
             );
         };
         let place = form.place();
-        // `(name …)` for the name: others write more there.
+        // The name may be given as `(name …)`, as some other implementations do.
         let kind = kind.list().and_then(|parts| parts.first()).unwrap_or(kind);
         if kind.ident().is_none() {
             return self.wrong(kind, "the name of a record type must be a name");
@@ -57,7 +57,7 @@ impl Expander<'_> {
         Ok(forms)
     }
 
-    /// The name of a constructor and the fields it takes; none if there is to be no constructor.
+    /// The name of a constructor and the fields it takes; `None` if there is no constructor.
     fn constructor(
         &self,
         form: &Syntax,

@@ -6,64 +6,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Expander;
 use crate::fault::Fault;
-use crate::names::{Binding, Scope};
+use crate::macros::{Element, ListPattern, Macro, Pattern, SyntaxRule, Template};
+use crate::names::Binding;
+use crate::place::SourcePlace;
 use crate::special::Special;
-use crate::syntax::{Form, Ident, Place, Syntax};
+use crate::syntax::{Form, Ident, Scope, Syntax};
 
-/// A macro: rules, and where they were written.
-#[derive(Debug)]
-pub struct Macro {
-    rules: Vec<Rule>,
-    scope: Scope,
-}
-
-#[derive(Debug)]
-struct Rule {
-    pattern: Pattern,
-    template: Template,
-    variables: usize,
-}
-
-/// What a form must look like.
-#[derive(Debug)]
-enum Pattern {
-    Anything,
-    Variable(usize),
-    Literal(Ident),
-    Datum(Syntax),
-    List(Box<ListPattern>),
-    Vector(Box<ListPattern>),
-}
-
-#[derive(Debug)]
-struct ListPattern {
-    before: Vec<Pattern>,
-    /// What may be there any number of times, and its variables.
-    repeated: Option<(Pattern, Vec<usize>)>,
-    after: Vec<Pattern>,
-    tail: Option<Pattern>,
-}
-
-/// What a use becomes.
-#[derive(Debug)]
-enum Template {
-    Variable(usize),
-    Name(Ident),
-    Datum(Syntax),
-    List(Vec<Element>, Option<Box<Template>>),
-    Vector(Vec<Element>),
-}
-
-/// A part of a list in a template, repeated for as many ellipses as follow it.
-#[derive(Debug)]
-struct Element {
-    template: Template,
-    ellipses: usize,
-    /// The variables in it that are repeated.
-    variables: Vec<usize>,
-}
-
-/// What a variable of a pattern stands for.
+/// What a variable of a pattern matched.
 #[derive(Clone, Debug)]
 enum Match {
     One(Syntax),
@@ -128,7 +77,7 @@ impl Expander<'_> {
 }
 
 impl Compiler<'_, '_> {
-    fn rule(&mut self, rule: &Syntax) -> Result<Rule, Fault> {
+    fn rule(&mut self, rule: &Syntax) -> Result<SyntaxRule, Fault> {
         let Some([pattern, template]) = rule.list() else {
             return self.expander.wrong(rule, "a rule is a pattern and a template");
         };
@@ -142,7 +91,7 @@ impl Compiler<'_, '_> {
             _ => return self.expander.wrong(pattern, "the pattern of a rule is a list"),
         };
         let template = self.template(template, Dots::Meant)?;
-        Ok(Rule {
+        Ok(SyntaxRule {
             pattern,
             template,
             variables: self.depths.len(),
@@ -251,7 +200,7 @@ impl Compiler<'_, '_> {
             }
             Form::Vector(items) => Ok(Template::Vector(self.elements(items, dots)?)),
             Form::Value(value) => {
-                // A macro outlives collections, so what it holds must be held by the machine.
+                // A macro outlives collections, so the machine must hold its values.
                 let name = self.expander.heap.intern("macro");
                 self.expander.heap.global(name, *value);
                 Ok(Template::Datum(form.clone()))
@@ -321,7 +270,7 @@ fn collect_variables(template: &Template, out: &mut Vec<usize>) {
 }
 
 impl Macro {
-    /// What a use of the macro becomes.
+    /// Expands a use of the macro.
     pub(super) fn apply(
         &self,
         expander: &mut Expander<'_>,
@@ -362,11 +311,11 @@ impl Macro {
     }
 }
 
-/// Matches a form, with literals compared where they were written.
+/// Matches a form. Literals mean what they mean where the macro was written.
 struct Matcher {
     /// Where the macro was written.
     scope: Scope,
-    /// Where it is used.
+    /// Where the macro is used.
     used: Scope,
 }
 
@@ -425,7 +374,7 @@ impl Matcher {
             (None, Some(_)) => Ok(false),
             (Some(pattern), tail) => {
                 expander.heap.spend(rest.len())?;
-                let place = rest.first().map_or(Place::default(), Syntax::place);
+                let place = rest.first().map_or(SourcePlace::default(), Syntax::place);
                 let rest = Syntax::joined(rest.to_vec(), tail.cloned(), place);
                 self.matches(expander, pattern, &rest, found)
             }
@@ -474,12 +423,12 @@ fn same_datum(a: &Syntax, b: &Syntax) -> bool {
     }
 }
 
-/// Fills in a template. Names that are not variables become other names, the same for one use.
+/// Fills in a template. Names that are not variables are renamed, the same way within one use.
 struct Filler {
     scope: Scope,
     renamed: FxHashMap<Ident, Ident>,
-    /// Where the macro is used: what it makes stands there.
-    place: Place,
+    /// Where the macro is used: the place of everything it makes.
+    place: SourcePlace,
 }
 
 impl Filler {

@@ -1,31 +1,31 @@
-//! Places of one kind, each free or taken. Which are taken is a bit for each, so that a collection of pairs costs no
+//! Slots of one kind, each free or taken. One bit per slot says which are taken, so that a collection of pairs costs no
 //! more than looking at the bits.
 
-/// What an arena holds.
+/// The content of an arena's slot.
 pub trait Slot: Default {
-    /// Memory that it takes beside its own place.
+    /// Memory that the content takes besides its slot.
     fn outside(&self) -> usize {
         0
     }
 
-    /// Whether a dead one holds memory that should be given back at once.
+    /// Whether a dead slot owns memory that should be freed immediately.
     const OWNS: bool = true;
 }
 
-/// Places of one kind.
+/// Slots of one kind.
 #[derive(Debug, Default)]
 pub struct Arena<T> {
     slots: Vec<T>,
-    /// A bit for each slot: taken.
+    /// One bit for each slot: whether it is taken.
     taken: Vec<u64>,
-    /// The word of `taken` in which the search for a free place goes on.
+    /// The word of `taken` in which the search for a free slot continues.
     cursor: usize,
-    /// Bits that a collection has set so far.
+    /// One bit for each slot: whether the current collection has marked it.
     marks: Vec<u64>,
 }
 
 impl<T: Slot> Arena<T> {
-    /// Puts something into a free place.
+    /// Puts something into a free slot.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         while let Some(word) = self.taken.get_mut(self.cursor) {
@@ -57,7 +57,7 @@ impl<T: Slot> Arena<T> {
         &mut self.slots[index as usize]
     }
 
-    /// How many places there are, free or taken.
+    /// How many slots there are, free or taken.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -68,7 +68,7 @@ impl<T: Slot> Arena<T> {
         self.marks.resize(self.taken.len(), 0);
     }
 
-    /// Marks a place; whether it was not marked before.
+    /// Marks a slot; returns whether it was not marked before.
     #[inline]
     pub fn mark(&mut self, index: u32) -> bool {
         let word = &mut self.marks[index as usize / 64];
@@ -78,7 +78,7 @@ impl<T: Slot> Arena<T> {
         new
     }
 
-    /// Frees what is not marked and says how many bytes the rest takes.
+    /// Frees what is not marked and returns how many bytes the rest takes.
     pub fn sweep(&mut self, mut dead: impl FnMut(T)) -> usize {
         let mut bytes = 0;
         for (word, (taken, marks)) in self.taken.iter_mut().zip(&self.marks).enumerate() {

@@ -1,5 +1,5 @@
-//! Mark and sweep. What is reachable is found with a list of what is left to visit, never by recursion, so that no
-//! depth of data can exhaust the stack.
+//! Mark and sweep. Reachable values are found with a work list, never by recursion, so that no depth of data can
+//! exhaust the stack.
 
 use super::{Heap, Object};
 use crate::limits::Limit;
@@ -37,7 +37,7 @@ impl Heap {
     }
 
     fn sweep(&mut self) {
-        // The dead have no destructors that could look at others, so they may go in any order.
+        // Dead values have no destructors that could look at others, so they may be freed in any order.
         self.used = self.permanent
             + self.pairs.sweep(drop)
             + self.cells.sweep(drop)
@@ -62,7 +62,7 @@ impl Heap {
         }
     }
 
-    /// Marks a value and notes what it holds.
+    /// Marks a value and notes what it refers to.
     fn touch(&mut self, value: Value, work: &mut Vec<Value>) {
         match value {
             Value::Pair(at) if self.pairs.mark(at.0) => {
@@ -86,7 +86,7 @@ impl Heap {
     }
 }
 
-/// What an object holds.
+/// Notes the values that an object refers to.
 fn held(object: &Object, work: &mut Vec<Value>) {
     match object {
         Object::Values(items) => work.extend_from_slice(items),

@@ -1,4 +1,4 @@
-//! `eqv?`, `equal?` and a hash that goes with them, for data of any depth that may go around.
+//! `eqv?`, `equal?` and the hashes for them, for data of any depth that may be circular.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,16 +9,16 @@ use crate::fault::Fault;
 use crate::number::same_ratio;
 use crate::value::Value;
 
-/// After so many comparisons, pairs that were compared are remembered: the data may go around.
+/// After this many comparisons, compared pairs are remembered: the data may be circular.
 const SUSPICIOUS: usize = 10_000;
 
-/// A hash looks at no more than so many parts.
+/// How many parts of a value a hash looks at.
 const HASHED_PARTS: usize = 64;
 
-/// A hash looks at no more than so many characters of a string.
+/// How many characters of a string a hash looks at.
 const HASHED_CHARACTERS: usize = 1024;
 
-/// A number for each value that is different for values that are not `eq?`.
+/// An identity of a value, different for values that are not `eq?`.
 type Identity = (u8, u64);
 
 impl Heap {
@@ -27,7 +27,7 @@ impl Heap {
         a.is(b)
             || match (self.as_object(a), self.as_object(b)) {
                 (Some(Object::Big(a)), Some(Object::Big(b))) => a == b,
-                // Their own equality is recursive.
+                // The equality of these types is recursive.
                 (Some(Object::Ratio(a)), Some(Object::Ratio(b))) => same_ratio(a, b),
                 _ => false,
             }
@@ -75,7 +75,7 @@ impl Heap {
         Ok(true)
     }
 
-    /// The same for values that are `eqv?`.
+    /// A hash that is the same for values that are `eqv?`.
     pub fn hash_eqv(&self, value: Value) -> u64 {
         let mut hasher = FxHasher::default();
         match self.as_object(value) {
@@ -86,7 +86,7 @@ impl Heap {
         hasher.finish()
     }
 
-    /// The same for values that are `equal?`.
+    /// A hash that is the same for values that are `equal?`.
     pub fn hash_equal(&self, value: Value) -> u64 {
         let mut hasher = FxHasher::default();
         let mut work = vec![value];
@@ -123,16 +123,16 @@ impl Heap {
     }
 }
 
-/// What was found or is assumed to be equal, as sets that are joined. There are no more joins than there are values,
-/// however the data goes around.
+/// Values that were found or are assumed to be equal, as a union-find structure. There are no more joins than values,
+/// even if the data is circular.
 #[derive(Default)]
 struct Classes {
-    /// The way from a value to the one that stands for its set.
+    /// The parent of each value on the path to its set's representative.
     parents: FxHashMap<Identity, Identity>,
 }
 
 impl Classes {
-    /// Puts two values into one set; whether they were in different ones.
+    /// Puts two values into one set; returns whether they were in different ones.
     fn join(&mut self, a: Identity, b: Identity) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         if a == b {
@@ -144,7 +144,7 @@ impl Classes {
 
     fn root(&mut self, mut at: Identity) -> Identity {
         while let Some(parent) = self.parents.get(&at).copied() {
-            // Each look makes the way shorter for the next.
+            // Each look shortens the path for the next.
             if let Some(further) = self.parents.get(&parent).copied() {
                 self.parents.insert(at, further);
             }
@@ -154,7 +154,7 @@ impl Classes {
     }
 }
 
-/// A number for each value that is different for values that are not `eq?`.
+/// An identity of a value, different for values that are not `eq?`.
 fn identity(value: Value) -> Identity {
     match value {
         Value::Nil => (0, 0),

@@ -10,12 +10,13 @@ impl Heap {
         self.list_with_tail(items, Value::Nil)
     }
 
-    /// These values in front of a tail.
+    /// A list of these values in front of a tail.
     pub fn list_with_tail(&mut self, items: &[Value], tail: Value) -> Value {
         items.iter().rev().fold(tail, |rest, item| self.cons(*item, rest))
     }
 
-    /// The items of a list. Ends at whatever is no pair, which [`ListItems::rest`] then is, and never goes around.
+    /// The items of a list. Ends at the first value that is not a pair, which [`ListItems::rest`] then is, and
+    /// terminates for circular lists.
     pub fn list_items(&self, list: Value) -> ListItems<'_> {
         ListItems {
             heap: self,
@@ -36,7 +37,7 @@ impl Heap {
         }
     }
 
-    /// How many items a proper list has; none if it is no such list.
+    /// How many items a proper list has; `None` if it is not one.
     pub fn list_length(&self, list: Value) -> Result<Option<usize>, Fault> {
         let mut items = self.list_items(list);
         let length = items.by_ref().count();
@@ -57,7 +58,7 @@ impl Heap {
 #[derive(Debug)]
 pub struct ListItems<'a> {
     heap: &'a Heap,
-    /// What is left of the list. Not `()` at the end if the list has another tail or goes around.
+    /// The rest of the list. Not `()` at the end if the list has another tail or is circular.
     pub rest: Value,
     left: usize,
 }

@@ -1,12 +1,14 @@
-//! Where values are that do not fit into a word: an arena for each frequent kind, one for all others. Nothing is ever
-//! collected behind the back of Rust code: the machine collects between two steps, so procedures written in Rust may
-//! hold on to any value until they return.
+//! The memory for values that do not fit into a word: an arena for each frequent kind, one for all others. Nothing is
+//! collected while Rust code runs: the machine collects between two steps, so procedures written in Rust may hold any
+//! value until they return.
 
 mod arena;
 mod collect;
 mod equal;
 mod lists;
 mod object;
+mod slots;
+mod tables;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,57 +18,22 @@ use rustc_hash::FxHashMap;
 
 pub use arena::{Arena, Slot};
 pub use lists::ListItems;
-pub use object::{Continuation, ErrorObject, Object, Port, PortKind, RecordProcedure, RecordType};
+pub use object::{Continuation, Dynamic, ErrorObject, Object, Port, PortKind, RecordProcedure, RecordType};
+pub use slots::{Closure, Pair};
 
 use crate::code::CodeStore;
 use crate::fault::Fault;
 use crate::limits::{Budget, Limit, Limits};
-use crate::native::Native;
-use crate::syntax::Place;
+use crate::place::SourcePlace;
+use crate::signature::Signature;
 use crate::text::Text;
 use crate::value::{CellRef, ClosureRef, ObjectRef, PairRef, StringRef, Symbol, Value, VectorRef};
-
-/// Where the fields of a pair are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pair {
-    pub car: Value,
-    pub cdr: Value,
-}
-
-/// A procedure and the variables it has captured.
-#[derive(Debug, Default)]
-pub struct Closure {
-    pub(crate) code: u32,
-    /// Where it begins if it is called with so many arguments, which is the only way to call most procedures.
-    pub(crate) entry: u32,
-    pub(crate) count: Option<u16>,
-    pub(crate) captured: Box<[Value]>,
-}
 
 /// A variable of a program or library.
 #[derive(Debug)]
 pub struct Global {
     pub value: Value,
     pub name: Symbol,
-}
-
-/// What depends on the moment and not on the place: who handles conditions, what parameters mean, what must be run
-/// when control leaves. A continuation remembers it.
-#[derive(Clone, Copy, Debug)]
-pub struct Dynamic {
-    pub(crate) winds: Value,
-    pub(crate) handlers: Value,
-    pub(crate) parameters: Value,
-}
-
-impl Default for Dynamic {
-    fn default() -> Self {
-        Self {
-            winds: Value::Nil,
-            handlers: Value::Nil,
-            parameters: Value::Nil,
-        }
-    }
 }
 
 /// All values of a machine.
@@ -88,34 +55,35 @@ pub struct Heap {
     pub(crate) limits: Limits,
     /// What is left of the limits of the run.
     pub(crate) budget: Budget,
-    /// Work that may be done before the clock is looked at again.
+    /// Work that may be done before the clock is checked again.
     effort: Cell<usize>,
-    pub(crate) natives: Vec<Native>,
+    /// The procedures written in Rust.
+    pub(crate) natives: Vec<Signature>,
     /// The environment of the program that was loaded last.
     pub(crate) interaction: u32,
-    /// What `command-line` and `get-environment-variable` tell: what the host has given.
+    /// What `command-line` and `get-environment-variable` return: given by the host.
     pub process: Process,
     pub(crate) started: Instant,
-    /// From where random numbers go on.
+    /// The state of the random number generator.
     pub(crate) random: u64,
-    /// Bytes taken since the start, as far as they are still there.
+    /// Bytes in use, including garbage that is not collected yet.
     used: usize,
-    /// The next collection is due at so many bytes.
+    /// The number of used bytes at which the next collection is due.
     threshold: usize,
-    /// Bytes of what is never collected: symbols and global variables.
+    /// Bytes that are never collected: symbols and global variables.
     permanent: usize,
-    /// Whether to collect as soon as anything new is there: finds values that nobody holds.
+    /// Whether to collect at every step, to find values that nothing holds.
     stress: bool,
 }
 
-/// The process in which a program believes to be.
+/// The process as a program sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
     pub arguments: Vec<String>,
     pub environment: Vec<(String, String)>,
 }
 
-/// The ports that are there from the start; parameters, so that code may replace them.
+/// The standard ports; parameters, so that code may replace them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StandardPorts {
     pub(crate) input: Value,
@@ -123,10 +91,10 @@ pub struct StandardPorts {
     pub(crate) error: Value,
 }
 
-/// No collection before so many bytes are in use.
+/// The number of used bytes before which nothing is collected.
 const FIRST_COLLECTION: usize = 4 << 20;
 
-/// So many parts of data are looked at between two looks at the clock.
+/// How many parts of data are processed between two checks of the clock.
 const EFFORT: usize = 1 << 16;
 
 impl Heap {
@@ -176,8 +144,8 @@ impl Heap {
         })
     }
 
-    /// Notes work that grows with the data: `parts` that are looked at in one step. From time to time this asks clock
-    /// and host whether to go on, so that no single step outlives the limits of its run.
+    /// Notes work that grows with the data: `parts` that are processed in one step. From time to time this checks clock
+    /// and host, so that no single step exceeds the limits of its run.
     #[inline]
     pub fn spend(&self, parts: usize) -> Result<(), Fault> {
         match self.effort.get().checked_sub(parts) {
@@ -192,7 +160,7 @@ impl Heap {
         }
     }
 
-    /// Makes sure that there is room for something large, before memory is taken for it.
+    /// Checks that there is room for something large, before memory is allocated for it.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Fault> {
         self.spend(bytes / size_of::<Value>())?;
         let wanted = self.used.saturating_add(bytes);
@@ -205,29 +173,38 @@ impl Heap {
         Ok(())
     }
 
-    /// Room for that many items of a list, a vector or a string.
+    /// Checks that there is room for this many items of a list, a vector or a string.
     pub fn reserve_items(&mut self, count: usize, size: usize) -> Result<(), Fault> {
         self.reserve(count.saturating_mul(size))
     }
 
-    /// Notes memory that was taken outside of the arenas.
+    /// Notes memory that was allocated outside of the arenas.
     pub fn charge(&mut self, bytes: usize) {
         self.used += bytes;
     }
 
-    /// Notes memory that is never given back.
+    /// Notes memory that is never freed.
     pub(crate) fn charge_for_ever(&mut self, bytes: usize) {
         self.used += bytes;
         self.permanent += bytes;
     }
 
-    /// Collects as soon as anything new is there, or when it is time again.
+    /// Checks that memory which is never freed leaves room to work: if it took everything, no later program could run.
+    pub(crate) fn check_permanent(&self) -> Result<(), Fault> {
+        let most = self.limits.memory - self.limits.memory / 16;
+        match self.permanent > most {
+            true => Err(Fault::Limit(Limit::Memory(self.limits.memory))),
+            false => Ok(()),
+        }
+    }
+
+    /// Turns collection at every step on or off.
     pub(crate) fn set_stress(&mut self, stress: bool) {
         self.stress = stress;
         self.threshold = 0;
     }
 
-    /// Bytes that are in use, with what the next collection will free.
+    /// Bytes that are in use, including what the next collection will free.
     pub fn used(&self) -> usize {
         self.used
     }
@@ -237,7 +214,7 @@ impl Heap {
         self.used >= self.threshold
     }
 
-    /// The symbol of that name.
+    /// The symbol with this name.
     pub fn intern(&mut self, name: &str) -> Symbol {
         if let Some(symbol) = self.symbols.get(name) {
             return *symbol;
@@ -268,14 +245,14 @@ impl Heap {
         u16::try_from(index).unwrap_or(u16::MAX)
     }
 
-    /// A place in the words of a compiler: `file:line:column`.
-    pub fn show_place(&self, place: Place) -> String {
+    /// A place as compilers write it: `file:line:column`.
+    pub fn show_place(&self, place: SourcePlace) -> String {
         let file = self.files.get(usize::from(place.file)).map_or("?", |name| name);
         format!("{file}:{}:{}", place.line, place.column)
     }
 
-    /// Whether a place is in a library of the machine's own, which nobody needs to know.
-    pub(crate) fn is_internal(&self, place: Place) -> bool {
+    /// Whether a place is in one of the machine's own libraries, which users need not see.
+    pub(crate) fn is_internal(&self, place: SourcePlace) -> bool {
         self.files
             .get(usize::from(place.file))
             .is_none_or(|name| name.starts_with('('))
@@ -395,7 +372,7 @@ impl Heap {
         }
     }
 
-    /// What a parameter means at the moment.
+    /// The current value of a parameter.
     pub fn parameter(&self, parameter: Value) -> Value {
         let mut bindings = self.dynamic.parameters;
         while let Value::Pair(at) = bindings {
@@ -414,7 +391,7 @@ impl Heap {
         }
     }
 
-    /// How many pairs a list can have at most: one with more goes around.
+    /// How many pairs a list can have at most: a longer one is circular.
     fn longest_list(&self) -> usize {
         self.pairs.len()
     }

@@ -1,4 +1,4 @@
-//! The kinds of values that are not frequent enough for an arena of their own.
+//! The kinds of values that are not frequent enough for their own arena.
 
 use std::any::Any;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::fmt;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
-use super::{Closure, Dynamic, Pair, Slot};
+use super::arena::Slot;
 use crate::fault::ErrorKind;
-use crate::syntax::Place;
+use crate::place::SourcePlace;
 use crate::table::Table;
 use crate::text::Text;
 use crate::value::{ObjectRef, Symbol, Value};
@@ -16,7 +16,7 @@ use crate::value::{ObjectRef, Symbol, Value};
 /// A value of one of the rarer kinds.
 #[derive(Default)]
 pub enum Object {
-    /// Nothing is here.
+    /// A free slot.
     #[default]
     Free,
     Bytes(Vec<u8>),
@@ -42,28 +42,47 @@ pub enum Object {
     /// The number of an environment, for `eval`.
     Environment(u32),
     Table(Box<Table>),
-    /// Something of the host's or of a library written in Rust, with the name that is printed and the bytes it takes.
+    /// A value of the host or of a Rust library, with its printed name and its size in bytes.
     Foreign(&'static str, Box<dyn Any + Send>, usize),
 }
 
-/// What `error` makes, and what a procedure raises that was used wrongly.
+/// The object that `error` makes, or that a misused procedure raises.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorObject {
     pub kind: ErrorKind,
     pub message: Value,
-    /// A list.
+    /// The irritants, as a list.
     pub irritants: Value,
-    /// Where it was made.
-    pub place: Option<Place>,
+    /// Where the error was raised.
+    pub place: Option<SourcePlace>,
 }
 
-/// The rest of a computation: frames, and what is below them.
+/// The rest of a computation: frames, and the continuation below them.
 #[derive(Debug)]
 pub struct Continuation {
     pub(crate) frames: Vec<Value>,
     /// Another continuation and how many of its values belong to this one.
     pub(crate) below: Option<(ObjectRef, usize)>,
     pub(crate) dynamic: Dynamic,
+}
+
+/// The dynamic state: the handler of conditions, the values of parameters, and what must run when control leaves. A
+/// continuation remembers it.
+#[derive(Clone, Copy, Debug)]
+pub struct Dynamic {
+    pub(crate) winds: Value,
+    pub(crate) handlers: Value,
+    pub(crate) parameters: Value,
+}
+
+impl Default for Dynamic {
+    fn default() -> Self {
+        Self {
+            winds: Value::Nil,
+            handlers: Value::Nil,
+            parameters: Value::Nil,
+        }
+    }
 }
 
 /// What records of one type have in common.
@@ -73,10 +92,10 @@ pub struct RecordType {
     pub fields: Vec<Symbol>,
 }
 
-/// What `define-record-type` defines.
+/// A procedure that `define-record-type` defines.
 #[derive(Clone, Debug)]
 pub enum RecordProcedure {
-    /// Takes the fields in this order; the others are not set.
+    /// A constructor that takes the fields in this order; the others are not set.
     Constructor {
         kind: ObjectRef,
         order: Vec<usize>,
@@ -113,17 +132,17 @@ impl RecordProcedure {
     }
 }
 
-/// Where something is read from or written to.
+/// A port: its content, and whether it is open.
 #[derive(Debug)]
 pub struct Port {
     pub kind: PortKind,
     pub open: bool,
 }
 
-/// What a port reads or writes.
+/// The content of a port.
 #[derive(Debug)]
 pub enum PortKind {
-    /// Characters, how many of them are read, and in which line that is.
+    /// Text to read, and how many of its characters have been read.
     TextIn {
         text: Text,
         at: usize,
@@ -176,32 +195,6 @@ impl Port {
     }
 }
 
-impl Slot for Pair {
-    const OWNS: bool = false;
-}
-
-impl Slot for Value {
-    const OWNS: bool = false;
-}
-
-impl Slot for Text {
-    fn outside(&self) -> usize {
-        self.bytes()
-    }
-}
-
-impl Slot for Vec<Value> {
-    fn outside(&self) -> usize {
-        self.capacity() * size_of::<Value>()
-    }
-}
-
-impl Slot for Closure {
-    fn outside(&self) -> usize {
-        self.captured.len() * size_of::<Value>()
-    }
-}
-
 impl Slot for Object {
     fn outside(&self) -> usize {
         let values = |count: usize| count * size_of::<Value>();
@@ -230,7 +223,7 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// What people call this kind of value.
+    /// The name of this kind of value, for messages.
     pub fn kind_name(&self) -> &'static str {
         match self {
             Self::Free => "free",

@@ -14,8 +14,8 @@ use crate::value::Value;
 
 const TABLE: &[Builtin] = &[Builtin::new("%common-lines", 2, 2, common_lines)];
 
-/// After so long, a difference is allowed to be larger than it must be.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time after which a difference may be larger than necessary.
+const DIFF_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub fn module() -> Module {
     Module::new(
@@ -48,7 +48,7 @@ fn common_lines(heap: &mut Heap, a: &[Value]) -> Answer {
         .map(&mut class)
         .collect::<Result<Vec<u32>, Fault>>()?;
     let new = second.iter().map(class).collect::<Result<Vec<u32>, Fault>>()?;
-    let deadline = Some(Instant::now() + PATIENCE);
+    let deadline = Some(Instant::now() + DIFF_TIMEOUT);
     let mut common = Vec::new();
     for op in similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline) {
         if let DiffOp::Equal {

@@ -1,4 +1,4 @@
-//! `(tein introspect)` and `(tein docs)`: what a program can find out about its surroundings.
+//! `(tein introspect)` and `(tein docs)`: what a program can find out about its environment.
 
 use crate::builtins::arguments::Answer;
 use crate::heap::{Heap, Object, RecordProcedure};
@@ -26,7 +26,7 @@ pub fn docs() -> Module {
     )
 }
 
-/// `(least . most)`, with `#f` for any number; `#f` for what is no procedure.
+/// `(least . most)`, with `#f` for any number; `#f` if the value is not a procedure.
 fn arity(heap: &mut Heap, a: &[Value]) -> Answer {
     let (least, most) = match a[0] {
         Value::Closure(at) => {

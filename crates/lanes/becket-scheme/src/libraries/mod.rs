@@ -9,13 +9,13 @@ mod tein_json;
 
 use crate::library::Module;
 
-/// What definitions see: everything of the standard, and what the machine keeps to itself.
+/// The libraries that definitions see: everything of the standard, and the machine's private names.
 const CORE: &[&str] = &["(core)"];
 
-/// What makes a library.
+/// A function that makes a library.
 type Maker = fn() -> Module;
 
-/// The names of the libraries, and what makes them.
+/// The names of the libraries, and the functions that make them.
 pub const BUNDLED: &[(&str, Maker)] = &[
     ("(chibi diff)", chibi_diff::module),
     ("(chibi match)", || {
@@ -54,7 +54,7 @@ pub const BUNDLED: &[(&str, Maker)] = &[
     ("(tein uuid)", || small("(tein uuid)", "make-uuid uuid? uuid-nil")),
 ];
 
-/// A part of the libraries that have a few lines.
+/// A library from the file that holds all those of a few lines.
 fn small(name: &'static str, exports: &'static str) -> Module {
     let imports = &["(core)", "(srfi 27)"];
     Module::new(name, imports, &[], include_str!("../scheme/small.scm")).exporting(exports)

@@ -1,4 +1,4 @@
-//! `(srfi 27)`: random numbers. They are good for games and sampling, and not for secrets.
+//! `(srfi 27)`: random numbers. Good for games and sampling, not for secrets.
 
 use num_bigint::BigInt;
 
@@ -22,7 +22,7 @@ const TABLE: &[Builtin] = &[
     }),
 ];
 
-/// There is one source of random numbers.
+/// The procedures of random sources, which all share one state.
 const DEFINITIONS: &str = "\
 (define-record-type random-source (%make-random-source id) random-source? (id %random-source-id))
 (define default-random-source (%make-random-source 0))
@@ -48,7 +48,7 @@ fn bits(heap: &mut Heap) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Between 0 and 1, and neither of them.
+/// A random float between 0 and 1, both excluded.
 fn real(heap: &mut Heap) -> Value {
     Value::Float(((bits(heap) >> 12) as f64 + 0.5) / (1u64 << 52) as f64)
 }
@@ -58,7 +58,7 @@ fn integer(heap: &mut Heap, bound: Value) -> Answer {
     let Some(limit) = number.to_big().filter(|limit| *limit > BigInt::from(0)) else {
         return Err(Fault::wrong_type("random-integer", "a positive integer", bound));
     };
-    // Some bits more than needed, so that no answer is noticeably more frequent than another.
+    // Some bits more than needed, so that no number is noticeably more frequent than another.
     let mut random = BigInt::from(0);
     for _ in 0..limit.bits() / 64 + 2 {
         random = (random << 64u8) + bits(heap);

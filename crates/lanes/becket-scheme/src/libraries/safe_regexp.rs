@@ -1,9 +1,9 @@
-//! `(tein safe-regexp)`: regular expressions that take no longer than the text is long, times the size of the pattern.
-//! Both are limited, and clock and host are asked between two matches.
+//! `(tein safe-regexp)`: regular expressions whose time grows only with the length of the text times the size of the
+//! pattern. Both are limited, and clock and host are checked between two matches.
 //!
-//! A match is a vector with a vector for each group, `#(text start end)`, or `#f` for one that took no part. Places
-//! are those of `string-ref`. A pattern may be given as a string wherever one is taken; `(regexp "[")` answers with a
-//! string that says what is wrong with it.
+//! A match is a vector with a vector for each group, `#(text start end)`, or `#f` for a group that took no part.
+//! Indices are those of `string-ref`. A pattern may be given as a string wherever one is expected; `(regexp "[")`
+//! returns a string that says what is wrong with it.
 
 use regex::{Captures, Regex, RegexBuilder};
 
@@ -95,16 +95,16 @@ pub fn module() -> Module {
     Module::new("(tein safe-regexp)", &["(core)"], TABLE, DEFINITIONS)
 }
 
-/// A pattern that was compiled, and the memory it may take.
+/// A compiled pattern, and the memory it may take.
 struct Pattern {
     regex: Regex,
     bytes: usize,
 }
 
-/// The sizes that a compiled pattern may have. One that needs no more than the first is charged no more than that.
+/// The sizes that a compiled pattern may have. A pattern is charged the first of them that suffices.
 const SIZES: [usize; 3] = [16 << 10, 128 << 10, 1 << 20];
 
-/// The size of a pattern times the length of a text is at most this: no search takes longer than some seconds.
+/// The limit for the size of a pattern times the length of a text: no search takes longer than some seconds.
 const MOST_WORK: usize = 1 << 36;
 
 impl Pattern {
@@ -132,7 +132,7 @@ fn compiled(heap: &Heap, value: Value) -> Option<&Pattern> {
     }
 }
 
-/// The pattern and the text that a procedure was given.
+/// Reads the pattern and the text from a procedure's arguments.
 fn given(heap: &Heap, name: &str, a: &[Value]) -> Result<(Regex, String), Fault> {
     let wrong = |problem: &str| Fault::misuse(format!("{name}: {problem}"), Vec::new());
     let subject = text(heap, name, a[1])?.to_string();
@@ -151,14 +151,14 @@ fn given(heap: &Heap, name: &str, a: &[Value]) -> Result<(Regex, String), Fault>
     }
 }
 
-/// The same pattern for all of a text.
+/// The pattern anchored to match the whole text.
 fn whole(regex: &Regex) -> Result<Regex, Fault> {
     Pattern::new(&format!("^(?:{})$", regex.as_str()))
         .map(|pattern| pattern.regex)
         .map_err(|error| Fault::misuse(error, Vec::new()))
 }
 
-/// A list of what is found. Each search begins anew, so each is followed by a look at the clock.
+/// A list of the matches. Each search starts anew, so the clock is checked after each.
 fn collected<T>(
     heap: &mut Heap,
     found: impl Iterator<Item = T>,
@@ -200,7 +200,7 @@ fn replace(heap: &mut Heap, name: &str, a: &[Value], limit: usize) -> Answer {
     for found in regex.captures_iter(&subject).take(limit) {
         let Some(all) = found.get(0) else { continue };
         replaced.push_str(&subject[end..all.start()]);
-        // `$1` in a replacement can make much of little, but no one match can make more than this.
+        // `$1` in a replacement can produce much text, but no single match can produce more than this.
         let dollars = 1 + replacement.matches('$').count();
         heap.reserve(
             replaced.len()

@@ -18,7 +18,7 @@ pub fn module() -> Module {
 
 fn parse(heap: &mut Heap, a: &[Value]) -> Answer {
     let text = text(heap, "json-parse", a[0])?.to_string();
-    // A value in the heap is larger than its text by a factor that is known.
+    // A value in the heap is larger than its text by a known factor.
     heap.reserve_items(text.len(), 32)?;
     match serde_json::from_str(&text) {
         Ok(json) => Ok(heap.from_json(&json)),

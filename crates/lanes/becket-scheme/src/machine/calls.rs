@@ -5,16 +5,16 @@ use crate::code::{Capture, Code};
 use crate::fault::{Continuable, Fault};
 use crate::heap::{ErrorObject, Object, RecordProcedure};
 use crate::limits::Limit;
-use crate::native::{Answer, Control, Plain, Run};
-use crate::syntax::Place;
+use crate::native::{Control, HostAnswer, Plain, Run};
+use crate::place::SourcePlace;
 use crate::value::{ClosureRef, ReturnTo, Value};
 
-/// Where the machine goes on: the instruction, and where the variables begin.
+/// Where the machine continues: the instruction, and where the variables begin.
 pub(super) type Next = Result<(usize, usize), Stop>;
 
 impl Machine {
-    /// Looks at limits and collects if it is time. All values that are alive must be on the stack. A limit ends the run
-    /// at this instruction, as far as that stands in a file of the program's.
+    /// Checks the limits and collects if it is time. All live values must be on the stack. A limit ends the run at this
+    /// instruction, if that is in one of the program's files.
     #[cold]
     pub(super) fn pause(&mut self, pc: usize) -> Result<(), Stop> {
         self.look_at_limits().map_err(|limit| {
@@ -37,7 +37,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Frees what nobody can reach any more.
+    /// Frees what is no longer reachable.
     pub fn collect_garbage(&mut self) -> Result<(), Limit> {
         self.collect()
     }
@@ -131,7 +131,7 @@ impl Machine {
         format!("{name}: takes {}, not {count}", ways.join(" or "))
     }
 
-    /// Goes back to the caller of what is at `at`, with a value.
+    /// Returns a value to the caller of what is at `at`.
     #[inline]
     pub(super) fn answer(&mut self, value: Value, at: usize) -> Next {
         let marker = at - 1;
@@ -149,7 +149,7 @@ impl Machine {
             let message = format!("{}: takes {}, not {count}", native.name, native.arity_text());
             return self.fault_in_call(Fault::misuse(message, Vec::new()), at, pc);
         }
-        match &native.run {
+        match &self.names.runs[index] {
             Run::Plain(run) => {
                 let run = *run;
                 match self.plain(run, at + 1) {
@@ -161,8 +161,8 @@ impl Machine {
             Run::Host(run) => {
                 let run = run.clone();
                 match run(&mut self.heap, &self.stack[at + 1..]) {
-                    Ok(Answer::Value(value)) => self.answer(value, at),
-                    Ok(Answer::Suspend(request)) => {
+                    Ok(HostAnswer::Value(value)) => self.answer(value, at),
+                    Ok(HostAnswer::Suspend(request)) => {
                         let (pc, fp) = self.answer(Value::Unspecified, at)?;
                         self.stack.pop();
                         Err(Stop::Suspended(request, pc, fp))
@@ -173,8 +173,8 @@ impl Machine {
         }
     }
 
-    /// Runs a procedure written in Rust on the values from `first` on. If there is no room for what it makes, it is run
-    /// again after a collection.
+    /// Runs a Rust procedure on the values from `first` on. If there is no room for its result, it is run again after a
+    /// collection.
     #[inline]
     pub(super) fn plain(&mut self, run: Plain, first: usize) -> Result<Value, Fault> {
         match run(&mut self.heap, &self.stack[first..]) {
@@ -265,13 +265,13 @@ impl Machine {
         )
     }
 
-    /// Something went wrong in a call: the handler is called in its place.
+    /// Handles a fault in a call: the handler is called in its place.
     pub(super) fn fault_in_call(&mut self, fault: Fault, at: usize, pc: usize) -> Next {
         self.stack.truncate(at);
         self.signal(fault, pc, at)
     }
 
-    /// Something went wrong in an instruction that has `count` values on the stack and leaves one.
+    /// Handles a fault in an instruction that has `count` values on the stack and leaves one.
     #[cold]
     pub(super) fn fault_in_place(&mut self, fault: Fault, count: usize, pc: usize, fp: usize) -> Next {
         self.stack.truncate(self.stack.len() - count);
@@ -280,7 +280,7 @@ impl Machine {
         self.signal(fault, pc, self.stack.len())
     }
 
-    /// Calls the handler that is installed; without one, the run is over.
+    /// Calls the installed handler; without one, the run ends.
     fn signal(&mut self, fault: Fault, pc: usize, at: usize) -> Next {
         let place = self.place_of(pc, at);
         let (value, continuable) = match fault {
@@ -312,8 +312,8 @@ impl Machine {
         self.call(at, 2, pc)
     }
 
-    /// An error knows where it was raised first.
-    fn note_place(&mut self, value: Value, place: Option<Place>) {
+    /// Records in an error where it was first raised.
+    fn note_place(&mut self, value: Value, place: Option<SourcePlace>) {
         if let Value::Object(at) = value
             && let Object::Error(error) = self.heap.object_mut(at)
             && error.place.is_none()
@@ -323,7 +323,7 @@ impl Machine {
     }
 
     /// Where in the program's own files the machine is.
-    fn place_of(&self, pc: usize, at: usize) -> Option<Place> {
+    fn place_of(&self, pc: usize, at: usize) -> Option<SourcePlace> {
         let own = |pc: usize| {
             let place = self.heap.code.place(pc.checked_sub(1)? as u32)?;
             (!self.heap.is_internal(place)).then_some(place)
@@ -365,7 +365,8 @@ impl Machine {
         }
     }
 
-    /// Many arguments at once may be more than fits, which must not wait until the next look at the limits.
+    /// Checks the memory after many arguments were pushed at once, which must not wait until the next check of the
+    /// limits.
     fn check_stack(&mut self, pc: usize) -> Result<(), Stop> {
         let stack = self.stack.len() * size_of::<Value>();
         if self.heap.used().saturating_add(stack) <= self.heap.limits.memory {
@@ -377,7 +378,7 @@ impl Machine {
         })
     }
 
-    /// `(apply procedure argument … list)`.
+    /// Calls `(apply procedure argument … list)`.
     fn apply_list(&mut self, at: usize, count: usize, pc: usize) -> Next {
         if count > 1 {
             let list = self.stack[at + count];
@@ -394,7 +395,7 @@ impl Machine {
     }
 }
 
-/// The machine itself is wrong, which tests must find before anybody else does.
+/// The error for a bug in the machine itself, which tests must find first.
 pub(super) fn broken(what: &str) -> Stop {
     Stop::Fault(
         Fault::misuse(format!("the machine is broken: {what}"), Vec::new()),

@@ -1,5 +1,5 @@
-//! Continuations. To capture one, the frames on the stack move into the heap; who returns into them gets them back one
-//! by one, as copies. So capturing costs only what is new since the last time, and a continuation may be used again.
+//! Continuations. To capture one, the frames on the stack move into the heap; a return into them copies them back one
+//! by one. So capturing costs only what is new since the last time, and a continuation may be used again.
 
 use super::calls::{Next, broken};
 use super::{Machine, Stop};
@@ -9,7 +9,7 @@ use crate::heap::{Continuation, Object};
 use crate::value::{ObjectRef, ReturnTo, Value};
 
 impl Machine {
-    /// `(%call/cc procedure)`.
+    /// Calls `(%call/cc procedure)`.
     pub(super) fn call_cc(&mut self, at: usize, pc: usize) -> Next {
         let procedure = self.stack[at + 1];
         self.stack.truncate(at);
@@ -17,7 +17,7 @@ impl Machine {
             pc: UNDERFLOW,
             delta: 0,
         });
-        // If nothing is new since the last capture, what is below is all there is. The copy is as small as it can be.
+        // If nothing is new since the last capture, the continuation below is complete, and there is nothing to copy.
         let frames = if at == 1 && self.stack[0].is(bottom) {
             Vec::new()
         } else {
@@ -38,7 +38,7 @@ impl Machine {
         self.call(1, 1, pc)
     }
 
-    /// A continuation is called: directly if nothing must be wound, else by way of Scheme.
+    /// Calls a continuation: directly if nothing must be wound, else through Scheme.
     pub(super) fn call_continuation(
         &mut self,
         target: ObjectRef,
@@ -69,7 +69,7 @@ impl Machine {
         self.call(at, 2, pc)
     }
 
-    /// `(%reinstate continuation value)`.
+    /// Calls `(%reinstate continuation value)`.
     pub(super) fn reinstate(&mut self, at: usize, pc: usize) -> Next {
         match (self.stack[at + 1], self.stack[at + 2]) {
             (Value::Object(target), value)
@@ -126,8 +126,8 @@ impl Machine {
             self.stack
                 .extend_from_slice(&continuation.frames[first - 1..marker]);
             self.stack.push(value);
-            // Where nothing of a continuation is left but the way further down, it must not be kept for that: a loop
-            // that captures in each round would make a chain of them.
+            // A continuation of which only its link further down is left must not be kept for that: a loop that
+            // captures in each iteration would build a chain of them.
             self.below = match continuation.frames[..first - 1] {
                 [Value::Return(ReturnTo { pc: UNDERFLOW, .. })] => continuation.below,
                 _ => Some((target, first - 1)),

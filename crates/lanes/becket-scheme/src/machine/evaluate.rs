@@ -1,16 +1,18 @@
-//! From text and data to something that runs: `load`, `eval`, environments.
+//! From text and data to code that runs: `load`, `eval`, environments.
 
 use super::calls::Next;
-use super::{Environment, Failure, Machine, Outcome, Stop};
+use super::{Environment, Failure, Machine, RunState, Stop};
 use crate::compile;
 use crate::expand::Expander;
 use crate::fault::Fault;
 use crate::heap::Object;
 use crate::ir::{Expr, Let, Var, Variable};
-use crate::names::{Binding, CORE, Named, Scope};
+use crate::names::{Binding, CORE, Named};
+use crate::place::SourcePlace;
+use crate::printer::Style;
 use crate::reader::read_forms;
 use crate::special::Special;
-use crate::syntax::{Form, Ident, Place, Syntax};
+use crate::syntax::{Form, Ident, Scope, Syntax};
 use crate::value::{Symbol, Value};
 
 impl Machine {
@@ -51,10 +53,10 @@ impl Machine {
     }
 
     /// Reads, compiles and runs a program. Nothing of it runs unless all of it can be compiled.
-    pub fn load(&mut self, environment: Environment, source: &str, file: &str) -> Result<Outcome, Failure> {
+    pub fn load(&mut self, environment: Environment, source: &str, file: &str) -> Result<RunState, Failure> {
         self.begin();
         self.heap.interaction = environment.0;
-        let start = Place {
+        let start = SourcePlace {
             file: self.heap.file(file),
             line: 1,
             column: 1,
@@ -71,7 +73,7 @@ impl Machine {
         }
     }
 
-    /// What a name means in an environment, if it is a variable with a value.
+    /// The value of a name in an environment, if it is a variable with a value.
     pub fn lookup(&mut self, environment: Environment, name: &str) -> Option<Value> {
         let symbol = self.heap.intern(name);
         let binding = self
@@ -92,7 +94,7 @@ impl Machine {
         }
     }
 
-    /// Gives a name of an environment a value.
+    /// Defines a name in an environment.
     pub fn define(&mut self, environment: Environment, name: &str, value: Value) {
         let symbol = self.heap.intern(name);
         let names = &mut self.names.environments[environment.0 as usize].names;
@@ -129,7 +131,7 @@ impl Machine {
         expander.late(index)
     }
 
-    /// A procedure of the machine's own that is written in Scheme.
+    /// One of the machine's own procedures that is written in Scheme.
     pub(super) fn core(&mut self, name: &str) -> Result<Value, Fault> {
         self.lookup(Environment(CORE), name)
             .ok_or_else(|| Fault::syntax(format!("`{name}` is not there"), None))
@@ -149,19 +151,19 @@ impl Machine {
         result
     }
 
-    /// Late definitions that need more than to be compiled come first.
+    /// Compiles an expression. Late definitions whose value must be computed come first.
     fn compile(&mut self, expr: Expr, variables: &[Variable]) -> Result<Value, Fault> {
         let heap = &mut self.heap;
         let unbound = |cell: u32| matches!(heap.globals[cell as usize].value, Value::Unbound);
         self.names.pending.retain(|(cell, _)| unbound(*cell));
-        let place = Place::default();
+        let place = SourcePlace::default();
         let call = |(_, holder): &(u32, u32)| Expr::call(Expr::Global(*holder, place), Vec::new(), place);
         let mut all: Vec<Expr> = self.names.pending.iter().map(call).collect();
         all.push(expr);
         compile::thunk(heap, variables, Expr::sequence(all))
     }
 
-    /// `(eval datum environment)`.
+    /// Calls `(eval datum environment)`.
     pub(super) fn eval(&mut self, at: usize, count: usize, pc: usize) -> Next {
         let datum = self.stack[at + 1];
         let environment = match self.stack.get(at + 2).map(|value| self.heap.as_object(*value)) {
@@ -173,7 +175,10 @@ impl Machine {
             }
         };
         let mut expander = Expander::new(&mut self.heap, &mut self.names);
-        let form = expander.form_of(datum);
+        let form = expander
+            .heap
+            .check_permanent()
+            .and_then(|()| expander.form_of(datum));
         match form.and_then(|form| self.unit(&[form], environment, Frame::Left)) {
             Ok(thunk) => {
                 self.stack.truncate(at);
@@ -184,12 +189,15 @@ impl Machine {
         }
     }
 
-    /// `(environment name …)`.
+    /// Calls `(environment name …)`.
     pub(super) fn make_environment(&mut self, at: usize, pc: usize) -> Next {
-        let sets = self.stack[at + 1..].to_vec();
-        match self.imported(&sets) {
-            Ok((environment, thunk)) => {
-                // Libraries that come as text run before the environment is there.
+        match self.imported(at + 1) {
+            Ok(Imported::Known(environment)) => {
+                let answer = self.heap.object(Object::Environment(environment));
+                self.answer(answer, at)
+            }
+            Ok(Imported::New(environment, thunk)) => {
+                // Libraries that come as text run before the environment is returned.
                 let answer = self.heap.object(Object::Environment(environment));
                 let then = match self.core("%after") {
                     Ok(then) => then,
@@ -203,10 +211,21 @@ impl Machine {
         }
     }
 
-    fn imported(&mut self, sets: &[Value]) -> Result<(u32, Value), Fault> {
+    /// The environment of the import sets that begin at `first` on the stack.
+    fn imported(&mut self, first: usize) -> Result<Imported, Fault> {
+        let sets = &self.stack[first..];
+        let shown: Result<Vec<String>, Fault> = sets
+            .iter()
+            .map(|set| self.heap.show(*set, Style::Write))
+            .collect();
+        let key = shown?.join(" ");
+        if let Some(environment) = self.names.imported.get(&key) {
+            return Ok(Imported::Known(*environment));
+        }
+        self.heap.check_permanent()?;
         let environment = self.names.environment();
         let mut expander = Expander::new(&mut self.heap, &mut self.names);
-        let place = Place::default();
+        let place = SourcePlace::default();
         let symbol = expander.heap.intern("import");
         let import = expander.names.alias(Ident::Plain(symbol), Scope::Top(CORE));
         let mut items = vec![Syntax::new(Form::Ident(import), place)];
@@ -216,11 +235,21 @@ impl Machine {
         let form = Syntax::new(Form::List(items, None), place);
         let thunk = self.unit(&[form], environment, Frame::Left)?;
         self.names.environments[environment as usize].fixed = true;
-        Ok((environment, thunk))
+        self.heap.charge_for_ever(key.len());
+        self.names.imported.insert(key, environment);
+        Ok(Imported::New(environment, thunk))
     }
 }
 
-/// Whether the last form of a unit is called from it, or in its place. Programs keep their frame, so that errors know
+/// What `(environment name …)` found.
+enum Imported {
+    /// An environment that was made before.
+    Known(u32),
+    /// A new environment, and a procedure that runs the libraries which come as text.
+    New(u32, Value),
+}
+
+/// Whether the last form of a unit is an ordinary call or a tail call. Programs keep their frame, so that errors know
 /// the form; `eval` must not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
@@ -228,7 +257,7 @@ enum Frame {
     Left,
 }
 
-/// An expression whose last call is none of its procedure's.
+/// Wraps an expression so that its last call is not a tail call.
 fn kept(expr: Expr, variables: &mut Vec<Variable>) -> Expr {
     let var = Var(variables.len() as u32);
     variables.push(Variable {

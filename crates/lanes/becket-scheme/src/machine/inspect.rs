@@ -1,4 +1,4 @@
-//! What a program may ask about the machine it runs in: libraries, their names, and what is visible.
+//! What a program can ask about its machine: libraries, their names, and what is visible.
 
 use super::Machine;
 use super::calls::Next;
@@ -9,7 +9,7 @@ use crate::names::{Binding, LateState};
 use crate::value::{Symbol, Value};
 
 impl Machine {
-    /// `(%inspect question argument …)`.
+    /// Calls `(%inspect question argument …)`.
     pub(super) fn inspect(&mut self, at: usize, pc: usize) -> Next {
         let question = match self.stack[at + 1] {
             Value::Symbol(symbol) => self.heap.name(symbol).to_owned(),
@@ -57,7 +57,7 @@ impl Machine {
         Ok(self.heap.list(&names))
     }
 
-    /// `((name kind . value) …)` for everything that the program sees; the value only where it is a procedure.
+    /// `((name kind . value) …)` for everything that the program sees; the value only for procedures.
     fn visible_names(&mut self) -> Value {
         let environment = self.heap.interaction as usize;
         let names = &self.names.environments[environment].names;

@@ -1,7 +1,7 @@
-//! The machine: compiled code, a stack, and the way in and out for the program that embeds it.
+//! The machine: compiled code, a stack, and the interface for the program that embeds it.
 //!
 //! A run begins with [`Machine::load`] or [`Machine::apply`] and ends with a value, a [`Failure`], or a request to the
-//! host. In the last case it goes on with [`Machine::resume`]; until then, other runs may begin and end.
+//! host. After a request it continues with [`Machine::resume`]; until then, other runs may begin and end.
 
 mod calls;
 mod continuations;
@@ -18,8 +18,8 @@ use crate::heap::{Dynamic, Heap, Object, PortKind};
 use crate::library::{Library, Module};
 use crate::limits::{Budget, Limit, Limits};
 use crate::names::{Includer, Names};
+use crate::place::SourcePlace;
 use crate::printer::shorten;
-use crate::syntax::Place;
 use crate::value::{ObjectRef, ReturnTo, Symbol, Value};
 
 /// A Scheme machine.
@@ -27,9 +27,9 @@ pub struct Machine {
     pub(crate) heap: Heap,
     pub(crate) names: Names,
     stack: Vec<Value>,
-    /// Where frames go on below the stack: a continuation, and how many of its values count.
+    /// The continuation below the stack, and how many of its values count.
     below: Option<(ObjectRef, usize)>,
-    /// Steps that may be made before limits are looked at again.
+    /// Steps that may be made before limits are checked again.
     fuel: u64,
     waiting: Vec<Option<Task>>,
     roots: Vec<Value>,
@@ -46,12 +46,12 @@ struct Task {
     fp: usize,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug)]
-pub enum Outcome {
-    /// It is over. The value is there until the next run begins, unless it is [held](Machine::hold).
+pub enum RunState {
+    /// The run has ended. The value stays valid until the next run begins, unless it is [held](Machine::hold).
     Done(Value),
-    /// It waits for the host.
+    /// The run waits for the host.
     Suspended(Suspended),
 }
 
@@ -60,7 +60,7 @@ pub enum Outcome {
 #[must_use = "a run that nobody resumes or abandons keeps its memory"]
 pub struct Suspended {
     task: usize,
-    /// What is asked of the host. It is there until the run is resumed.
+    /// The request to the host. Valid until the run is resumed.
     pub request: Value,
 }
 
@@ -76,28 +76,28 @@ pub struct Environment(pub(crate) u32);
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub cause: Cause,
-    /// What was wrong, in words.
+    /// The message of the error.
     pub message: String,
-    /// `file:line:column`, if it is known.
+    /// `file:line:column`, if known.
     pub place: Option<String>,
 }
 
 /// What ended a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Cause {
-    /// Something was raised, and nobody handled it.
+    /// A value was raised and not handled.
     Raised(Value),
-    /// The text is no program; of which sort the error is.
+    /// The text is not a program; the kind of the error.
     Rejected(ErrorKind),
     Limit(Limit),
-    /// `(exit value)`.
+    /// The program called `(exit value)`.
     Exit(Value),
 }
 
-/// A message has no more characters than this.
+/// The longest message, in characters.
 const LONGEST_MESSAGE: usize = 2000;
 
-/// A message shows no more irritants than this.
+/// How many irritants a message shows.
 const MOST_IRRITANTS: usize = 20;
 
 impl fmt::Display for Failure {
@@ -114,9 +114,9 @@ impl std::error::Error for Failure {}
 /// Why the machine stopped.
 enum Stop {
     Done(Value),
-    /// The request, and where the run goes on.
+    /// The run waits: the request, and where the run continues.
     Suspended(Value, usize, usize),
-    Fault(Fault, Option<Place>),
+    Fault(Fault, Option<SourcePlace>),
 }
 
 impl Machine {
@@ -148,18 +148,18 @@ impl Machine {
         self.heap.limits = limits;
     }
 
-    /// Collects at every step, to find values that nobody holds.
+    /// Collects at every step, to find values that nothing holds.
     pub fn set_stress(&mut self, stress: bool) {
         self.heap.set_stress(stress);
     }
 
-    /// Makes a library known, in place of one of the same name.
+    /// Registers a library, in place of one with the same name.
     pub fn register(&mut self, module: Module) {
         let name = module.name.clone().into_owned();
         self.names.libraries.insert(name, Library::Given(module.into()));
     }
 
-    /// Makes a library known that is a text with `define-library`.
+    /// Registers a library that is a text with `define-library`.
     pub fn register_source(&mut self, name: &str, text: &str, file: &str) {
         let library = Library::Source {
             text: text.into(),
@@ -168,7 +168,7 @@ impl Machine {
         self.names.libraries.insert(name.to_owned(), library);
     }
 
-    /// Makes a library unknown: nobody can import it from now on. Who tries is told why.
+    /// Forbids a library: it can no longer be imported, and the error says why.
     pub fn forbid(&mut self, name: &str, why: &str) {
         self.names.libraries.remove(name);
         self.names.forbidden.insert(name.to_owned(), why.to_owned());
@@ -181,7 +181,7 @@ impl Machine {
         names
     }
 
-    /// Lets programs include files.
+    /// Allows programs to include files.
     pub fn set_includer(&mut self, includer: Includer) {
         self.names.includer = Some(includer);
     }
@@ -214,12 +214,12 @@ impl Machine {
     }
 
     /// Calls a procedure.
-    pub fn apply(&mut self, procedure: Value, arguments: &[Value]) -> Result<Outcome, Failure> {
+    pub fn apply(&mut self, procedure: Value, arguments: &[Value]) -> Result<RunState, Failure> {
         self.begin();
         self.start(procedure, arguments)
     }
 
-    /// A new run: limits count from here.
+    /// Begins a new run: limits count from here.
     fn begin(&mut self) {
         self.stack.clear();
         self.below = None;
@@ -229,7 +229,7 @@ impl Machine {
         self.fuel = 0;
     }
 
-    fn start(&mut self, procedure: Value, arguments: &[Value]) -> Result<Outcome, Failure> {
+    fn start(&mut self, procedure: Value, arguments: &[Value]) -> Result<RunState, Failure> {
         self.stack.push(Value::Return(ReturnTo { pc: HALT, delta: 0 }));
         self.stack.push(procedure);
         self.stack.extend_from_slice(arguments);
@@ -240,12 +240,12 @@ impl Machine {
         self.finish(stop)
     }
 
-    /// Goes on with a run whose request has been answered, or could not be.
+    /// Continues a run whose request has been answered, or could not be.
     pub fn resume(
         &mut self,
         suspended: Suspended,
         answer: Result<Value, String>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<RunState, Failure> {
         let Some(task) = self.waiting.get_mut(suspended.task).and_then(Option::take) else {
             return Err(self.failure(Fault::misuse("this run is over", Vec::new()), None));
         };
@@ -255,7 +255,7 @@ impl Machine {
         self.heap.dynamic = task.dynamic;
         self.heap.budget.start();
         self.fuel = 0;
-        // What stood for the request goes, the answer comes.
+        // The answer replaces the request on the stack.
         self.stack.pop();
         let next = match answer {
             Ok(value) => {
@@ -274,7 +274,7 @@ impl Machine {
         self.finish(stop)
     }
 
-    /// Gives up a run that waits.
+    /// Gives up a run that waits for the host.
     #[expect(clippy::needless_pass_by_value, reason = "what is given up cannot be resumed")]
     pub fn abandon(&mut self, suspended: Suspended) {
         if let Some(task) = self.waiting.get_mut(suspended.task) {
@@ -282,10 +282,10 @@ impl Machine {
         }
     }
 
-    fn finish(&mut self, stop: Stop) -> Result<Outcome, Failure> {
+    fn finish(&mut self, stop: Stop) -> Result<RunState, Failure> {
         self.heap.budget.pause();
         let outcome = match stop {
-            Stop::Done(value) => Ok(Outcome::Done(value)),
+            Stop::Done(value) => Ok(RunState::Done(value)),
             Stop::Suspended(request, pc, fp) => {
                 self.heap.budget.give_back(self.fuel);
                 // The request is on the stack while the run waits, so that it is not collected.
@@ -304,7 +304,7 @@ impl Machine {
                     self.waiting.len() - 1
                 });
                 self.waiting[index] = Some(task);
-                Ok(Outcome::Suspended(Suspended { task: index, request }))
+                Ok(RunState::Suspended(Suspended { task: index, request }))
             }
             Stop::Fault(fault, place) => Err(self.failure(fault, place)),
         };
@@ -316,8 +316,8 @@ impl Machine {
         outcome
     }
 
-    /// What a fault means for the host.
-    fn failure(&mut self, fault: Fault, place: Option<Place>) -> Failure {
+    /// The failure that the host sees for a fault.
+    fn failure(&mut self, fault: Fault, place: Option<SourcePlace>) -> Failure {
         match fault {
             Fault::Error(trouble) => {
                 let place = trouble.place.or(place);
@@ -369,7 +369,7 @@ impl Machine {
         }
     }
 
-    /// What was raised, in words: the message and irritants of an error, or the value.
+    /// Describes a raised value: the message and irritants of an error, or the value.
     pub fn describe(&self, value: Value) -> String {
         let Some(Object::Error(error)) = self.heap.as_object(value) else {
             return format!("raised {}", self.heap.show_short(value));
@@ -385,7 +385,7 @@ impl Machine {
         shorten(text, LONGEST_MESSAGE)
     }
 
-    /// Where a procedure stands in its file: `file:line:column`, if it was written in Scheme.
+    /// The place of a procedure in its file: `file:line:column`, if it was written in Scheme.
     pub fn place_of_procedure(&self, value: Value) -> Option<String> {
         let Value::Closure(closure) = value else {
             return None;
@@ -394,7 +394,7 @@ impl Machine {
         (place.line > 0).then(|| self.heap.show_place(place))
     }
 
-    /// What was written to the standard output since the last time, and what to the standard error.
+    /// What was written to standard output and standard error since the last call.
     pub fn take_output(&mut self) -> (String, String) {
         let standard = self.heap.standard;
         (self.take_port(standard.output), self.take_port(standard.error))

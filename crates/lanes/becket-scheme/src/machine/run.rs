@@ -1,4 +1,4 @@
-//! The loop over instructions. What is frequent is done here, on words and pairs; everything else is a call into the
+//! The loop over instructions. Frequent cases are handled here, on words and pairs; everything else is a call into the
 //! procedures that Scheme code could call too.
 
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use crate::fault::{ErrorKind, Fault};
 use crate::native::Run;
 use crate::value::{ReturnTo, Value};
 
-/// The topmost value, which the compiler has made sure of.
+/// The topmost value; the compiler guarantees that there is one.
 macro_rules! top {
     ($machine:ident) => {{
         let last = $machine.stack.len() - 1;
@@ -19,7 +19,7 @@ macro_rules! top {
     }};
 }
 
-/// The topmost value, which is taken away.
+/// Pops the topmost value.
 macro_rules! pop {
     ($machine:ident) => {
         match $machine.stack.pop() {
@@ -29,7 +29,7 @@ macro_rules! pop {
     };
 }
 
-/// Runs a procedure written in Rust on the topmost values and puts its answer in their place.
+/// Runs a Rust procedure on the topmost values and replaces them by its result.
 macro_rules! plain {
     ($machine:ident, $pc:ident, $fp:ident, $count:expr, $run:expr) => {{
         let first = $machine.stack.len() - $count;
@@ -43,7 +43,7 @@ macro_rules! plain {
     }};
 }
 
-/// Two numbers into one: words here, others elsewhere.
+/// Combines two numbers: words here, others elsewhere.
 macro_rules! arithmetic {
     ($machine:ident, $pc:ident, $fp:ident, $checked:ident, $float:tt, $run:path) => {{
         let length = $machine.stack.len();
@@ -76,7 +76,7 @@ macro_rules! compare {
     }};
 }
 
-/// Compares two numbers and jumps if it does not hold.
+/// Compares two numbers and jumps if the comparison does not hold.
 macro_rules! jump_unless {
     ($machine:ident, $pc:ident, $fp:ident, $op:tt, $run:path, $to:ident) => {{
         let length = $machine.stack.len();
@@ -86,7 +86,7 @@ macro_rules! jump_unless {
                 $pc = $to as usize;
             }
         } else {
-            // An error does not come back here, so there is nothing to jump over then.
+            // After an error control does not come back here, so there is nothing to jump over.
             let before = $pc;
             plain!($machine, $pc, $fp, 2, $run);
             if $pc == before && !pop!($machine).is_true() {
@@ -97,7 +97,7 @@ macro_rules! jump_unless {
 }
 
 impl Machine {
-    /// Runs from an instruction on until it is over.
+    /// Runs from an instruction on until the run stops.
     pub(super) fn run(&mut self, pc: usize, fp: usize) -> Stop {
         match self.steps(pc, fp) {
             Ok(never) => match never {},
@@ -238,7 +238,7 @@ impl Machine {
                     (pc, fp) = self.quick_call(fp - 1, count, pc)?;
                 }
                 Op::CallNative { native, count } => {
-                    let Run::Plain(run) = self.heap.natives[usize::from(native)].run else {
+                    let Run::Plain(run) = self.names.runs[usize::from(native)] else {
                         return Err(broken("not a plain procedure"));
                     };
                     plain!(self, pc, fp, usize::from(count), run);
@@ -355,7 +355,7 @@ impl Machine {
         }
     }
 
-    /// Calls what is at `at`, with as little ado as possible for a procedure that takes just as many arguments.
+    /// Calls what is at `at`, with a fast path for a procedure that takes exactly this many arguments.
     #[inline]
     fn quick_call(&mut self, at: usize, count: usize, pc: usize) -> super::calls::Next {
         if let Value::Closure(closure) = self.stack[at]

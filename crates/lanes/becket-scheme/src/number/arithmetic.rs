@@ -1,4 +1,4 @@
-//! Sums and comparisons of numbers of all kinds.
+//! Arithmetic and comparison of numbers of all kinds.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
 use super::Number;
 use crate::limits::Limit;
 
-/// Two numbers brought to the same kind.
+/// Two numbers converted to the same kind.
 enum Both {
     Int(BigInt, BigInt),
     Ratio(BigRational, BigRational),
@@ -56,7 +56,7 @@ impl Number {
         }
     }
 
-    /// None if an exact number is divided by an exact zero.
+    /// The quotient; `None` if an exact number is divided by an exact zero.
     pub fn divide(&self, other: &Self) -> Option<Self> {
         if other.is_exact() && other.is_zero() {
             return None;
@@ -71,12 +71,12 @@ impl Number {
         })
     }
 
-    /// None if one of them is not a number at all.
+    /// Compares two numbers; `None` if one of them is NaN.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
-            // As exact numbers, since a float near a large integer is equal to many.
+            // Compared as exact numbers, since a float near a large integer is equal to many.
             (Self::Float(a), b) | (b, Self::Float(a)) if !a.is_finite() => {
                 let order = a.partial_cmp(&0.0)?;
                 let _ = b;
@@ -94,7 +94,8 @@ impl Number {
         }
     }
 
-    /// Quotient and rest of two integers, by truncation or by flooring. None if one is no integer or the divisor zero.
+    /// Quotient and remainder of two integers, truncating or flooring. `None` if one is no integer or the divisor is
+    /// zero.
     pub fn divide_integers(&self, other: &Self, rounding: Rounding) -> Option<(Self, Self)> {
         if other.is_zero() {
             return None;
@@ -131,7 +132,7 @@ impl Number {
         })
     }
 
-    /// A power, unless it is larger than `bits` allow. None where an exact zero has a negative exponent.
+    /// A power, unless it is larger than `bits` allow. `None` if an exact zero has a negative exponent.
     pub fn power(&self, exponent: &Self, bits: u64) -> Result<Option<Self>, Limit> {
         let Some(whole) = exponent.to_big().filter(|_| exponent.is_exact()) else {
             return Ok(Some(Self::Float(float_power(self, exponent))));
@@ -188,7 +189,7 @@ impl Number {
         }
     }
 
-    /// To a whole number nearby.
+    /// The number rounded to an integer.
     pub fn round(&self, to: Nearest) -> Self {
         match self {
             Self::Float(float) => Self::Float(match to {
@@ -207,7 +208,8 @@ impl Number {
         }
     }
 
-    /// The largest integer whose square is not larger, and what is left. None unless it is an exact, positive integer.
+    /// The largest integer whose square is not larger, and the remainder. `None` unless the number is an exact,
+    /// positive integer.
     pub fn exact_root(&self) -> Option<(Self, Self)> {
         let number = self
             .to_big()
@@ -218,21 +220,21 @@ impl Number {
     }
 }
 
-/// In which direction integers are divided.
+/// The direction in which the quotient of integers is rounded.
 #[derive(Clone, Copy, Debug)]
 pub enum Rounding {
     Truncate,
     Floor,
 }
 
-/// Which number two integers have in common.
+/// Which common number of two integers is wanted.
 #[derive(Clone, Copy, Debug)]
 pub enum Multiple {
     Least,
     None,
 }
 
-/// Which whole number is near.
+/// Which nearby integer is wanted.
 #[derive(Clone, Copy, Debug)]
 pub enum Nearest {
     Floor,

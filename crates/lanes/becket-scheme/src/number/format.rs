@@ -2,7 +2,7 @@
 
 use super::Number;
 
-/// How a number is written. None if the radix does not fit: floats are decimal.
+/// A number as text. `None` if the radix does not fit: floats are decimal.
 pub fn number_text(number: &Number, radix: u32) -> Option<String> {
     Some(match number {
         Number::Int(word) if radix == 10 => word.to_string(),

@@ -1,5 +1,5 @@
 //! The numeric tower without complex numbers: words, integers of any size, fractions, floats. Words and floats are in
-//! the value itself; this is the way for all others, and for sums that do not fit any more.
+//! the value itself; this module handles all others, and results that no longer fit.
 
 mod arithmetic;
 mod format;
@@ -23,14 +23,14 @@ use crate::value::Value;
 #[derive(Clone, Debug)]
 pub enum Number {
     Int(i64),
-    /// Never one that fits into a word, except in the middle of a computation.
+    /// A large integer; never one that fits into a word, except in the middle of a computation.
     Big(BigInt),
-    /// Never a whole one, except in the middle of a computation.
+    /// A fraction; never an integer, except in the middle of a computation.
     Ratio(BigRational),
     Float(f64),
 }
 
-/// The parts of a fraction have no more bits than this: to reduce one takes the square of its bits.
+/// The largest size of a fraction's parts, in bits: reducing one takes time quadratic in its bits.
 pub const FRACTION_BITS: u64 = 1 << 16;
 
 impl PartialEq for Number {
@@ -45,14 +45,14 @@ impl PartialEq for Number {
     }
 }
 
-/// Whether two reduced fractions are the same. The crate's own comparison and hash call themselves once for each term
-/// of the continued fraction, which are more than a stack holds.
+/// Whether two reduced fractions are the same. The crate's own comparison and hash recurse once for each term of the
+/// continued fraction, which would overflow the stack.
 pub fn same_ratio(a: &BigRational, b: &BigRational) -> bool {
     a.numer() == b.numer() && a.denom() == b.denom()
 }
 
 impl Number {
-    /// The simplest kind that can hold it.
+    /// The number in the simplest kind that can hold it.
     pub fn normal(self) -> Self {
         match self {
             Self::Ratio(ratio) if ratio.is_integer() => Self::Big(ratio.to_integer()).normal(),
@@ -104,7 +104,7 @@ impl Number {
         }
     }
 
-    /// The same number, exactly. None for infinities and what is no number.
+    /// The number as an exact one. `None` for infinities and NaN.
     pub fn to_exact(&self) -> Option<Self> {
         match self {
             Self::Float(float) => BigRational::from_float(*float).map(|ratio| Self::Ratio(ratio).normal()),
@@ -112,7 +112,7 @@ impl Number {
         }
     }
 
-    /// The integer, exactly, if it is one.
+    /// The exact integer, if the number is one.
     pub fn to_big(&self) -> Option<BigInt> {
         match self {
             Self::Int(word) => Some(BigInt::from(*word)),
@@ -143,7 +143,7 @@ impl Number {
 /// The nearest float of a fraction whose parts may be larger than any float.
 fn ratio_to_float(ratio: &BigRational) -> f64 {
     let (numerator, denominator) = (ratio.numer(), ratio.denom());
-    // A quotient of 66 bits is exact enough to be rounded once; that something is left over is a last bit of its own.
+    // A quotient of 66 bits is precise enough to be rounded once; a remainder sets the last bit.
     let shift = denominator.bits() as i64 - numerator.bits() as i64 + 66;
     let (above, below) = if shift >= 0 {
         (numerator << shift.unsigned_abs(), denominator.clone())
@@ -163,7 +163,7 @@ fn ratio_to_float(ratio: &BigRational) -> f64 {
 /// A number of at most 70 bits times a power of two, rounded once.
 fn scaled(number: &BigInt, exponent: i64) -> f64 {
     let bits = number.bits() as i64;
-    // Below the smallest normal float fewer bits are left, so the rounding must happen there and nowhere else.
+    // Subnormal floats have fewer bits, so the rounding must happen there and nowhere else.
     let smallest = -1074;
     if bits + exponent < -1020 {
         let drop = (smallest - exponent).max(0) as u64;
@@ -179,7 +179,7 @@ fn scaled(number: &BigInt, exponent: i64) -> f64 {
 }
 
 impl Heap {
-    /// The number that a value is.
+    /// The number in a value, if it is one.
     pub fn as_number(&self, value: Value) -> Option<Number> {
         match value {
             Value::Int(word) => Some(Number::Int(word)),
@@ -200,7 +200,7 @@ impl Heap {
         }
     }
 
-    /// The value that a number is, unless it is too large.
+    /// The value for a number, unless it is too large.
     pub fn number(&mut self, number: Number) -> Result<Value, Fault> {
         let number = number.normal();
         self.check_size(&number)?;
@@ -225,20 +225,20 @@ impl Heap {
         }
     }
 
-    /// The number that a procedure was given.
+    /// Reads a number from a procedure's argument.
     pub fn number_argument(&self, procedure: &str, value: Value) -> Result<Number, Fault> {
         let number = self
             .as_number(value)
             .ok_or_else(|| Fault::wrong_type(procedure, "a number", value))?;
         if let Number::Big(_) | Number::Ratio(_) = number {
-            // Most of what is done with large numbers takes the square of their size.
+            // Most operations on large numbers take time quadratic in their size.
             let words = (number.bits() / 64) as usize;
             self.spend(words + words * words / 64)?;
         }
         Ok(number)
     }
 
-    /// Refuses numbers that are too large to make a fraction of them.
+    /// Refuses numbers that are too large for the parts of a fraction.
     pub(crate) fn check_fraction(&self, numbers: [&Number; 2]) -> Result<(), Fault> {
         let most = self.limits.number_bits.min(FRACTION_BITS);
         match numbers.iter().any(|number| number.bits() > most) {

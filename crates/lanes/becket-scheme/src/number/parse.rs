@@ -7,7 +7,7 @@ use num_traits::{Pow, Zero};
 use super::{FRACTION_BITS, Number};
 use crate::limits::Limit;
 
-/// The number that a text is, if it is one. A limit, if it is one that is too large.
+/// The number that a text stands for, if it is one; an error if it is too large.
 pub fn parse_number(text: &str, radix: u32, bits: u64) -> Result<Option<Number>, Limit> {
     let Some((exactness, radix, digits)) = prefixes(text, radix) else {
         return Ok(None);
@@ -30,7 +30,7 @@ pub fn parse_number(text: &str, radix: u32, bits: u64) -> Result<Option<Number>,
     })
 }
 
-/// Takes `#x`, `#e` and the like off.
+/// Removes prefixes such as `#x` and `#e`.
 fn prefixes(mut text: &str, mut radix: u32) -> Option<(Option<char>, u32, &str)> {
     let (mut exactness, mut radix_seen) = (None, false);
     while let Some(rest) = text.strip_prefix('#') {
@@ -114,7 +114,7 @@ fn natural(digits: &str, radix: u32) -> Option<BigInt> {
     }
 }
 
-/// `12.5e-3`, as a float or exactly.
+/// Reads a decimal such as `12.5e-3`, as a float or exactly.
 fn decimal(text: &str, exact: bool, bits: u64) -> Result<Option<Number>, Limit> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (&text[..at], &text[at + 1..]),

@@ -1,11 +1,11 @@
-//! Text into tokens.
+//! Turns text into tokens.
 
 use crate::fault::{ErrorKind, Fault, Trouble};
 use crate::number::{Number, parse_number};
-use crate::syntax::Place;
+use crate::place::SourcePlace;
 use crate::text::Text;
 
-/// A piece of text that means something.
+/// A token.
 #[derive(Debug, PartialEq)]
 pub enum Token {
     Open,
@@ -13,13 +13,13 @@ pub enum Token {
     OpenBytes,
     Close,
     Dot,
-    /// `'x` and the like, by the name of the form that it is short for.
+    /// A prefix such as `'`, by the name of the form that it abbreviates.
     Prefix(&'static str),
-    /// `#;`.
+    /// `#;`, which discards the next datum.
     Discard,
-    /// `#0=`.
+    /// `#0=`, which labels the next datum.
     Labelled(u64),
-    /// `#0#`.
+    /// `#0#`, which refers to a label.
     Label(u64),
     Atom(Atom),
     End,
@@ -35,7 +35,7 @@ pub enum Atom {
     Symbol(String),
 }
 
-/// The names of characters that have one.
+/// Characters that have a name.
 pub const CHARACTER_NAMES: &[(&str, char)] = &[
     ("alarm", '\u{7}'),
     ("backspace", '\u{8}'),
@@ -53,14 +53,14 @@ pub const CHARACTER_NAMES: &[(&str, char)] = &[
 pub struct Lexer<'a> {
     text: &'a Text,
     pub at: usize,
-    place: Place,
+    place: SourcePlace,
     fold_case: bool,
     number_bits: u64,
 }
 
 impl<'a> Lexer<'a> {
-    /// Begins at a character of a text.
-    pub fn new(text: &'a Text, at: usize, place: Place, number_bits: u64) -> Self {
+    /// Starts at a character of a text.
+    pub fn new(text: &'a Text, at: usize, place: SourcePlace, number_bits: u64) -> Self {
         Self {
             text,
             at,
@@ -90,12 +90,12 @@ impl<'a> Lexer<'a> {
         Some(next)
     }
 
-    fn wrong<T>(&self, message: impl Into<String>, place: Place) -> Result<T, Fault> {
+    fn wrong<T>(&self, message: impl Into<String>, place: SourcePlace) -> Result<T, Fault> {
         Err(Fault::read(message, Some(place)))
     }
 
-    /// The text ends in the middle of something, which may be because more is to come.
-    pub fn unfinished<T>(&self, what: &str, place: Place) -> Result<T, Fault> {
+    /// The error of a text that ends in the middle of something, perhaps because more is to come.
+    pub fn unfinished<T>(&self, what: &str, place: SourcePlace) -> Result<T, Fault> {
         let message = format!("{what} is not closed");
         let trouble = Trouble {
             kind: ErrorKind::Unfinished,
@@ -107,7 +107,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token and where it begins.
-    pub fn next(&mut self) -> Result<(Token, Place), Fault> {
+    pub fn next(&mut self) -> Result<(Token, SourcePlace), Fault> {
         self.skip_blanks()?;
         let place = self.place;
         let Some(next) = self.peek() else {
@@ -183,7 +183,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `#!fold-case` and the like; the first line of a script.
+    /// Skips `#!fold-case` and the like, and the first line of a script.
     fn directive(&mut self) -> Result<(), Fault> {
         let start = self.place;
         if self.at == 0 && matches!(self.peek_at(2), Some('/' | ' ')) {
@@ -198,7 +198,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Characters up to something that ends a word.
+    /// The characters up to the end of a word.
     fn until_delimiter(&mut self) -> String {
         let mut word = String::new();
         while let Some(next) = self.peek() {
@@ -211,7 +211,7 @@ impl<'a> Lexer<'a> {
         word
     }
 
-    fn word(&mut self, place: Place) -> Result<Token, Fault> {
+    fn word(&mut self, place: SourcePlace) -> Result<Token, Fault> {
         let word = self.until_delimiter();
         if word == "." {
             return Ok(Token::Dot);
@@ -223,7 +223,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    fn number(&self, word: &str, place: Place) -> Result<Option<Number>, Fault> {
+    fn number(&self, word: &str, place: SourcePlace) -> Result<Option<Number>, Fault> {
         let begins = |first: &u8| first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.' | b'#');
         if !word.as_bytes().first().is_some_and(begins) {
             return Ok(None);
@@ -234,8 +234,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What begins with `#`.
-    fn hash(&mut self, place: Place) -> Result<Token, Fault> {
+    /// Reads a token that begins with `#`.
+    fn hash(&mut self, place: SourcePlace) -> Result<Token, Fault> {
         match self.peek_at(1) {
             Some('(') => {
                 self.at += 2;
@@ -267,7 +267,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn label(&mut self, place: Place) -> Result<Token, Fault> {
+    fn label(&mut self, place: SourcePlace) -> Result<Token, Fault> {
         self.advance();
         let mut number: u64 = 0;
         while let Some(digit) = self.peek().and_then(|next| next.to_digit(10)) {
@@ -281,7 +281,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn character(&mut self, place: Place) -> Result<char, Fault> {
+    fn character(&mut self, place: SourcePlace) -> Result<char, Fault> {
         self.advance();
         self.advance();
         let Some(first) = self.advance() else {
@@ -311,7 +311,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What is between two quotation marks or bars.
+    /// Reads the text between two quotation marks or bars.
     fn quoted(&mut self, end: char, what: &str) -> Result<String, Fault> {
         let start = self.place;
         self.advance();
@@ -325,14 +325,14 @@ impl<'a> Lexer<'a> {
                         text.push(escaped);
                     }
                 }
-                // However a file ends its lines, a string has newlines.
+                // However a file ends its lines, strings have newlines.
                 Some('\r') if end == '"' && self.peek() == Some('\n') => {}
                 Some(next) => text.push(next),
             }
         }
     }
 
-    fn escape(&mut self, start: Place, what: &str) -> Result<Option<char>, Fault> {
+    fn escape(&mut self, start: SourcePlace, what: &str) -> Result<Option<char>, Fault> {
         let place = self.place;
         let Some(next) = self.advance() else {
             return self.unfinished(what, start);
@@ -350,7 +350,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    fn hex_escape(&mut self, place: Place) -> Result<char, Fault> {
+    fn hex_escape(&mut self, place: SourcePlace) -> Result<char, Fault> {
         let mut digits = String::new();
         while let Some(next) = self.advance() {
             if next == ';' {
@@ -368,8 +368,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A backslash at the end of a line: the line goes on where the next one begins.
-    fn line_end(&mut self, first: char, place: Place) -> Result<Option<char>, Fault> {
+    /// Reads a backslash at the end of a line: the text continues on the next line.
+    fn line_end(&mut self, first: char, place: SourcePlace) -> Result<Option<char>, Fault> {
         let blank = |next: char| next.is_whitespace() && next != '\n';
         let mut next = first;
         while next != '\n' {

@@ -1,4 +1,4 @@
-//! Text into data: with places for the expander ([`Syntax`]), or as values for `read`. Nesting costs no stack.
+//! Turns text into data: with places for the expander ([`Syntax`]), or as values for `read`. Nesting costs no stack.
 
 mod lexer;
 
@@ -12,32 +12,33 @@ use lexer::{Lexer, Token};
 use crate::fault::{ErrorKind, Fault};
 use crate::heap::{Heap, Object};
 use crate::limits::{Limit, Limits};
-use crate::syntax::{Form, Ident, Place, Syntax};
+use crate::place::SourcePlace;
+use crate::syntax::{Form, Ident, Syntax};
 use crate::text::Text;
 use crate::value::{ObjectRef, Value};
 
-/// Source code is not nested deeper than this: what works on it does so recursively.
+/// How deep source code may be nested: the code that processes it is recursive.
 pub const DEEPEST_SOURCE: usize = 200;
 
 /// Memory that a token takes at least, as long as the datum around it is open.
 const TOKEN_BYTES: usize = 64;
 
-/// Makes data of what was read.
+/// Builds data from what is read.
 pub trait Build {
     type Node;
-    fn atom(&mut self, heap: &mut Heap, atom: Atom, place: Place) -> Result<Self::Node, Fault>;
-    fn list(&mut self, heap: &mut Heap, list: ListParts<Self::Node>, place: Place) -> Self::Node;
-    fn vector(&mut self, heap: &mut Heap, items: Vec<Self::Node>, place: Place) -> Self::Node;
-    fn bytes(&mut self, heap: &mut Heap, bytes: Vec<u8>, place: Place) -> Self::Node;
-    /// `#0=` begins.
+    fn atom(&mut self, heap: &mut Heap, atom: Atom, place: SourcePlace) -> Result<Self::Node, Fault>;
+    fn list(&mut self, heap: &mut Heap, list: ListParts<Self::Node>, place: SourcePlace) -> Self::Node;
+    fn vector(&mut self, heap: &mut Heap, items: Vec<Self::Node>, place: SourcePlace) -> Self::Node;
+    fn bytes(&mut self, heap: &mut Heap, bytes: Vec<u8>, place: SourcePlace) -> Self::Node;
+    /// Called for `#0=`, before its datum.
     fn label(&mut self, heap: &mut Heap, label: u64);
-    /// `#0=` has its datum.
-    fn labelled(&mut self, label: u64, node: Self::Node, place: Place) -> Self::Node;
-    /// `#0#`.
-    fn reference(&mut self, label: u64, place: Place) -> Result<Self::Node, Fault>;
+    /// Called for the datum of `#0=`.
+    fn labelled(&mut self, label: u64, node: Self::Node, place: SourcePlace) -> Self::Node;
+    /// Called for `#0#`.
+    fn reference(&mut self, label: u64, place: SourcePlace) -> Result<Self::Node, Fault>;
 }
 
-/// The items of a list, and what comes behind the dot.
+/// The items of a list, and what follows the dot.
 pub struct ListParts<N> {
     pub items: Vec<N>,
     pub tail: Option<N>,
@@ -62,13 +63,13 @@ pub struct Reader<'a, B: Build> {
     lexer: Lexer<'a>,
     /// How deep data may be nested.
     deepest: usize,
-    /// How much was read so far.
+    /// How many tokens were read so far.
     tokens: usize,
     builder: PhantomData<B>,
 }
 
 impl<'a, B: Build> Reader<'a, B> {
-    pub fn new(heap: &Heap, text: &'a Text, at: usize, place: Place, deepest: usize) -> Self {
+    pub fn new(heap: &Heap, text: &'a Text, at: usize, place: SourcePlace, deepest: usize) -> Self {
         let lexer = Lexer::new(text, at, place, heap.limits.number_bits);
         Self {
             lexer,
@@ -78,12 +79,12 @@ impl<'a, B: Build> Reader<'a, B> {
         }
     }
 
-    /// How many characters are read.
+    /// How many characters have been read.
     pub fn at(&self) -> usize {
         self.lexer.at
     }
 
-    /// Another token was read, unless that is too much.
+    /// Counts a token, unless that is too much.
     fn count(&mut self, heap: &Heap) -> Result<(), Fault> {
         heap.spend(1)?;
         self.tokens += 1;
@@ -94,9 +95,9 @@ impl<'a, B: Build> Reader<'a, B> {
         }
     }
 
-    /// The next datum; none at the end of the text.
+    /// The next datum; `None` at the end of the text.
     pub fn next(&mut self, heap: &mut Heap, builder: &mut B) -> Result<Option<B::Node>, Fault> {
-        let mut stack: Vec<(Open<B::Node>, Place)> = Vec::new();
+        let mut stack: Vec<(Open<B::Node>, SourcePlace)> = Vec::new();
         loop {
             let (token, place) = self.lexer.next()?;
             self.count(heap)?;
@@ -158,14 +159,14 @@ fn name_of<N>(open: &Open<N>) -> &'static str {
     }
 }
 
-fn is_bytes<N>(stack: &[(Open<N>, Place)]) -> bool {
+fn is_bytes<N>(stack: &[(Open<N>, SourcePlace)]) -> bool {
     matches!(stack.last(), Some((Open::Bytes(_), _)))
 }
 
 fn byte<N>(
-    stack: &mut [(Open<N>, Place)],
+    stack: &mut [(Open<N>, SourcePlace)],
     number: &crate::number::Number,
-    place: Place,
+    place: SourcePlace,
 ) -> Result<(), Fault> {
     let byte = match number {
         crate::number::Number::Int(word) => u8::try_from(*word).ok(),
@@ -183,7 +184,7 @@ fn byte<N>(
     }
 }
 
-fn dot<N>(stack: &mut [(Open<N>, Place)], place: Place) -> Result<(), Fault> {
+fn dot<N>(stack: &mut [(Open<N>, SourcePlace)], place: SourcePlace) -> Result<(), Fault> {
     match stack.last_mut() {
         Some((Open::List { items, dotted, .. }, _)) if !items.is_empty() && !*dotted => {
             *dotted = true;
@@ -196,8 +197,8 @@ fn dot<N>(stack: &mut [(Open<N>, Place)], place: Place) -> Result<(), Fault> {
 fn close<B: Build>(
     heap: &mut Heap,
     builder: &mut B,
-    open: Option<(Open<B::Node>, Place)>,
-    at: Place,
+    open: Option<(Open<B::Node>, SourcePlace)>,
+    at: SourcePlace,
 ) -> Result<B::Node, Fault> {
     match open {
         Some((Open::List { items, tail, dotted }, place)) if dotted == tail.is_some() => {
@@ -214,13 +215,13 @@ fn close<B: Build>(
     }
 }
 
-/// Puts a finished datum into the one around it; gives it back if there is none.
+/// Puts a finished datum into the one around it; returns it if there is none.
 fn place_in<B: Build>(
     heap: &mut Heap,
     builder: &mut B,
-    stack: &mut Vec<(Open<B::Node>, Place)>,
+    stack: &mut Vec<(Open<B::Node>, SourcePlace)>,
     mut node: B::Node,
-    at: Place,
+    at: SourcePlace,
 ) -> Result<Option<B::Node>, Fault> {
     loop {
         let Some((open, place)) = stack.last_mut() else {
@@ -266,14 +267,14 @@ fn place_in<B: Build>(
     }
 }
 
-/// Makes forms with places.
+/// Builds forms with places.
 #[derive(Debug, Default)]
 pub struct Forms;
 
 impl Build for Forms {
     type Node = Syntax;
 
-    fn atom(&mut self, heap: &mut Heap, atom: Atom, place: Place) -> Result<Syntax, Fault> {
+    fn atom(&mut self, heap: &mut Heap, atom: Atom, place: SourcePlace) -> Result<Syntax, Fault> {
         let form = match atom {
             Atom::Bool(value) => Form::Bool(value),
             Atom::Number(number) => Form::Number(number),
@@ -284,42 +285,42 @@ impl Build for Forms {
         Ok(Syntax::new(form, place))
     }
 
-    fn list(&mut self, _: &mut Heap, list: ListParts<Syntax>, place: Place) -> Syntax {
+    fn list(&mut self, _: &mut Heap, list: ListParts<Syntax>, place: SourcePlace) -> Syntax {
         Syntax::joined(list.items, list.tail, place)
     }
 
-    fn vector(&mut self, _: &mut Heap, items: Vec<Syntax>, place: Place) -> Syntax {
+    fn vector(&mut self, _: &mut Heap, items: Vec<Syntax>, place: SourcePlace) -> Syntax {
         Syntax::new(Form::Vector(items), place)
     }
 
-    fn bytes(&mut self, _: &mut Heap, bytes: Vec<u8>, place: Place) -> Syntax {
+    fn bytes(&mut self, _: &mut Heap, bytes: Vec<u8>, place: SourcePlace) -> Syntax {
         Syntax::new(Form::Bytes(bytes), place)
     }
 
     fn label(&mut self, _: &mut Heap, _: u64) {}
 
-    fn labelled(&mut self, label: u64, node: Syntax, place: Place) -> Syntax {
+    fn labelled(&mut self, label: u64, node: Syntax, place: SourcePlace) -> Syntax {
         Syntax::new(Form::Labelled(label, node), place)
     }
 
-    fn reference(&mut self, label: u64, place: Place) -> Result<Syntax, Fault> {
+    fn reference(&mut self, label: u64, place: SourcePlace) -> Result<Syntax, Fault> {
         Ok(Syntax::new(Form::Label(label), place))
     }
 }
 
-/// Makes values. Labels stand for something that is not there yet, so they are filled in at the end.
+/// Builds values. Labels may be used before their datum is complete, so they are filled in at the end.
 #[derive(Debug, Default)]
 pub struct Data {
-    /// For each label, what stands in its place, and what it means as soon as that is known.
+    /// For each label, its placeholder, and its value as soon as that is known.
     labels: FxHashMap<u64, (Value, Option<Value>)>,
-    /// Whether something stands where a label was used before it was known.
+    /// Whether a placeholder was used for a label that was not known yet.
     forward: bool,
 }
 
 impl Build for Data {
     type Node = Value;
 
-    fn atom(&mut self, heap: &mut Heap, atom: Atom, _: Place) -> Result<Value, Fault> {
+    fn atom(&mut self, heap: &mut Heap, atom: Atom, _: SourcePlace) -> Result<Value, Fault> {
         Ok(match atom {
             Atom::Bool(value) => Value::Bool(value),
             Atom::Number(number) => heap.number(number)?,
@@ -329,15 +330,15 @@ impl Build for Data {
         })
     }
 
-    fn list(&mut self, heap: &mut Heap, list: ListParts<Value>, _: Place) -> Value {
+    fn list(&mut self, heap: &mut Heap, list: ListParts<Value>, _: SourcePlace) -> Value {
         heap.list_with_tail(&list.items, list.tail.unwrap_or(Value::Nil))
     }
 
-    fn vector(&mut self, heap: &mut Heap, items: Vec<Value>, _: Place) -> Value {
+    fn vector(&mut self, heap: &mut Heap, items: Vec<Value>, _: SourcePlace) -> Value {
         heap.vector(items)
     }
 
-    fn bytes(&mut self, heap: &mut Heap, bytes: Vec<u8>, _: Place) -> Value {
+    fn bytes(&mut self, heap: &mut Heap, bytes: Vec<u8>, _: SourcePlace) -> Value {
         heap.object(Object::Bytes(bytes))
     }
 
@@ -346,14 +347,14 @@ impl Build for Data {
         self.labels.insert(label, (stand_in, None));
     }
 
-    fn labelled(&mut self, label: u64, node: Value, _: Place) -> Value {
+    fn labelled(&mut self, label: u64, node: Value, _: SourcePlace) -> Value {
         if let Some((_, known)) = self.labels.get_mut(&label) {
             *known = Some(node);
         }
         node
     }
 
-    fn reference(&mut self, label: u64, place: Place) -> Result<Value, Fault> {
+    fn reference(&mut self, label: u64, place: SourcePlace) -> Result<Value, Fault> {
         match self.labels.get(&label) {
             Some((_, Some(known))) => Ok(*known),
             Some((stand_in, None)) => {
@@ -369,7 +370,7 @@ impl Build for Data {
 }
 
 impl Data {
-    /// Replaces what stands for labels by what they mean.
+    /// Replaces the placeholders of labels by their values.
     pub fn finish(&self, heap: &mut Heap, root: Value) -> Value {
         if !self.forward {
             return root;
@@ -411,7 +412,7 @@ impl Data {
 }
 
 /// All forms of a source text that begins at a place.
-pub fn read_forms(heap: &mut Heap, source: &str, start: Place) -> Result<Vec<Syntax>, Fault> {
+pub fn read_forms(heap: &mut Heap, source: &str, start: SourcePlace) -> Result<Vec<Syntax>, Fault> {
     let text = Text::from(source);
     let mut reader = Reader::new(heap, &text, 0, start, DEEPEST_SOURCE);
     let mut forms = Vec::new();
@@ -421,9 +422,9 @@ pub fn read_forms(heap: &mut Heap, source: &str, start: Place) -> Result<Vec<Syn
     Ok(forms)
 }
 
-/// Whether a text does not end in the middle of a datum. One with a mistake in it is whole: more text mends nothing.
+/// Whether a text does not end in the middle of a datum. A text with a mistake is whole: more text would not help.
 pub fn is_whole(source: &str) -> bool {
-    let start = Place {
+    let start = SourcePlace {
         file: u16::MAX,
         line: 1,
         column: 1,
@@ -441,7 +442,7 @@ pub fn read_value(heap: &mut Heap, text: &Text, at: usize) -> (Result<Option<Val
         heap,
         text,
         at,
-        Place {
+        SourcePlace {
             file: u16::MAX,
             line: 1,
             column: 1,

@@ -1,12 +1,12 @@
-//! What R7RS promises, section by section, and what other libraries do: `tests/r7rs` and `tests/libraries` hold a
-//! file for each, with a case in each line.
+//! Conformance with R7RS, section by section, and with other libraries: `tests/r7rs` and `tests/libraries` hold a file
+//! for each, with a case in each line.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::room::Room;
 
-/// What the files are written in. A case that raises something is compared with what it raised.
+/// The macros that the files use. A case that raises something is compared with what it raised.
 const HARNESS: &str = r#"
 (define many 100000)
 (define %cases 0)
@@ -37,7 +37,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs one file; how many cases it has, and which are wrong.
+/// Runs one file; returns how many cases it has, and which are wrong.
 fn run(file: &PathBuf, stress: bool) -> (usize, String) {
     let source = fs::read_to_string(file).expect("readable");
     let mut room = Room::new();
@@ -80,7 +80,7 @@ fn what_the_standard_promises_holds() {
     assert!(count >= 400, "{count} cases");
 }
 
-/// With a collection at every step, a value that nobody holds is found at once.
+/// With a collection at every step, a value that nothing holds is found at once.
 #[test]
 fn it_holds_with_a_collection_at_every_step() {
     check("r7rs", true);

@@ -1,8 +1,8 @@
-//! What a host sees: requests that suspend a run, values it holds, errors with places.
+//! The host's view: requests that suspend a run, values it holds, errors with places.
 
 use std::sync::Arc;
 
-use becket_scheme::{Answer, Cause, Limits, Machine, Module, Native, Outcome, Style, Value};
+use becket_scheme::{Cause, HostAnswer, Limits, Machine, Module, Native, RunState, Style, Value};
 
 use crate::room::{Room, STANDARD};
 
@@ -10,11 +10,11 @@ use crate::room::{Room, STANDARD};
 fn asking() -> Module {
     let ask = Native::host("ask", 1, Some(1), |heap, arguments| {
         let request = heap.list(arguments);
-        Ok(Answer::Suspend(request))
+        Ok(HostAnswer::Suspend(request))
     });
     let double = Native::host("double", 1, Some(1), |_, arguments| match arguments[0] {
-        Value::Int(word) => Ok(Answer::Value(Value::Int(word * 2))),
-        _ => Ok(Answer::Value(Value::Bool(false))),
+        Value::Int(word) => Ok(HostAnswer::Value(Value::Int(word * 2))),
+        _ => Ok(HostAnswer::Value(Value::Bool(false))),
     });
     Module {
         name: "(host tools)".into(),
@@ -40,11 +40,11 @@ fn answered(room: &mut Room, source: &str) -> (Vec<String>, String) {
     let mut outcome = room.machine.load(room.environment, source, "host.scm");
     loop {
         match outcome {
-            Ok(Outcome::Done(value)) => {
+            Ok(RunState::Done(value)) => {
                 let shown = room.machine.heap().show(value, Style::Write).expect("small");
                 return (requests, shown);
             }
-            Ok(Outcome::Suspended(suspended)) => {
+            Ok(RunState::Suspended(suspended)) => {
                 requests.push(
                     room.machine
                         .heap()
@@ -93,11 +93,11 @@ fn handlers_and_winds_survive_a_suspension() {
 fn an_answer_may_be_an_error() {
     let mut room = room();
     let source = "(guard (e ((error-object? e) (error-object-message e))) (ask 1))";
-    let Ok(Outcome::Suspended(suspended)) = room.machine.load(room.environment, source, "host.scm") else {
+    let Ok(RunState::Suspended(suspended)) = room.machine.load(room.environment, source, "host.scm") else {
         panic!("it asks");
     };
     let outcome = room.machine.resume(suspended, Err("unknown tool: x".into()));
-    let Ok(Outcome::Done(value)) = outcome else {
+    let Ok(RunState::Done(value)) = outcome else {
         panic!("it is over")
     };
     assert_eq!(
@@ -110,12 +110,12 @@ fn an_answer_may_be_an_error() {
 fn other_runs_go_on_while_one_waits() {
     let mut room = room();
     let source = "(let ((secret (list 1 2 3))) (list (ask 1) secret))";
-    let Ok(Outcome::Suspended(first)) = room.machine.load(room.environment, source, "host.scm") else {
+    let Ok(RunState::Suspended(first)) = room.machine.load(room.environment, source, "host.scm") else {
         panic!("it asks");
     };
-    let Ok(Outcome::Suspended(second)) = room
-        .machine
-        .load(room.environment, "(list 'b (ask 2))", "host.scm")
+    let Ok(RunState::Suspended(second)) =
+        room.machine
+            .load(room.environment, "(list 'b (ask 2))", "host.scm")
     else {
         panic!("it asks");
     };
@@ -123,14 +123,14 @@ fn other_runs_go_on_while_one_waits() {
         room.show("(let loop ((i 0)) (if (< i 300000) (begin (list i i i) (loop (+ i 1))) 'busy))"),
         "busy"
     );
-    let Ok(Outcome::Done(value)) = room.machine.resume(first, Ok(Value::Int(7))) else {
+    let Ok(RunState::Done(value)) = room.machine.resume(first, Ok(Value::Int(7))) else {
         panic!("done")
     };
     assert_eq!(
         room.machine.heap().show(value, Style::Write).expect("small"),
         "(7 (1 2 3))"
     );
-    let Ok(Outcome::Done(value)) = room.machine.resume(second, Ok(Value::Int(8))) else {
+    let Ok(RunState::Done(value)) = room.machine.resume(second, Ok(Value::Int(8))) else {
         panic!("done")
     };
     assert_eq!(
@@ -142,7 +142,7 @@ fn other_runs_go_on_while_one_waits() {
 #[test]
 fn a_host_holds_procedures_and_calls_them() {
     let mut room = room();
-    let Ok(Outcome::Done(value)) = room
+    let Ok(RunState::Done(value)) = room
         .machine
         .load(room.environment, "(lambda (x) (* x x))", "p.scm")
     else {
@@ -152,7 +152,8 @@ fn a_host_holds_procedures_and_calls_them() {
     room.machine.collect_garbage().expect("enough");
     for word in 0..1000 {
         let procedure = room.machine.value(&root);
-        let Ok(Outcome::Done(Value::Int(square))) = room.machine.apply(procedure, &[Value::Int(word)]) else {
+        let Ok(RunState::Done(Value::Int(square))) = room.machine.apply(procedure, &[Value::Int(word)])
+        else {
             panic!("it is a number");
         };
         assert_eq!(square, word * word);
@@ -165,7 +166,7 @@ fn callbacks_do_not_make_the_heap_grow() {
     let mut room = room();
     let source = "(lambda (payload) (let loop ((i 0) (acc '())) (if (< i 5) (loop (+ i 1) (cons i acc))
         (list (cons \"n\" (length acc)) payload))))";
-    let Ok(Outcome::Done(value)) = room.machine.load(room.environment, source, "p.scm") else {
+    let Ok(RunState::Done(value)) = room.machine.load(room.environment, source, "p.scm") else {
         panic!("loads")
     };
     let root = room.machine.hold(value);
@@ -175,7 +176,7 @@ fn callbacks_do_not_make_the_heap_grow() {
             let procedure = room.machine.value(&root);
             assert!(matches!(
                 room.machine.apply(procedure, &[payload]),
-                Ok(Outcome::Done(_))
+                Ok(RunState::Done(_))
             ));
         }
         room.machine.collect_garbage().expect("enough");

@@ -1,13 +1,13 @@
-//! Programs that try to end the process: by its stack, by its memory, or by a single step that never comes back. Each
-//! is answered, soon, and the machine works on.
+//! Programs that try to end the process: by its stack, by its memory, or by a single step that never returns. Each is
+//! answered in time, and the machine keeps working.
 
 use std::time::{Duration, Instant};
 
-use becket_scheme::{Limits, Outcome};
+use becket_scheme::{Limits, RunState};
 
 use crate::room::Room;
 
-/// One that hangs takes far longer than this.
+/// How long an answer may take; a program that hangs takes far longer.
 const SOON: Duration = Duration::from_secs(100);
 
 fn room() -> Room {
@@ -24,8 +24,8 @@ fn answered(source: &str) {
     let begun = Instant::now();
     let mut room = room();
     match room.machine.load(room.environment, source, "hostile.scm") {
-        Ok(Outcome::Suspended(suspended)) => room.machine.abandon(suspended),
-        Ok(Outcome::Done(_)) | Err(_) => {}
+        Ok(RunState::Suspended(suspended)) => room.machine.abandon(suspended),
+        Ok(RunState::Done(_)) | Err(_) => {}
     }
     assert_eq!(room.show("(+ 1 2)"), "3", "the machine works on after {source}");
     assert!(begun.elapsed() < SOON, "{source} took {:?}", begun.elapsed());
@@ -55,7 +55,7 @@ fn macros_that_grow_what_they_are_given() {
 
 #[test]
 fn macros_that_double_what_they_are_given() {
-    // The forms share their parts, so they are small until somebody walks through them.
+    // The forms share their parts, so they are small until they are walked.
     let doubled = |what: &str| {
         let mut program = format!("(define-syntax m0 (syntax-rules () ((_ x) {what})))");
         for level in 1..60 {
@@ -128,6 +128,38 @@ fn code_that_is_made_of_data() {
         "(let loop ((x '(scheme base)) (n 0)) (if (< n 150) (loop `(prefix ,x ,(string->symbol (make-string 100000 #\\a))) (+ n 1)) (eval `(import ,x) (interaction-environment))))",
         "(let loop ((n 0)) (string->symbol (make-string (+ n 1000) #\\a)) (loop (+ n 1)))",
     ]);
+}
+
+#[test]
+fn what_is_never_freed_leaves_room_to_work() {
+    let limits = Limits {
+        memory: 8 << 20,
+        ..Limits::default()
+    };
+    for source in [
+        "(define (name n) (string->symbol (number->string n)))
+         (let loop ((n 0)) (environment `(prefix (scheme base) ,(name n))) (loop (+ n 1)))",
+        "(let loop ((n 0)) (eval `(define ,(string->symbol (number->string n)) 1)) (loop (+ n 1)))",
+        "(let loop ((n 0)) (string->symbol (number->string n)) (loop (+ n 1)))",
+    ] {
+        let mut room = Room::with(limits.clone());
+        let stopped = room.show(source);
+        assert!(
+            stopped.contains("more than 8 MiB of memory"),
+            "{source}: {stopped}"
+        );
+        assert_eq!(room.show("(+ 1 2)"), "3", "the machine works on after {source}");
+    }
+}
+
+#[test]
+fn the_same_environment_is_made_once() {
+    let mut room = Room::with(Limits {
+        memory: 8 << 20,
+        ..Limits::default()
+    });
+    let many = "(let loop ((n 0)) (if (< n 5000) (begin (environment '(scheme base)) (loop (+ n 1))) n))";
+    assert_eq!(room.show(many), "5000");
 }
 
 /// Definitions that the programs below share.

@@ -50,7 +50,7 @@ fn json_is_data() {
     }
 }
 
-/// Every library can be imported, and everything that it exports is there when it is used.
+/// Every library can be imported, and everything that it exports exists when it is used.
 #[test]
 // tidy: a table
 fn every_library_is_there_with_all_its_names() {
@@ -130,7 +130,7 @@ fn every_library_is_there_with_all_its_names() {
         assert_eq!(imported, "imported", "{library}");
         for name in names {
             let shown = room.show(&format!("(begin {name} 'there)"));
-            // A name of syntax alone is a mistake, which says what it is.
+            // The name of a keyword alone is an error that says so.
             let is_syntax = shown.contains("keyword") || shown.contains("macro");
             assert!(shown == "there" || is_syntax, "{name} of {library}: {shown}");
         }

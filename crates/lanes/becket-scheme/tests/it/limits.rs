@@ -1,4 +1,4 @@
-//! What runs away is stopped, nothing in Scheme can hold it back, and the machine is as good as new afterwards.
+//! Runaway code is stopped, nothing in Scheme can prevent it, and the machine works as before afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ fn small() -> Limits {
     }
 }
 
-/// Runs something that must be stopped, in spite of a handler around it.
+/// Runs code that must be stopped, in spite of a handler around it.
 fn stopped(source: &str) -> Limit {
     let mut room = Room::with(small());
     let guarded =

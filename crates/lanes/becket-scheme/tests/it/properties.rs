@@ -1,10 +1,10 @@
-//! Laws of reader, printer and numbers, tried with made-up data.
+//! Laws of reader, printer and numbers, tested with random data.
 
 use proptest::prelude::*;
 
 use crate::room::Room;
 
-/// Data that can be written: as text that the reader takes.
+/// Data that can be written: as text that the reader accepts.
 fn datum() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(|word| word.to_string()),
@@ -85,7 +85,7 @@ proptest! {
         let mut room = Room::new();
         prop_assume!(float.is_finite());
         let source = format!("(let ((x {float:?})) (and (eqv? x (string->number (number->string x))) (= x (exact x)) (eqv? x (+ 0.0 (inexact (exact x)))) #t))");
-        // A negative zero is no exact number.
+        // A negative zero has no exact equivalent.
         prop_assume!(float != 0.0);
         prop_assert_eq!(room.show(&source), "#t");
     }

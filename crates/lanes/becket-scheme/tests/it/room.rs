@@ -1,6 +1,6 @@
-//! A machine for tests, and what its runs come to.
+//! A machine for tests, and the results of its runs.
 
-use becket_scheme::{Environment, Failure, Limits, Machine, Outcome, Style};
+use becket_scheme::{Environment, Failure, Limits, Machine, RunState, Style};
 
 /// All libraries of the standard.
 pub const STANDARD: &[&str] = &[
@@ -46,12 +46,12 @@ impl Room {
 
     pub fn run(&mut self, source: &str) -> Result<String, Failure> {
         match self.machine.load(self.environment, source, "test.scm")? {
-            Outcome::Done(value) => Ok(self
+            RunState::Done(value) => Ok(self
                 .machine
                 .heap()
                 .show(value, Style::Write)
                 .expect("it is small")),
-            Outcome::Suspended(suspended) => {
+            RunState::Suspended(suspended) => {
                 self.machine.abandon(suspended);
                 Ok("suspended".to_owned())
             }

@@ -1,4 +1,4 @@
-// The folder in which pi keeps what is the person's own: settings, extensions, sessions.
+// The folder in which pi keeps what is the user's own: settings, extensions, sessions.
 import { homedir } from "node:os";
 import { join } from "node:path";
 

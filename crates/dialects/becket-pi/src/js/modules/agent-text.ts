@@ -22,7 +22,7 @@ export const BRANCH_SUMMARY_PREFIX =
   "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 export const BRANCH_SUMMARY_SUFFIX = "</summary>";
 
-/** A command of the person's, as a model is told of it. */
+/** A command of the user's, as a model is told of it. */
 export function bashExecutionToText(message: any): string {
   const { command, output, cancelled, exitCode, truncated, fullOutputPath } = message;
   let text = `Ran \`${command}\`\n${output ? `\`\`\`\n${output}\n\`\`\`` : "(no output)"}`;
@@ -226,7 +226,7 @@ export function buildSessionContext(entries: any[], leafId?: string | null, byId
   return { messages, thinkingLevel, model };
 }
 
-/** `/skill:name` after it was written out: the skill's text and what the person said to it. */
+/** `/skill:name` after it was written out: the skill's text and what the user said to it. */
 export function parseSkillBlock(text: string): any {
   const head = /^<skill name="([^"]+)" location="([^"]+)">\n/.exec(text);
   const end = text.indexOf("\n</skill>");

@@ -239,7 +239,7 @@ const APP_KEYBINDINGS: typeof TUI_KEYBINDINGS = {
 
 const listOf = (keys: string | string[] | undefined): string[] => [...new Set([keys ?? []].flat())];
 
-/** Which keys do what: as defined, or as the person has bound them. */
+/** Which keys do what: as defined, or as the user has bound them. */
 export class KeybindingsManager {
   constructor(private readonly definitions: any, private userBindings: Record<string, string | string[]> = {}) {}
 
@@ -262,7 +262,7 @@ export class KeybindingsManager {
     const all = Object.keys(this.definitions).map((id) => [id, this.getKeys(id)]);
     return Object.fromEntries(all.map(([id, keys]: any) => [id, keys.length === 1 ? keys[0] : keys]));
   }
-  /** Keys that the person has given to more than one thing. */
+  /** Keys that the user has given to more than one thing. */
   getConflicts(): { key: string; keybindings: string[] }[] {
     const claims = new Map<string, string[]>();
     for (const [id, keys] of Object.entries(this.userBindings)) {

@@ -1,28 +1,29 @@
-//! `/new`, `/resume`, `/fork`, `/clone`, `/tree` and `/reload`: the chat goes on elsewhere. What a line does not say is
-//! asked where there is a screen; elsewhere the line has to say it.
+//! `/new`, `/resume`, `/fork`, `/clone`, `/tree` and `/reload`: the chat continues in another place. What a line does
+//! not say is asked on a screen; without a screen the line has to say it.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use becket_agent::desk::{Destination, Moved};
+use becket_agent::session_handle::{Destination, Moved};
 use becket_agent::store::Tree;
 use becket_agent::{GoTo, Position};
+use becket_run::switching::End;
 use becket_screen::{Entry, Question, Screen};
+use becket_system::counted;
+use becket_system::moments::ago;
 use becket_system::{CliError, Surroundings, harmless_name};
 
-use crate::commands::ask::Conversation;
-use crate::commands::moving::End;
 use crate::commands::sessions::{drawn_lines, in_one_line, is_persons, meant};
-use crate::commands::{ago, print};
-use crate::front::counted;
+use crate::opened::Conversation;
+use crate::printing::print;
 
-/// How long the person may think about where to go.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// How long the user may take to choose a place.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// How many conversations can be chosen from.
+/// How many conversations are listed.
 const MOST_LISTED: usize = 200;
 
-/// Where a line wants to go on, with what is said behind the command.
+/// The command of a line that leaves the conversation, with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Away<'a> {
     New,
@@ -33,12 +34,12 @@ pub enum Away<'a> {
     Reload,
 }
 
-/// Somewhere to go, as it is shown in a list.
+/// A place to go to, as a list shows it.
 struct Place {
-    /// How the person names it.
+    /// What the user types to name the place.
     name: String,
     about: String,
-    /// Whether the name has to stand beside that.
+    /// Whether the name is shown beside the description.
     naming: Naming,
 }
 
@@ -49,7 +50,7 @@ enum Naming {
 }
 
 impl Place {
-    /// What stands beside what is said about it.
+    /// The text that is shown beside the description.
     fn beside(&self) -> &str {
         match self.naming {
             Naming::Beside => &self.name,
@@ -59,7 +60,7 @@ impl Place {
 }
 
 impl Away<'_> {
-    /// Where the conversation goes on; `None` if the person has thought better of it, or was told what can be said.
+    /// The place to go to; `None` if the user has cancelled, or was shown what can be chosen.
     pub async fn destination(
         self,
         conversation: &Conversation,
@@ -68,7 +69,7 @@ impl Away<'_> {
         match self {
             Self::New => Ok(Some(Destination::New {
                 parent_file: None,
-                planter: None,
+                setup: None,
             })),
             Self::Reload => Ok(Some(Destination::Reloaded)),
             Self::Resume("") => {
@@ -93,7 +94,7 @@ impl Away<'_> {
     }
 }
 
-/// Says how it ended. Gives what was said at the chosen place, to be said again in other words.
+/// Tells the user how the switch ended. Returns the message at the chosen entry, to be edited and sent again.
 pub fn told(
     away: Away<'_>,
     end: End,
@@ -124,7 +125,7 @@ pub fn told(
     text
 }
 
-/// The other conversations, the one that was used last first.
+/// The other conversations, most recently used first.
 fn earlier(conversation: &Conversation) -> Result<Vec<Place>, CliError> {
     let store = conversation.store();
     let sessions = store.sessions(None)?;
@@ -154,7 +155,7 @@ fn earlier(conversation: &Conversation) -> Result<Vec<Place>, CliError> {
     Ok(places.collect())
 }
 
-/// Something of the person's that is said in other words in a copy of the conversation.
+/// A fork before a message of the user, which can then be edited.
 async fn fork(
     which: &str,
     conversation: &Conversation,
@@ -219,7 +220,7 @@ async fn entry(
     Ok(Some(Destination::Entry { entry_id: id, how }))
 }
 
-/// What the words behind an entry say about a summary.
+/// Reads the words after an entry, which may ask for a summary.
 fn how(words: &str) -> Result<GoTo, CliError> {
     let Some(instructions) = words.strip_prefix("summarize") else {
         return match words {
@@ -236,7 +237,7 @@ fn how(words: &str) -> Result<GoTo, CliError> {
     })
 }
 
-/// Asks whether a summary tells of the branch that is left; `None` if the person has thought better of it all.
+/// Asks whether the branch that is left is summarised; `None` if the user cancels.
 async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Option<GoTo> {
     let (Some(screen), (_, left)) = (screen, tree.left_for(id)) else {
         return Some(GoTo::default());
@@ -244,7 +245,7 @@ async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Opti
     if left.is_empty() {
         return Some(GoTo::default());
     }
-    let question = Question::new("Summarize the branch that you leave?").timeout(PATIENCE);
+    let question = Question::new("Summarize the branch that you leave?").timeout(ANSWER_TIMEOUT);
     let answers = ["No", "Yes", "Yes, and look at…"].map(|label| Entry {
         label: label.into(),
         ..Entry::default()
@@ -253,7 +254,7 @@ async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Opti
         0 => return Some(GoTo::default()),
         1 => None,
         _ => {
-            let question = Question::new("What should the summary look at?").timeout(PATIENCE);
+            let question = Question::new("What should the summary look at?").timeout(ANSWER_TIMEOUT);
             Some(screen.input(question, "").await.ok()?)
         }
     };
@@ -264,7 +265,7 @@ async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Opti
     })
 }
 
-/// Lets the person choose. Where there is no screen, the places are listed with what can be written.
+/// Lets the user choose a place. Without a screen the places are listed with what can be typed.
 async fn choose(
     title: &str,
     usage: &str,
@@ -290,7 +291,7 @@ async fn choose(
         description: place.beside().to_owned(),
         letter: None,
     });
-    let question = Question::new(title).timeout(PATIENCE);
+    let question = Question::new(title).timeout(ANSWER_TIMEOUT);
     let chosen = screen.select(question, options.collect()).await;
     Ok(chosen.ok().map(|number| places[number].name.clone()))
 }

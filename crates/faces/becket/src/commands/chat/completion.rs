@@ -1,59 +1,57 @@
-//! What could be meant while the person types: commands, their arguments, and files.
+//! Completion while the user types: commands, their arguments, and files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::IgnoreFiles;
-use becket_pi::extensions::Board;
+use becket_host::Interactive;
 use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
 use becket_system::Surroundings;
 
-use super::COMMANDS;
+use super::own_commands::COMMANDS;
 
-/// How many files are looked at for one request.
+/// How many files are searched for one request.
 const MOST_FILES: usize = 20_000;
 
 /// How many candidates are shown.
 const MOST_SHOWN: usize = 50;
 
-/// Answers requests of the editor, beside everything else. Cloning gives another handle.
+/// Answers completion requests of the editor. A clone is another handle to it.
 #[derive(Clone)]
 pub struct Completer {
     screen: Screen,
-    board: Option<Arc<Board>>,
+    guests: Arc<dyn Interactive>,
     directory: PathBuf,
-    /// What can be called, without commands of extensions, which come and go.
+    /// The commands and templates. Extension commands are not in it, since they come and go.
     known: Arc<Mutex<Known>>,
 }
 
-/// What can be called by its name.
+/// Commands and templates with descriptions.
 #[derive(Clone, Default)]
 struct Known {
-    /// Commands of the agent's.
+    /// Commands of the agent.
     commands: Vec<(String, String)>,
     /// Prompt templates and skills, which are prompts and can be said while the model works.
     templates: Vec<(String, String)>,
 }
 
 impl Completer {
-    pub fn new(screen: &Screen, board: Option<Arc<Board>>, surroundings: &Surroundings) -> Self {
+    pub fn new(screen: &Screen, guests: &Arc<dyn Interactive>, surroundings: &Surroundings) -> Self {
         let completer = Self {
             screen: screen.clone(),
-            board,
+            guests: Arc::clone(guests),
             directory: surroundings.cwd.clone(),
             known: Arc::default(),
         };
-        if let Some(board) = &completer.board {
-            let own = completer.clone();
-            board.taps.set_completes(Box::new(move |_, before, forced| {
-                let (own, before) = (own.clone(), before.to_owned());
-                Box::pin(async move { own.completions(&before, forced).await })
-            }));
-        }
+        let own = completer.clone();
+        guests.set_completes(Box::new(move |before, forced| {
+            let (own, before) = (own.clone(), before.to_owned());
+            Box::pin(async move { own.completions(&before, forced).await })
+        }));
         completer
     }
 
-    /// The commands of the agent that has the word, and the templates there are, with what they do.
+    /// Sets the commands of the current agent, and the templates, each with its description.
     pub fn know(&self, commands: Vec<(String, String)>, templates: Vec<(String, String)>) {
         *self.known() = Known { commands, templates };
     }
@@ -64,14 +62,14 @@ impl Completer {
             .expect("no panic happens while commands are held")
     }
 
-    /// Whether a line calls a command of becket's own, or of the agent's.
+    /// Whether a line calls one of becket's own commands, or one of the agent.
     pub fn is_command(&self, line: &str) -> bool {
         let word = line.split_whitespace().next().unwrap_or_default();
         let own = COMMANDS.iter().any(|(name, _)| *name == word);
         own || self.known().commands.iter().any(|(name, _)| name == word)
     }
 
-    /// Answers a request in its own time. An answer that comes too late is ignored by the screen.
+    /// Answers a request without blocking. The screen ignores an answer that comes too late.
     pub fn complete(&self, request: CompletionRequest) {
         let CompletionRequest {
             id,
@@ -82,22 +80,22 @@ impl Completer {
         let own = self.clone();
         tokio::spawn(async move {
             let before = &text[..cursor];
-            let completions = match &own.board {
-                Some(board) if board.taps.complete() => board.suggest(&text, before, forced, None).await,
-                _ => own.completions(before, forced).await,
+            let completions = match own.guests.suggest(&text, before, forced) {
+                Some(suggested) => suggested.await,
+                None => own.completions(before, forced).await,
             };
             own.screen.complete(id, completions);
         });
     }
 
-    /// What becket itself would complete.
+    /// becket's own completions, without those of extensions.
     async fn completions(&self, before: &str, forced: bool) -> Completions {
         if before.starts_with('/') && !before.contains(char::is_whitespace) {
             return self.names(before);
         }
-        if let (Some(board), Some((command, argument))) = (&self.board, arguments_of(before)) {
+        if let Some((command, argument)) = arguments_of(before) {
             return Completions {
-                candidates: board.complete_argument(command, argument).await,
+                candidates: self.guests.complete_argument(command, argument).await,
                 prefix: argument.to_owned(),
                 submits: false,
             };
@@ -111,15 +109,12 @@ impl Completer {
         found.unwrap_or_default()
     }
 
-    /// Commands that begin with what is written, and then those in which it occurs.
+    /// Commands that begin with the text, and then those that contain it.
     fn names(&self, written: &str) -> Completions {
         let own = COMMANDS
             .iter()
             .map(|(name, about)| (name.to_string(), about.to_string()));
-        let of_guests = self.board.iter().flat_map(|board| {
-            let commands = board.commands().into_iter();
-            commands.map(|(name, command, _)| (format!("/{name}"), command.description.unwrap_or_default()))
-        });
+        let of_guests = self.guests.commands();
         let Known { commands, templates } = self.known().clone();
         let all: Vec<(String, String)> = own.chain(commands).chain(of_guests).chain(templates).collect();
         let (mut fitting, others): (Vec<_>, Vec<_>) =
@@ -139,14 +134,14 @@ impl Completer {
     }
 }
 
-/// A line that calls a command, and what is written of its arguments.
+/// The command that a line calls, and the arguments so far.
 fn arguments_of(before: &str) -> Option<(&str, &str)> {
     let command = before.strip_prefix('/')?;
     let (name, argument) = command.split_once(' ')?;
     (!argument.contains('\n')).then_some((name, argument))
 }
 
-/// Files that a word may mean. A word with a mark in front (`@`) finds them wherever they are below the directory.
+/// Files that a word may mean. A word that begins with `@` finds files anywhere below the directory.
 fn files(word: &str, directory: &Path) -> Completions {
     let (mark, path) = match word.strip_prefix('@') {
         Some(path) => ("@", path),
@@ -176,7 +171,7 @@ fn files(word: &str, directory: &Path) -> Completions {
     }
 }
 
-/// What a folder holds whose names begin like this. Hidden ones are meant only by who writes the point.
+/// Entries of a folder whose names begin with `name`. Hidden ones are listed only if it begins with a dot.
 fn of_folder(directory: &Path, folder: &str, has_slash: bool, name: &str) -> Vec<String> {
     let place = if has_slash && folder.is_empty() {
         PathBuf::from("/")
@@ -202,7 +197,7 @@ fn of_folder(directory: &Path, folder: &str, has_slash: bool, name: &str) -> Vec
     names
 }
 
-/// Files below a directory in whose paths a name occurs; what the project ignores is left out.
+/// Files below a directory whose paths contain a name. Files that the project ignores are left out.
 fn below(directory: &Path, name: &str) -> Vec<String> {
     let ignored = IgnoreFiles::around(directory);
     let (mut folders, mut found, mut seen) = (vec![directory.to_path_buf()], Vec::new(), 0);

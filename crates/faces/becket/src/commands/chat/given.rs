@@ -1,5 +1,5 @@
-//! What a command of the person's gives: its end for the model, and all of it in a file where that is more. As in pi,
-//! the end is 2,000 lines or 50 KB, and holds no colours and no other codes of terminals.
+//! The output of a user's own command: its end for the model, and a file with all of it if there is more. As in pi, the
+//! end is 2,000 lines or 50 KB, without colours and other terminal codes.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -8,26 +8,26 @@ use std::path::PathBuf;
 
 use becket_agent::store::fresh_id;
 
-/// How much is kept: so many lines, and so many bytes. What stands behind the last line feed is a line as well.
+/// How many lines are kept, and how many bytes. Text after the last line feed is a line as well.
 const MOST_LINES: usize = 2_000;
 const MOST_BYTES: usize = 50 * 1024;
 
-/// How much goes to a file. A command that never stops must not fill the disk.
+/// How many bytes go to the file. A command that never stops must not fill the disk.
 const MOST_FILED: usize = 1024 * 1024 * 1024;
 
 /// The output of a command so far.
 #[derive(Default)]
 pub struct Given {
-    /// Its end, and perhaps more than will be kept.
+    /// The end of the output, and perhaps more than will be kept.
     text: String,
     lines: usize,
     codes: Codes,
     whole: Option<Whole>,
 }
 
-/// The file that holds everything.
+/// The file with the whole output.
 struct Whole {
-    /// None when it cannot be written.
+    /// `None` when the file cannot be written.
     file: Option<File>,
     path: PathBuf,
     bytes: usize,
@@ -36,14 +36,14 @@ struct Whole {
 /// The end of an output.
 pub struct Kept {
     pub text: String,
-    /// Whether there was more.
+    /// Whether the output was longer.
     pub truncated: bool,
-    /// Where all of it is, if there was more and it could be written.
+    /// The file with the whole output, if that was longer and could be written.
     pub file: Option<PathBuf>,
 }
 
 impl Given {
-    /// Adds what has come.
+    /// Adds a piece of output.
     pub fn add(&mut self, text: &str) {
         let text = self.codes.left_out(text);
         self.text.push_str(&text);
@@ -60,7 +60,7 @@ impl Given {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the output, and returns what is kept of it.
     pub fn end(self) -> Kept {
         Kept {
             text: tail(&self.text).to_owned(),
@@ -74,7 +74,7 @@ impl Given {
     }
 }
 
-/// The end of a text: as many whole lines as there may be, or the end of the last one if that alone is too long.
+/// The end of a text: as many whole lines as are allowed, or the end of the last line if that alone is too long.
 fn tail(text: &str) -> &str {
     let starts = text.rmatch_indices('\n').map(|(place, _)| place + 1);
     let starts = starts.chain((!text.is_empty()).then_some(0)).take(MOST_LINES);
@@ -109,16 +109,16 @@ impl Whole {
     }
 }
 
-/// Where in a code of terminals a text stands; codes may come in pieces.
+/// The state of a parser for terminal codes, which may arrive in pieces.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Codes {
     #[default]
     Outside,
-    /// Behind an escape.
+    /// After an escape character.
     Begun,
-    /// In one that ends with a letter.
+    /// In a code that ends with a letter.
     Control,
-    /// In one that ends with a bell, or with an escape and a backslash.
+    /// In a code that ends with a bell, or with an escape and a backslash.
     Command,
     CommandEnds,
 }

@@ -1,40 +1,38 @@
-//! The chat in lines: from a pipe, or from a line editor where a terminal can show no screen.
+//! The chat in lines: from a pipe, or from a terminal that can show no screen.
 
-use std::borrow::Cow;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write};
 use std::sync::mpsc::SyncSender;
 
-use becket_agent::desk::Desk;
-use becket_pi::extensions::{Called, CommandEnd};
+use becket_agent::session_handle::SessionHandle;
+use becket_host::{CalledCommand, CommandEnd};
 use becket_system::{CliError, Exit, Signals, Surroundings, harmless_name};
-use reedline::{FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
-use super::{Away, Means, away, goes_back, help, tell_end};
-use crate::args::Options;
-use crate::commands::ask::{Conversation, remark_on};
-use crate::commands::{compact, print};
+use super::away::{self, Away};
+use super::own_commands::{
+    Means, call, choose_model, goes_back, help, is_unknown, tell_end, tell_unknown, usage,
+};
+use crate::commands::compact;
+use crate::commands::ending::remark_on;
 use crate::front::{PROMPT, Style};
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::printing::print;
 
-/// The longest line that a terminal hands out at once.
-const LONGEST_LINE: usize = 4096;
-
-/// Talks until the lines or the person's patience end.
+/// Runs the chat until the input ends or the user leaves.
 pub async fn talk(
     conversation: &mut Conversation,
     lines: &mut Lines,
     signals: &Signals,
     (options, surroundings): (&Options, &Surroundings),
 ) -> Result<Exit, CliError> {
-    let desk = conversation.desk();
+    let handle = conversation.handle();
     loop {
         let interrupted = signals.next();
         let line = tokio::select! {
             biased;
             () = interrupted.cancelled() => return Ok(Exit::Cancelled),
-            desk = wished(desk.as_ref()) => match attend(desk, conversation, signals, surroundings).await? {
+            handle = requested(handle.as_ref()) => match attend(handle, conversation, signals, surroundings).await? {
                 Some(exit) => return Ok(exit),
                 None => continue,
             },
@@ -48,26 +46,26 @@ pub async fn talk(
             Means::Nothing => {}
             Means::Quit => return Ok(Exit::Answered),
             Means::Help => print(&help(conversation))?,
-            Means::Usage => print(&super::usage(conversation))?,
-            Means::Model(name) => super::choose_model(name, conversation, surroundings),
-            Means::Compact(wishes) => {
-                let end = conversation.compact(wishes, signals.next()).await?;
+            Means::Usage => print(&usage(conversation))?,
+            Means::Model(name) => choose_model(name, conversation, surroundings),
+            Means::Compact(instructions) => {
+                let end = conversation.compact(instructions, signals.next()).await?;
                 compact::conclude(&end, surroundings);
             }
             Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
-            Means::Name(name) => super::call(name, conversation, surroundings).await?,
+            Means::Name(name) => call(name, conversation, surroundings).await?,
             Means::GoesBack => goes_back(line, options, surroundings),
             // Lines of a pipe are prompts: they may be anybody's.
             Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
-                if let Some(desk) = &desk {
+                if let Some(handle) = &handle {
                     let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
                     let shell = conversation.shell(style, surroundings);
-                    shell.start(line, &signals.next(), desk.clone()).await;
+                    shell.start(line, &signals.next(), handle.clone()).await;
                 }
             }
-            Means::Other => match conversation.extensions().called(line) {
+            Means::Other => match conversation.guests().command(line) {
                 Some(command) => run_command(command, conversation, signals, surroundings).await?,
-                None if super::is_unknown(line, conversation) => super::tell_unknown(line, surroundings),
+                None if is_unknown(line, conversation) => tell_unknown(line, surroundings),
                 None => prompt(line, conversation, signals, surroundings).await?,
             },
         }
@@ -77,7 +75,7 @@ pub async fn talk(
     }
 }
 
-/// Goes on elsewhere. What was said there is told, to be said in other words.
+/// Continues in another place. A message at the chosen entry is shown, so that it can be sent again in other words.
 async fn leave_for(
     away: Away<'_>,
     conversation: &mut Conversation,
@@ -99,9 +97,9 @@ async fn leave_for(
     Ok(())
 }
 
-/// Runs a command of an extension's.
+/// Runs an extension command.
 async fn run_command(
-    command: Called,
+    command: CalledCommand,
     conversation: &mut Conversation,
     signals: &Signals,
     surroundings: &Surroundings,
@@ -114,7 +112,7 @@ async fn run_command(
     Ok(())
 }
 
-/// Asks what a line says.
+/// Sends a line to the model.
 async fn prompt(
     line: &str,
     conversation: &mut Conversation,
@@ -134,25 +132,25 @@ async fn prompt(
     Ok(())
 }
 
-/// Waits until an extension wants something while nothing runs.
-async fn wished(desk: Option<&Desk>) -> &Desk {
-    match desk {
-        Some(desk) => {
-            desk.wished().await;
-            desk
+/// Waits until an extension asks for something while nothing runs.
+async fn requested(handle: Option<&SessionHandle>) -> &SessionHandle {
+    match handle {
+        Some(handle) => {
+            handle.requested().await;
+            handle
         }
         None => std::future::pending().await,
     }
 }
 
-/// Does what extensions want, as if the person had asked for it. Says how the chat ends, if it does.
+/// Does what extensions ask for. Returns how the chat ends, if it does.
 async fn attend(
-    desk: &Desk,
+    handle: &SessionHandle,
     conversation: &mut Conversation,
     signals: &Signals,
     surroundings: &Surroundings,
 ) -> Result<Option<Exit>, CliError> {
-    if desk.shutdown_requested() {
+    if handle.shutdown_requested() {
         return Ok(Some(Exit::Answered));
     }
     if let Some(end) = conversation.attend(signals.next()).await? {
@@ -161,8 +159,8 @@ async fn attend(
     Ok(signals.ended().then_some(Exit::Cancelled))
 }
 
-/// Where lines come from. They are read in a thread of their own, because a read cannot be called off: a signal must
-/// be able to end the chat while it waits.
+/// A source of lines. They are read in a thread of their own, because a read cannot be cancelled: a signal must be able
+/// to end the chat while it waits.
 pub struct Lines {
     wanted: SyncSender<()>,
     read: mpsc::Receiver<io::Result<Option<String>>>,
@@ -172,14 +170,14 @@ pub struct Lines {
 pub type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
 
 impl Lines {
-    pub fn open(surroundings: &Surroundings, history: &Path) -> Self {
+    pub fn open(surroundings: &Surroundings) -> Self {
         Self::reading(match surroundings.stdin_is_terminal {
-            true => from_editor(history),
+            true => from_terminal(),
             false => from_pipe(),
         })
     }
 
-    /// Lines that are read like this.
+    /// Lines that a function reads.
     pub fn reading(mut read_line: ReadLine) -> Self {
         let (wanted, requests) = std::sync::mpsc::sync_channel::<()>(1);
         let (lines, read) = mpsc::channel(1);
@@ -212,65 +210,17 @@ fn from_pipe() -> ReadLine {
     })
 }
 
-fn from_editor(history: &Path) -> ReadLine {
-    let mut editor = Reedline::create().use_bracketed_paste(true);
-    // A history that cannot be kept is no reason not to talk.
-    if let Ok(history) = FileBackedHistory::with_file(super::HISTORY_LINES, history.to_path_buf()) {
-        editor = editor.with_history(Box::new(history));
-    }
-    Box::new(move || {
-        if let Some(line) = typed_ahead()? {
-            return Ok(Some(line));
-        }
-        loop {
-            match editor.read_line(&PromptMark(PROMPT.trim_end_matches("> ")))? {
-                Signal::Success(line) => {
-                    // At once, because nobody waits for this thread at the end.
-                    let _ = editor.sync_history();
-                    return Ok(Some(line));
-                }
-                Signal::CtrlD => return Ok(None),
-                _ => {}
-            }
-        }
-    })
+fn from_terminal() -> ReadLine {
+    Box::new(|| typed_line(PROMPT))
 }
 
-/// A line that was typed while the agent was at work. The editor takes all that waits at the terminal and forgets what
-/// stands behind the first line; as long as it does not read, the terminal hands out whole lines.
-fn typed_ahead() -> io::Result<Option<String>> {
-    let stdin = io::stdin();
-    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-    if poll(&mut waiting, Some(&Timespec::default()))? == 0 || !waiting[0].revents().contains(PollFlags::IN) {
-        return Ok(None);
-    }
-    let mut line = [0; LONGEST_LINE];
-    let length = rustix::io::read(&stdin, &mut line)?;
-    let line = String::from_utf8_lossy(&line[..length]).trim_end().to_owned();
-    Ok((!line.is_empty()).then_some(line))
-}
-
-/// The mark in front of what the person types.
-pub struct PromptMark(pub &'static str);
-
-impl Prompt for PromptMark {
-    fn render_prompt_left(&self) -> Cow<'_, str> {
-        self.0.into()
-    }
-
-    fn render_prompt_right(&self) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        "> ".into()
-    }
-
-    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        "  ".into()
-    }
-
-    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        format!("(search: {}) ", search.term).into()
-    }
+/// Reads a line from a terminal without a screen, which edits lines itself; `None` at the end.
+pub fn typed_line(prompt: &str) -> io::Result<Option<String>> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(prompt.as_bytes())?;
+    stderr.flush()?;
+    drop(stderr);
+    let mut line = String::new();
+    let read = io::stdin().read_line(&mut line)?;
+    Ok((read > 0).then_some(line))
 }

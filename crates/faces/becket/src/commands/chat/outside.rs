@@ -1,4 +1,4 @@
-//! The person's own editor (`$VISUAL` or `$EDITOR`) for what is written in the chat.
+//! The user's own editor (`$VISUAL` or `$EDITOR`) for the text of the chat's input.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use becket_screen::Screen;
 use becket_system::Surroundings;
 
-/// Lets the person write in an editor of their own, which has the terminal meanwhile. Gives the text afterwards; `None`
-/// if the editor has failed, by which some editors say that nothing is to change. The error says what stood in the way.
+/// Opens the text in the user's editor, which has the terminal meanwhile. Returns the edited text; `None` if the editor
+/// has failed, which is how some editors say that nothing is to change. The error says why it could not be opened.
 pub async fn edited(
     screen: &Screen,
     environment: Arc<BTreeMap<OsString, OsString>>,
@@ -40,7 +40,7 @@ pub async fn edited(
     written.map_err(|error| format!("cannot write in an editor: {error}"))
 }
 
-/// A file that nobody else can read. It is gone when this is dropped.
+/// A file that only the user can read, removed on drop.
 struct Draft(PathBuf);
 
 impl Draft {

@@ -1,6 +1,8 @@
-//! Commands of the person's own: `!command` for the model to see, `!!command` for the person alone.
+//! The user's own shell commands: `!command` for the model to see, `!!command` for the user alone.
 //!
 //! Hooks of `user_shell` are asked before, and may refuse the command, answer it, or run it in the shell's place.
+//!
+//! Only a user at a terminal runs commands this way. Lines of a pipe may be anybody's.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,14 +14,15 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::desk::{Desk, DeskError};
+use becket_agent::session_handle::SessionHandle;
 use becket_agent::store::ShellRun;
 use becket_agent::{Judged, SessionJudge};
 use becket_events::ShellResult;
 use becket_hooks::{Mark, Tree};
-use becket_pi::extensions::Board;
-use becket_screen::Row;
+use becket_host::{GuestShell, Interactive, UserShell};
+use becket_screen::TextRow;
 use becket_system::{Surroundings, harmless};
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -32,17 +35,17 @@ use crate::front::{Output, Style};
 /// How much of an output is shown.
 const MOST_SHOWN: usize = 400_000;
 
-/// How long a command may take. The person can end it.
+/// How long a command may take. The user can end it earlier.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// How long the output of a command that has ended is read on.
+/// How long output is still read after the command has ended.
 const AFTER_THE_END: Duration = Duration::from_millis(300);
 
-/// What is needed to run commands.
+/// Runs the user's own shell commands.
 #[derive(Clone)]
 pub struct Shell {
-    pub board: Option<Arc<Board>>,
-    /// Where it is shown what commands give, if anywhere.
+    pub guests: Arc<dyn Interactive>,
+    /// Where the output of commands is shown, if anywhere.
     pub output: Option<Arc<Output>>,
     pub style: Style,
     pub surroundings: Surroundings,
@@ -50,12 +53,12 @@ pub struct Shell {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
 }
 
-/// What a command has given so far, and how much of it was shown.
+/// The output of a command so far, and how much of it was shown.
 #[derive(Default)]
 struct Progress {
     given: Given,
     shown: usize,
-    /// The last line, as long as it has no end.
+    /// The last line, as long as it is incomplete.
     line: String,
 }
 
@@ -65,7 +68,7 @@ impl Shell {
         &self,
         line: &str,
         cancel: &CancellationToken,
-        desk: Desk,
+        handle: SessionHandle,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (shell, cancel) = (self.clone(), cancel.clone());
         let hidden = line.starts_with("!!");
@@ -74,36 +77,28 @@ impl Shell {
             if command.is_empty() {
                 return shell.surroundings.remark("write a command behind the !");
             }
-            match shell.perform(&command, hidden, &cancel, &desk).await {
+            match shell.run_and_keep(&command, hidden, &cancel, &handle).await {
                 Ok((result, _kept)) => shell.conclude(&result),
                 Err(why) => shell.surroundings.complain(&why),
             }
         }
     }
 
-    /// Runs a command and puts it into the conversation: for the model, or only on record. Gives what came of it, and
-    /// what tells when it is kept, which somebody has to attend to. The error says why it did not run.
-    pub async fn perform(
+    async fn run_and_keep(
         &self,
         command: &str,
         hidden: bool,
         cancel: &CancellationToken,
-        desk: &Desk,
-    ) -> Result<
-        (
-            ShellResult,
-            impl Future<Output = Result<(), DeskError>> + Send + use<>,
-        ),
-        String,
-    > {
-        let judge = desk.judge().map_err(|error| error.to_string())?;
+        handle: &SessionHandle,
+    ) -> Result<(ShellResult, becket_host::Kept), String> {
+        let judge = handle.judge().map_err(|error| error.to_string())?;
         let result = self.result(&judge, (command, hidden), cancel).await?;
-        let kept = desk.keep_shell_run(ShellRun {
+        let kept = handle.requests().keep_shell_run(ShellRun {
             command: command.to_owned(),
             result: result.clone(),
             hidden,
         });
-        Ok((result, kept))
+        Ok((result, Box::pin(kept)))
     }
 
     async fn result(
@@ -146,7 +141,7 @@ impl Shell {
         })
     }
 
-    /// Runs a command by the shell. Gives its exit code, and whether it was ended.
+    /// Runs a command in the shell. Returns its exit code, and whether it was cancelled.
     async fn run(
         &self,
         command: &str,
@@ -201,7 +196,7 @@ impl Shell {
         Ok((status.and_then(|status| status.code()), cancel.is_cancelled()))
     }
 
-    /// Takes what was read; whether more can come.
+    /// Adds what was read. Returns whether more can come.
     fn take(
         &self,
         read: io::Result<usize>,
@@ -222,7 +217,7 @@ impl Shell {
         length > 0
     }
 
-    /// Lets an extension run a command in the shell's place.
+    /// Lets an extension run a command instead of the shell.
     async fn run_elsewhere(
         &self,
         command: &str,
@@ -230,10 +225,15 @@ impl Shell {
         progress: &mut Progress,
         cancel: &CancellationToken,
     ) -> Result<(Option<i32>, bool), String> {
-        let board = self.board.as_ref().ok_or("there is nobody to run it")?;
         let (parts, mut news) = tokio::sync::mpsc::unbounded_channel();
         let directory = self.directory.display().to_string();
-        let mut running = std::pin::pin!(board.run_shell(runner, command, &directory, parts, cancel));
+        let mut running = self.guests.run_shell(GuestShell {
+            runner,
+            command,
+            directory: &directory,
+            parts,
+            cancel,
+        });
         let end = loop {
             tokio::select! {
                 biased;
@@ -253,7 +253,7 @@ impl Shell {
         }
     }
 
-    /// Shows more of an output, line by line, and keeps its end.
+    /// Shows a piece of output line by line, and keeps its end.
     fn show(&self, progress: &mut Progress, text: &str) {
         progress.given.add(text);
         if self.output.is_none() {
@@ -284,7 +284,7 @@ impl Shell {
         }
     }
 
-    /// Says how it ended, where that is not plain.
+    /// Shows how the command ended, unless it just succeeded.
     fn conclude(&self, result: &ShellResult) {
         match result {
             ShellResult { cancelled: true, .. } => self.surroundings.remark("the command was cancelled"),
@@ -299,12 +299,24 @@ impl Shell {
     }
 }
 
-/// A line as it stands on a terminal at the end: without what steers one, and without what was written over.
+impl UserShell for Shell {
+    fn perform<'a>(
+        &'a self,
+        command: &'a str,
+        hidden: bool,
+        cancel: &'a CancellationToken,
+        handle: &'a SessionHandle,
+    ) -> BoxFuture<'a, Result<(ShellResult, becket_host::Kept), String>> {
+        Box::pin(self.run_and_keep(command, hidden, cancel, handle))
+    }
+}
+
+/// A line as it looks on a terminal in the end: without control codes, and without what was overwritten.
 fn as_seen(line: &str) -> Cow<'_, str> {
     if !line.contains(['\x1b', '\r']) {
         return line.into();
     }
     let line = line.trim_end_matches('\r');
     let last = line.rsplit('\r').next().unwrap_or_default();
-    Row::read(last).text().into()
+    TextRow::read(last).text().into()
 }

@@ -1,8 +1,14 @@
-//! The chat on a screen: the person types while the model works.
+//! The chat on a screen: the user types while the model works.
 //!
-//! One loop (`talk`) does what is to be done, one thing after another. Beside it, the person is heard all the time
-//! (`Chat::beside`): words steer the run or wait behind it, commands of extensions and of the person's shell run at
-//! once, and what needs the conversation itself waits until it is free.
+//! One loop (`talk`) does one thing after another. Meanwhile the user's input is handled (`Chat::beside`): messages
+//! steer the run or wait until it is over, extension commands and shell commands run at once, and what needs the
+//! conversation itself waits until it is free.
+//!
+//! Ctrl-C is a key on a screen. A thread of its own reads keys, ends scripts that run at that moment, and turns a
+//! Ctrl-C that is not handled into a signal: if the main thread hangs, the user can still end it.
+//!
+//! A cancelled run returns the messages that the user has sent meanwhile to the editor. Otherwise the model would get
+//! them unexpectedly with the next prompt.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -12,9 +18,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use becket_agent::Input;
-use becket_agent::desk::{Delivery, Desk};
+use becket_agent::session_handle::{Delivery, SessionHandle};
 use becket_events::InputSource;
-use becket_pi::extensions::{Board, Called};
+use becket_host::{CalledCommand, Interactive};
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
     Streams, can_show,
@@ -23,46 +29,51 @@ use becket_system::{CliError, Exit, Signals, Surroundings, harmless};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::away::{self, Away};
 use super::completion::Completer;
-use super::shell::Shell;
-use super::{
-    Away, HISTORY_LINES, Means, away, call, choose_model, goes_back, help, is_unknown, outside, tell_end,
-    tell_unknown, usage,
+use super::outside;
+use super::own_commands::{
+    Means, call, choose_model, goes_back, help, is_unknown, tell_end, tell_unknown, usage,
 };
-use crate::args::Options;
-use crate::commands::ask::{Conversation, remark_on};
+use super::shell::Shell;
 use crate::commands::compact;
+use crate::commands::ending::remark_on;
 use crate::front::{Output, PROMPT, Style};
+use crate::opened::Conversation;
+use crate::options::Options;
 
-/// How soon the second of two Ctrl-C ends the chat.
+/// How many lines of history are kept.
+const HISTORY_LINES: usize = 10_000;
+
+/// Two Ctrl-C within this time end the chat.
 const TWICE: Duration = Duration::from_secs(5);
 
-/// How often it is looked at what still waits to be heard.
+/// How often the waiting messages are checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The place of what waits to be heard.
+/// The key of the widget that shows waiting messages.
 const WAITING: &str = "becket";
 
-/// What can be typed on a screen besides.
+/// The keys of the chat, for `/help`.
 const KEYS: &str = "\
 !command runs in your shell, and !!command without a word to the model
 While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
 Ctrl+J begins a line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
 ";
 
-/// What happens at the screen, from its own thread: nothing that runs here can hold it up.
+/// Events of the screen. Its own thread sends them, so nothing that runs here can hold it up.
 pub struct Keys {
     happenings: mpsc::UnboundedReceiver<Happening>,
-    /// How many Ctrl-C nobody has heard yet.
+    /// How many Ctrl-C have not been handled yet.
     unheard: Arc<AtomicUsize>,
 }
 
-/// Opens the screen; `None` where there can be none.
+/// Opens the screen; `None` if the terminal cannot show one.
 pub fn open_screen(options: &Options, surroundings: &Surroundings, history: &Path) -> Option<Keys> {
     let is_terminal = surroundings.stdin_is_terminal
         && surroundings.stdout_is_terminal
         && surroundings.stderr_is_terminal
-        && !options.json;
+        && !options.run.json;
     let kind = surroundings.variable("TERM");
     if !is_terminal || !can_show(kind.as_deref()) {
         return None;
@@ -102,8 +113,8 @@ pub fn open_screen(options: &Options, surroundings: &Surroundings, history: &Pat
     })
 }
 
-/// Passes on what happens. Who presses Ctrl-C or Escape ends a script that runs right now; who has to press Ctrl-C
-/// again because nobody hears it, means it as a signal.
+/// Passes on the screen's events. Ctrl-C and Escape end a script that runs right now; a second Ctrl-C, before the first
+/// was handled, becomes a signal.
 fn listen(
     mut happenings: Happenings,
     signals: Signals,
@@ -129,7 +140,7 @@ fn listen(
     unheard
 }
 
-/// Talks until somebody ends it.
+/// Runs the chat until the user leaves.
 pub async fn talk(
     conversation: &mut Conversation,
     keys: Keys,
@@ -139,21 +150,21 @@ pub async fn talk(
     let Some(screen) = surroundings.screen.get() else {
         return Ok(Exit::Answered);
     };
-    let Some(desk) = conversation.desk() else {
+    let Some(handle) = conversation.handle() else {
         return Err(CliError::failed("there is no session to talk in"));
     };
-    let mut chat = Chat::new(screen, keys, desk, conversation, (options, surroundings));
+    let mut chat = Chat::new(screen, keys, handle, conversation, (options, surroundings));
     let outcome = chat.go_on(conversation, signals).await;
     chat.end();
     outcome
 }
 
-/// The person's side of the chat.
+/// The state of the chat besides the conversation.
 struct Chat<'a> {
     screen: Screen,
     keys: Keys,
-    desk: Desk,
-    board: Option<Arc<Board>>,
+    handle: SessionHandle,
+    guests: Arc<dyn Interactive>,
     output: Arc<Output>,
     completer: Completer,
     shell: Shell,
@@ -162,21 +173,21 @@ struct Chat<'a> {
     style: Style,
     /// Whether the conversation is at work.
     busy: bool,
-    /// What needs the conversation and waits for it.
+    /// Lines that wait until the conversation is free.
     lines: VecDeque<String>,
-    /// What runs beside the conversation.
+    /// Tasks beside the conversation.
     tasks: Vec<(CancellationToken, tokio::task::JoinHandle<()>)>,
-    /// How the chat ends, if somebody has said so.
+    /// The exit code, once the chat is to end.
     leaving: Option<Exit>,
     interrupted_at: Option<Instant>,
-    /// What is shown of what waits.
+    /// The waiting messages as they are shown.
     shown: Vec<String>,
 }
 
-/// What the loop does next.
+/// The next step of the loop.
 enum Step {
     End(Exit),
-    Wish,
+    Request,
     Line(String),
 }
 
@@ -184,19 +195,19 @@ impl<'a> Chat<'a> {
     fn new(
         screen: Screen,
         keys: Keys,
-        desk: Desk,
+        handle: SessionHandle,
         conversation: &Conversation,
         (options, surroundings): (&'a Options, &'a Surroundings),
     ) -> Self {
         let style = Style::choose(options.color, true, surroundings);
-        let board = conversation.extensions().board();
+        let guests = Arc::clone(conversation.guests());
         Self {
-            completer: Completer::new(&screen, board.clone(), surroundings),
+            completer: Completer::new(&screen, &guests, surroundings),
             shell: conversation.shell(style, surroundings),
             screen,
             keys,
-            desk,
-            board,
+            handle,
+            guests,
             output: conversation.output(),
             options,
             surroundings,
@@ -217,13 +228,13 @@ impl<'a> Chat<'a> {
             self.set_shortcuts();
             match self.next(signals).await {
                 Step::End(exit) => return Ok(exit),
-                Step::Wish => {
+                Step::Request => {
                     let work = conversation.attend(signals.next());
                     if let Some(end) = self.beside(work).await? {
                         remark_on(&end, &self.output, self.surroundings);
                     }
                 }
-                Step::Line(line) => self.obey(&line, conversation, signals).await?,
+                Step::Line(line) => self.run_line(&line, conversation, signals).await?,
             }
             if signals.ended() {
                 return Ok(Exit::Cancelled);
@@ -231,7 +242,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Waits for something to do.
+    /// Waits for the next step.
     async fn next(&mut self, signals: &Signals) -> Step {
         loop {
             if let Some(exit) = self.leaving {
@@ -242,13 +253,13 @@ impl<'a> Chat<'a> {
                 return Step::Line(line);
             }
             let interrupted = signals.next();
-            let desk = self.desk.clone();
+            let handle = self.handle.clone();
             let happening = tokio::select! {
                 biased;
                 () = interrupted.cancelled() => return Step::End(Exit::Cancelled),
-                () = desk.wished() => match desk.shutdown_requested() {
+                () = handle.requested() => match handle.shutdown_requested() {
                     true => return Step::End(Exit::Answered),
-                    false => return Step::Wish,
+                    false => return Step::Request,
                 },
                 happening = self.keys.happenings.recv() => happening,
             };
@@ -256,7 +267,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Does something, and hears the person meanwhile.
+    /// Does some work, and handles the user's input meanwhile.
     async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
         let signals = self.surroundings.signals.clone();
         let mut work = pin!(work);
@@ -282,8 +293,8 @@ impl<'a> Chat<'a> {
         done
     }
 
-    /// Does what a line says, when the conversation is free.
-    async fn obey(
+    /// Does what a line says. The conversation is free.
+    async fn run_line(
         &mut self,
         line: &str,
         conversation: &mut Conversation,
@@ -299,8 +310,8 @@ impl<'a> Chat<'a> {
                 .print(&format!("{}{KEYS}", harmless(&help(conversation)))),
             Means::Usage => self.screen.print(&usage(conversation)),
             Means::Model(name) => choose_model(name, conversation, surroundings),
-            Means::Compact(wishes) => {
-                let work = conversation.compact(wishes, signals.next());
+            Means::Compact(instructions) => {
+                let work = conversation.compact(instructions, signals.next());
                 compact::conclude(&self.beside(work).await?, surroundings);
             }
             Means::Away(away) => self.leave_for(away, conversation, signals).await?,
@@ -327,7 +338,7 @@ impl<'a> Chat<'a> {
         Ok(())
     }
 
-    /// Goes on elsewhere. What was said there stands in the editor, if nothing else does.
+    /// Continues in another place. The message at the chosen entry is put into the editor if that is empty.
     async fn leave_for(
         &mut self,
         away: Away<'_>,
@@ -359,16 +370,17 @@ impl<'a> Chat<'a> {
         Ok(())
     }
 
-    /// Something has happened at the screen.
+    /// Handles an event of the screen.
     fn hear(&mut self, happening: Option<Happening>, signals: &Signals) {
         match happening {
             Some(Happening::Submitted { text, key }) => self.submitted(text.trim(), &key, signals),
             Some(Happening::Key(key)) => self.pressed(&key, signals),
             Some(Happening::Completion(request)) => self.complete(request),
-            Some(Happening::Intercepted(key)) => match &self.board {
-                Some(board) => board.intercepted(key),
-                None => self.screen.press(&key),
-            },
+            Some(Happening::Intercepted(key)) => {
+                if !self.guests.intercepted(&key) {
+                    self.screen.press(&key);
+                }
+            }
             Some(Happening::Resized(_) | Happening::Continued) => {}
             Some(Happening::Ended) | None => self.leave(Exit::HungUp, signals),
         }
@@ -378,7 +390,7 @@ impl<'a> Chat<'a> {
         self.completer.complete(request);
     }
 
-    /// The person has handed a line over.
+    /// Handles a line that the user has entered.
     fn submitted(&mut self, line: &str, key: &str, signals: &Signals) {
         if line.is_empty() {
             return;
@@ -389,15 +401,15 @@ impl<'a> Chat<'a> {
         if line.starts_with('!') {
             self.output.echo(line, self.style);
             let cancel = CancellationToken::new();
-            let running = self.shell.start(line, &cancel, self.desk.clone());
+            let running = self.shell.start(line, &cancel, self.handle.clone());
             return self.begin(cancel, running);
         }
-        if let Some(called) = self.board.as_ref().and_then(|board| board.called(line)) {
+        if let Some(called) = self.guests.command(line) {
             self.output.echo(line, self.style);
             return self.run_command(called);
         }
         let is_command = line.starts_with('/') && self.completer.is_command(line);
-        if !self.busy || is_command || !self.desk.is_running() {
+        if !self.busy || is_command || !self.handle.is_running() {
             self.lines.push_back(line.to_owned());
         } else {
             let (delivery, source) = match key {
@@ -409,20 +421,19 @@ impl<'a> Chat<'a> {
                 images: Vec::new(),
                 source,
             };
-            if let Err(error) = self.desk.say(input, delivery) {
+            if let Err(error) = self.handle.messages().say(input, delivery) {
                 self.surroundings.complain(&error.to_string());
             }
         }
         self.show_waiting();
     }
 
-    /// A command of an extension's runs beside everything else.
-    fn run_command(&mut self, called: Called) {
-        let Some(board) = self.board.clone() else { return };
+    /// Runs an extension command beside everything else.
+    fn run_command(&mut self, called: CalledCommand) {
         let (surroundings, cancel) = (self.surroundings.clone(), CancellationToken::new());
         let stop = cancel.clone();
         self.begin(cancel, async move {
-            let ended = board.run_command(called, &stop).await;
+            let ended = called(stop).await;
             tell_end(ended, &surroundings);
         });
     }
@@ -432,7 +443,7 @@ impl<'a> Chat<'a> {
         self.tasks.push((cancel, tokio::spawn(work)));
     }
 
-    /// A key that nobody took.
+    /// Handles a key that the editor has not used.
     fn pressed(&mut self, key: &Key, signals: &Signals) {
         if key.is("ctrl+c") {
             self.keys.unheard.store(0, Ordering::Relaxed);
@@ -449,13 +460,10 @@ impl<'a> Chat<'a> {
             self.toggle_outputs();
         } else if key.is("ctrl+g") {
             self.edit_outside();
-        } else if let Some(board) = self.board.clone() {
-            let Some(shortcut) = board.shortcut(|name| key.is(name)) else {
-                return;
-            };
+        } else if let Some(shortcut) = self.guests.shortcut(key) {
             let surroundings = self.surroundings.clone();
             self.begin(CancellationToken::new(), async move {
-                if let Err(why) = board.run_shortcut(shortcut).await {
+                if let Err(why) = shortcut.await {
                     surroundings.complain(&why);
                 }
             });
@@ -471,7 +479,7 @@ impl<'a> Chat<'a> {
         });
     }
 
-    /// Whole outputs are shown from now on, and the last one of which only the beginning was, or not any more.
+    /// Switches between whole and shortened outputs, and shows the last shortened one in full.
     fn toggle_outputs(&self) {
         let place = &self.surroundings.screen;
         let detail = place.set_detail(|detail| detail.has_outputs = !detail.has_outputs);
@@ -484,17 +492,15 @@ impl<'a> Chat<'a> {
         self.surroundings.remark("whole outputs are shown from now on");
     }
 
-    /// Lets the person write in an editor of their own.
+    /// Opens the user's own editor.
     fn edit_outside(&mut self) {
         let (screen, surroundings) = (self.screen.clone(), self.surroundings.clone());
-        let (board, environment) = (self.board.clone(), Arc::clone(&self.shell.environment));
+        let (guests, environment) = (Arc::clone(&self.guests), Arc::clone(&self.shell.environment));
         self.begin(CancellationToken::new(), async move {
             match outside::edited(&screen, environment, &surroundings).await {
                 Ok(Some(text)) => {
                     screen.edit(|editor| editor.set_text(&text));
-                    if let Some(board) = board {
-                        board.tell_editor(&text, false);
-                    }
+                    guests.tell_editor(&text);
                 }
                 Ok(None) => {}
                 Err(why) => surroundings.complain(&why),
@@ -502,7 +508,7 @@ impl<'a> Chat<'a> {
         });
     }
 
-    /// Ctrl-C where no words stand: ends what runs; where nothing runs, ends the chat the second time.
+    /// Handles Ctrl-C with an empty editor: ends what runs; if nothing runs, the second one ends the chat.
     fn interrupted(&mut self, signals: &Signals) {
         if self.empties_editor() {
             return;
@@ -519,20 +525,20 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Empties the editor of an extension's, which does not know that key. Says whether there were words in it.
+    /// Clears an extension's editor, which does not know that key. Returns whether there was text in it.
     fn empties_editor(&self) -> bool {
-        let Some(board) = self.board.as_ref().filter(|board| board.has_editor()) else {
+        if !self.guests.has_editor() {
             return false;
-        };
+        }
         let has_words = self.screen.edit(|editor| {
             let has_words = !editor.text().is_empty();
             editor.clear();
             has_words
         });
-        has_words && board.tell_editor("", false)
+        has_words && self.guests.tell_editor("")
     }
 
-    /// Ends what runs: commands beside the conversation first. Says whether there was something.
+    /// Ends what runs: first commands beside the conversation. Returns whether anything did.
     fn stop(&mut self, signals: &Signals) -> bool {
         self.tasks.retain(|(_, task)| !task.is_finished());
         let tasks = std::mem::take(&mut self.tasks);
@@ -547,9 +553,9 @@ impl<'a> Chat<'a> {
         self.busy
     }
 
-    /// What nobody has heard yet is in the editor again.
+    /// Puts messages that the model has not got yet back into the editor.
     fn take_back(&mut self) {
-        let mut words = self.desk.take_back();
+        let mut words = self.handle.messages().take_back();
         words.extend(self.lines.drain(..));
         if !words.is_empty() {
             let text = self.screen.edit(|editor| {
@@ -563,11 +569,9 @@ impl<'a> Chat<'a> {
         self.show_waiting();
     }
 
-    /// An editor of an extension's has to hear what stands in it now.
+    /// Tells an extension's editor the text that is in it now.
     fn tell_editor(&self, text: &str) {
-        if let Some(board) = &self.board {
-            board.tell_editor(text, false);
-        }
+        self.guests.tell_editor(text);
     }
 
     fn leave(&mut self, exit: Exit, signals: &Signals) {
@@ -577,9 +581,9 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Shows what waits to be heard.
+    /// Shows the waiting messages.
     fn show_waiting(&mut self) {
-        let said = self.desk.waiting_words().into_iter();
+        let said = self.handle.messages().waiting_words().into_iter();
         let said = said.map(|(delivery, words)| match delivery {
             Delivery::Steering => format!("steering: {words}"),
             _ => format!("follow-up: {words}"),
@@ -596,13 +600,10 @@ impl<'a> Chat<'a> {
     }
 
     fn set_shortcuts(&self) {
-        if let Some(board) = &self.board {
-            let names = board.shortcut_keys();
-            self.screen.set_shortcuts(names);
-        }
+        self.screen.set_shortcuts(self.guests.shortcut_keys());
     }
 
-    /// The chat is over: what runs beside it ends.
+    /// Ends the chat and what runs beside it.
     fn end(&mut self) {
         for (cancel, task) in self.tasks.drain(..) {
             cancel.cancel();

@@ -6,23 +6,23 @@ use std::time::SystemTime;
 
 use becket_agent::context_files::ContextFile;
 use becket_hooks::nearest;
+use becket_run::context_settings::{self, ContextSettings};
 use becket_store::{ContextName, Lifetime};
 use becket_system::files::read_regular;
 use becket_system::moments::{moment_in_words, parse_moment, parse_span, span_in_words};
 use becket_system::{CliError, harmless};
 
-use super::Place;
-use crate::commands::print;
-use crate::context_settings::{self, KEYS};
+use super::place::ContextCommands;
+use crate::printing::print;
 
-/// The largest system prompt.
+/// The largest system prompt, in bytes.
 const MAX_PROMPT_BYTES: u64 = 256 * 1024;
 
-/// Settings that the store keeps, because it looks for contexts that are due.
+/// Settings in the store instead of the file, because the store looks for contexts that are due.
 const DESTROY_AT: &str = "destroy_at";
 const DESTROY_AFTER: &str = "destroy_after_inactive";
 
-/// What is to be done with a system prompt.
+/// A change of a system prompt.
 pub enum PromptChange {
     Show,
     Set(String),
@@ -31,7 +31,7 @@ pub enum PromptChange {
 }
 
 impl PromptChange {
-    /// What the options say; clap lets only one of them through.
+    /// The change that the options ask for; clap lets only one of them through.
     pub fn of(set: Option<String>, file: Option<PathBuf>, remove: bool) -> Self {
         match (set, file) {
             (Some(text), _) => Self::Set(text),
@@ -42,7 +42,7 @@ impl PromptChange {
     }
 }
 
-pub fn prompt(place: &Place<'_>, name: &ContextName, change: PromptChange) -> Result<(), CliError> {
+pub fn prompt(place: &ContextCommands<'_>, name: &ContextName, change: PromptChange) -> Result<(), CliError> {
     let files = place.files(name);
     let path = files.path(ContextFile::SystemPrompt);
     let told = |doing: &str, error: std::io::Error| {
@@ -93,7 +93,7 @@ pub fn prompt(place: &Place<'_>, name: &ContextName, change: PromptChange) -> Re
 }
 
 /// The text of a file, or of standard input for `-`.
-fn read_prompt(place: &Place<'_>, file: &std::path::Path) -> Result<String, CliError> {
+fn read_prompt(place: &ContextCommands<'_>, file: &std::path::Path) -> Result<String, CliError> {
     if file != std::path::Path::new("-") {
         let path = place.surroundings.cwd.join(file);
         let wrong = |error| CliError::usage(format!("cannot read {}: {error}", path.display()));
@@ -113,16 +113,16 @@ fn read_prompt(place: &Place<'_>, file: &std::path::Path) -> Result<String, CliE
     String::from_utf8(bytes).map_err(|_| CliError::usage("standard input is not UTF-8 text"))
 }
 
-/// Sets a setting, or takes it away.
+/// Sets a setting, or removes it.
 pub async fn set(
-    place: &Place<'_>,
+    place: &ContextCommands<'_>,
     name: &ContextName,
     key: &str,
     value: Option<&str>,
 ) -> Result<(), CliError> {
     let shown = match key {
         DESTROY_AT | DESTROY_AFTER => set_lifetime(place, name, key, value).await?,
-        _ if KEYS.contains(&key) => {
+        _ if ContextSettings::keys().contains(&key) => {
             context_settings::change(&place.files(name), key, value)?;
             value.map(ToString::to_string)
         }
@@ -135,9 +135,9 @@ pub async fn set(
     Ok(())
 }
 
-/// Returns the value as it was understood.
+/// Sets the lifetime of a context. Returns the value as it was understood.
 async fn set_lifetime(
-    place: &Place<'_>,
+    place: &ContextCommands<'_>,
     name: &ContextName,
     key: &str,
     value: Option<&str>,
@@ -160,7 +160,7 @@ async fn set_lifetime(
     Ok(shown)
 }
 
-/// A moment in the past is a slip, and would destroy the context at once.
+/// Parses a moment. One in the past is an error, since it would destroy the context at once.
 fn future_moment(text: &str) -> Result<u64, CliError> {
     let moment = parse_moment(text).ok_or_else(|| {
         CliError::usage(format!("`{text}` is no moment"))
@@ -178,7 +178,8 @@ fn future_moment(text: &str) -> Result<u64, CliError> {
 }
 
 fn unknown_key(key: &str) -> CliError {
-    let keys = KEYS.iter().copied().chain([DESTROY_AT, DESTROY_AFTER]);
+    let keys = ContextSettings::keys().iter().copied();
+    let keys = keys.chain([DESTROY_AT, DESTROY_AFTER]);
     let error = CliError::usage(format!("a context has no setting `{key}`"));
     match nearest(key, keys.clone()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),

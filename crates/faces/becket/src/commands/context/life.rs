@@ -1,4 +1,7 @@
-//! Contexts are made, renamed, cleared and destroyed.
+//! Makes, renames, clears and destroys contexts.
+//!
+//! Clearing a context opens a session, because hooks may refuse it, but needs no model: if the chosen one cannot be
+//! had, the rehearsal model takes its place and is not asked.
 
 use std::io::Write;
 use std::sync::mpsc::channel;
@@ -7,22 +10,24 @@ use std::time::Duration;
 use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
+use becket_run::Purpose;
+use becket_run::lifetimes::remove_files;
+use becket_run::target::{ContextChoice, claim, known, parse_name};
 use becket_store::ContextName;
+use becket_system::counted;
 use becket_system::{CliError, Exit, Folders, Surroundings};
 
-use super::{Place, wish};
-use crate::args::Options;
-use crate::commands::ask::{Conversation, Purpose, unless_lost};
-use crate::commands::cancellable;
-use crate::front::counted;
-use crate::lifetimes::remove_files;
-use crate::target::{Wish, claim, known, parse_name};
+use super::place::{ContextCommands, context_choice};
+use crate::commands::ending::unless_lost;
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::running::cancellable;
 
-/// A person who does not answer for this long has said no; nothing waits for ever.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// How long the user may take to answer; after that the answer is no.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-pub async fn create(place: &Place<'_>, name: &str) -> Result<(), CliError> {
-    wish(place.options, Some(name.to_owned()))?;
+pub async fn create(place: &ContextCommands<'_>, name: &str) -> Result<(), CliError> {
+    context_choice(place.options, Some(name.to_owned()))?;
     let name = parse_name(name)?;
     if !place.store.create_context(&name).await? {
         return Err(CliError::usage(format!("there is already a context {name}"))
@@ -33,7 +38,7 @@ pub async fn create(place: &Place<'_>, name: &str) -> Result<(), CliError> {
 }
 
 /// `rename NEW` or `rename OLD NEW`.
-pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), CliError> {
+pub async fn rename(place: &ContextCommands<'_>, mut names: Vec<String>) -> Result<(), CliError> {
     let new = parse_name(&names.pop().unwrap_or_default())?;
     let old = place.context(names.pop()).await?;
     if old == new {
@@ -84,16 +89,16 @@ pub async fn rename(place: &Place<'_>, mut names: Vec<String>) -> Result<(), Cli
     }
 }
 
-/// Opens a session in the context, because hooks have a say in this.
+/// Clears a context in a session, because hooks may refuse it.
 pub fn clear(
     options: &Options,
     named: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let wish = wish(options, named)?;
-    let name = existing(&wish, options, surroundings)?;
+    let choice = context_choice(options, named)?;
+    let name = existing(&choice, options, surroundings)?;
     cancellable(options, surroundings, async |cancel| {
-        let target = Wish::named(name.clone());
+        let target = ContextChoice::named(name.clone());
         let mut conversation =
             Conversation::open_in(target, Purpose::Care, options, surroundings, &cancel).await?;
         let output = conversation.output();
@@ -120,19 +125,23 @@ pub fn clear(
     })
 }
 
-/// A context that is not there is not made in order to be cleared, unless it is the current one.
-fn existing(wish: &Wish, options: &Options, surroundings: &Surroundings) -> Result<ContextName, CliError> {
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
-    let name = wish.find(&store)?;
+/// Checks that a context exists before it is cleared. Only the current one may be new.
+fn existing(
+    choice: &ContextChoice,
+    options: &Options,
+    surroundings: &Surroundings,
+) -> Result<ContextName, CliError> {
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
+    let name = choice.find(&store)?;
     if name.as_str() == store.chosen()?.current {
         return Ok(name);
     }
     known(name, &store)
 }
 
-pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+pub async fn destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
     let _claim = claim(name, &place.store)?;
-    if !place.options.yes {
+    if !place.options.run.yes {
         ask_to_destroy(place, name)?;
     }
     // A list of flocks that cannot be read stops it here, while all is still there.
@@ -147,7 +156,7 @@ pub async fn destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliErr
     Ok(())
 }
 
-fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+fn ask_to_destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
     let surroundings = place.surroundings;
     let kept = || CliError::failed(format!("the context {name} was not destroyed"));
     if !(surroundings.stdin_is_terminal && surroundings.stderr_is_terminal) {
@@ -176,7 +185,7 @@ fn ask_to_destroy(place: &Place<'_>, name: &ContextName) -> Result<(), CliError>
         let read = std::io::stdin().read_line(&mut line);
         let _ = answer.send(read.map(|_| line));
     });
-    match answered.recv_timeout(PATIENCE) {
+    match answered.recv_timeout(ANSWER_TIMEOUT) {
         Ok(Ok(line)) if matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes") => Ok(()),
         _ => Err(kept()),
     }

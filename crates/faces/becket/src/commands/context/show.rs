@@ -1,20 +1,21 @@
-//! Shows what there is to know about a context.
+//! `becket context show`: facts about a context.
 
 use becket_agent::context_files::ContextFile;
+use becket_run::context_settings::EnteredContext;
 use becket_store::ContextName;
 use becket_system::moments::{moment_in_words, span_in_words};
 use becket_system::{CliError, harmless};
 use serde_json::{Value, json};
 
-use super::Place;
-use crate::commands::print;
+use super::place::ContextCommands;
+use crate::printing::print;
 
-/// One thing to know: its name, its value for programs, its words for people.
+/// A fact: its name, its value in JSON, and its text if that differs.
 type Fact = (&'static str, Value, Option<String>);
 
-pub fn show(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+pub fn show(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
     let facts = facts(place, name)?;
-    if place.options.json {
+    if place.options.run.json {
         let object: serde_json::Map<String, Value> = facts
             .into_iter()
             .map(|(name, value, _)| (name.to_string(), value))
@@ -34,12 +35,12 @@ pub fn show(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
     Ok(())
 }
 
-fn facts(place: &Place<'_>, name: &ContextName) -> Result<Vec<Fact>, CliError> {
+fn facts(place: &ContextCommands<'_>, name: &ContextName) -> Result<Vec<Fact>, CliError> {
     let context = place.store.context(name.as_str())?;
     let context = context.ok_or_else(|| CliError::failed(format!("the context {name} is gone")))?;
     let files = place.files(name);
-    let (settings, left_out) = place.setup.context_settings(&files, place.surroundings)?;
-    if let Some(remark) = left_out {
+    let EnteredContext { settings, remark, .. } = place.setup.context_settings(&files, place.surroundings)?;
+    if let Some(remark) = remark {
         place.surroundings.remark(&remark);
     }
     let prompt = files

@@ -1,4 +1,4 @@
-//! The conversation of a context as lines: for people in `log`, as JSON in `export`.
+//! The conversation of a context as lines: as text in `log`, as JSON in `export`.
 //!
 //! A line says who said what to whom. An entry of the store is one line, except that each tool call of an answer has
 //! its own.
@@ -6,20 +6,20 @@
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_events::{Message, MessageBody, Part, ToolCall};
 use becket_store::ContextName;
+use becket_system::counted;
 use becket_system::moments::moment_in_words;
 use becket_system::{CliError, harmless_indented, harmless_name};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Place;
-use crate::commands::print;
+use super::place::ContextCommands;
 use crate::commands::trace::LOST_ANSWER;
-use crate::front::counted;
+use crate::printing::print;
 
-/// The person, as lines call them.
+/// The name of the user in a transcript.
 const PERSON: &str = "user";
 
-/// becket itself, as lines call it.
+/// The name of becket itself in a transcript.
 const SYSTEM: &str = "system";
 
 /// One line of a transcript.
@@ -27,12 +27,12 @@ const SYSTEM: &str = "system";
 pub struct Line {
     /// Identifies the line.
     id: String,
-    /// When it was said, in seconds since 1970.
+    /// When the line was written, in seconds since 1970.
     timestamp: u64,
     from: String,
     to: String,
     content: String,
-    /// `message`, `tool_call`, `tool_result`, `compaction`, `archival`, `custom`.
+    /// The kind of line: `message`, `tool_call`, `tool_result`, `compaction`, `archival` or `custom`.
     entry_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
@@ -43,35 +43,37 @@ pub struct Line {
     session_id: String,
 }
 
-/// Shows the last lines.
-pub fn log(place: &Place<'_>, name: &ContextName, count: usize) -> Result<(), CliError> {
+/// Prints the last lines of the conversation.
+pub fn log(place: &ContextCommands<'_>, name: &ContextName, count: usize) -> Result<(), CliError> {
     let entries = place.store.entries(name.as_str())?;
     let lines = lines(name.as_str(), &entries);
     if lines.is_empty() {
         place.surroundings.remark(&format!("the context {name} is empty"));
     }
     for line in &lines[lines.len().saturating_sub(count)..] {
-        if place.options.json {
+        if place.options.run.json {
             print_json(line)?;
         } else {
             print(&format!("{}\n", in_words(line)))?;
         }
     }
     match entries.last() {
-        Some(last) if place.store.lost_answer(&last.session_id)? => place.surroundings.remark(LOST_ANSWER),
+        Some(last) if place.store.record().lost_answer(&last.session_id)? => {
+            place.surroundings.remark(LOST_ANSWER)
+        }
         _ => {}
     }
     Ok(())
 }
 
 /// Prints every line of the conversation.
-pub fn export(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+pub fn export(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
     let entries = place.store.entries(name.as_str())?;
     lines(name.as_str(), &entries).iter().try_for_each(print_json)
 }
 
 /// Prints every line of the archived conversations, each with the moment at which it was archived.
-pub fn export_archived(place: &Place<'_>, name: &ContextName) -> Result<(), CliError> {
+pub fn export_archived(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
     for archive in place.store.archived(name.as_str())? {
         lines(name.as_str(), &archive.entries)
             .iter()
@@ -249,7 +251,7 @@ fn line_of_call(context: &str, entry: &StoredEntry, call: &ToolCall) -> Line {
     }
 }
 
-/// A plain line of an entry.
+/// A line without a role or further data.
 fn between(from: &str, to: &str, content: String, entry: &StoredEntry) -> Line {
     Line {
         id: entry.id.clone(),
@@ -265,7 +267,7 @@ fn between(from: &str, to: &str, content: String, entry: &StoredEntry) -> Line {
     }
 }
 
-/// What the words alone do not say: pictures and thoughts go along, so that nothing is lost.
+/// Data beside the text: images and thoughts are included, so that nothing is lost.
 fn metadata(content: &[Part], more: Value) -> Map<String, Value> {
     let mut metadata = object(more);
     let silent: Vec<&Part> = content

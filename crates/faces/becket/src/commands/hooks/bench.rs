@@ -6,15 +6,18 @@ use becket_agent::store::SpanKind;
 use becket_events::{EVENTS, EventId};
 use becket_hooks::{Dialect, HandlerInfo, LaneKind, Rehearsal};
 use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_workbench::{Lab, PayloadOverrides, event_called, in_ms};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::list::{Past, percentile};
-use crate::args::{BenchArgs, Options};
-use crate::commands::{cancellable, print};
-use crate::workbench::{Lab, Wish, event_called, in_ms};
+use crate::args::BenchArgs;
+use crate::opened::lab;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
 
-/// How many turns of the past are looked at.
+/// How many past turns are read.
 const TURNS: u32 = 200;
 
 /// Measures the hooks that count here.
@@ -24,36 +27,33 @@ pub fn run(options: &Options, wanted: &BenchArgs, surroundings: &Surroundings) -
         .as_deref()
         .map(|name| event_called(name, None))
         .transpose()?;
-    let wish = Wish {
-        set: Wish::set(&wanted.set).map_err(CliError::usage)?,
-        ..Wish::default()
+    let overrides = PayloadOverrides {
+        set: PayloadOverrides::set(&wanted.set).map_err(CliError::usage)?,
+        ..PayloadOverrides::default()
     };
     cancellable(options, surroundings, async |cancel| {
-        let lab = Lab::open(options, surroundings, None, &cancel)
-            .await?
-            .begin()
-            .await;
-        let costs = measure(&lab, event, &wish, wanted.runs, &cancel).await;
+        let lab = lab(options, surroundings, None, &cancel).await?.begin().await;
+        let costs = measure(&lab, event, &overrides, wanted.runs, &cancel).await;
         lab.close(surroundings).await?;
         tell(options, &costs?, wanted.budget)
     })
 }
 
-/// What one hook costs.
+/// The measured cost of one hook.
 struct Cost {
     event: EventId,
     info: Arc<HandlerInfo>,
-    /// How long each run took, the shortest first; empty if it does not want the event as it was fired.
+    /// The duration of each run, shortest first; empty if the hook does not match the event.
     durations_us: Vec<u64>,
     failed: usize,
-    /// The part of a turn that it takes, by what is recorded of turns.
+    /// The hook's share of a turn, by the recorded turns.
     share: Option<f64>,
 }
 
 async fn measure(
     lab: &Lab,
     wanted: Option<EventId>,
-    wish: &Wish,
+    overrides: &PayloadOverrides,
     runs: u32,
     cancel: &CancellationToken,
 ) -> Result<Vec<Cost>, CliError> {
@@ -79,7 +79,7 @@ async fn measure(
                     among: Some(&among),
                     fault: None,
                 };
-                let fired = lab.rehearse(event, wish, &lab.scope(), rehearsal).await?;
+                let fired = lab.rehearse(event, overrides, &lab.scope(), rehearsal).await?;
                 let Some(done) = fired.trace.as_ref().and_then(|trace| trace.runs.first()) else {
                     break;
                 };
@@ -96,12 +96,12 @@ async fn measure(
     Ok(costs)
 }
 
-/// Whether somebody has written it: parts of the program that listen are no hooks.
+/// Whether a handler is a hook: parts of the program that listen to events are not.
 fn is_hook(info: &Arc<HandlerInfo>) -> bool {
     info.lane != LaneKind::Native || info.dialect != Dialect::BECKET
 }
 
-/// What is recorded of turns.
+/// The recorded turns.
 struct History {
     past: Past,
     turns_us: Vec<u64>,
@@ -110,18 +110,18 @@ struct History {
 impl History {
     fn of(lab: &Lab) -> Result<Self, CliError> {
         let store = &lab.assembled.store;
-        let turns = store.newest_spans(SpanKind::Turn, TURNS)?;
+        let turns = store.record().newest_spans(SpanKind::Turn, TURNS)?;
         let duration = |json: &becket_events::Json| {
             let json: Value = serde_json::from_str(json.text()).unwrap_or_default();
             json["duration_us"].as_u64().unwrap_or_default()
         };
         Ok(Self {
-            past: Past::of(&store.newest_dispatches(super::list::PAST)?),
+            past: Past::of(&store.record().newest_dispatches(super::list::PAST)?),
             turns_us: turns.iter().map(|turn| duration(&turn.dispatch)).collect(),
         })
     }
 
-    /// How much of a turn a hook takes: as often as it ran in turns of the past, or once.
+    /// A hook's share of a turn: its runs in past turns, or one run if there were none.
     fn share(&self, cost: &Cost) -> Option<f64> {
         let whole: u64 = self.turns_us.iter().sum();
         if whole == 0 || cost.durations_us.is_empty() {
@@ -143,7 +143,7 @@ impl Cost {
         budget.is_some_and(|budget| p95 > budget)
     }
 
-    /// How long it takes in that many of a hundred runs; nobody knows of one that did not run.
+    /// The duration that so many percent of the runs do not exceed; `None` if the hook did not run.
     fn measured(&self, percent: usize) -> Option<u64> {
         (!self.durations_us.is_empty()).then(|| percentile(&self.durations_us, percent))
     }
@@ -200,12 +200,12 @@ impl Cost {
 
 fn tell(options: &Options, costs: &[Cost], budget: Option<f64>) -> Result<Exit, CliError> {
     for cost in costs {
-        match options.json {
+        match options.run.json {
             true => print(&format!("{}\n", cost.json(budget)))?,
             false => print(&harmless(&format!("{}\n", cost.text(budget))))?,
         }
     }
-    if costs.is_empty() && !options.json {
+    if costs.is_empty() && !options.run.json {
         print("there are no hooks here\n")?;
     }
     // One that fails is quick, and not what the budget is for.

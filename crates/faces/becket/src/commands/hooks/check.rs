@@ -1,38 +1,41 @@
 //! `becket hooks check`: says what is wrong with hooks before they run.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_check::{Finding, HookFile, Machine, Severity, ToolNames, check, sarif};
 use becket_hooks::{HookEnvironment, guest_environment};
-use becket_host::Place;
+use becket_host::GuestSearch;
+use becket_run::setup::{Setup, read_config};
+use becket_run::tool_names::{tool_elsewhere, tool_names, tools_without_operation};
+use becket_system::counted;
 use becket_system::project_root::project_root;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use becket_trust::Trust;
 
-use crate::args::{CheckForm, Options};
-use crate::assemble::{Setup, read_config, tool_elsewhere, tool_names, tools_without_operation};
-use crate::commands::print;
-use crate::front::counted;
+use crate::args::CheckForm;
 use crate::hooks_check::{everything, given, untrusted};
-use crate::own_jq;
+use crate::options::Options;
+use crate::printing::print;
 
-/// Checks the hooks of some files, or all that count here. Ends with 1 if something is wrong.
+/// Checks the hooks of some files, or all that count here. The exit code is 1 if something is wrong.
 pub fn run(
     options: &Options,
     format: CheckForm,
     paths: &[PathBuf],
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let folders = Folders::find(options.home.as_deref(), surroundings)?;
+    let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let files = match paths {
         [] => all_files(options, &folders, surroundings)?,
-        paths => given(options.hosts, paths, surroundings)?,
+        paths => given(options.run.hosts, paths, surroundings)?,
     };
     let machine = machine(&folders, surroundings);
     let mut findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
     // What stands against reading the settings was found already.
-    if let (true, Ok(setup)) = (paths.is_empty(), Setup::read(options, surroundings)) {
+    if let (true, Ok(setup)) = (paths.is_empty(), Setup::read(&options.run, surroundings)) {
         findings.extend(untrusted(&setup));
     }
     match format {
@@ -51,28 +54,41 @@ fn all_files(
 ) -> Result<Vec<HookFile>, CliError> {
     let project_root = project_root(&surroundings.cwd);
     // What is wrong with the settings is found by whoever reads their hooks.
-    let settings = read_config(&folders.config_file(), options.hosts);
-    let place = Place {
+    let settings = read_config(&folders.config_file(), options.run.hosts);
+    let place = GuestSearch {
         surroundings,
         folders,
         project_root: &project_root,
-        trust: &Trust::open(options.trust, folders, surroundings, &project_root),
+        trust: &Trust::open(options.run.trust, folders, surroundings, &project_root),
         settings: &settings.map(|(_, settings)| settings).unwrap_or_default(),
-        options: &options.about_guests(),
+        options: &options.run.guests,
         without: &[],
-        sections: &options.hosts.sections(),
+        sections: &options.run.hosts.sections(),
         operation_called: becket_dialects::operation_called,
     };
-    everything(options.hosts, &place)
+    everything(options.run.hosts, &place)
 }
 
-/// What hooks would find in a run. Nothing is made for it.
+/// Adds the folder of becket's own `jq` to the path, if hooks would find it there in a run.
+#[cfg(feature = "jq")]
+fn own_jq(variables: &mut BTreeMap<OsString, OsString>, folders: &Folders) -> Option<PathBuf> {
+    use becket_run::own_jq;
+    let folder = (!own_jq::is_on_path(variables)).then(|| own_jq::place(&folders.cache));
+    folder
+        .iter()
+        .for_each(|folder| own_jq::add_to_path(variables, folder));
+    folder
+}
+
+#[cfg(not(feature = "jq"))]
+fn own_jq(_: &mut BTreeMap<OsString, OsString>, _: &Folders) -> Option<PathBuf> {
+    None
+}
+
+/// The machine as hooks would find it in a run. Nothing is created.
 fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
     let mut variables = guest_environment(surroundings.variables.clone());
-    let own_jq = (!own_jq::is_on_path(&variables)).then(|| own_jq::place(&folders.cache));
-    if let Some(folder) = &own_jq {
-        own_jq::add_to_path(&mut variables, folder);
-    }
+    let own_jq = own_jq(&mut variables, folders);
     Machine {
         environment: HookEnvironment {
             variables: Arc::new(variables),
@@ -91,7 +107,7 @@ fn machine(folders: &Folders, surroundings: &Surroundings) -> Machine {
 
 fn told(options: &Options, files: &[HookFile], findings: &[Finding]) -> String {
     let hooks: usize = files.iter().map(|file| file.hooks.len()).sum();
-    if options.json {
+    if options.run.json {
         let told = serde_json::json!({"files": files.len(), "hooks": hooks, "findings": findings});
         return format!("{told}\n");
     }

@@ -3,18 +3,18 @@
 use becket_dialect_kit::RowInfo;
 use becket_dialects::{dialect_names, rows};
 use becket_system::{CliError, Exit};
+use becket_workbench::dialect_named;
 use serde_json::json;
 
-use crate::args::Options;
-use crate::commands::print;
-use crate::workbench::dialect_named;
+use crate::options::Options;
+use crate::printing::print;
 
 /// Lists the dialects, or the names of one.
 pub fn run(options: &Options, name: Option<&str>) -> Result<Exit, CliError> {
     let name = name.map(dialect_named).transpose()?;
     let wanted = |row: &RowInfo| name.is_none_or(|name| row.dialect == name);
     let rows: Vec<RowInfo> = rows().into_iter().filter(wanted).collect();
-    if options.json {
+    if options.run.json {
         for row in &rows {
             let line = json!({
                 "dialect": row.dialect,

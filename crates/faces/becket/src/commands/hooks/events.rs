@@ -1,28 +1,49 @@
 //! `becket hooks events`: the vocabulary.
 
 use becket_dialect_kit::RowInfo;
-use becket_dialects::rows;
+use becket_dialects::{dialect_names, rows};
 use becket_events::{EVENTS, EventInfo, payload_schema, reply_schema};
 use becket_system::{CliError, Exit};
+use becket_workbench::event_called;
 use serde_json::json;
 
-use crate::args::Options;
-use crate::commands::print;
-use crate::workbench::event_called;
+use crate::options::Options;
+use crate::printing::print;
 
 /// Lists the events, or describes one.
-pub fn run(options: &Options, name: Option<&str>) -> Result<Exit, CliError> {
-    match name {
-        Some(name) => describe(options, event_called(name, None)?.info())?,
-        None => list(options)?,
+pub fn run(options: &Options, name: Option<&str>, dialect: Option<&str>) -> Result<Exit, CliError> {
+    match (name, dialect) {
+        (Some(name), _) => describe(options, event_called(name, None)?.info())?,
+        (None, Some(dialect)) => list_of(options, dialect)?,
+        (None, None) => list(options)?,
     }
     Ok(Exit::Answered)
+}
+
+/// Lists the events of a dialect, in the order of the vocabulary.
+fn list_of(options: &Options, dialect: &str) -> Result<(), CliError> {
+    if !dialect_names().any(|name| name == dialect) {
+        let known: Vec<&str> = dialect_names().collect();
+        let message = format!("there is no dialect `{dialect}`");
+        return Err(CliError::usage(message).hint(format!("there are {}", known.join(", "))));
+    }
+    for event in EVENTS {
+        for row in known_as(event).iter().filter(|row| row.dialect == dialect) {
+            let (name, class) = (row.name, row.class.name());
+            let line = match options.run.json {
+                true => json!({"name": event.name, "known_as": name, "class": class}).to_string(),
+                false => format!("{name:<28} {class:<9} {}", event.name),
+            };
+            print(&format!("{line}\n"))?;
+        }
+    }
+    Ok(())
 }
 
 fn list(options: &Options) -> Result<(), CliError> {
     for event in EVENTS {
         let first_line = event.doc.trim().lines().next().unwrap_or_default();
-        let line = if options.json {
+        let line = if options.run.json {
             let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
             json!({"name": name, "class": class, "doc": doc}).to_string()
         } else {
@@ -34,7 +55,7 @@ fn list(options: &Options) -> Result<(), CliError> {
 }
 
 fn describe(options: &Options, event: &EventInfo) -> Result<(), CliError> {
-    if options.json {
+    if options.run.json {
         let description = json!({
             "name": event.name,
             "class": event.class.name(),

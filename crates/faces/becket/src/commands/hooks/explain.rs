@@ -1,24 +1,30 @@
-//! `becket hooks explain`: what would happen to a call of a tool, step by step, and who decides.
+//! `becket hooks explain`: what would happen to a tool call, step by step, and who decides.
+//!
+//! The call is judged by a real gate, and the permit is dropped. So the steps shown are those that the gate took, not a
+//! second description of the rules, which could differ.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_agent::Hooks;
-use becket_agent::front::{Front, PersonsAnswer, Question, Sight};
+use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
 use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
 use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_workbench::{Lab, effect_words, in_ms, verdict_words};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Options;
-use crate::commands::{cancellable, print, tool_arguments};
-use crate::workbench::{Lab, effect_words, in_ms, verdict_words};
+use crate::commands::tool_arguments;
+use crate::opened::lab;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
 
-/// Judges the call and tells every step. The tool does not run.
+/// Judges the call and shows every step. The tool does not run.
 pub fn run(
     options: &Options,
     tool: &str,
@@ -29,7 +35,7 @@ pub fn run(
     let arguments = tool_arguments(arguments)?;
     cancellable(options, surroundings, async |cancel| {
         let diary = Arc::new(Diary::default());
-        let lab = Lab::open(options, surroundings, Some(diary.clone()), &cancel)
+        let lab = lab(options, surroundings, Some(diary.clone()), &cancel)
             .await?
             .begin()
             .await;
@@ -42,7 +48,7 @@ pub fn run(
             return Err(CliError::cancelled());
         }
         let explained = judged?;
-        match options.json {
+        match options.run.json {
             true => print(&format!("{}\n", explained.json(dry)))?,
             false => print(&harmless(&explained.text(dry)))?,
         }
@@ -50,7 +56,7 @@ pub fn run(
     })
 }
 
-/// Everything that happened on the way, in its order.
+/// The steps of the gate, in order.
 #[derive(Default)]
 struct Diary(Mutex<Vec<Happened>>);
 
@@ -81,11 +87,11 @@ impl Witness for Diary {
     fn failed(&self, _: &ReportedFailure) {}
 }
 
-/// The person is not asked: that there would be a question is the explanation.
+/// A front that does not ask the user: that there would be a question is the explanation.
 struct NobodyThere(Arc<Diary>);
 
 impl Front for NobodyThere {
-    fn show(&self, _: Sight<'_>) {}
+    fn show(&self, _: FrontUpdate<'_>) {}
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         let person = json!({
@@ -98,12 +104,12 @@ impl Front for NobodyThere {
     }
 }
 
-/// A call and what would become of it.
+/// A call and the decision about it.
 struct Explained {
     tool_name: String,
     called_as: String,
     arguments: Map<String, Value>,
-    /// The arguments as they were judged in the end.
+    /// The arguments after all rewriting.
     judged: Map<String, Value>,
     happened: Vec<Happened>,
 }
@@ -126,20 +132,20 @@ async fn judge(
     let arguments = tool
         .normalise(arguments)
         .map_err(|why| CliError::usage(format!("the arguments of {name} cannot be read: {why}")))?;
-    let front: Arc<dyn Front> = Arc::new(NobodyThere(diary.clone()));
+    let user = user_at(Arc::new(NobodyThere(diary.clone())));
     let vfs = Vfs::new(&agent.settings.vfs);
     let listener = diary.clone();
     let gate = Gate::new(
         agent.settings.approval.clone(),
         &agent.settings.cwd,
         vfs,
-        front.clone(),
+        user.clone(),
     )
     .telling(Arc::new(move |step| listener.add(Happened::Step(step))));
-    let hooks = Hooks::new(agent.engine.clone(), front, cancel, lab.scope());
+    let hooks = Hooks::new(agent.engine.clone(), user, cancel, lab.scope());
     let applicant = Applicant {
         tool_call_id: "call-1",
-        tool: &*tool,
+        tool: &&*tool,
         arguments: &arguments,
         parent_tool_call_id: None,
     };
@@ -157,7 +163,7 @@ async fn judge(
     })
 }
 
-/// The tool with that name: the model's, or becket's own.
+/// The tool of that name, as the model or becket calls it.
 fn find(tools: &[Arc<dyn Tool>], name: &str) -> Result<Arc<dyn Tool>, CliError> {
     let called = tools.iter().find(|tool| tool.spec().face.name == name);
     let found = called.or_else(|| tools.iter().find(|tool| tool.spec().own_name == name));
@@ -212,7 +218,7 @@ impl Happened {
             Self::Person { person } => {
                 let reason = person["reason"].as_str();
                 let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-                format!("the person would be asked{reason}; nobody is here to answer")
+                format!("the user would be asked{reason}; nobody is here to answer")
             }
         }
     }
@@ -243,7 +249,7 @@ fn step_text(step: &Step) -> String {
             };
             let why = reason.as_deref().unwrap_or("nobody has said yes yet");
             let alone = if *insists {
-                "only the person can say yes"
+                "only the user can say yes"
             } else {
                 "it needs a yes"
             };
@@ -294,7 +300,7 @@ fn asked_text(trace: &DispatchTrace) -> String {
     text
 }
 
-/// A word of the vocabulary as it stands in JSON.
+/// A value of an enum as it is written in JSON.
 fn word(value: impl Serialize) -> String {
     let json = serde_json::to_value(value).unwrap_or_default();
     json.as_str().unwrap_or_default().replace('_', " ")

@@ -5,34 +5,36 @@ use std::path::Path;
 
 use becket_events::EventId;
 use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_workbench::{
+    Fired, Occurrence, PayloadOverrides, dialect_named, event_called, fired_json, fired_text,
+};
 use serde_json::{Map, Value};
 
-use crate::args::{FireArgs, Options};
-use crate::commands::{cancellable, print};
-use crate::workbench::{Fired, Lab, Occurrence, Wish, dialect_named, event_called, fired_json, fired_text};
+use crate::args::FireArgs;
+use crate::opened::lab;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
 
-/// The longest payload that is read.
+/// The longest payload that is read, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// Fires it and shows what came of it.
+/// Fires the event and shows the result.
 pub fn run(options: &Options, wanted: &FireArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let dialect = wanted.dialect.as_deref().map(dialect_named).transpose()?;
     let event = event_called(&wanted.event, dialect)?;
-    let wish = Wish {
+    let overrides = PayloadOverrides {
         fields: match &wanted.payload {
             Some(file) => read_fields(file, event, surroundings)?,
             None => Map::new(),
         },
-        set: Wish::set(&wanted.set).map_err(CliError::usage)?,
+        set: PayloadOverrides::set(&wanted.set).map_err(CliError::usage)?,
     };
     cancellable(options, surroundings, async |cancel| {
-        let lab = Lab::open(options, surroundings, None, &cancel)
-            .await?
-            .begin()
-            .await;
+        let lab = lab(options, surroundings, None, &cancel).await?.begin().await;
         let occurrence = Occurrence {
             event,
-            wish: &wish,
+            overrides: &overrides,
             dialect,
         };
         let fired = lab.fire(occurrence).await;
@@ -42,7 +44,7 @@ pub fn run(options: &Options, wanted: &FireArgs, surroundings: &Surroundings) ->
 }
 
 fn tell(options: &Options, fired: &Fired) -> Result<Exit, CliError> {
-    match options.json {
+    match options.run.json {
         true => print(&format!("{}\n", fired_json(fired)))?,
         false => print(&harmless(&fired_text(fired)))?,
     }

@@ -7,27 +7,29 @@ use std::path::Path;
 use becket_events::{EVENTS, EventId};
 use becket_hooks::HandlerInfo;
 use becket_host::Listed;
+use becket_run::hosts::HOOK;
 use becket_store::StoredTrace;
+use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_workbench::{class_words, event_called, in_ms};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use crate::args::Options;
-use crate::commands::{ago, print, runtime};
-use crate::guest_list::HOOK;
-use crate::workbench::{Lab, class_words, event_called, in_ms};
+use crate::opened::lab;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::listening;
 
-/// How many dispatches of the past are looked at.
+/// How many past dispatches are read.
 pub const PAST: u32 = 5_000;
 
-/// Lists them. What is not trusted is named and not loaded.
+/// Lists the hooks. Those that are not trusted are named and not loaded.
 pub fn run(options: &Options, event: Option<&str>, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let event = event.map(|name| event_called(name, None)).transpose()?;
-    let runtime = runtime(options)?;
-    let listed = runtime.block_on(list(options, event, surroundings));
-    // A thread may still wait for something of an extension's.
-    runtime.shutdown_background();
-    let lines = listed?;
-    let all = lines.into_iter().map(|line| match options.json {
+    let lines = listening(options, surroundings, async |signals| {
+        list(options, event, surroundings, &signals.next()).await
+    })?;
+    let all = lines.into_iter().map(|line| match options.run.json {
         true => format!("{}\n", line.json),
         false => format!("{}\n", harmless(&line.text)),
     });
@@ -35,7 +37,7 @@ pub fn run(options: &Options, event: Option<&str>, surroundings: &Surroundings) 
     Ok(Exit::Answered)
 }
 
-/// A line, for people and for programs.
+/// A line of the listing, as text and as JSON.
 struct Line {
     text: String,
     json: Value,
@@ -45,10 +47,10 @@ async fn list(
     options: &Options,
     wanted: Option<EventId>,
     surroundings: &Surroundings,
+    cancel: &CancellationToken,
 ) -> Result<Vec<Line>, CliError> {
-    let cancel = surroundings.signals.listen()?.next();
-    let lab = Lab::open(options, surroundings, None, &cancel).await?;
-    let past = Past::of(&lab.assembled.store.newest_dispatches(PAST)?);
+    let lab = lab(options, surroundings, None, cancel).await?;
+    let past = Past::of(&lab.assembled.store.record().newest_dispatches(PAST)?);
     let is_wanted = |event: &EventId| wanted.is_none_or(|wanted| wanted == *event);
     let mut lines = Vec::new();
     for event in EVENTS.iter().map(|info| info.id).filter(is_wanted) {
@@ -71,7 +73,7 @@ async fn list(
     Ok(lines)
 }
 
-/// What there is to know about a hook.
+/// The line of a hook.
 fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Runs>) -> Line {
     let name = event.info().name;
     let mut json = serde_json::to_value(info).unwrap_or_default();
@@ -106,7 +108,7 @@ fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Ru
     Line { text, json }
 }
 
-/// What hooks have done of late.
+/// The recent runs of all hooks.
 pub struct Past(BTreeMap<(String, String, String), Runs>);
 
 /// The runs of one hook.
@@ -186,13 +188,13 @@ impl Runs {
     }
 }
 
-/// The value below which so many percent of the sorted values lie.
+/// The value that so many percent of the sorted values do not exceed.
 pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
     let place = (sorted.len() * percent).div_ceil(100).max(1) - 1;
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// A guest of the project that is not trusted. What it brings nobody knows before it runs.
+/// The line of a guest that is not trusted. What it brings is not known before it runs.
 fn untrusted_line(kind: &str, file: &Path) -> Line {
     Line {
         text: format!("{kind} {}  not trusted", file.display()),

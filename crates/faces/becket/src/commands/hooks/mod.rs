@@ -12,13 +12,14 @@ mod trust;
 
 use becket_system::{CliError, Exit, Surroundings};
 
-use crate::args::{HooksCommand, Options};
+use crate::args::HooksCommand;
+use crate::options::Options;
 
-/// Runs one of them.
+/// Runs one of the workbench's commands.
 pub fn run(options: &Options, command: HooksCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
     match command {
         HooksCommand::List { event } => list::run(options, event.as_deref(), surroundings),
-        HooksCommand::Events { name } => events::run(options, name.as_deref()),
+        HooksCommand::Events { name, dialect } => events::run(options, name.as_deref(), dialect.as_deref()),
         HooksCommand::Dialects { name } => dialects::run(options, name.as_deref()),
         HooksCommand::Check { format, paths } => check::run(options, format, &paths, surroundings),
         HooksCommand::Fire(wanted) => fire::run(options, &wanted, surroundings),

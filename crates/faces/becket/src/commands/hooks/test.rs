@@ -6,67 +6,61 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use becket_dialects::lets_through;
-use becket_docker_agent::{AgentFileChoice, HOOK_FILE};
 use becket_events::{Class, EventId, Scope, Verdict};
 use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
+use becket_host::AGENT_FILE;
+use becket_run::project_trust::may_run;
 use becket_system::files::read_regular;
 use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_workbench::{
+    Case, Fired, Lab, PayloadOverrides, Play, Suite, TestRoom, dialect_named, event_called, in_ms, rewritten,
+    unmet_files,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{Options, TestArgs};
-use crate::commands::{print, runtime};
-use crate::project_trust::may_run;
-use crate::workbench::{
-    Case, Ended, Fired, Lab, Play, Suite, TestRoom, Wish, dialect_named, event_called, in_ms, rewritten,
-    unmet_files,
-};
+use crate::args::TestArgs;
+use crate::opened::lab;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
 
-/// How files of tests are called.
+/// The end of the names of test files.
 const ENDING: &str = ".hooktest.toml";
 
-/// The largest file of tests.
+/// The largest test file, in bytes.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-/// How deep files of tests are looked for.
+/// How deep folders are searched for test files.
 const DEPTH: usize = 8;
 
-/// The longest that one session may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long one session may take.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long one that is asked to end may take.
+/// How long a session may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs the tests and tells what is not as it must be.
+/// Runs the tests and shows what is not as expected.
 pub fn run(options: &Options, wanted: &TestArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let files = files(options, wanted, surroundings)?;
     let started = Instant::now();
-    let runtime = runtime(options)?;
-    let result = runtime.block_on(async {
-        let signals = surroundings.signals.listen()?;
-        let cancel = signals.next();
-        let work = async {
-            let mut results = Vec::new();
-            for file in &files {
-                let bench = Bench {
-                    options,
-                    wanted,
-                    own: surroundings,
-                    file,
-                };
-                results.extend(bench.run(&cancel).await?);
-            }
-            tell(options, &results, started.elapsed())
-        };
-        signals.unless_forced(work).await
-    });
-    // A thread may still wait for something of an extension's.
-    runtime.shutdown_background();
-    result
+    cancellable(options, surroundings, async |cancel| {
+        let mut results = Vec::new();
+        for file in &files {
+            let bench = Bench {
+                options,
+                wanted,
+                own: surroundings,
+                file,
+            };
+            results.extend(bench.run(&cancel).await?);
+        }
+        tell(options, &results, started.elapsed())
+    })
 }
 
-/// The files of tests: those that are named, and those in folders that are named. Tests run the hooks and the commands
-/// that stand in them, so what is merely found needs a yes.
+/// The test files that are named, and those in named folders. Tests run the hooks and commands that are in them, so
+/// files that are merely found need a yes.
 fn files(
     options: &Options,
     wanted: &TestArgs,
@@ -89,7 +83,7 @@ fn files(
                 .hint("name one: becket hooks test FILE"),
         );
     }
-    match !wanted.files.is_empty() || may_run(&files, options, surroundings)? {
+    match !wanted.files.is_empty() || may_run(&files, &options.run, surroundings)? {
         true => Ok(files),
         false => Err(CliError {
             exit: Exit::UntrustedGuard,
@@ -109,7 +103,7 @@ fn listed(files: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// The files of tests in a folder and below it.
+/// The test files in a folder and below it.
 fn found(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let mut entries: Vec<_> = std::fs::read_dir(folder)
         .into_iter()
@@ -130,39 +124,39 @@ fn found(folder: &Path, depth: usize) -> Vec<PathBuf> {
     files
 }
 
-/// What came of one test.
+/// The result of one test.
 struct TestResult {
     file: PathBuf,
     name: String,
-    /// What is not as it must be.
+    /// What is not as expected.
     unmet: Vec<String>,
-    /// What broken guards come to.
+    /// The results of broken guards.
     faults: Vec<FaultResult>,
     duration: Duration,
 }
 
-/// What came of one guard that was broken in one way.
+/// The result of a guard that was broken in one way.
 struct FaultResult {
     guard: String,
     dialect: String,
     fault: Fault,
     /// Whether the action was refused.
     refused: bool,
-    /// Whether its own file lets it fail open.
+    /// Whether the guard's file lets it fail open.
     is_loosened: bool,
-    /// Why it would have happened in the guard's own agent.
+    /// Why the action would have happened in the guard's own agent.
     elsewhere: Option<&'static str>,
 }
 
 impl FaultResult {
-    /// Whether the action happens although nobody has said that it may, and the guard's own agent would not have let
-    /// it. What its format takes for silence is silence here, too.
+    /// Whether the action happens although nothing allowed it, and the guard's own agent would have refused it. What
+    /// the guard's format takes for silence is silence here, too.
     fn is_bad(&self) -> bool {
         !self.refused && !self.is_loosened && self.elsewhere.is_none()
     }
 }
 
-/// One file of tests, with everything that its tests need.
+/// One test file, with everything that its tests need.
 struct Bench<'a> {
     options: &'a Options,
     wanted: &'a TestArgs,
@@ -178,7 +172,7 @@ impl Bench<'_> {
         let suite = Suite::read(&text, self.file)?;
         self.check_names(&suite)?;
         let folder = whole.parent().unwrap_or(Path::new("/"));
-        let room = TestRoom::new()?;
+        let room = TestRoom::new(&std::env::temp_dir())?;
         let surroundings = match suite.names_hooks() {
             true => room.surroundings(self.own)?,
             false => self.own.clone(),
@@ -199,7 +193,7 @@ impl Bench<'_> {
         Ok(results)
     }
 
-    /// A name stands for one test: snapshots go by it, and so do people.
+    /// Checks that each test has its own name, which snapshots refer to.
     fn check_names(&self, suite: &Suite) -> Result<(), CliError> {
         let wrong = |what: String| Err(CliError::usage(format!("{}: {what}", self.file.display())));
         let mut names = BTreeSet::new();
@@ -226,23 +220,19 @@ impl Bench<'_> {
         }
     }
 
-    /// The options of the command line, and what the file names.
+    /// The options of the command line, with the files that the suite names.
     fn options_for(&self, suite: &Suite, folder: &Path) -> Result<Options, CliError> {
         let mut options = self.options.clone();
-        let seen = |file: &PathBuf| folder.join(file);
         if suite.names_hooks() {
-            options.home = None;
+            options.run.home = None;
         }
-        options.hooks.extend(suite.hooks.iter().map(seen));
-        options.extension.extend(suite.extensions.iter().map(seen));
-        options.chibi_home = suite.chibi_home.as_ref().map(seen).or(options.chibi_home);
-        for file in suite.docker_agent.iter().map(seen) {
-            options.hook_flags.0.add(HOOK_FILE, file);
+        // The hooks of an agent file that the command line names belong to no suite.
+        options.run.guests.remove(AGENT_FILE);
+        for (option, files) in suite.named() {
+            files
+                .iter()
+                .for_each(|file| options.run.guests.add(option, folder.join(file)));
         }
-        options.agent_file = suite.agent.as_ref().map(|file| AgentFileChoice {
-            file: folder.join(file),
-            agent: None,
-        });
         Ok(options)
     }
 
@@ -258,10 +248,7 @@ impl Bench<'_> {
         if suite.test.is_empty() {
             return Ok(Vec::new());
         }
-        let lab = Lab::open(options, surroundings, None, cancel)
-            .await?
-            .begin()
-            .await;
+        let lab = lab(options, surroundings, None, cancel).await?.begin().await;
         let results = self.fire_each(&suite.test, room, &lab).await;
         lab.close(surroundings).await?;
         results
@@ -295,7 +282,7 @@ impl Bench<'_> {
         Ok(results)
     }
 
-    /// What is not as it must be, and what broken guards come to.
+    /// Fires the event of one test, compares the result, and breaks the guards if that is asked for.
     async fn try_out(
         &self,
         case: &Case,
@@ -369,7 +356,7 @@ impl Bench<'_> {
         whole.parent().unwrap_or(Path::new("/")).join(file)
     }
 
-    /// The words of the command line by which the hooks of a file count.
+    /// The options of the command line that load the hooks of a suite.
     fn words(&self, suite: &Suite) -> Result<Vec<std::ffi::OsString>, CliError> {
         let mut words = Vec::new();
         let mut add = |flag: &str, file: &Path| words.extend([flag.into(), self.seen(file).into()]);
@@ -407,7 +394,7 @@ fn finish(mut command: Command, cancel: &CancellationToken) -> Result<(i32, Stri
     };
     let stdout = read(child.stdout.take().map(|stream| Box::new(stream) as _));
     let stderr = read(child.stderr.take().map(|stream| Box::new(stream) as _));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + SESSION_TIMEOUT;
     let status = loop {
         match child.try_wait().map_err(failed)? {
             Some(status) => break status,
@@ -426,7 +413,7 @@ fn finish(mut command: Command, cancel: &CancellationToken) -> Result<(i32, Stri
     Ok((status.code().unwrap_or(-1), text(stdout), text(stderr)))
 }
 
-/// Ends a session, which may end its own programs first.
+/// Ends a session. It has some time to end its own programs first.
 fn end(child: &mut Child) {
     let id = i32::try_from(child.id())
         .ok()
@@ -442,31 +429,6 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-impl Ended {
-    fn unmet(&self, code: i32, stdout: &str, stderr: &str) -> Vec<String> {
-        let mut unmet = Vec::new();
-        if code != self.exit_code {
-            let wanted = self.exit_code;
-            unmet.push(format!(
-                "the exit code should be {wanted}, but is {code}: {}",
-                stderr.trim()
-            ));
-        }
-        for (wanted, is, what) in [
-            (&self.answer, stdout, "the answer"),
-            (&self.told, stderr, "what is told"),
-        ] {
-            if let Some(wanted) = wanted.as_ref().filter(|wanted| !is.contains(wanted.as_str())) {
-                unmet.push(format!(
-                    "a part of {what} should be `{wanted}`, but it is `{}`",
-                    is.trim()
-                ));
-            }
-        }
-        unmet
-    }
-}
-
 fn in_one_line(error: &CliError) -> String {
     match &error.hint {
         Some(hint) => format!("{}; {hint}", error.message),
@@ -474,12 +436,12 @@ fn in_one_line(error: &CliError) -> String {
     }
 }
 
-/// A case that is ready to be fired.
+/// A test case that is ready to be fired.
 struct Trial<'a> {
     lab: &'a Lab,
     event: EventId,
     dialect: Option<&'static str>,
-    wish: Wish,
+    overrides: PayloadOverrides,
     scope: &'a Scope,
 }
 
@@ -490,7 +452,7 @@ impl<'a> Trial<'a> {
             lab,
             event: event_called(&case.event, dialect)?,
             dialect,
-            wish: Wish {
+            overrides: PayloadOverrides {
                 fields: case.payload.clone(),
                 set: Vec::new(),
             },
@@ -508,11 +470,11 @@ impl<'a> Trial<'a> {
             fault,
         };
         self.lab
-            .rehearse(self.event, &self.wish, self.scope, rehearsal)
+            .rehearse(self.event, &self.overrides, self.scope, rehearsal)
             .await
     }
 
-    /// Breaks every guard that was asked, in every way that concerns it.
+    /// Breaks every guard that was asked, with every fault that applies to it.
     async fn break_guards(&self, fired: &Fired) -> Result<Vec<FaultResult>, CliError> {
         let mut results = Vec::new();
         let infos = self.lab.engine().handlers_of(self.event);
@@ -542,7 +504,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What came of tests when somebody was content with it.
+/// The stored results of tests.
 struct Snapshots {
     file: PathBuf,
     kept: BTreeMap<String, Value>,
@@ -567,7 +529,7 @@ impl Snapshots {
         Ok(Self { file, kept })
     }
 
-    /// What is not as it was. The folder of a test has another name every time.
+    /// Compares a result with the stored one. The folder's name is replaced, since it differs every time.
     fn compare(&mut self, name: &str, fired: &Fired, folder: &Path, update: bool) -> Option<String> {
         let is = json!({
             "verdict": fired.verdict,
@@ -588,7 +550,7 @@ impl Snapshots {
         }
     }
 
-    /// Writes those of the tests that there are.
+    /// Writes the results of the tests that still exist.
     fn write(mut self, cases: &[Case]) -> Result<(), CliError> {
         let is_kept = |name: &String| {
             let mut cases = cases.iter();
@@ -609,12 +571,12 @@ fn tell(options: &Options, results: &[TestResult], duration: Duration) -> Result
     for result in results {
         let let_through = result.faults.iter().any(FaultResult::is_bad);
         failed += usize::from(!result.unmet.is_empty() || let_through);
-        match options.json {
+        match options.run.json {
             true => print(&format!("{}\n", result.json()))?,
             false => print(&harmless(&result.text()))?,
         }
     }
-    if !options.json {
+    if !options.run.json {
         let took = in_ms(duration.as_micros() as u64);
         let (count, how) = match failed {
             0 => (results.len(), "passed".to_owned()),

@@ -1,24 +1,24 @@
-//! `becket hooks trust`: what of the working directory counts from now on, and what no longer.
+//! `becket hooks trust`: trusts what is in the working directory, or revokes that.
 
 use std::path::{Path, PathBuf};
 
+use becket_run::project_trust;
+use becket_run::setup::Setup;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use becket_trust::{Judged, LOCK_FILE, Lock, Record, Trust, described, put};
 use serde_json::json;
 
-use crate::args::{Options, TrustArgs};
-use crate::assemble::Setup;
-use crate::commands::print;
-use crate::project_trust;
+use crate::args::TrustArgs;
+use crate::options::Options;
+use crate::printing::print;
 
 /// Trusts, shows, revokes or locks.
 pub fn run(options: &Options, wanted: &TrustArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
     // What the command line trusts for one run is not what this is about.
-    let options = &Options {
-        trust: false,
-        ..options.clone()
-    };
-    let setup = Setup::read(options, surroundings)?;
+    let mut options = options.clone();
+    options.run.trust = false;
+    let options = &options;
+    let setup = Setup::read(&options.run, surroundings)?;
     if let Some(error) = setup
         .project
         .refusal
@@ -57,7 +57,7 @@ pub fn run(options: &Options, wanted: &TrustArgs, surroundings: &Surroundings) -
     let mut new = chosen;
     new.retain(|judged| (names_lock || !is_lock(judged)) && (wanted.all || !wanted.lock));
     take(trust, &new, options)?;
-    let setup = Setup::read(options, surroundings)?;
+    let setup = Setup::read(&options.run, surroundings)?;
     match wanted.lock {
         true => lock(&setup, options, surroundings),
         false => Ok(ending(&setup)),
@@ -68,7 +68,7 @@ fn is_lock(judged: &Judged) -> bool {
     judged.item.source == LOCK_FILE
 }
 
-/// The paths from the project's root.
+/// The paths, relative to the project's root.
 fn names(trust: &Trust, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let name = |path: &PathBuf| {
         let outside = || {
@@ -80,7 +80,7 @@ fn names(trust: &Trust, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     paths.iter().map(name).collect()
 }
 
-/// How it ends: with the code of a run that could not start here.
+/// The exit code: that of a run that could not start here, if there are untrusted guards left.
 fn ending(setup: &Setup) -> Exit {
     match setup.project.untrusted().iter().any(|judged| judged.item.guards) {
         true => Exit::UntrustedGuard,
@@ -88,10 +88,10 @@ fn ending(setup: &Setup) -> Exit {
     }
 }
 
-/// Asks on a terminal; elsewhere it says what would be asked.
+/// Asks on a terminal; without one, shows what would be asked.
 fn asked(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    project_trust::ask(options, surroundings)?;
-    let setup_now = Setup::read(options, surroundings)?;
+    project_trust::ask(&options.run, surroundings)?;
+    let setup_now = Setup::read(&options.run, surroundings)?;
     let (before, after) = (setup.project.untrusted(), setup_now.project.untrusted());
     if after.is_empty() {
         let words = match (before.is_empty(), setup_now.project.things.is_empty()) {
@@ -111,7 +111,7 @@ fn asked(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Resul
 }
 
 fn show(chosen: &[&Judged], trust: &Trust, options: &Options) -> Result<Exit, CliError> {
-    let text: String = match options.json {
+    let text: String = match options.run.json {
         true => chosen
             .iter()
             .map(|judged| format!("{}\n", judged.json()))
@@ -128,7 +128,7 @@ fn show(chosen: &[&Judged], trust: &Trust, options: &Options) -> Result<Exit, Cl
     Ok(Exit::Answered)
 }
 
-/// Notes what is trusted, and says so.
+/// Stores what is trusted, and tells the user.
 fn take(trust: &Trust, new: &[&Judged], options: &Options) -> Result<(), CliError> {
     let mut text = String::new();
     for judged in new {
@@ -149,21 +149,21 @@ fn take(trust: &Trust, new: &[&Judged], options: &Options) -> Result<(), CliErro
         } else {
             "is trusted from now on"
         };
-        text.push_str(&match options.json {
+        text.push_str(&match options.run.json {
             true => format!(
                 "{}\n",
                 json!({"trusted": item.title(), "hash": item.identity(), "open": item.open})
             ),
             false => format!("{} {news}\n", item.title()),
         });
-        for open in item.open.iter().filter(|_| !options.json) {
+        for open in item.open.iter().filter(|_| !options.run.json) {
             text.push_str(&format!("  open: {open}\n"));
         }
     }
     print(&harmless(&text))
 }
 
-/// Forgets what was trusted, in every version.
+/// Revokes trust in files, in every version.
 fn revoke(trust: &Trust, paths: &[PathBuf], options: &Options) -> Result<Exit, CliError> {
     let is_meant = |record: &Record| {
         let mut names = record.files.keys().chain([&record.source]);
@@ -177,19 +177,19 @@ fn revoke(trust: &Trust, paths: &[PathBuf], options: &Options) -> Result<Exit, C
             .store
             .revoke(record)
             .map_err(|error| CliError::failed(format!("{title} is still trusted: {error}")))?;
-        text.push_str(&match options.json {
+        text.push_str(&match options.run.json {
             true => format!("{}\n", json!({"revoked": title, "hash": record.identity})),
             false => format!("{title} is not trusted any more\n"),
         });
     }
-    if records.is_empty() && !options.json {
+    if records.is_empty() && !options.run.json {
         text = "nothing of it was trusted\n".into();
     }
     print(&harmless(&text))?;
     Ok(Exit::Answered)
 }
 
-/// Writes the lock, and trusts it: it says what is trusted anyway.
+/// Writes `hooks.lock`, and trusts it: it contains only what is trusted anyway.
 fn lock(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let untrusted = setup.project.untrusted();
     if let Some(first) = untrusted.first() {
@@ -206,7 +206,7 @@ fn lock(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Result
     let file = setup.trust.root().join(LOCK_FILE);
     put(&file, Lock::of(things).text().as_bytes())
         .map_err(|error| CliError::failed(format!("{} cannot be written: {error}", file.display())))?;
-    let setup = Setup::read(options, surroundings)?;
+    let setup = Setup::read(&options.run, surroundings)?;
     if let Some(lock) = setup.trust.lock() {
         take(&setup.trust, &[lock], options)?;
     }

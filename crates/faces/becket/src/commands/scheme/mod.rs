@@ -1,80 +1,49 @@
-//! `becket scheme`: Scheme as files of the virtual file system find it, for people who write such files. On a terminal
-//! forms are typed, with history and completion; from a pipe they are evaluated as one program.
+//! `becket scheme`: Scheme with the libraries that files of the virtual file system have, to try them out. On a
+//! terminal forms are typed, with history and completion; from a pipe they are evaluated as one program.
 
 mod line;
+mod repl;
 mod words;
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use becket_agent::Parent;
-use becket_chibi::scheme::{self, Tier};
-use becket_chibi::scheme_files::{Calls, Defined, Leaving, NoCalls, SchemeFile, SessionCalls, Why, World};
+use becket_chibi::scheme::Tier;
+use becket_chibi::scheme_files::{
+    Calls, Defined, Leaving, NoCalls, SchemeFile, SchemeFiles, SessionCalls, World,
+};
 use becket_events::EndReason;
-use becket_system::signals::leave_terminal;
-use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
+use becket_run::Purpose;
+use becket_run::target::ContextChoice;
+use becket_system::{CliError, Exit, Folders, Surroundings};
+use repl::{INPUT, Next, Repl, Shown};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{Conversation, Purpose};
 use super::chat::Lines;
-use super::{cancellable, print};
-use crate::args::Options;
-use crate::target::Wish;
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
 
 /// The longest program that is read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;
-
-/// What is typed or piped in, in messages.
-const INPUT: &str = "input";
 
 /// Evaluates what is typed or piped in, after a file if one is named.
 pub fn run(
     options: &Options,
     file: Option<&Path>,
-    tier: Tier,
+    unsandboxed: bool,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let result = cancellable(options, surroundings, async |cancel| {
+    let tier = match unsandboxed {
+        true => Tier::Unsandboxed,
+        false => Tier::Sandboxed,
+    };
+    cancellable(options, surroundings, async |cancel| {
         evaluate(options, file, tier, surroundings, &cancel).await
-    });
-    leave_terminal();
-    result
-}
-
-/// A machine to type at, with a session that makes its calls.
-struct Desk {
-    machine: Arc<SchemeFile>,
-    calls: Box<dyn Calls>,
-    context: String,
-    cwd: PathBuf,
-}
-
-/// What becomes of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    GoOn,
-    Leave,
-}
-
-/// What came of code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    /// A value, or none.
-    Value,
-    /// A mistake, or a limit.
-    Failed,
-    /// It wants to leave.
-    Left(Leaving),
-}
-
-impl Shown {
-    fn next(self) -> Next {
-        match self {
-            Self::Left(_) => Next::Leave,
-            Self::Value | Self::Failed => Next::GoOn,
-        }
-    }
+    })
 }
 
 async fn evaluate(
@@ -84,9 +53,9 @@ async fn evaluate(
     surroundings: &Surroundings,
     cancel: &CancellationToken,
 ) -> Result<Exit, CliError> {
-    let wish = Wish::of(options)?;
-    let conversation = Conversation::open_in(wish, Purpose::Call, options, surroundings, cancel).await?;
-    let files = conversation.scheme();
+    let choice = ContextChoice::of(&options.run)?;
+    let conversation = Conversation::open_in(choice, Purpose::Call, options, surroundings, cancel).await?;
+    let files = conversation.loaded::<SchemeFiles>();
     let files = files.ok_or_else(|| CliError::failed("there are no Scheme files in this run"))?;
     let parent = files.callers().only();
     let context = parent.as_ref().map_or("", Parent::context_name).to_owned();
@@ -98,16 +67,16 @@ async fn evaluate(
     let exit = match machine {
         Err(error) => Err(error),
         Ok(machine) => {
-            let desk = Desk {
+            let repl = Repl {
                 machine,
                 calls,
                 context,
                 cwd: surroundings.cwd.clone(),
             };
-            desk.open_the_door().await;
+            repl.open_the_door().await;
             match surroundings.stdin_is_terminal {
-                true => desk.talk(options, surroundings).await,
-                false => desk.program(surroundings).await,
+                true => repl.talk(options, surroundings).await,
+                false => repl.program(surroundings).await,
             }
         }
     };
@@ -119,7 +88,7 @@ async fn evaluate(
     exit
 }
 
-/// The machine, with what a file has defined.
+/// A machine in which a file was loaded.
 fn machine(
     file: Option<&Path>,
     world: &World,
@@ -141,7 +110,7 @@ fn machine(
     Ok(machine)
 }
 
-/// What a file brings, in a line.
+/// What a file has defined, in a line.
 fn summary(defined: &Defined) -> String {
     let list = |what: &str, names: Vec<&str>| match names.as_slice() {
         [] => format!("no {what}"),
@@ -156,18 +125,8 @@ fn summary(defined: &Defined) -> String {
     format!("{}; {}", list("tools", tools), list("hooks", hooks))
 }
 
-impl Desk {
-    /// Who types may leave with `(exit)`, as at every other prompt, unless that means something else here.
-    async fn open_the_door(&self) {
-        if !self.machine.names().iter().any(|name| name == scheme::LEAVE) {
-            let evaluated = self
-                .machine
-                .evaluate(scheme::LEAVING, INPUT, &self.context, &NoCalls);
-            drop(evaluated.await);
-        }
-    }
-
-    /// Evaluates all that is piped in.
+impl Repl {
+    /// Evaluates the piped program.
     async fn program(&self, surroundings: &Surroundings) -> Result<Exit, CliError> {
         let mut code = String::new();
         let read = std::io::stdin().take(INPUT_LIMIT + 1).read_to_string(&mut code);
@@ -181,12 +140,16 @@ impl Desk {
         }
     }
 
-    /// Evaluates what is typed, until the person has had enough.
+    /// Evaluates what is typed, until the user leaves.
     async fn talk(&self, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
         let signals = &surroundings.signals;
-        let folders = Folders::find(options.home.as_deref(), surroundings)?;
+        let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
         let names = Arc::new(Mutex::new(self.machine.names()));
-        let mut lines = Lines::reading(line::editor(&folders.scheme_history_file(), Arc::clone(&names)));
+        let mut lines = Lines::reading(line::editor(
+            &folders.scheme_history_file(),
+            Arc::clone(&names),
+            surroundings,
+        ));
         loop {
             let interrupted = signals.next();
             let line = tokio::select! {
@@ -200,7 +163,7 @@ impl Desk {
             // Ctrl-C ends what the line has begun, and not the conversation.
             let next = tokio::select! {
                 biased;
-                next = self.obey(line.trim(), surroundings) => next?,
+                next = self.run_line(line.trim(), surroundings) => next?,
                 () = interrupted.cancelled() => {
                     surroundings.complain("cancelled");
                     Next::GoOn
@@ -216,47 +179,14 @@ impl Desk {
         }
     }
 
-    /// Does what a line says: a word to the prompt, or code.
-    async fn obey(&self, line: &str, surroundings: &Surroundings) -> Result<Next, CliError> {
+    /// Evaluates a line, or runs the command of the prompt that it is.
+    async fn run_line(&self, line: &str, surroundings: &Surroundings) -> Result<Next, CliError> {
         if line.is_empty() {
             return Ok(Next::GoOn);
         }
         match line.strip_prefix(',') {
             Some(word) => self.command(word, surroundings).await,
             None => self.show(line, surroundings).await.map(Shown::next),
-        }
-    }
-
-    /// Evaluates code and shows what comes of it.
-    async fn show(&self, code: &str, surroundings: &Surroundings) -> Result<Shown, CliError> {
-        self.evaluate(code, INPUT, surroundings).await
-    }
-
-    /// The same for code that messages call by another name.
-    async fn evaluate(&self, code: &str, name: &str, surroundings: &Surroundings) -> Result<Shown, CliError> {
-        let evaluated = self.machine.evaluate(code, name, &self.context, &*self.calls);
-        let (result, stdout, stderr) = evaluated.await;
-        let shown = |text: &str| match surroundings.stdout_is_terminal {
-            true => harmless(text),
-            false => text.to_owned(),
-        };
-        print(&shown(&stdout))?;
-        if !stdout.is_empty() && !stdout.ends_with('\n') {
-            print("\n")?;
-        }
-        if !stderr.is_empty() {
-            surroundings.remark(stderr.trim_end());
-        }
-        match result {
-            Ok(None) => Ok(Shown::Value),
-            Ok(Some(value)) => print(&format!("{}\n", shown(&value))).map(|()| Shown::Value),
-            Err(trouble) => Ok(match trouble.why {
-                Why::Exit(leaving) => Shown::Left(leaving),
-                _ => {
-                    surroundings.complain(&trouble.words);
-                    Shown::Failed
-                }
-            }),
         }
     }
 }

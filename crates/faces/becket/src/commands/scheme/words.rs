@@ -1,4 +1,4 @@
-//! Words to the prompt itself: lines that begin with a comma, which no program does.
+//! Commands of the Scheme prompt: lines that begin with a comma, which no program does.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use becket_chibi::scheme;
 use becket_hooks::nearest;
 use becket_system::{CliError, Surroundings, harmless};
 
-use super::{Desk, Next, Shown};
-use crate::commands::print;
+use super::repl::{Next, Repl, Shown};
+use crate::printing::print;
 
-/// A word to the prompt.
+/// A command of the Scheme prompt.
 pub struct Command {
     pub name: &'static str,
     arguments: &'static str,
@@ -36,7 +36,7 @@ const fn command(name: &'static str, arguments: &'static str, what: What, help: 
     }
 }
 
-/// All of them.
+/// All commands of the Scheme prompt.
 pub const COMMANDS: &[Command] = &[
     command("help", "", What::Help, "what can be typed here"),
     command("describe", "NAME", What::Describe, "what a name means"),
@@ -51,8 +51,8 @@ pub const COMMANDS: &[Command] = &[
     command("quit", "", What::Quit, "leave; Ctrl-D does the same"),
 ];
 
-impl Desk {
-    /// Does what a word to the prompt says.
+impl Repl {
+    /// Runs a command of the Scheme prompt.
     pub(super) async fn command(&self, line: &str, surroundings: &Surroundings) -> Result<Next, CliError> {
         let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let (name, argument) = (name.trim(), argument.trim());

@@ -1,4 +1,4 @@
-//! `becket sessions tree` and `show`: a conversation with all its branches, for the eye.
+//! `becket sessions tree` and `show`: a conversation with all its branches, as text.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use becket_system::moments::moment_in_words;
 use becket_system::{CliError, Exit, Surroundings, harmless, harmless_name};
 use serde_json::{Value, json};
 
-use super::{meant, place};
-use crate::args::Options;
-use crate::commands::print;
+use super::place::{meant, place};
+use crate::options::Options;
+use crate::printing::print;
 
-/// How many characters of an entry's words are shown in the tree.
+/// How many characters of an entry's text are shown in the tree.
 const WIDTH: usize = 60;
 
 /// How many characters of an id are shown at least.
@@ -26,10 +26,10 @@ pub fn tree(
 ) -> Result<Exit, CliError> {
     let (store, name) = place(options, context, surroundings)?;
     let (tree, _) = store.conversation(name.as_str())?;
-    if tree.entries().is_empty() && !options.json {
+    if tree.entries().is_empty() && !options.run.json {
         surroundings.remark(&format!("the conversation of {name} is empty"));
     }
-    if options.json {
+    if options.run.json {
         tree.entries()
             .iter()
             .try_for_each(|entry| print(&format!("{}\n", as_json(&tree, entry))))?;
@@ -47,7 +47,7 @@ pub fn entry(options: &Options, id: &str, surroundings: &Surroundings) -> Result
     let Some(entry) = tree.entry(&id) else {
         return Ok(Exit::Failed);
     };
-    if options.json {
+    if options.run.json {
         print(&format!("{}\n", as_json(&tree, entry)))?;
         return Ok(Exit::Answered);
     }
@@ -102,8 +102,8 @@ fn drawn(tree: &Tree) -> String {
     text
 }
 
-/// The tree as lines, each with the id of its entry. What follows one another stands below each other; only where
-/// branches part, they are set in.
+/// The tree as lines, each with the id of its entry. Only branches are indented; entries that follow one another are
+/// not.
 pub fn drawn_lines(tree: &Tree) -> Vec<(String, String)> {
     let length = id_length(tree);
     let on_the_way: HashSet<String> = tree.path().iter().map(|entry| entry.id.clone()).collect();
@@ -156,7 +156,7 @@ fn push_children(tree: &Tree, id: Option<&str>, below: &str, waiting: &mut Vec<(
     }
 }
 
-/// How much of an id tells each entry from all others.
+/// How long a prefix of an id has to be to tell all entries apart.
 fn id_length(tree: &Tree) -> usize {
     let mut ids: Vec<&str> = tree.entries().iter().map(|entry| entry.id.as_str()).collect();
     ids.sort_unstable();
@@ -168,7 +168,7 @@ fn id_length(tree: &Tree) -> usize {
     (longest + 1).max(SHORTEST_ID)
 }
 
-/// What an entry is, and how it begins.
+/// The kind of an entry and the beginning of its text.
 pub fn in_one_line(content: &EntryContent) -> String {
     let (kind, words) = told(content);
     let words = harmless_name(words.lines().next().unwrap_or_default());
@@ -180,13 +180,13 @@ pub fn in_one_line(content: &EntryContent) -> String {
     }
 }
 
-/// What an entry is, and what it says.
+/// The kind of an entry and its text.
 fn told(content: &EntryContent) -> (String, String) {
     let (kind, words) = match content {
         EntryContent::Message { message } => return told_message(message),
         EntryContent::Compaction { summary, .. } => ("summary", summary.clone()),
         EntryContent::BranchSummary { summary, .. } => ("branch summary", summary.clone()),
-        EntryContent::Shell(run) => ("person's command", run.words()),
+        EntryContent::Shell(run) => ("user's command", run.words()),
         EntryContent::Model { model } => ("model", model.clone()),
         EntryContent::Thinking { level } => ("thinking", json!(level).as_str().unwrap_or("off").into()),
         EntryContent::Speaker { agent_name } => ("speaker", agent_name.clone()),
@@ -202,7 +202,7 @@ fn told(content: &EntryContent) -> (String, String) {
 
 fn told_message(message: &Message) -> (String, String) {
     let kind = match message.body() {
-        MessageBody::User { .. } => "person".to_owned(),
+        MessageBody::User { .. } => "user".to_owned(),
         MessageBody::Assistant { .. } => "assistant".to_owned(),
         MessageBody::Tool {
             tool_name, is_error, ..

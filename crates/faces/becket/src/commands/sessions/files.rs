@@ -1,35 +1,36 @@
-//! `becket sessions export` and `import`: conversations as session files of pi's.
+//! `becket sessions export` and `import`: conversations as pi session files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use becket_agent::store::{NewSession, Store, fresh_id};
-use becket_pi::session_file;
-use becket_pi::session_files::{self, About};
-use becket_store::{Claim, ContextName, SqliteStore};
-use becket_system::{CliError, Exit, Folders, Surroundings, harmless_name};
+use becket_host::{AboutSession, SessionFiles};
+use becket_run::import::{Imported, bring};
+use becket_run::{Hosts, Setup};
+use becket_system::{CliError, Exit, Folders, Surroundings, counted};
 
-use super::place;
-use crate::args::{Options, SessionFormat};
-use crate::assemble::Setup;
-use crate::commands::{print, runtime};
-use crate::front::counted;
-use crate::target::claim_new;
+use super::place::place;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::runtime;
 
-/// The folder of pi's home that holds its sessions.
-const SESSIONS: &str = "sessions";
-
-/// How a session ends that only brings a conversation in.
-const IMPORTED: &str = "imported";
-
-/// How many problems of a file are told one by one.
-const MOST_TOLD: usize = 10;
+/// The session files of a system, by its name.
+fn files(format: &str, hosts: Hosts) -> Result<&'static dyn SessionFiles, CliError> {
+    let known: Vec<&str> = hosts.session_files().map(|files| files.format()).collect();
+    let mut all = hosts.session_files();
+    all.find(|files| files.format() == format).ok_or_else(|| {
+        let error = CliError::usage(format!("becket knows no session files of `{format}`"));
+        match known.as_slice() {
+            [] => error,
+            known => error.hint(format!("there are {}", known.join(", "))),
+        }
+    })
+}
 
 /// Writes a conversation as a file.
 pub fn export(
     options: &Options,
     context: Option<String>,
-    format: SessionFormat,
+    format: &str,
     output: Option<PathBuf>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
@@ -44,19 +45,17 @@ pub fn export(
     let first = first.or_else(|| sessions.last().map(|session| session.id.as_str()));
     let begun = sessions.iter().find(|session| Some(session.id.as_str()) == first);
     let cwd = surroundings.cwd.display().to_string();
-    let text = match format {
-        SessionFormat::Pi => {
-            let about = About {
-                id: first.unwrap_or(name.as_str()),
-                cwd: begun.map_or(cwd.as_str(), |session| session.cwd.as_str()),
-                origin: origin.as_ref(),
-                contexts: &Setup::read(options, surroundings)?.contexts(),
-                now_ms: begun.map_or(0, |session| session.started_ms),
-            };
-            let model_of = |session: &str| models.get(session).copied().unwrap_or_default().to_owned();
-            session_files::export(&tree, about, model_of)
-        }
-    };
+    let text = files(format, options.run.hosts)?.write(
+        &tree,
+        &AboutSession {
+            id: first.unwrap_or(name.as_str()),
+            cwd: begun.map_or(cwd.as_str(), |session| session.cwd.as_str()),
+            origin: origin.as_ref(),
+            contexts: &Setup::read(&options.run, surroundings)?.contexts(),
+            begun_ms: begun.map_or(0, |session| session.started_ms),
+            model_of: &|session| models.get(session).copied().unwrap_or_default().to_owned(),
+        },
+    );
     let Some(output) = output else {
         print(&text)?;
         return Ok(Exit::Answered);
@@ -76,10 +75,11 @@ pub fn import(
     to: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let file = find(file, surroundings)?;
-    let store = Folders::find(options.home.as_deref(), surroundings)?.open_store()?;
-    let (name, claim, entries) = runtime(options)?.block_on(async {
-        let brought = bring(&file, to.as_deref(), &store, surroundings).await;
+    let hosts = options.run.hosts;
+    let file = find(file, hosts, surroundings)?;
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
+    let Imported { name, claim, entries } = runtime(options)?.block_on(async {
+        let brought = bring(&file, to.as_deref(), &store, (hosts, surroundings)).await;
         store.close().await?;
         brought
     })?;
@@ -90,53 +90,13 @@ pub fn import(
     Ok(Exit::Answered)
 }
 
-/// Makes a context from a file, and says how many entries came.
-pub async fn bring(
-    file: &Path,
-    to: Option<&str>,
-    store: &SqliteStore,
-    surroundings: &Surroundings,
-) -> Result<(ContextName, Claim, usize), CliError> {
-    let unreadable = |why: String| CliError::failed(format!("cannot import {}: {why}", file.display()));
-    let bytes = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
-    let read = session_file::read(&String::from_utf8_lossy(&bytes)).map_err(unreadable)?;
-    for problem in read.problems.iter().take(MOST_TOLD) {
-        surroundings.remark(&harmless_name(problem));
-    }
-    if let Some(more) = read
-        .problems
-        .len()
-        .checked_sub(MOST_TOLD)
-        .filter(|more| *more > 0)
-    {
-        surroundings.remark(&format!("and {more} more"));
-    }
-    let (name, claim) = claim_new(to, Some("pi"), store)?;
-    let cwd = read.header["cwd"].as_str().map(ToOwned::to_owned);
-    let seed = session_files::seed(read);
-    let entries = seed.entries.len();
-    let session = NewSession {
-        session_id: fresh_id(),
-        parent_session_id: None,
-        context_name: name.to_string(),
-        model: session_files::last_model(&seed).unwrap_or_else(|| "unknown".into()),
-        cwd: cwd.unwrap_or_else(|| surroundings.cwd.display().to_string()),
-    };
-    let session_id = session.session_id.clone();
-    store.plant(session, seed).await?;
-    store.end_session(&session_id, IMPORTED).await?;
-    Ok((name, claim, entries))
-}
-
-/// The file that is named, or the one of the session in pi's own folder whose id begins so.
-fn find(named: &Path, surroundings: &Surroundings) -> Result<PathBuf, CliError> {
+/// The named file, or the session file in the system's own folder whose id begins with that text.
+fn find(named: &Path, hosts: Hosts, surroundings: &Surroundings) -> Result<PathBuf, CliError> {
     let file = surroundings.cwd.join(named);
     if file.is_file() {
         return Ok(file);
     }
-    let persons_home = surroundings.variable("HOME").map(PathBuf::from);
-    let home = surroundings.variable(becket_pi::HOME_VARIABLE).map(PathBuf::from);
-    let folder = becket_pi::home(home, persons_home.as_deref()).map(|home| home.join(SESSIONS));
+    let folder = hosts.session_files().find_map(|files| files.folder(surroundings));
     let prefix = named.to_string_lossy();
     let mut found: Vec<PathBuf> = folder.iter().flat_map(|folder| files_below(folder)).collect();
     found.retain(|file| !prefix.is_empty() && is_session(file, &prefix));
@@ -163,7 +123,7 @@ fn find(named: &Path, surroundings: &Surroundings) -> Result<PathBuf, CliError> 
     }
 }
 
-/// Whether a file is that of a session whose id begins so; its name is the moment and the id.
+/// Whether a file is that of a session whose id begins with `prefix`; its name is the moment and the id.
 fn is_session(file: &Path, prefix: &str) -> bool {
     let name = file.file_stem().map(|name| name.to_string_lossy().into_owned());
     let is_lines = file.extension().is_some_and(|extension| extension == "jsonl");
@@ -171,7 +131,7 @@ fn is_session(file: &Path, prefix: &str) -> bool {
     is_lines && id.is_some_and(|(_, id)| id.starts_with(prefix))
 }
 
-/// The files in a folder and in the folders in it.
+/// The files in a folder and in its subfolders.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: &Path| -> Vec<PathBuf> {
         let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,20 +1,21 @@
-//! `becket sessions` alone: every run of every context.
+//! `becket sessions` without a command: lists the sessions of all contexts.
 
 use std::collections::HashMap;
 
 use becket_store::SessionSummary;
+use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless_name};
 
-use crate::args::Options;
-use crate::commands::{ago, print};
+use crate::options::Options;
+use crate::printing::print;
 
-/// Lists the sessions, newest first, and below each those of its sub-agents in the order in which they began.
+/// Lists the sessions, newest first, each followed by those of its sub-agents in the order in which they began.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let sessions = Folders::find(options.home.as_deref(), surroundings)?
+    let sessions = Folders::find(options.run.home.as_deref(), surroundings)?
         .open_store()?
         .sessions(None)?;
     for (depth, session) in by_family(&sessions) {
-        if options.json {
+        if options.run.json {
             let line = serde_json::json!({
                 "id": session.id,
                 "parent_id": session.parent_id,
@@ -51,13 +52,13 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             ))?;
         }
     }
-    if sessions.is_empty() && !options.json {
+    if sessions.is_empty() && !options.run.json {
         surroundings.remark("there are no sessions yet; the first prompt makes one");
     }
     Ok(Exit::Answered)
 }
 
-/// The sessions with those of their sub-agents after them, and how deep each stands.
+/// The sessions, each followed by those of its sub-agents, with their depths.
 fn by_family(sessions: &[SessionSummary]) -> Vec<(usize, &SessionSummary)> {
     let mut below: HashMap<&str, Vec<&SessionSummary>> = HashMap::new();
     for session in sessions {

@@ -1,21 +1,25 @@
-//! `becket sessions goto`, `fork`, `label` and `name`: what changes a conversation's tree. Each opens a session, so
-//! that hooks hear of it and have their say.
+//! `becket sessions goto`, `fork`, `label` and `name`: changes of a conversation's tree. Each opens a session, so that
+//! hooks are asked.
 
-use becket_agent::desk::Moved;
+use becket_agent::session_handle::Moved;
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_agent::{GoTo, GoToEnd, Position};
 use becket_events::{EndReason, MessageBody};
+use becket_run::Purpose;
+use becket_run::import::without_moment;
+use becket_run::target::{ContextChoice, claim_new};
 use becket_store::ContextName;
 use becket_system::{CliError, Exit, Surroundings, harmless, harmless_name};
 use tokio_util::sync::CancellationToken;
 
-use super::{meant, place};
-use crate::args::Options;
-use crate::commands::ask::{Conversation, Purpose, unless_lost};
-use crate::commands::{cancellable, print};
-use crate::target::{Wish, claim_new};
+use super::place::{meant, place};
+use crate::commands::ending::unless_lost;
+use crate::opened::Conversation;
+use crate::options::Options;
+use crate::printing::print;
+use crate::running::cancellable;
 
-/// How to go to another entry, as the command line says it.
+/// How to go to another entry, as the options say.
 pub fn how(summary: Option<String>, label: Option<String>) -> GoTo {
     GoTo {
         summarize: summary.is_some(),
@@ -25,7 +29,7 @@ pub fn how(summary: Option<String>, label: Option<String>) -> GoTo {
     }
 }
 
-/// Where a fork begins, if the command line says so.
+/// Where a fork begins, if the options say so.
 pub fn position(at: bool, before: bool) -> Option<Position> {
     match (at, before) {
         (true, _) => Some(Position::At),
@@ -34,7 +38,7 @@ pub fn position(at: bool, before: bool) -> Option<Position> {
     }
 }
 
-/// Goes on from another entry.
+/// Continues the conversation from another entry.
 pub fn go_to(
     options: &Options,
     entry: &str,
@@ -62,11 +66,11 @@ pub fn go_to(
     )
 }
 
-/// Says how it ended.
+/// Tells the user how it ended. Returns the exit code.
 fn conclude(end: &GoToEnd, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let (words, exit) = match end {
         GoToEnd::Went { leaf_id, text, .. } => {
-            if let Some(text) = text.as_ref().filter(|_| !options.json) {
+            if let Some(text) = text.as_ref().filter(|_| !options.run.json) {
                 let shown = if surroundings.stdout_is_terminal {
                     harmless(text)
                 } else {
@@ -124,11 +128,11 @@ pub fn fork(
             let forked = session.fork(id, position, (new.clone(), claim), cancel).await?;
             let exit = match forked {
                 Ok(Moved::Went { text }) => {
-                    if !options.json {
+                    if !options.run.json {
                         print(&format!("{new}\n"))?;
                     }
                     if let Some(text) = text {
-                        surroundings.remark(&format!("there the person said: {}", harmless_name(&text)));
+                        surroundings.remark(&format!("there the user said: {}", harmless_name(&text)));
                     }
                     Exit::Answered
                 }
@@ -142,26 +146,12 @@ pub fn fork(
     )
 }
 
-/// Whether an entry holds words of the person's.
+/// Whether an entry is a message of the user.
 pub fn is_persons(entry: &StoredEntry) -> bool {
     match &entry.content {
         EntryContent::Message { message } => matches!(message.body(), MessageBody::User { .. }),
         _ => false,
     }
-}
-
-/// The name of a context without the moment at which it was made, in the manner of `review_20260131_154500`; `None` if
-/// it has no other name.
-pub fn without_moment(name: &str) -> Option<&str> {
-    let is_number = |piece: &str| !piece.is_empty() && piece.bytes().all(|byte| byte.is_ascii_digit());
-    let mut rest = name;
-    while let Some((before, last)) = rest.rsplit_once('_')
-        && is_number(last)
-    {
-        rest = before;
-    }
-    let is_moment = rest != name && is_number(rest);
-    (!is_moment).then_some(rest)
 }
 
 /// Labels an entry.
@@ -203,7 +193,7 @@ pub fn name(options: &Options, name: &str, surroundings: &Surroundings) -> Resul
     )
 }
 
-/// Does something in a session of its own.
+/// Opens a session and does something in it.
 fn in_session(
     options: &Options,
     name: ContextName,
@@ -212,8 +202,8 @@ fn in_session(
     what: impl AsyncFnOnce(Conversation, CancellationToken) -> Result<(Conversation, Exit), CliError>,
 ) -> Result<Exit, CliError> {
     cancellable(options, surroundings, async |cancel| {
-        let wish = Wish::named(name);
-        let session = Conversation::open_in(wish, purpose, options, surroundings, &cancel).await?;
+        let choice = ContextChoice::named(name);
+        let session = Conversation::open_in(choice, purpose, options, surroundings, &cancel).await?;
         let output = session.output();
         let (session, exit) = what(session, cancel).await?;
         let reason = match exit {
@@ -224,24 +214,4 @@ fn in_session(
         session.close(reason).await?;
         Ok(unless_lost(exit, &output, surroundings))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fork_is_named_after_the_context_and_not_after_its_moment() {
-        let cases = [
-            ("review", Some("review")),
-            ("review_20260131_154500", Some("review")),
-            ("review_20260131_154500_2", Some("review")),
-            ("20260131_154500", None),
-            ("20260131_154500_2", None),
-            ("2026", Some("2026")),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(without_moment(name), expected, "{name}");
-        }
-    }
 }

@@ -6,7 +6,8 @@
 use becket_store::SessionSummary;
 use serde_json::{Value, json};
 
-use super::{Family, Item, Node, What};
+use super::item::{Item, verdict_of};
+use super::tree::{Family, Node, What};
 
 /// The kinds of spans that are used here.
 const INTERNAL: u32 = 1;
@@ -40,7 +41,7 @@ struct Spans {
     all: Vec<Value>,
 }
 
-/// What a span is about.
+/// The name, kind and attributes of a span.
 struct About {
     name: String,
     kind: u32,
@@ -49,7 +50,7 @@ struct About {
 }
 
 impl Spans {
-    /// The agent that was asked, with everything that it did.
+    /// Adds the span of a session, with those of everything in it.
     fn session(&mut self, session: &SessionSummary, nodes: &[Node<'_>]) {
         let (provider, model) = session.model.split_once('/').unwrap_or(("", &session.model));
         let id = span_id(&["session", &session.id]);
@@ -105,7 +106,7 @@ impl Spans {
         }
     }
 
-    /// The hooks that an event was told to.
+    /// Adds the spans of the hooks of a dispatch.
     fn runs(&mut self, item: &Item, parent: &str) {
         let mut began = item.began();
         for (index, run) in item.json["runs"].as_array().into_iter().flatten().enumerate() {
@@ -147,7 +148,7 @@ impl Spans {
     }
 }
 
-/// What a stretch of time or an event is in the words of the conventions.
+/// A record in the terms of the conventions.
 fn about(item: &Item) -> About {
     match item.name.as_str() {
         "request" if item.is_span => about_request(item),
@@ -170,11 +171,11 @@ fn about(item: &Item) -> About {
     }
 }
 
-/// The verdict with its reason; nothing where nobody gave one.
+/// The verdict with its reason; empty if there is none.
 fn verdict(item: &Item) -> String {
     match &item.json["verdict"] {
         Value::Null => String::new(),
-        verdict => super::verdict_of(verdict),
+        verdict => verdict_of(verdict),
     }
 }
 
@@ -228,7 +229,7 @@ fn text(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// In this form numbers of 64 bits are texts.
+/// A number attribute. In this format 64-bit numbers are strings.
 fn number(key: &str, value: u64) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
 }

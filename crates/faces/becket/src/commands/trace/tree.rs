@@ -1,20 +1,20 @@
 //! The record of a session as a tree: turns, in them requests and calls, in these the hooks and the sub-agents.
 //!
-//! What belongs where is found by numbers, names and times that are looked up, and never by comparing everything with
-//! everything: a session may have ten thousand turns.
+//! Records are assigned by numbers, names and times that are looked up, never by comparing all with all: a session may
+//! have ten thousand turns.
 
 use std::collections::{BTreeMap, HashMap};
 
 use becket_store::{SessionSummary, TurnPage};
+use becket_workbench::in_ms;
 use serde_json::{Value, json};
 
-use super::{Item, verdict_of};
-use crate::workbench::in_ms;
+use super::item::{Item, verdict_of};
 
-/// Clocks are read at slightly different moments.
+/// How far times may differ, since clocks are read at slightly different moments.
 const SLACK: u64 = 100;
 
-/// A line of the tree with what stands below it.
+/// A line of the tree with the lines below it.
 pub(super) struct Node<'a> {
     pub(super) began: u64,
     text: String,
@@ -22,26 +22,26 @@ pub(super) struct Node<'a> {
     pub(super) below: Vec<Node<'a>>,
 }
 
-/// What a line of the tree is about.
+/// The content of a line.
 pub(super) enum What<'a> {
-    /// A dispatch or a stretch of time.
+    /// A dispatch or a span of time.
     Item(&'a Item),
     /// The session of a sub-agent.
     Session(&'a str),
-    /// What stands above it, in more words.
+    /// Text that explains the line above it.
     Words,
 }
 
-/// Everything that is recorded of a session and of the sub-agents below it, or some turns of it.
+/// The records of a session and of the sub-agents below it, or of some turns.
 pub(super) struct Family {
-    /// The record of each session, in its order.
+    /// The records of each session, in order.
     record: BTreeMap<String, Vec<Item>>,
-    /// The sub-agents of each session, with the moments at which they began, in the order of these.
+    /// The sub-agents of each session with their start times, ordered by these.
     children: HashMap<String, Vec<(u64, String)>>,
 }
 
 impl Node<'_> {
-    /// When it was over, with everything below it.
+    /// When the record and everything below it had ended.
     pub(super) fn ended(&self) -> u64 {
         let own = match &self.what {
             What::Item(item) => item.ended(),
@@ -68,7 +68,7 @@ impl Node<'_> {
 }
 
 impl Family {
-    /// Puts a record in order. `parents` are sub-agents, each with the session that asked it.
+    /// Sorts records by session. `parents` has each sub-agent with its parent.
     pub(super) fn of(items: impl Iterator<Item = Item>, parents: Vec<(String, String)>) -> Self {
         let mut record: BTreeMap<String, Vec<Item>> = BTreeMap::new();
         for item in items {
@@ -88,14 +88,14 @@ impl Family {
         Self { record, children }
     }
 
-    /// The sessions, by their ids, with what is recorded of each.
+    /// The sessions by id, with their records.
     pub(super) fn sessions(&self) -> impl Iterator<Item = (&str, &[Item])> {
         self.record
             .iter()
             .map(|(id, items)| (id.as_str(), items.as_slice()))
     }
 
-    /// A session as a tree; `page` says which of its turns are in the record.
+    /// A session as a tree; `page` says which turns are in the record.
     pub(super) fn tree(&self, session: &SessionSummary, page: Option<&TurnPage>) -> String {
         let SessionSummary {
             id, context, model, ..
@@ -123,7 +123,7 @@ impl Family {
         text
     }
 
-    /// Everything of a session: its turns with what belongs to them, and what happened outside of turns.
+    /// The nodes of a session: its turns, and what happened outside of turns.
     pub(super) fn session(&self, id: &str) -> Vec<Node<'_>> {
         let own = self.record.get(id).into_iter().flatten();
         let (turns, rest): (Vec<&Item>, Vec<&Item>) = own.partition(|item| item.is("turn"));
@@ -202,10 +202,10 @@ impl Family {
     }
 }
 
-/// Requests and calls, to be found by what was asked during them.
+/// Requests and calls, by which the owner of a dispatch is found.
 struct Owners<'a> {
     calls: HashMap<&'a str, usize>,
-    /// Requests with their places, in the order in which they began.
+    /// Requests with their positions, in the order in which they began.
     requests: Vec<(&'a Item, usize)>,
 }
 
@@ -224,7 +224,7 @@ impl<'a> Owners<'a> {
         Self { calls, requests }
     }
 
-    /// The place of the call that a dispatch names, else of the request during which it was.
+    /// The position of the call that a dispatch names, else of the request during which it happened.
     fn of(&self, dispatch: &Item) -> Option<usize> {
         if let Some(call) = dispatch.call() {
             return self.calls.get(call).copied();
@@ -238,12 +238,12 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Whether something happened while something else did.
+/// Whether a record began during another.
 fn within(item: &Item, whole: &Item) -> bool {
     item.began() + SLACK >= whole.began() && item.began() <= whole.ended() + SLACK
 }
 
-/// An event with its hooks, and what became of it from one to the next.
+/// The node of a dispatch, with its hooks and the changes from one to the next.
 fn dispatch_node(item: &Item) -> Node<'_> {
     let verdict = match &item.json["verdict"] {
         Value::Null => String::new(),

@@ -73,7 +73,7 @@ const DEEDS: &[Deed] = &[
     },
 ];
 
-/// Lets the model do the deed with a plugin on its hook, and says whether it happened, and what the person was told.
+/// Lets the model do the deed with a plugin on its hook, and says whether it happened, and what the user was told.
 fn attempt(deed: &Deed, generation: Generation, body: &str) -> (bool, String) {
     let chibi = Chibi::new();
     if body.contains("sleep") {

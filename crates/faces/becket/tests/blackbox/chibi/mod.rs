@@ -73,7 +73,7 @@ data=@DATA@
 @BODY@
 "#;
 
-/// The same in Python; its author finds `hook` and `data` and fills `answer`.
+/// A plugin in Python that writes down what it is told; its author finds `hook` and `data` and fills `answer`.
 const PYTHON: &str = r#"#!/usr/bin/env python3
 import json, os, sys, time
 if sys.argv[1:] == ["--schema"]:
@@ -95,7 +95,7 @@ impl Chibi {
         Self::with(&[])
     }
 
-    /// The same, with more variables in becket's own environment.
+    /// A room without plugins, with more variables in becket's own environment.
     fn with(variables: &[(&str, &str)]) -> Self {
         let server = ModelServer::start([]);
         let room = room()
@@ -135,7 +135,7 @@ impl Chibi {
         self.install(name, &self.filled(BASH, data, name, hooks, body));
     }
 
-    /// The same in Python. `body` sees `hook` and `data` and fills `answer`.
+    /// Writes a plugin in Python that writes down what it is told. `body` sees `hook` and `data` and fills `answer`.
     fn python(&self, generation: Generation, name: &str, hooks: &[&str], body: &str) {
         let data = match generation {
             Newer => "sys.stdin.read()",
@@ -239,14 +239,14 @@ impl Seen {
 }
 
 impl Told {
-    /// The same, if the run ended well.
+    /// Checks that the run ended well.
     #[track_caller]
     fn went_well(self) -> Self {
         assert_eq!(self.run.code, 0, "{self:#?}");
         self
     }
 
-    /// The same, if that many requests were made.
+    /// Checks that this many requests were made.
     #[track_caller]
     fn asked(self, times: usize) -> Self {
         assert_eq!(self.requests.len(), times, "{self:#?}");
@@ -268,7 +268,7 @@ impl Told {
         self.texts(request, "system").join("\n")
     }
 
-    /// What the person said last, in a request.
+    /// What the user said last, in a request.
     fn prompt(&self, request: usize) -> String {
         self.texts(request, "user").pop().unwrap_or_default()
     }

@@ -5,7 +5,7 @@ use testkit::{ModelServer, Response};
 
 use super::{Chibi, Generation, Newer, Older, Told, calls, runs, says};
 
-/// Answers that refuse, and what of them the model or the person gets to see.
+/// Answers that refuse, and what of them the model or the user gets to see.
 const NO: &[(Generation, &str, &str)] = &[
     (Newer, r#"{"denied":true,"reason":"not today"}"#, "not today"),
     (Older, r#"{"denied":true,"reason":"not today"}"#, "not today"),
@@ -30,7 +30,7 @@ fn with_answer(generation: Generation, hook: &str, answer: &str) -> Chibi {
     chibi
 }
 
-/// Whether the refusal reached the model or the person, with those words.
+/// Whether the refusal reached the model or the user, with those words.
 #[track_caller]
 fn refused_with(told: &Told, words: &str) {
     let heard = told.results().join("\n") + &told.run.stderr;
@@ -59,7 +59,7 @@ fn pre_shell_exec_refuses_or_leaves_it_to_the_person() {
     for answer in NOTHING {
         let chibi = with_answer(Newer, "pre_shell_exec", answer);
         chibi.ask(&["go"], &turns).went_well();
-        assert!(!chibi.room.has("ran"), "{answer} is not the person's yes");
+        assert!(!chibi.room.has("ran"), "{answer} is not the user's yes");
         chibi.ask(&["--yes", "go"], &turns).went_well();
         assert!(chibi.room.has("ran"), "{answer} is no refusal");
     }
@@ -87,7 +87,7 @@ fn pre_file_write_refuses_or_leaves_it_to_the_person() {
     for answer in NOTHING {
         let chibi = with_answer(Newer, "pre_file_write", answer);
         chibi.ask(&["go"], &turns).went_well();
-        assert!(!chibi.room.has("ran"), "{answer} is not the person's yes");
+        assert!(!chibi.room.has("ran"), "{answer} is not the user's yes");
         chibi.ask(&["--yes", "go"], &turns).went_well();
         assert_eq!(chibi.room.read("ran"), "x", "{answer} is no refusal");
     }
@@ -217,7 +217,7 @@ fn pre_fetch_url_refuses_or_leaves_it_to_the_person() {
             says("went on"),
         ];
         chibi.ask(&["go"], &turns).went_well();
-        assert!(web.requests().is_empty(), "{answer} is not the person's yes");
+        assert!(web.requests().is_empty(), "{answer} is not the user's yes");
         let told = chibi.ask(&["--yes", "go"], &turns).went_well();
         assert!(
             told.requests[1].to_string().contains("the page"),

@@ -430,7 +430,7 @@ const FELT: &[(&str, &str)] = &[
     ("on_end", "{}"),
 ];
 
-/// Those of them that do not stand between data and the model.
+/// The hooks of `FELT` that do not stand between data and the model.
 fn without_filters() -> Vec<&'static str> {
     let filters = [
         "pre_message",

@@ -27,7 +27,7 @@ fn last(told: &Told) -> String {
     told.results().pop().expect("a tool was called")
 }
 
-/// A plugin with a tool that the person knows to use the network.
+/// A plugin with a tool that the user knows to use the network.
 fn searcher(chibi: &Chibi) {
     let schema = json!({
         "name": "web_search",

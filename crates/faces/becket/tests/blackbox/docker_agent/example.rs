@@ -31,7 +31,7 @@ fn call(name: &str, arguments: &Value) -> Value {
 }
 
 /// One session in which everything happens: a task for another agent, commands, a file, a summary, the limit and a
-/// person who lets it go on, an end that a hook does not accept, and a model that fails.
+/// user who lets it go on, an end that a hook does not accept, and a model that fails.
 #[test]
 fn each_event_leaves_a_line_in_its_log() {
     let room = room();

@@ -75,7 +75,7 @@ fn with_hooks(commands: &[(&str, &str)]) -> Room {
     with_agent(commands, &json!({}))
 }
 
-/// The same with more keys of the agent.
+/// A room with an agent that has a shell, files, hooks and more keys.
 fn with_agent(commands: &[(&str, &str)], more: &Value) -> Room {
     stage(&json!({"agents": {"root": agent(commands, more)}}))
 }

@@ -1,4 +1,4 @@
-//! Whose hooks count: an agent's own, the guards of the agents above it, and the person's for all.
+//! Whose hooks count: an agent's own, the guards of the agents above it, and the user's for all.
 
 use serde_json::{Value, json};
 use testkit::Room;

@@ -128,6 +128,7 @@ fn permit(tool_call_id: String) -> Audited {
 
 fn pre_tool(call: &str) -> Json {
     let payload = PreToolPayload {
+        tool_source: "builtin".into(),
         tool_call_id: call.into(),
         tool_name: "shell".into(),
         called_as: "shell".into(),

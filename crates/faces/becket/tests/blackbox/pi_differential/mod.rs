@@ -264,7 +264,7 @@ fn an_answer_in_text_is_the_same() {
             let room = stage(&turns);
             let run = run(who, &room, program, &arguments);
             assert_eq!(run.code, code, "{arguments:?} {who:?}: {}", run.stderr);
-            // pi's print mode gives the words of the last answer; becket all that the model says to the person.
+            // pi's print mode gives the words of the last answer; becket all that the model says to the user.
             run.stdout.lines().last().unwrap_or_default().to_owned()
         });
         assert_eq!(said[1], said[0], "{arguments:?}");

@@ -1,4 +1,4 @@
-//! Sessions that a program steers: queues, an end in the middle, models, commands of the person's, and what extensions
+//! Sessions that a program steers: queues, an end in the middle, models, commands of the user's, and what extensions
 //! see of all that.
 
 use std::path::Path;
@@ -49,7 +49,7 @@ fn both(turns: &Value, scene: impl Fn(&mut Client, &Room) -> Vec<Value>) -> Opti
     Some(played)
 }
 
-/// The same, and the model and a reader of events see the same as well.
+/// Plays a scene with pi and with becket: the model and a reader of events must see the same, too.
 fn both_in_all(turns: &Value, scene: impl Fn(&mut Client, &Room) -> Vec<Value>) {
     if let Some([pi, becket]) = both(turns, scene) {
         assert_same("what the model saw", &pi.seen, &becket.seen);
@@ -135,9 +135,9 @@ fn pending(client: &mut Client) -> Value {
 
 /// Waits until something is so.
 fn until(what: &str, is_so: impl Fn() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
-        assert!(Instant::now() < patience, "{what} did not happen");
+        assert!(Instant::now() < deadline, "{what} did not happen");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

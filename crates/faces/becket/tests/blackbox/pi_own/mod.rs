@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 
-use becket_pi::{State, api, rows};
+use becket_pi::{Support, api, rows};
 use testkit::{Finished, finish, needs};
 
 use proofs::{PROOFS, Proof};
@@ -155,9 +155,9 @@ fn every_member_that_is_there_is_proven() {
     for member in api() {
         let name = member.path();
         let proven = match member.state {
-            State::Works => works.contains(name.as_str()),
-            State::Quiet | State::OnScreen => takes.contains(name.as_str()),
-            State::Later => !works.contains(name.as_str()) && !takes.contains(name.as_str()),
+            Support::Works => works.contains(name.as_str()),
+            Support::Quiet | Support::OnScreen => takes.contains(name.as_str()),
+            Support::Later => !works.contains(name.as_str()) && !takes.contains(name.as_str()),
         };
         assert!(proven, "{name}: {:?}", member.state);
     }
@@ -173,7 +173,7 @@ fn what_gives_an_answer_is_proven_by_it() {
     }
 }
 
-/// Runs a line as a person would type it in this repository.
+/// Runs a line as a user would type it in this repository.
 fn typed(line: &str) -> Finished {
     let room = crate::room();
     let examples = crate::repository_file("examples");

@@ -1,4 +1,4 @@
-//! The scenes: what a person does with an example, and what comes of it.
+//! The scenes: what a user does with an example, and what comes of it.
 
 use std::process::Command;
 
@@ -56,7 +56,7 @@ pub fn what_was_asked_on_a_branch_is_told(stage: &Stage) {
     told(&run, &["2 ways go on from here"]);
     let model = stage
         .room
-        .model(&json!([{"text": "c", "expect": ["the person asked:\\n- two"]}]));
+        .model(&json!([{"text": "c", "expect": ["the user asked:\\n- two"]}]));
     stage.room.run(["--model", &model, "three"]).ended_with(0);
 }
 
@@ -158,7 +158,7 @@ pub fn the_person_s_own_commands_pass_the_gate(stage: &Stage) {
     stage.room.write("keep/file", "");
     let given = ["chat", "--json", "-e", &stage.file];
     let run = with_person_typing(&stage.room, &given, "!rm -rf keep\n!echo harm$((1))less\n/quit\n");
-    let run = run.expect("a person is there").ended_with(0);
+    let run = run.expect("a user is there").ended_with(0);
     assert!(stage.room.has("keep/file"), "{run:#?}");
     told(&run, &["not run", "harm1less"]);
     assert_eq!(run.events_named("user_shell").len(), 2, "{run:#?}");
@@ -431,7 +431,7 @@ pub fn keys_stay_out_of_the_conversation(stage: &Stage) {
     let ended = &run.events_named("agent_end")[0]["messages"].to_string();
     assert!(
         ended.contains("Your key is [a key].") && ended.matches(KEY).count() == 1,
-        "only the person has said it: {ended}"
+        "only the user has said it: {ended}"
     );
 }
 
@@ -491,7 +491,7 @@ pub fn a_session_says_what_it_can_do(stage: &Stage) {
         &run,
         &[
             &format!("session: without a name in {}, mode json\n", work.display()),
-            "a person answers: false, trusted: false\n",
+            "a user answers: false, trusted: false\n",
             "commands: /standup, /about",
         ],
     );
@@ -714,7 +714,7 @@ pub fn a_command_is_watched_until_it_says_the_word(stage: &Stage) {
     let run = stage.chat(&[], &["go"], turns);
     assert_eq!(
         results(&run),
-        "2\n\nafter 1 attempts there was still no \"never\"\nAsk the person whether the program runs at all.",
+        "2\n\nafter 1 attempts there was still no \"never\"\nAsk the user whether the program runs at all.",
         "{run:#?}"
     );
     let updates = run.events_named("tool_update");

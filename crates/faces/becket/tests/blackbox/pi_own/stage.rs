@@ -48,7 +48,7 @@ impl Stage {
         Self { room, file }
     }
 
-    /// Plays a chat: what the person types line by line, and what the model answers request by request.
+    /// Plays a chat: what the user types line by line, and what the model answers request by request.
     pub fn chat(&self, options: &[&str], lines: &[&str], turns: Value) -> Finished {
         let model = self.room.model(&turns);
         let given = ["chat", "--json", "--yes", "--model", &model, "-e", &self.file];

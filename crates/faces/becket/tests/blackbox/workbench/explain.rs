@@ -97,10 +97,7 @@ fn rules_rewrites_and_the_question_are_told_in_their_order() {
         .said("rules: none speaks about it")
         .said("it needs a yes");
     let (question, decision) = (
-        asked
-            .stdout
-            .find("the person would be asked")
-            .expect("it is told"),
+        asked.stdout.find("the user would be asked").expect("it is told"),
         asked
             .stdout
             .find("decision: deny by headless")

@@ -9,7 +9,7 @@ use super::{Guarded, guards};
 use crate::room;
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Fires the moment before a shell command runs.
 fn fire(guarded: &Guarded, command: &str) -> serde_json::Value {
@@ -250,7 +250,7 @@ fn a_signal_ends_a_hook_that_hangs_in_every_command_that_asks_it() {
             "hooks = [\"hangs.toml\"]\n[[test]]\nname = \"one\"\nevent = \"pre_tool\"\n",
         );
         let run = room.start(words);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         let hook = loop {
             let hook = std::fs::read_to_string(&mark).unwrap_or_default();
             if hook.ends_with('\n') {

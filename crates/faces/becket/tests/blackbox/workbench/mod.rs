@@ -100,7 +100,7 @@ impl Guarded {
         self.room.run(words.iter().copied().chain(options))
     }
 
-    /// The same, with one object of JSON as its answer.
+    /// Runs a command with the guard and `--json`, and returns the object that it prints.
     pub fn json(&self, words: &[&str], code: i32) -> Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
         let run = self.run(&words).ended_with(code);

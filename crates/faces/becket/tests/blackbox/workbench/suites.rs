@@ -207,7 +207,7 @@ rewritten = { arguments = { command = "ls -l" } }
 #[test]
 fn a_whole_session_is_played_away_from_the_persons_own_hooks() {
     let room = room();
-    room.config("[[hook]]\nevent = \"pre_tool\"\ncommand = \"echo 'the person says no' >&2; exit 2\"\n");
+    room.config("[[hook]]\nevent = \"pre_tool\"\ncommand = \"echo 'the user says no' >&2; exit 2\"\n");
     room.write(
         "guard.toml",
         "[[hook]]\nname = \"no-rm\"\nevent = \"pre_tool\"\n\
@@ -247,10 +247,7 @@ files = { precious = "x", made = true }
         .ended_with(1)
         .said("a part of the answer should be `all gone`");
     let sessions = room.run(["sessions", "--json"]).ended_with(0);
-    assert_eq!(
-        sessions.stdout, "",
-        "nothing of it is among the person's sessions"
-    );
+    assert_eq!(sessions.stdout, "", "nothing of it is among the user's sessions");
 }
 
 #[test]
@@ -393,4 +390,28 @@ fn a_guard_that_may_fail_open_is_broken_too_and_called_so() {
         .said("guard that may fail open");
     let listed = room.run(["hooks", "list", "--json", "--hooks", "loose.toml"]);
     assert_eq!(results(&listed)[0]["fails_open"], true, "{listed:#?}");
+}
+
+#[test]
+fn an_agent_file_of_the_command_line_counts_in_no_suite() {
+    let room = room();
+    let agent = "version: \"2\"\nagents:\n  root:\n    model: openai/gpt\n    hooks:\n      pre_tool_use:\n        \
+                 - hooks:\n            - type: command\n              command: exit 2\n";
+    room.write("agent.yaml", agent);
+    room.write(
+        "own.toml",
+        "[[hook]]\nevent = \"session_end\"\ncommand = [\"true\"]\n",
+    );
+    room.write(
+        "mine.hooktest.toml",
+        "hooks = [\"own.toml\"]\n[[test]]\nname = \"free\"\nevent = \"pre_tool\"\nexpect = { outcome = \"none\" }\n",
+    );
+    room.run([
+        "hooks",
+        "--agent-file",
+        "agent.yaml",
+        "test",
+        "mine.hooktest.toml",
+    ])
+    .ended_with(0);
 }

@@ -178,7 +178,7 @@ class ClientRequest extends OutgoingMessage {
     #begun = false;
     #over = false;
     #silence: any;
-    #patience = 0;
+    #timeout = 0;
 
     constructor(protocol: string, given: any[]) {
         const { options, url, callback } = wanted(protocol, given);
@@ -232,7 +232,7 @@ class ClientRequest extends OutgoingMessage {
     }
     setTimeout(milliseconds: number, done?: any) {
         if (done) this.once("timeout", done);
-        this.#patience = milliseconds;
+        this.#timeout = milliseconds;
         this.#wait();
         return this;
     }
@@ -240,7 +240,7 @@ class ClientRequest extends OutgoingMessage {
     /** Nothing has come for a while: this is told, and ends nothing. */
     #wait(): void {
         clearTimeout(this.#silence);
-        if (this.#patience > 0 && !this.#over) this.#silence = setTimeout(() => this.emit("timeout"), this.#patience);
+        if (this.#timeout > 0 && !this.#over) this.#silence = setTimeout(() => this.emit("timeout"), this.#timeout);
     }
 
     _write(chunk: any, encoding: any, done: any) {

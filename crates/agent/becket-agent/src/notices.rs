@@ -1,0 +1,18 @@
+//! Tells hooks that something went wrong.
+
+use becket_events::{ErrorKind, ErrorRaised, ErrorRaisedPayload, Level, Notification, NotificationPayload};
+use becket_gate::Hooks;
+
+/// Tells hooks that something went wrong.
+pub(crate) async fn raise(hooks: &Hooks, kind: ErrorKind, message: &str) {
+    let payload = || NotificationPayload {
+        level: Level::Error,
+        message: message.into(),
+    };
+    hooks.tell::<Notification>(payload).await;
+    let payload = || ErrorRaisedPayload {
+        kind,
+        message: message.into(),
+    };
+    hooks.tell::<ErrorRaised>(payload).await;
+}

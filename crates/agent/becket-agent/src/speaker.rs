@@ -1,0 +1,60 @@
+//! Who speaks for a session: the agent at work, and what was chosen for it.
+
+use std::sync::Arc;
+
+use crate::agent::Agent;
+use crate::guests::Brought;
+use crate::provider::ThinkingLevel;
+use crate::session_handle::ChosenModel;
+use crate::tool::ToolSpec;
+
+/// Who speaks for a session.
+pub(crate) struct Speaker {
+    /// The agent at work, which may be a member of a team.
+    pub(crate) agent: Arc<Agent>,
+    /// The agent as the session was given it, without a member of its team in its place.
+    pub(crate) given: Arc<Agent>,
+    /// The tools that the model is offered, if some were chosen.
+    pub(crate) active_tools: Option<Vec<String>>,
+    /// The model that was chosen and that hooks have agreed to, if one was.
+    pub(crate) chosen_model: Option<ChosenModel>,
+    /// The tools that guests have brought.
+    pub(crate) brought: Brought,
+}
+
+impl Speaker {
+    /// The agent at work, as it is without what was chosen through the session handle.
+    pub(crate) fn default_agent(&self) -> Arc<Agent> {
+        let team = self.given.team.as_deref();
+        let member = team.and_then(|team| team.member(&self.agent.settings.agent_name));
+        match member {
+            Some(member) => Arc::new(self.given.with_member(member)),
+            None => Arc::clone(&self.given),
+        }
+    }
+
+    /// How much the model is to think.
+    pub(crate) fn thinking(&self) -> ThinkingLevel {
+        self.agent.settings.options.thinking.unwrap_or(ThinkingLevel::Off)
+    }
+
+    /// Whether a tool is among those that were chosen through the session handle, if any were.
+    pub(crate) fn offers(&self, spec: &ToolSpec) -> bool {
+        let active = self.active_tools.as_ref();
+        active.is_none_or(|active| active.contains(&spec.face.name))
+    }
+
+    /// Fetches the current guest tools for a context, and says whether they have changed. Members of a team keep the
+    /// tools of their file.
+    pub(crate) fn refresh_guests(&mut self, context_name: &str) -> bool {
+        let Some(guests) = &self.given.guests else {
+            return false;
+        };
+        let brought = guests.tools(context_name);
+        let is_new = brought.revision != self.brought.revision && self.given.team.is_none();
+        if is_new {
+            self.brought = brought;
+        }
+        is_new
+    }
+}

@@ -1,0 +1,1064 @@
+//! The gate: the only place where a tool call is approved, and the only maker of permits.
+//!
+//! The way of a call:
+//!
+//! 1. `pre_tool`: guards refuse, or rewrite the arguments. Guards that judged an earlier version are asked again.
+//! 2. The final arguments are read as an operation, and what they touch is resolved: links and `..` are followed, host
+//!    names are looked up. What cannot be resolved is refused.
+//! 3. Deny rules, by becket's name of the tool and by the name that the model used; then what the URL policy denies.
+//!    They come after `pre_tool`, because rules judge what will really run: a rewrite can neither slip past a rule nor
+//!    be stopped by a rule about arguments that nobody uses any more. They come before the guards of step 4, so that
+//!    these are not asked about what cannot happen.
+//! 4. `pre_file_read`, `pre_file_write`, `pre_shell`, `pre_fetch` and `pre_vfs_write`: guards of what the call touches,
+//!    with resolved paths and addresses. They cannot rewrite, so nothing changes from here on.
+//! 5. The strictest verdict of all guards: a deny ends it, an insist or an ask leads to the question, an allow stands
+//!    in for the user's yes.
+//! 6. If no guard spoke: allow rules, then ask rules, then what the user has granted for this session, then what the
+//!    URL policy allows, then tools that the user has installed, then the read-only hint, which counts only inside of
+//!    the working directory and of folders that are free to read.
+//! 7. `permission_request`: hooks may answer in the user's place, but not a question that somebody insists on.
+//! 8. `--yes`, which answers for the user and for nobody else; then the user. A user who is not there has said no.
+//! 9. A cancel that came while somebody judged refuses.
+//! 10. `approval_decided` tells how it ended. The permit holds the judged operation with its resolved path or
+//!     addresses, and the tool works on what the permit holds.
+//!
+//! In the virtual file system, zones stand in the user's place: a write outside of the caller's zones is refused in
+//! step 3, `pre_vfs_write` is asked about each address that changes, and in step 6 nobody needs to be asked. A path
+//! that leads into the folder behind the virtual file system becomes an address in step 2, so that there is one way to
+//! judge what is in it. A deny or an ask about `write` counts for every address that changes.
+//!
+//! A search is judged by the folder that it looks into. Deny rules and `pre_file_read` then judge each file of which it
+//! would show something; a file that is refused is left out without a word, because that it matches would already tell
+//! something about its contents. An edit shows the lines around it, so it is judged as reading too. A deny or an ask
+//! about `read` counts for all of these. `find` and `list` show names only.
+//!
+//! A yes for the session is a yes to the same call or to the same file, because what a tool does is in its arguments.
+//! It is offered, like a rule to store, only where it would spare the next question.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use becket_events::{
+    ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
+    AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload,
+    PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell, PreShellPayload, PreTool,
+    PreToolPayload, PreVfsWrite, PreVfsWritePayload, Strictest, Verdict,
+};
+use serde_json::{Map, Value};
+
+use crate::audit::{AuditLog, AuditRecord, Audited, AuditedCall, Ruling};
+use crate::cache::OutputCache;
+use crate::called_tool::{BUILTIN, CalledTool, ToolSpec};
+use crate::flocks::Flocks;
+use crate::hooks::Hooks;
+use crate::judged_path::LinkedFile;
+use crate::question::{Offer, OfferedRule, PersonsAnswer, Question, User};
+use crate::resolve::resolve_path;
+use crate::rules::{RuleVerdict, RuledCall};
+use crate::stored_rule;
+use crate::url_policy::{JudgedUrl, UrlVerdict};
+use crate::vfs::{Caller, Vfs, VfsPath};
+
+mod approval;
+mod call;
+mod decision;
+mod grant;
+mod permit;
+mod step;
+mod web;
+
+pub use approval::ApprovalSettings;
+pub use call::{Applicant, Target, VfsChange};
+pub use permit::{NotFetched, Permit};
+pub use step::{Step, StepListener};
+
+use call::{FinalCall, ReadArguments, as_path, changes_of, implied};
+use decision::{Decision, Opinion};
+use grant::Grant;
+use permit::ReadingGuard;
+use step::url_step;
+
+/// Judges calls for one session.
+pub struct Gate {
+    settings: Arc<ApprovalSettings>,
+    /// The working directory, resolved.
+    directory: PathBuf,
+    vfs: Vfs,
+    /// Folders that became readable without asking during the session.
+    opened: Mutex<Vec<PathBuf>>,
+    /// What the user has said yes to until the session ends.
+    grants: Mutex<Vec<Grant>>,
+    user: Arc<dyn User>,
+    /// Held while the user is asked: sub-agents may have questions at the same time, and there is only one user.
+    asking: tokio::sync::Mutex<()>,
+    /// Is told every step on the way to a decision.
+    listener: Option<StepListener>,
+    /// Records what was decided.
+    log: Option<Arc<dyn AuditLog>>,
+}
+
+/// The gate's decision about a call.
+#[derive(Debug)]
+pub enum Judgement {
+    /// The call may run.
+    Permitted(Permit),
+    /// The call does not run.
+    Refused {
+        /// The reason, for the model and the user.
+        reason: String,
+        /// The arguments at the time of the refusal.
+        arguments: Map<String, Value>,
+        /// The hooks that refused, if hooks did.
+        handlers: Vec<String>,
+        /// Whether the user wants everything to stop.
+        cancelled: bool,
+    },
+}
+
+/// The call that is asked about, if an earlier yes could have made the question unnecessary. Only then does a yes to it
+/// count for later calls.
+type Repeatable<'a> = Option<(&'a ToolSpec, &'a FinalCall)>;
+
+/// How many tries the user has to write a rule that can be stored.
+const MOST_RULES: u32 = 10;
+
+/// A question for the user.
+struct Wanted {
+    reason: Option<String>,
+    /// Whether only the user can answer, and neither hooks nor `--yes`.
+    insists: bool,
+    /// The hooks that ask for the user's answer.
+    handlers: Vec<String>,
+    /// Whether the user is asked only because nothing else allowed the call; then a yes may count for later calls as
+    /// well.
+    spared: bool,
+}
+
+impl Gate {
+    /// A gate for a session that works in `directory` and in the virtual file system.
+    pub fn new(settings: ApprovalSettings, directory: &Path, vfs: Vfs, user: Arc<dyn User>) -> Self {
+        let directory = directory
+            .canonicalize()
+            .unwrap_or_else(|_| directory.to_path_buf());
+        Self {
+            settings: Arc::new(settings),
+            directory,
+            vfs,
+            opened: Mutex::default(),
+            grants: Mutex::default(),
+            user,
+            asking: tokio::sync::Mutex::default(),
+            listener: None,
+            log: None,
+        }
+    }
+
+    /// The same gate with a log that records what is decided.
+    pub fn recording(mut self, log: Arc<dyn AuditLog>) -> Self {
+        self.log = Some(log);
+        self
+    }
+
+    fn record(&self, hooks: &Hooks, what: impl FnOnce() -> Audited) {
+        if let Some(log) = &self.log {
+            log.audit(AuditRecord::now(hooks.scope(), what()));
+        }
+    }
+
+    /// The same gate with a listener that is told every step.
+    pub fn telling(mut self, listener: StepListener) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+
+    fn tell(&self, step: impl FnOnce() -> Step) {
+        if let Some(listener) = &self.listener {
+            listener(step());
+        }
+    }
+
+    /// Lets these folders be read without asking from now on, instead of those given before.
+    pub fn let_read(&self, folders: Vec<PathBuf>) {
+        *self.opened() = folders;
+    }
+
+    fn is_opened(&self, path: &Path) -> bool {
+        self.opened().iter().any(|folder| path.starts_with(folder))
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.opened.lock().expect("no panic happens while it is held")
+    }
+
+    /// Judges a call.
+    pub async fn judge(&self, hooks: &Hooks, applicant: Applicant<'_>) -> Judgement {
+        let began = Instant::now();
+        let (mut decision, mut call) = self.consider(hooks, applicant).await;
+        if let Some(arguments) = decision.rewritten.take() {
+            (decision, call) = self.consider_rewritten(hooks, applicant, &arguments).await;
+        }
+        let decision = decision.unless_ended(hooks);
+        self.tell(|| decision.step());
+        hooks
+            .tell::<ApprovalDecided>(|| decided_payload(applicant, &call, &decision))
+            .await;
+        let decision = decision.unless_ended(hooks);
+        self.record(hooks, || audited(applicant, &call, decision.ruling(began)));
+        match decision.verdict {
+            ApprovalDecision::Allow => {
+                let reading = ReadingGuard {
+                    hooks: hooks.clone(),
+                    settings: Arc::clone(&self.settings),
+                    vfs: self.vfs.clone(),
+                    tool_name: applicant.spec().own_name.clone(),
+                    called_as: applicant.spec().face.name.clone(),
+                };
+                let (source, directory) = (decision.source, &self.directory);
+                Judgement::Permitted(Permit::of(applicant, call, source, directory, reading))
+            }
+            verdict => {
+                hooks.ledger().refused.add();
+                Judgement::Refused {
+                    reason: decision.reason.unwrap_or_default(),
+                    arguments: call.arguments,
+                    handlers: decision.handlers,
+                    cancelled: verdict == ApprovalDecision::Cancelled,
+                }
+            }
+        }
+    }
+
+    /// Asks hooks, rules and the user about a call.
+    async fn consider(&self, hooks: &Hooks, applicant: Applicant<'_>) -> (Decision, FinalCall) {
+        let (reply, handlers) = hooks.ask_whom::<PreTool>(|| pre_tool_payload(applicant)).await;
+        hooks.add_context(reply.context.0);
+        let arguments = reply
+            .arguments
+            .get()
+            .unwrap_or_else(|| applicant.arguments.clone());
+        let read = ReadArguments::of(applicant.spec(), arguments);
+        let opinion = Opinion::new(reply.verdict, handlers);
+        match opinion.verdict {
+            _ if hooks.cancel().is_cancelled() => {
+                (Decision::cancelled(), FinalCall::unresolved(read.normalised()))
+            }
+            Some(Verdict::Deny(reason)) => {
+                let decision = Decision::deny(ApprovalSource::Hook, reason).by(opinion.handlers);
+                (decision, FinalCall::unresolved(read.normalised()))
+            }
+            _ => match self.finalise(hooks, applicant.tool, &read).await {
+                Ok(call) => {
+                    self.tell(|| call.resolved());
+                    (self.decide(hooks, applicant, &call, opinion).await, call)
+                }
+                Err(reason) => {
+                    let decision = Decision::deny(ApprovalSource::Unresolved, reason);
+                    (decision, FinalCall::unresolved(read.normalised()))
+                }
+            },
+        }
+    }
+
+    /// Judges a call anew with the arguments that a hook of `permission_request` has allowed. A hook that then wants
+    /// others again will never be content.
+    async fn consider_rewritten(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        arguments: &Map<String, Value>,
+    ) -> (Decision, FinalCall) {
+        let applicant = Applicant {
+            arguments,
+            ..applicant
+        };
+        let (decision, call) = self.consider(hooks, applicant).await;
+        if decision.rewritten.is_none() {
+            return (decision, call);
+        }
+        let reason = "a hook wanted to change the call after others had judged it";
+        let decision = Decision::deny(ApprovalSource::RequestHook, reason).by(decision.handlers);
+        (decision, call)
+    }
+
+    /// Whether something other than a tool call may happen, after hooks have spoken about it. An ask is answered by the
+    /// user or by `--yes`, an insist only by the user; the error says why it may not happen.
+    pub async fn consent(
+        &self,
+        hooks: &Hooks,
+        subject: &str,
+        verdict: Strictest,
+        handlers: Vec<String>,
+    ) -> Result<(), String> {
+        // Without a verdict of any hook, nothing was decided.
+        let Some(verdict) = verdict.0 else {
+            return Ok(());
+        };
+        let began = Instant::now();
+        let decision = self.consider_consent(hooks, subject, verdict, handlers).await;
+        self.record(hooks, || Audited::Consent {
+            subject: subject.into(),
+            ruling: decision.ruling(began),
+        });
+        match decision.verdict {
+            ApprovalDecision::Allow => Ok(()),
+            _ => Err(decision.reason.unwrap_or_default()),
+        }
+    }
+
+    async fn consider_consent(
+        &self,
+        hooks: &Hooks,
+        subject: &str,
+        verdict: Verdict,
+        handlers: Vec<String>,
+    ) -> Decision {
+        let (reason, insists) = match verdict {
+            Verdict::Allow => return Decision::allow(ApprovalSource::Hook).by(handlers),
+            Verdict::Deny(reason) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
+            Verdict::Ask(_) if self.settings.yes => return Decision::allow(ApprovalSource::Yes).by(handlers),
+            Verdict::Ask(reason) => (reason, false),
+            Verdict::Insist(reason) => (reason, true),
+        };
+        let question = Question {
+            agent: asking_agent(hooks),
+            tool_name: subject.into(),
+            operation: None,
+            source: None,
+            arguments: Map::new(),
+            reason: Some(reason),
+            handlers,
+            metadata: Map::new(),
+            offer: None,
+        };
+        self.ask_person(hooks, question, insists, None).await
+    }
+
+    /// Whether a run may go on past its limit: only the user can allow that, and `--yes` cannot.
+    pub async fn going_on(&self, hooks: &Hooks, why: &str) -> GoingOn {
+        if self.settings.yes {
+            return GoingOn::Ends;
+        }
+        let began = Instant::now();
+        let question = Question {
+            agent: None,
+            tool_name: "going on past the limit".into(),
+            operation: None,
+            source: None,
+            arguments: Map::new(),
+            reason: Some(why.into()),
+            handlers: Vec::new(),
+            metadata: Map::new(),
+            offer: None,
+        };
+        let answer = async {
+            let _alone = self.asking.lock().await;
+            self.user.ask(&question).await
+        };
+        let answer = tokio::select! {
+            // Biased: an answer that arrives together with a cancel must not count.
+            biased;
+            () = hooks.cancel().cancelled() => PersonsAnswer::Cancel,
+            answer = answer => answer,
+        };
+        let (going_on, decision) = match answer {
+            PersonsAnswer::Yes | PersonsAnswer::YesAgain | PersonsAnswer::YesWithRule(_) => {
+                (GoingOn::Agreed, Decision::allow(ApprovalSource::Person))
+            }
+            PersonsAnswer::No(_) => (GoingOn::Ends, Decision::deny(ApprovalSource::Person, why)),
+            PersonsAnswer::Nobody => (GoingOn::Ends, Decision::deny(ApprovalSource::Headless, why)),
+            PersonsAnswer::Cancel => (GoingOn::Cancelled, Decision::cancelled()),
+        };
+        self.record(hooks, || Audited::Consent {
+            subject: question.tool_name,
+            ruling: decision.ruling(began),
+        });
+        going_on
+    }
+
+    /// Reads the final arguments and resolves what they touch.
+    async fn finalise(
+        &self,
+        hooks: &Hooks,
+        tool: &dyn CalledTool,
+        read: &ReadArguments,
+    ) -> Result<FinalCall, String> {
+        let Some(operation) = read.operation() else {
+            let target = self.resolve_web(tool.network(read.given())).await?;
+            return Ok(FinalCall {
+                target,
+                ..FinalCall::unresolved(read.given().clone())
+            });
+        };
+        let (operation, extra) = operation?;
+        let mut operation = self.by_address(operation)?;
+        let mut web = Target::None;
+        if let Operation::Fetch(fetch) = &mut operation {
+            let judged = self.settings.urls.judge(&fetch.url).await?;
+            // From here on everything sees the address in the one form in which it will be used.
+            fetch.url = judged.url().to_string();
+            web = Target::Web(judged);
+        }
+        let mut call = FinalCall {
+            target: web,
+            ..FinalCall::unresolved(operation.arguments())
+        };
+        call.arguments.extend(extra);
+        if let Some((target, changes)) = self.resolve_vfs(hooks, &operation)? {
+            (call.target, call.changes) = (target, changes);
+        } else if let Some(path) = operation.path() {
+            if path.starts_with(BLOB) {
+                return Err(format!(
+                    "the output {path} is no longer kept; make the call again"
+                ));
+            }
+            let resolved = resolve_path(&self.directory, path)?;
+            let free = std::iter::once(&self.directory).chain(&self.settings.readable);
+            call.inside =
+                free.into_iter().any(|folder| resolved.starts_with(folder)) || self.is_opened(&resolved);
+            call.linked = LinkedFile::at(&resolved);
+            call.target = Target::Path(resolved);
+        }
+        call.operation = Some(operation);
+        Ok(call)
+    }
+
+    /// The operation rewritten to the address of its file, if the path leads into the folder behind the virtual file
+    /// system: there is one way to judge what is in it. A command is not judged by where it runs.
+    fn by_address(&self, operation: Operation) -> Result<Operation, String> {
+        let kind = operation.kind();
+        let Some(path) = operation.path().filter(|path| {
+            let elsewhere = kind == OperationKind::Shell || OperationKind::VFS.contains(&kind);
+            !elsewhere && !VfsPath::is_meant_by(path) && !path.starts_with(BLOB)
+        }) else {
+            return Ok(operation);
+        };
+        let Some(address) = self.vfs.address_of(&resolve_path(&self.directory, path)?)? else {
+            return Ok(operation);
+        };
+        let mut arguments = operation.arguments();
+        arguments.insert("path".into(), address.to_string().into());
+        kind.read(arguments).map_err(|error| error.to_string())
+    }
+
+    /// The places of an operation on the virtual file system, and what it changes there; `None` for an operation on
+    /// anything else.
+    fn resolve_vfs(
+        &self,
+        hooks: &Hooks,
+        operation: &Operation,
+    ) -> Result<Option<(Target, Vec<VfsChange>)>, String> {
+        if let Operation::CacheList(_) = operation {
+            let folder = OutputCache::new(self.vfs.clone()).folder_of(&hooks.scope().context_name)?;
+            return Ok(Some((Target::Vfs(folder), Vec::new())));
+        }
+        let only_there = OperationKind::VFS.contains(&operation.kind());
+        let Some(path) = operation
+            .path()
+            .filter(|path| only_there || VfsPath::is_meant_by(path))
+        else {
+            return Ok(None);
+        };
+        if let Operation::Shell(_) = operation {
+            return Err(format!("a command cannot run in {path}; only files are there"));
+        }
+        let place = self.vfs.place(&VfsPath::parse(path)?)?;
+        let destination = match operation.destination() {
+            Some(path) => Some(self.vfs.place(&VfsPath::parse(path)?)?),
+            None => None,
+        };
+        let changes = changes_of(operation, &place, destination.as_ref())?;
+        if !changes.is_empty() {
+            self.vfs.prepare()?;
+        }
+        let target = match destination {
+            Some(destination) => Target::VfsPair(place, destination),
+            None => Target::Vfs(place),
+        };
+        Ok(Some((target, changes)))
+    }
+
+    /// Checks that a context may change something at all these addresses.
+    fn check_zones(&self, name: &str, changes: &[VfsChange]) -> Result<(), String> {
+        let flocks = match changes.iter().any(|change| change.address.is_of_a_flock()) {
+            true => Flocks::new(self.vfs.clone()).of(name)?,
+            false => Vec::new(),
+        };
+        let caller = Caller::Context {
+            name,
+            flocks: &flocks,
+        };
+        changes
+            .iter()
+            .try_for_each(|change| change.address.check_write(caller))
+    }
+
+    async fn decide(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+        opinion: Opinion,
+    ) -> Decision {
+        if let Err(reason) = self.check_zones(&hooks.scope().context_name, &call.changes) {
+            return Decision::deny(ApprovalSource::Zone, reason);
+        }
+        let rule = self.rule_of(applicant.tool, call);
+        self.tell(|| self.rule_step(applicant.spec(), call, &rule));
+        let rule = match rule {
+            Ok(rule) => rule,
+            Err(reason) => return Decision::deny(ApprovalSource::DenyRule, reason),
+        };
+        if let Some(judged) = call.web() {
+            self.tell(|| url_step(judged));
+        }
+        if let Some(reason) = call.web().and_then(JudgedUrl::denied) {
+            return Decision::deny(ApprovalSource::UrlPolicy, reason);
+        }
+        let Opinion { verdict, handlers } =
+            opinion.and(self.ask_permission_guards(hooks, applicant, call).await);
+        let ask = |reason, insists| Wanted {
+            reason,
+            insists,
+            handlers: handlers.clone(),
+            spared: false,
+        };
+        let nobody_has_spoken = || Wanted {
+            spared: true,
+            ..ask(call.sensitivity(), false)
+        };
+        match (verdict, rule) {
+            (Some(Verdict::Deny(reason)), _) => Decision::deny(ApprovalSource::Hook, reason).by(handlers),
+            (Some(Verdict::Insist(reason)), _) => {
+                self.question(hooks, applicant, call, ask(Some(reason), true))
+                    .await
+            }
+            (Some(Verdict::Ask(reason)), _) => {
+                self.question(hooks, applicant, call, ask(Some(reason), false))
+                    .await
+            }
+            (Some(Verdict::Allow), _) => Decision::allow(ApprovalSource::Hook).by(handlers),
+            (None, RuleVerdict::Allow) => Decision::allow(ApprovalSource::AllowRule),
+            (None, RuleVerdict::Ask(_)) => {
+                self.question(hooks, applicant, call, ask(call.sensitivity(), false))
+                    .await
+            }
+            (None, _) => match self.granted(applicant.tool, call) {
+                Some(source) => Decision::allow(source),
+                None => self.question(hooks, applicant, call, nobody_has_spoken()).await,
+            },
+        }
+    }
+
+    /// The rules' verdict about a call and about the operations that it implies; the error names a rule that denies it.
+    fn rule_of(&self, tool: &dyn CalledTool, call: &FinalCall) -> Result<RuleVerdict<'_>, String> {
+        let spec = tool.spec();
+        let names = std::iter::once(&spec.face.name).chain(tool.other_names());
+        let verdicts = names.map(|name| self.rule_about((&spec.own_name, name), call, call.vfs_addresses()));
+        let strictest = verdicts.max_by_key(RuleVerdict::strictness);
+        let mut rule = strictest.unwrap_or(RuleVerdict::Silent);
+        for kind in implied(spec, call) {
+            let (addresses, doing) = match kind {
+                OperationKind::Write => (call.changed_addresses(), "writing"),
+                _ => (call.vfs_addresses(), "reading"),
+            };
+            match self.rule_about((kind.name(), kind.name()), call, addresses) {
+                RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies {doing} it")),
+                asks @ RuleVerdict::Ask(_) if !matches!(rule, RuleVerdict::Deny(_)) => rule = asks,
+                _ => {}
+            }
+        }
+        match rule {
+            RuleVerdict::Deny(rule) => Err(format!("the rule `{rule}` denies it")),
+            rule => Ok(rule),
+        }
+    }
+
+    /// A call as rules see it, if it touches no more than one thing.
+    fn ruled<'a>(&'a self, spec: &'a ToolSpec, call: &'a FinalCall) -> RuledCall<'a> {
+        RuledCall {
+            tool_name: &spec.own_name,
+            called_as: &spec.face.name,
+            arguments: &call.arguments,
+            path: call.path(),
+            pair: None,
+            directory: &self.directory,
+            web: call.web(),
+        }
+    }
+
+    /// The rules' verdict, for the step listener.
+    fn rule_step(&self, spec: &ToolSpec, call: &FinalCall, rule: &Result<RuleVerdict<'_>, String>) -> Step {
+        let allowing = || self.settings.rules.allowing(self.ruled(spec, call));
+        let (verdict, rule) = match rule {
+            Err(reason) => ("deny", Some(reason.clone())),
+            Ok(RuleVerdict::Deny(rule)) => ("deny", Some((*rule).to_owned())),
+            Ok(RuleVerdict::Ask(rule)) => ("ask", Some((*rule).to_owned())),
+            Ok(RuleVerdict::Allow) => ("allow", allowing()),
+            Ok(RuleVerdict::Silent) => ("silent", None),
+        };
+        Step::Rules { verdict, rule }
+    }
+
+    /// The rules' verdict about a call of a tool, by becket's own name for it and by the model's. Of several addresses
+    /// the one with the strictest verdict counts.
+    fn rule_about(
+        &self,
+        (tool_name, called_as): (&str, &str),
+        call: &FinalCall,
+        addresses: Vec<&VfsPath>,
+    ) -> RuleVerdict<'_> {
+        let pair = match &call.target {
+            Target::VfsPair(place, destination) => {
+                Some((as_path(place.address()), as_path(destination.address())))
+            }
+            _ => None,
+        };
+        let judge = |path: Option<&Path>| {
+            self.settings.rules.judge(RuledCall {
+                tool_name,
+                called_as,
+                arguments: &call.arguments,
+                path,
+                pair: pair
+                    .as_ref()
+                    .map(|(source, destination)| (source.as_path(), destination.as_path())),
+                directory: &self.directory,
+                web: call.web(),
+            })
+        };
+        let verdicts = addresses
+            .into_iter()
+            .map(|address| judge(Some(&as_path(address))));
+        verdicts
+            .max_by_key(RuleVerdict::strictness)
+            .unwrap_or_else(|| judge(call.path()))
+    }
+
+    /// Asks the guards of reading about a file.
+    async fn ask_reading_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        path: &Path,
+        inside: bool,
+    ) -> Opinion {
+        let payload = || PreFileReadPayload {
+            tool_call_id: applicant.tool_call_id.into(),
+            tool_name: applicant.spec().own_name.clone(),
+            called_as: applicant.spec().face.name.clone(),
+            path: path.display().to_string(),
+            inside,
+        };
+        let (reply, handlers) = hooks.ask_whom::<PreFileRead>(payload).await;
+        Opinion::new(reply.verdict, handlers)
+    }
+
+    /// Asks the guards of writing about a file and what is written to it.
+    async fn ask_writing_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        path: &Path,
+        operation: &Operation,
+    ) -> Opinion {
+        let payload = || {
+            let (content, edits, lines) = match operation {
+                Operation::Write(write) => (Some(write.content.clone()), Vec::new(), Vec::new()),
+                Operation::Edit(edit) => (None, edit.edits.clone(), edit.lines.clone()),
+                _ => (None, Vec::new(), Vec::new()),
+            };
+            PreFileWritePayload {
+                tool_call_id: applicant.tool_call_id.into(),
+                tool_name: applicant.spec().own_name.clone(),
+                called_as: applicant.spec().face.name.clone(),
+                path: path.display().to_string(),
+                content,
+                edits,
+                lines,
+                inside: path.starts_with(&self.directory),
+            }
+        };
+        let (reply, handlers) = hooks.ask_whom::<PreFileWrite>(payload).await;
+        Opinion::new(reply.verdict, handlers)
+    }
+
+    /// Asks the guards of the virtual file system about each address that changes, until one refuses.
+    async fn ask_vfs_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+        operation: &Operation,
+    ) -> Opinion {
+        let mut opinion = Opinion::default();
+        for change in &call.changes {
+            let payload = || PreVfsWritePayload {
+                tool_call_id: applicant.tool_call_id.into(),
+                tool_name: applicant.spec().own_name.clone(),
+                called_as: applicant.spec().face.name.clone(),
+                path: change.address.to_string(),
+                content: match operation {
+                    Operation::Write(write) => Some(write.content.clone()),
+                    _ => None,
+                },
+                caller: hooks.scope().context_name.clone(),
+                removed: change.removed,
+            };
+            let (reply, handlers) = hooks.ask_whom::<PreVfsWrite>(payload).await;
+            opinion = opinion.and(Opinion::new(reply.verdict, handlers));
+            if let Some(Verdict::Deny(_)) = opinion.verdict {
+                break;
+            }
+        }
+        opinion
+    }
+
+    /// Asks the guards of what the call touches: files, the shell, the network.
+    async fn ask_permission_guards(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+    ) -> Opinion {
+        let tool_call_id = || applicant.tool_call_id.to_string();
+        let tool_name = || applicant.spec().own_name.clone();
+        let called_as = || applicant.spec().face.name.clone();
+        if let Target::Web(_) | Target::UnnamedWeb = call.target {
+            return self.ask_network_guards(hooks, applicant, call).await;
+        }
+        let (Some(operation), target) = (&call.operation, &call.target) else {
+            return Opinion::default();
+        };
+        match (operation.kind().effect(), operation, target) {
+            (_, _, Target::Vfs(_) | Target::VfsPair(..)) => {
+                self.ask_vfs_guards(hooks, applicant, call, operation).await
+            }
+            (Effect::Read, _, Target::Path(path)) => {
+                self.ask_reading_guards(hooks, applicant, path, call.inside).await
+            }
+            (Effect::Write, operation, Target::Path(path)) => {
+                let writing = self.ask_writing_guards(hooks, applicant, path, operation).await;
+                // An edit shows what stands around it, so it reads as well.
+                match operation {
+                    Operation::Edit(_) => {
+                        writing.and(self.ask_reading_guards(hooks, applicant, path, call.inside).await)
+                    }
+                    _ => writing,
+                }
+            }
+            (_, Operation::Shell(shell), Target::Path(directory)) => {
+                let payload = || PreShellPayload {
+                    tool_call_id: tool_call_id(),
+                    tool_name: tool_name(),
+                    called_as: called_as(),
+                    command: shell.command.clone(),
+                    directory: directory.display().to_string(),
+                };
+                let (reply, handlers) = hooks.ask_whom::<PreShell>(payload).await;
+                Opinion::new(reply.verdict, handlers)
+            }
+            _ => Opinion::default(),
+        }
+    }
+
+    /// Who or what allows the call without a question: an earlier yes of the user, the URL policy, or that it only
+    /// reads what may be read.
+    fn granted(&self, tool: &dyn CalledTool, call: &FinalCall) -> Option<ApprovalSource> {
+        let spec = tool.spec();
+        let web = call.web();
+        let is_allowed = web.is_some_and(|web| web.ruling().verdict == UrlVerdict::Allow);
+        match self.granted_by_person(spec, call) {
+            Some(source) => return Some(source),
+            None if is_allowed => return Some(ApprovalSource::UrlPolicy),
+            None if call.is_sensitive() => return None,
+            None => {}
+        }
+        let is_known = self.settings.installed.contains(&spec.source) || tool.is_installed();
+        let is_installed = !spec.is_of_a_server() && is_known;
+        if spec.operation.is_none() && is_installed {
+            return Some(ApprovalSource::Installed);
+        }
+        if let Target::Vfs(_) | Target::VfsPair(..) = call.target {
+            let instructs = call
+                .changes
+                .iter()
+                .any(|change| change.address.instructs_others());
+            return (!instructs).then_some(ApprovalSource::Zone);
+        }
+        let free = call.inside || call.target == Target::None;
+        (spec.read_only && free).then_some(ApprovalSource::ReadOnly)
+    }
+
+    /// Whether an earlier yes of the user covers the call.
+    fn granted_by_person(&self, spec: &ToolSpec, call: &FinalCall) -> Option<ApprovalSource> {
+        let granted = self.grants().contains(&Grant::of(spec, call));
+        granted.then_some(ApprovalSource::PersonForSession)
+    }
+
+    fn grants(&self) -> MutexGuard<'_, Vec<Grant>> {
+        self.grants
+            .lock()
+            .expect("no panic happens while grants are held")
+    }
+
+    /// What a yes to a call may cover besides the call itself.
+    fn offer(&self, spec: &ToolSpec, call: &FinalCall) -> Offer {
+        let keeper = self.settings.keeper.as_ref().filter(|_| spec.source == BUILTIN);
+        let rule = keeper.and_then(|keeper| {
+            Some(OfferedRule {
+                text: stored_rule::offered(self.ruled(spec, call))?,
+                place: keeper.place(),
+                trouble: None,
+            })
+        });
+        Offer {
+            again: call.again(),
+            rule,
+        }
+    }
+
+    /// Stores a rule that the user has seen or written. The error says why it is not stored.
+    fn store_rule(&self, text: &str, spec: &ToolSpec, call: &FinalCall) -> Result<(), String> {
+        let keeper = self.settings.keeper.as_ref();
+        let keeper = keeper.ok_or("rules cannot be stored here")?;
+        let rule = stored_rule::read(text, self.ruled(spec, call))?;
+        keeper.keep(&rule)?;
+        self.settings.rules.store(&rule)
+    }
+
+    /// Asks about a call that nothing has decided yet: hooks may answer for the user, then `--yes`, then the user. If
+    /// the question insists, only the user can answer it.
+    async fn question(
+        &self,
+        hooks: &Hooks,
+        applicant: Applicant<'_>,
+        call: &FinalCall,
+        wanted: Wanted,
+    ) -> Decision {
+        self.tell(|| Step::Question {
+            reason: wanted.reason.clone(),
+            handlers: wanted.handlers.clone(),
+            insists: wanted.insists,
+        });
+        let payload = || request_payload(applicant, call, wanted.reason.clone());
+        let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
+        if hooks.cancel().is_cancelled() {
+            return Decision::cancelled();
+        }
+        let wanted = match reply.verdict.0 {
+            Some(Verdict::Deny(reason)) => {
+                return Decision::deny(ApprovalSource::RequestHook, reason).by(handlers);
+            }
+            Some(Verdict::Allow) if !wanted.insists => {
+                let rewritten = reply.arguments.get().filter(|new| *new != call.arguments);
+                return Decision {
+                    rewritten,
+                    ..Decision::allow(ApprovalSource::RequestHook).by(handlers)
+                };
+            }
+            Some(Verdict::Insist(reason)) => Wanted {
+                reason: Some(reason),
+                insists: true,
+                handlers,
+                spared: false,
+            },
+            _ => wanted,
+        };
+        if self.settings.yes && !wanted.insists {
+            return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
+        }
+        let spec = applicant.spec();
+        let question = Question {
+            agent: asking_agent(hooks),
+            tool_name: spec.own_name.clone(),
+            operation: spec.operation,
+            source: Some(spec.source.clone()).filter(|source| source != BUILTIN),
+            arguments: call.arguments.clone(),
+            reason: wanted.reason,
+            handlers: wanted.handlers,
+            metadata: self.with_place(call, reply.metadata.0),
+            offer: wanted.spared.then(|| self.offer(spec, call)),
+        };
+        let repeatable = wanted.spared.then_some((spec, call));
+        self.ask_person(hooks, question, wanted.insists, repeatable).await
+    }
+
+    /// Shows the user where a path really leads, not only how it was written.
+    fn with_place(&self, call: &FinalCall, mut metadata: Map<String, Value>) -> Map<String, Value> {
+        if let Some(path) = call.path().filter(|path| !path.starts_with(&self.directory)) {
+            metadata.insert(
+                "outside of the working directory".into(),
+                path.display().to_string().into(),
+            );
+        }
+        metadata
+    }
+
+    async fn ask_person(
+        &self,
+        hooks: &Hooks,
+        mut question: Question,
+        insists: bool,
+        repeatable: Repeatable<'_>,
+    ) -> Decision {
+        let _alone = tokio::select! {
+            // Biased here and below: an answer that arrives together with a cancel must not count.
+            biased;
+            () = hooks.cancel().cancelled() => return Decision::cancelled(),
+            alone = self.asking.lock() => alone,
+        };
+        // While this question waited for others, the user may have said yes to this call as well.
+        if let Some((spec, call)) = repeatable {
+            if let Some(source) = self.granted_by_person(spec, call) {
+                return Decision::allow(source);
+            }
+            if self.settings.rules.allowing(self.ruled(spec, call)).is_some() {
+                return Decision::allow(ApprovalSource::AllowRule);
+            }
+        }
+        let message = format!("{} needs a yes", question.tool_name);
+        hooks
+            .ask::<Attention>(|| AttentionPayload {
+                reason: AttentionReason::Approval,
+                message,
+            })
+            .await;
+        for _ in 0..MOST_RULES {
+            let answer = tokio::select! {
+                biased;
+                () = hooks.cancel().cancelled() => return Decision::cancelled(),
+                answer = self.user.ask(&question) => answer,
+            };
+            let offered = repeatable.filter(|_| question.offers_rule());
+            let (PersonsAnswer::YesWithRule(text), Some((spec, call))) = (&answer, offered) else {
+                return self.take_answer(answer, question, insists, repeatable);
+            };
+            match self.store_rule(text, spec, call) {
+                Ok(()) => return Decision::allow(ApprovalSource::Person),
+                Err(trouble) => question.note_trouble(trouble),
+            }
+        }
+        Decision::deny(ApprovalSource::Person, "no rule that can be stored was written")
+    }
+
+    fn take_answer(
+        &self,
+        answer: PersonsAnswer,
+        question: Question,
+        insists: bool,
+        repeatable: Repeatable<'_>,
+    ) -> Decision {
+        match (answer, repeatable) {
+            (PersonsAnswer::YesAgain, Some((spec, call))) => {
+                self.grants().push(Grant::of(spec, call));
+                Decision::allow(ApprovalSource::PersonForSession)
+            }
+            (PersonsAnswer::Yes | PersonsAnswer::YesAgain | PersonsAnswer::YesWithRule(_), _) => {
+                Decision::allow(ApprovalSource::Person)
+            }
+            (PersonsAnswer::No(words), _) => {
+                let words = words.map_or("the user said no".into(), |words| {
+                    format!("the user said no: {words}")
+                });
+                Decision::deny(ApprovalSource::Person, words)
+            }
+            (PersonsAnswer::Cancel, _) => Decision::cancelled(),
+            (PersonsAnswer::Nobody, _) => {
+                let why = question
+                    .reason
+                    .map(|reason| format!("{reason}; "))
+                    .unwrap_or_default();
+                let hint = match insists {
+                    true => "nobody is there to say yes, and nothing else can say it here",
+                    false => "nobody is there to say yes (`--yes` or an allow rule would)",
+                };
+                Decision::deny(ApprovalSource::Headless, format!("{why}{hint}")).by(question.handlers)
+            }
+        }
+    }
+}
+
+/// The user's answer at a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoingOn {
+    /// The run goes on.
+    Agreed,
+    /// The run ends.
+    Ends,
+    /// The user wants everything to stop.
+    Cancelled,
+}
+
+/// The sub-agent in whose name a question is asked.
+fn asking_agent(hooks: &Hooks) -> Option<String> {
+    let scope = hooks.scope();
+    scope
+        .parent_session_id
+        .is_some()
+        .then(|| scope.agent_name.clone())
+}
+
+/// The prefix of cached outputs' paths in older versions; old conversations may name one.
+const BLOB: &str = "blob:";
+
+fn pre_tool_payload(applicant: Applicant<'_>) -> PreToolPayload {
+    PreToolPayload {
+        tool_source: applicant.spec().source.clone(),
+        tool_call_id: applicant.tool_call_id.into(),
+        tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
+        arguments: applicant.arguments.clone(),
+        parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),
+    }
+}
+
+fn request_payload(
+    applicant: Applicant<'_>,
+    call: &FinalCall,
+    reason: Option<String>,
+) -> PermissionRequestPayload {
+    PermissionRequestPayload {
+        tool_source: applicant.spec().source.clone(),
+        tool_call_id: applicant.tool_call_id.into(),
+        tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
+        arguments: call.arguments.clone(),
+        reason,
+    }
+}
+
+/// A judged call for the audit log.
+fn audited(applicant: Applicant<'_>, call: &FinalCall, ruling: Ruling) -> Audited {
+    Audited::Call(Box::new(AuditedCall {
+        tool_call_id: applicant.tool_call_id.into(),
+        parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),
+        tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
+        original: applicant.arguments.clone(),
+        effective: call.arguments.clone(),
+        target: call.touched(),
+        ruling,
+    }))
+}
+
+fn decided_payload(
+    applicant: Applicant<'_>,
+    call: &FinalCall,
+    decision: &Decision,
+) -> ApprovalDecidedPayload {
+    ApprovalDecidedPayload {
+        tool_call_id: applicant.tool_call_id.into(),
+        tool_name: applicant.spec().own_name.clone(),
+        called_as: applicant.spec().face.name.clone(),
+        operation: applicant.spec().operation,
+        arguments: call.arguments.clone(),
+        decision: decision.verdict,
+        source: decision.source,
+        handlers: decision.handlers.clone(),
+        reason: decision.reason.clone(),
+    }
+}

@@ -1,0 +1,114 @@
+//! A decision about a call and whose it is, and the opinion of hooks that leads to it.
+
+use std::time::Instant;
+
+use becket_events::{ApprovalDecision, ApprovalSource, Rule, Strictest, Verdict};
+use serde_json::{Map, Value};
+
+use super::step::Step;
+use crate::audit::Ruling;
+use crate::hooks::Hooks;
+
+/// How a call was decided, and by whom.
+pub(super) struct Decision {
+    pub(super) verdict: ApprovalDecision,
+    pub(super) source: ApprovalSource,
+    pub(super) reason: Option<String>,
+    /// The hooks that decided, if hooks did.
+    pub(super) handlers: Vec<String>,
+    /// The arguments that the call is allowed with, if a hook changed them. They are not judged yet.
+    pub(super) rewritten: Option<Map<String, Value>>,
+}
+
+impl Decision {
+    pub(super) fn allow(source: ApprovalSource) -> Self {
+        Self {
+            verdict: ApprovalDecision::Allow,
+            source,
+            reason: None,
+            handlers: Vec::new(),
+            rewritten: None,
+        }
+    }
+
+    pub(super) fn deny(source: ApprovalSource, reason: impl Into<String>) -> Self {
+        Self {
+            verdict: ApprovalDecision::Deny,
+            reason: Some(reason.into()),
+            ..Self::allow(source)
+        }
+    }
+
+    pub(super) fn cancelled() -> Self {
+        let verdict = ApprovalDecision::Cancelled;
+        Self {
+            verdict,
+            ..Self::deny(ApprovalSource::Cancellation, "cancelled")
+        }
+    }
+
+    /// A yes does not count if the user cancelled everything, or a hook ended the run, while it was being decided.
+    pub(super) fn unless_ended(self, hooks: &Hooks) -> Self {
+        match (self.verdict, hooks.halt()) {
+            (ApprovalDecision::Allow, _) if hooks.cancel().is_cancelled() => Self::cancelled(),
+            (ApprovalDecision::Allow, Some(reason)) => Self::deny(ApprovalSource::Hook, reason),
+            _ => self,
+        }
+    }
+
+    /// The decision for the audit log; deciding it began at `began`.
+    pub(super) fn ruling(&self, began: Instant) -> Ruling {
+        Ruling {
+            decision: self.verdict,
+            source: self.source,
+            handlers: self.handlers.clone(),
+            reason: self.reason.clone(),
+            duration_us: began.elapsed().as_micros() as u64,
+        }
+    }
+
+    /// The decision for the step listener.
+    pub(super) fn step(&self) -> Step {
+        Step::Decided {
+            decision: self.verdict,
+            source: self.source,
+            handlers: self.handlers.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+
+    pub(super) fn by(mut self, handlers: Vec<String>) -> Self {
+        self.handlers = handlers;
+        self
+    }
+}
+
+/// The verdict of hooks about a call, and which hooks it came from.
+#[derive(Default)]
+pub(super) struct Opinion {
+    pub(super) verdict: Option<Verdict>,
+    pub(super) handlers: Vec<String>,
+}
+
+impl Opinion {
+    pub(super) fn new(verdict: Strictest, handlers: Vec<String>) -> Self {
+        Self {
+            verdict: verdict.0,
+            handlers,
+        }
+    }
+
+    /// The stricter of two opinions, with the hooks behind it; equal ones keep the hooks of both.
+    pub(super) fn and(self, later: Self) -> Self {
+        let strictness = |opinion: &Self| opinion.verdict.as_ref().map_or(0, Verdict::strictness);
+        let handlers = match strictness(&self).cmp(&strictness(&later)) {
+            std::cmp::Ordering::Greater => self.handlers,
+            std::cmp::Ordering::Less => later.handlers,
+            std::cmp::Ordering::Equal => [self.handlers, later.handlers].concat(),
+        };
+        Self {
+            verdict: Strictest(self.verdict).then(Strictest(later.verdict)).0,
+            handlers,
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What a hook has said: its exit code, and its output.
+//!
+//! A JSON object counts whatever the exit code is. Exit code 2 blocks with the words on standard error. Any other code
+//! of a process that ended by itself is an error after which Claude Code goes on; becket does so too, and says it each
+//! time. Codes by which a shell says that it did not find a program, or that a signal ended it, are failures.
+
+use becket_events::Class;
+use becket_hook_files::{Answer, Contract, Decision, Members, Plain};
+use becket_hooks::{Cause, Failure, Finished, read_strictly};
+use serde_json::{Deserializer, Map, Value};
+
+/// The exit code by which a hook blocks.
+const BLOCKED: i32 = 2;
+
+/// What a shell exits with if it cannot run a program, or does not find it.
+const NOT_RUN: [i32; 2] = [126, 127];
+
+/// The first exit code by which a shell says that a signal ended the program.
+const SIGNALS: i32 = 128;
+
+/// What a program has said.
+pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+    let stderr = finished.stderr.trim();
+    let said = hear_output(contract, finished);
+    match finished.code {
+        0 => said,
+        BLOCKED => {
+            let answer = said.unwrap_or_default();
+            let blocks = answer.block.is_some() || answer.decision == Some(Decision::Deny);
+            let reason = match stderr {
+                "" => "a hook blocked this, and gives no reason".to_owned(),
+                stderr => stderr.to_owned(),
+            };
+            Ok(match blocks {
+                true => answer,
+                false => Answer {
+                    block: Some(reason),
+                    // What it says beside a block counts no longer.
+                    decision: None,
+                    arguments: None,
+                    ..answer
+                },
+            })
+        }
+        code if NOT_RUN.contains(&code) => Err(Failure::new(
+            Cause::ExitStatus,
+            format!("exit code {code}: the shell could not run a program that the hook uses"),
+        )),
+        code if code >= SIGNALS => Err(Failure::new(
+            Cause::KilledBySignal,
+            format!("exit code {code}: signal {}", code - SIGNALS),
+        )),
+        code => {
+            // Plain text counts only from a hook that succeeded.
+            let said = said
+                .ok()
+                .filter(|_| finished.stdout.trim_ascii().starts_with(b"{"));
+            let first = stderr.lines().next().unwrap_or_default();
+            let what = match first {
+                "" => format!("exit code {code}"),
+                line => format!("exit code {code}: {line}"),
+            };
+            // An answer that was printed all the same counts.
+            Ok(Answer {
+                error: Some(what),
+                ..said.unwrap_or_default()
+            })
+        }
+    }
+}
+
+fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+    let unreadable = |why: &str| Failure::new(Cause::UnreadableOutput, why);
+    let text = std::str::from_utf8(&finished.stdout)
+        .map_err(|_| unreadable("standard output is not UTF-8"))?
+        .trim_start_matches('\u{feff}')
+        .trim();
+    let is_guard = contract.class == Class::Guard;
+    if is_guard && !finished.complete {
+        return Err(unreadable(
+            "a background process still holds standard output, so more might have come; redirect its output: \
+             `… >/dev/null 2>&1 &`",
+        ));
+    }
+    let is_for_model = contract.plain == Plain::Context;
+    let mentions_decision = || DECISIONS.iter().any(|word| text.contains(word));
+    if text.starts_with('{') {
+        return match read_strictly(text) {
+            Ok(Value::Object(said)) => read(contract, &said),
+            // Where plain text is for the model, it may look like anything but a decision.
+            _ if is_for_model && !text.ends_with('}') && !(is_guard && mentions_decision()) => {
+                Ok(plain(contract, text))
+            }
+            _ if is_guard => Err(unreadable(
+                "standard output begins like a JSON object and is none; print the object alone",
+            )),
+            _ => Ok(plain(contract, text)),
+        };
+    }
+    // A decision inside of other text would be lost. Text for the model may talk about decisions.
+    let loses_decision = match is_for_model {
+        true => holds_decision(text),
+        false => mentions_decision(),
+    };
+    if is_guard && loses_decision {
+        return Err(unreadable(
+            "there is text around the JSON object on standard output; print the object alone, and other words to \
+             standard error",
+        ));
+    }
+    Ok(plain(contract, text))
+}
+
+/// Words of answers that decide something.
+const DECISIONS: [&str; 3] = ["permissionDecision", "\"decision\"", "\"continue\""];
+
+/// Whether a JSON object that decides something stands anywhere in a text.
+fn holds_decision(text: &str) -> bool {
+    text.match_indices('{').any(|(at, _)| {
+        let mut values = Deserializer::from_str(&text[at..]).into_iter::<Map<String, Value>>();
+        let Some(Ok(object)) = values.next() else {
+            return false;
+        };
+        ["decision", "continue", "hookSpecificOutput"]
+            .iter()
+            .any(|key| object.contains_key(*key))
+    })
+}
+
+fn plain(contract: &Contract, text: &str) -> Answer {
+    match contract.plain {
+        Plain::Context if !text.is_empty() => Answer::context(text),
+        _ => Answer::default(),
+    }
+}
+
+/// Reads an answer.
+fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failure> {
+    let members = Members {
+        map: said,
+        within: "",
+    };
+    if let Some(key) = ["permissionDecision", "permission", "block"]
+        .iter()
+        .find(|key| said.contains_key(**key))
+    {
+        return Err(members.wrong(key, "inside of `hookSpecificOutput`, or `decision`"));
+    }
+    let reason = members.text("reason")?;
+    let mut answer = Answer {
+        notice: members.text("systemMessage")?.into_iter().collect(),
+        ..Answer::default()
+    };
+    if members.truth("continue")? == Some(false) {
+        let reason = members.text("stopReason")?.or_else(|| reason.clone());
+        answer.halt = Some(reason.unwrap_or_else(|| "a hook ended the run".into()));
+    }
+    match members.text("decision")?.as_deref() {
+        None => {}
+        Some("block") => {
+            let reason = reason.unwrap_or_else(|| "a hook blocked this, and gives no reason".into());
+            answer.block = Some(reason);
+        }
+        Some("approve") => (answer.decision, answer.reason) = (Some(Decision::Allow), reason),
+        Some(_) => return Err(members.wrong("decision", "`approve` or `block`")),
+    }
+    let Some(specific) = members.object("hookSpecificOutput")? else {
+        return Ok(answer);
+    };
+    let specific = Members {
+        map: specific,
+        within: "hookSpecificOutput.",
+    };
+    read_specific(contract, &specific, &mut answer)?;
+    let named = specific.text("hookEventName")?;
+    let is_refusal = answer.block.is_some() || answer.decision == Some(Decision::Deny);
+    if named.as_deref() != Some(contract.name) && !is_refusal {
+        let wanted = format!("`{}`, the event that the hook answers", contract.name);
+        return Err(specific.wrong("hookEventName", &wanted));
+    }
+    Ok(answer)
+}
+
+fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+    answer.context.extend(members.text("additionalContext")?);
+    if members.truth("suppressOriginalPrompt")? == Some(true) {
+        answer.block = Some("a hook wants the prompt to be kept from the model".to_owned());
+    }
+    answer.title = members.text("sessionTitle")?;
+    answer.notice.extend(unserved(contract, members));
+    answer.arguments = members.object("updatedInput")?.cloned();
+    for key in ["updatedMCPToolOutput", "updatedToolOutput"] {
+        if let Some(output) = members.map.get(key).filter(|output| !output.is_null()) {
+            answer.output = Some(output.clone());
+        }
+    }
+    if let Some(word) = members.text("permissionDecision")? {
+        answer.decision = Some(match word.as_str() {
+            "allow" => Decision::Allow,
+            "deny" => Decision::Deny,
+            "ask" | "defer" => Decision::Ask,
+            _ => return Err(members.wrong("permissionDecision", "`allow`, `deny`, `ask` or `defer`")),
+        });
+        answer.reason = members.text("permissionDecisionReason")?;
+    }
+    match members.map.get("decision") {
+        Some(Value::Object(decision)) if contract.name == "PermissionRequest" => {
+            read_permission(decision, answer)
+        }
+        None | Some(Value::Null) => Ok(()),
+        Some(_) => Err(members.wrong("decision", "an object, and only at PermissionRequest")),
+    }
+}
+
+/// What a hook asks for and becket does not have, in words for the user.
+fn unserved<'a>(contract: &Contract, members: &'a Members<'_>) -> impl Iterator<Item = String> + use<'a> {
+    let at_start = contract.name == "SessionStart";
+    let keys = ["initialUserMessage", "watchPaths", "reloadSkills", "sessionTitle"].into_iter();
+    let asked = keys.filter(move |key| {
+        let is_said = members.map.get(*key).is_some_and(|value| !value.is_null());
+        is_said && !(at_start && *key == "sessionTitle")
+    });
+    asked.map(|key| format!("a hook wanted `{key}`, which becket does not have here"))
+}
+
+/// Reads the answer to a question about permission.
+fn read_permission(decision: &Map<String, Value>, answer: &mut Answer) -> Result<(), Failure> {
+    let members = Members {
+        map: decision,
+        within: "hookSpecificOutput.decision.",
+    };
+    match members.text("behavior")?.as_deref() {
+        Some("allow") if answer.decision == Some(Decision::Deny) => {}
+        Some("allow") => {
+            answer.decision = Some(Decision::Allow);
+            answer.arguments = members.object("updatedInput")?.cloned();
+            if decision.contains_key("updatedPermissions") {
+                let told =
+                    "a hook wanted to change permissions for later calls; becket stores none for hooks";
+                answer.notice.push(told.to_owned());
+            }
+        }
+        Some("deny") => {
+            answer.decision = Some(Decision::Deny);
+            answer.reason = members.text("message")?;
+            if members.truth("interrupt")? == Some(true) {
+                answer.halt = Some(
+                    answer
+                        .reason
+                        .clone()
+                        .unwrap_or_else(|| "a hook ended the run".into()),
+                );
+            }
+        }
+        _ => return Err(members.wrong("behavior", "`allow` or `deny`")),
+    }
+    Ok(())
+}

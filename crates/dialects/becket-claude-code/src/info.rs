@@ -1,0 +1,31 @@
+//! Claude Code's entry in the list of all dialects.
+
+use becket_dialect_kit::DialectInfo;
+use becket_hooks::Fault;
+
+use crate::dialect::DIALECT;
+use crate::system::SYSTEM;
+use crate::tools::profile;
+
+/// The facts about Claude Code that listings, checks and the reference use.
+pub static INFO: DialectInfo = DialectInfo {
+    dialect: DIALECT,
+    profile,
+    deciding: &["permissionDecision", "decision", "continue"],
+    tools: &[],
+    rows: || SYSTEM.row_infos(),
+    lets_through,
+};
+
+fn lets_through(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Missing | Fault::NotExecutable | Fault::Crash | Fault::MissingCommand | Fault::Killed => {
+            Some("an exit code other than 2 is an error after which the action goes on")
+        }
+        Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Flood | Fault::Misspelt => {
+            Some("an answer that cannot be read is reported, and the action goes on")
+        }
+        Fault::Hang => Some("a hook that takes too long is ended, and the action goes on"),
+        Fault::Throws => None,
+    }
+}

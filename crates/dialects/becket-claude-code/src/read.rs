@@ -1,0 +1,285 @@
+//! Reads hooks from a settings file or a plugin's `hooks.json`, and notes those of agents, skills and commands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_dialect_kit::misspelt_guard;
+use becket_events::Class;
+use becket_hook_files::{
+    Action, Background, Contract, HookEntry, Level, Owner, Reading, Source, is_markdown, levels,
+};
+use becket_hooks::CommandLine;
+use serde_json::{Map, Value, json};
+
+use crate::rows::{ABSENT_EVENTS, TOOL_EVENTS, rows};
+
+/// How long a hook may take by default.
+const USUAL: Duration = Duration::from_secs(600);
+const USUAL_OF_PROMPTS: Duration = Duration::from_secs(30);
+const USUAL_OF_AGENTS: Duration = Duration::from_secs(60);
+const USUAL_AT_THE_END: Duration = Duration::from_millis(1_500);
+
+/// The longest that hooks may take when a session ends.
+const MOST_AT_THE_END: Duration = Duration::from_secs(60);
+
+/// Events at which no model can be asked, because there is no conversation yet.
+const WITHOUT_MODELS: &[&str] = &["SessionStart", "Setup", "SubagentStart"];
+
+/// Why hooks in the front matter of an agent, a skill or a command do not run.
+const NEVER_ACTIVE: &str = "these hooks are never active here: they belong to an agent, a skill or a command, and \
+                            becket runs none of Claude Code's";
+
+/// Reads a file.
+pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
+    if is_markdown(&source.file) {
+        if file.get("hooks").is_some_and(|hooks| !hooks.is_null()) {
+            reading.drop_entry(source, "/hooks", NEVER_ACTIVE, false);
+        }
+        return;
+    }
+    if !file.is_object() {
+        return reading.drop_entry(source, "", "it is no object", true);
+    }
+    let says = |key: &str| file.get(key).and_then(Value::as_bool) == Some(true);
+    if says("disableAllHooks") {
+        match source.owner {
+            Owner::Machine => (reading.user_disables, reading.project_disables) = (true, true),
+            Owner::User => reading.user_disables = true,
+            // A project cannot switch off guards of the user.
+            Owner::Project => reading.project_disables = true,
+        }
+    }
+    reading.machine_only |= source.owner == Owner::Machine && says("allowManagedHooksOnly");
+    if let (Some(Value::Array(allowed)), true) =
+        (file.get("allowedHttpHookUrls"), source.owner != Owner::Project)
+    {
+        let allowed = allowed.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
+        reading.allowed_urls.get_or_insert_default().extend(allowed);
+    }
+    if let (Some(Value::Array(allowed)), true) =
+        (file.get("httpHookAllowedEnvVars"), source.owner != Owner::Project)
+    {
+        let allowed = allowed.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
+        reading.allowed_variables.get_or_insert_default().extend(allowed);
+    }
+    let Some(hooks) = file.get("hooks") else {
+        return;
+    };
+    let rows = rows();
+    let contracts: Vec<Contract> = rows.iter().map(|row| row.contract()).collect();
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    let env = texts(file.get("env"));
+    let guards = |event: &str| is_guard(&contracts, event);
+    levels(hooks, "/hooks", source, reading, guards, |level, reading| {
+        let number = count.entry(level.event.to_owned()).or_default();
+        *number += 1;
+        let name = format!("{} {number}", level.event);
+        match entry(level, name, source, &contracts) {
+            Ok(entry) => reading.add(with_variables(entry, &env)),
+            Err((reason, guards)) => reading.drop_entry(source, level.pointer, reason, guards),
+        }
+    });
+}
+
+/// Whether hooks of an event may refuse. A name that is almost that of a guard's event is probably meant so.
+fn is_guard(contracts: &[Contract], event: &str) -> bool {
+    let known = contracts.iter();
+    let known = known.map(|contract| (contract.name, contract.class == Class::Guard));
+    if ABSENT_EVENTS.iter().any(|(absent, _)| *absent == event) {
+        return false;
+    }
+    match contracts.iter().find(|contract| contract.name == event) {
+        Some(contract) => contract.class == Class::Guard,
+        None => misspelt_guard(event, known).is_some(),
+    }
+}
+
+/// One hook; the error says why it is none, and whether it may have been a guard.
+fn entry(
+    level: Level<'_>,
+    name: String,
+    source: &Arc<Source>,
+    contracts: &[Contract],
+) -> Result<HookEntry, (String, bool)> {
+    let Level {
+        event, group, hook, ..
+    } = level;
+    let Some(contract) = contracts.iter().find(|contract| contract.name == event) else {
+        let reason = match ABSENT_EVENTS.iter().find(|(absent, _)| *absent == event) {
+            Some((_, why)) => format!("the hook never runs: {why}"),
+            None => format!("there is no event `{event}`, so the hook never runs"),
+        };
+        return Err((reason, is_guard(contracts, event)));
+    };
+    let wrong = |reason: String| (reason, contract.class == Class::Guard);
+    let text = |map: &Map<String, Value>, key: &str| match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(wrong(format!("`{key}` must be a text, not {other}"))),
+    };
+    let truth = |key: &str| match hook.get(key) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(truth)) => Ok(*truth),
+        Some(other) => Err(wrong(format!("`{key}` must be true or false, not {other}"))),
+    };
+    let condition = text(hook, "if")?.filter(|text| !text.trim().is_empty());
+    if condition.is_some() && !TOOL_EVENTS.contains(&event) {
+        return Err(wrong(format!(
+            "`if` is about a tool call, and {event} has none, so the hook never runs"
+        )));
+    }
+    let matcher = text(group, "matcher")?;
+    let wakes = truth("asyncRewake")?;
+    let background = match truth("async")? || wakes {
+        true if wakes => Some(Background::Wakes),
+        true => Some(Background::Quiet),
+        false => None,
+    };
+    let action = action(hook, event).map_err(wrong)?;
+    Ok(HookEntry {
+        event: contract.name,
+        name,
+        matchers: matcher
+            .filter(|text| !text.is_empty() && text != "*")
+            .into_iter()
+            .collect(),
+        condition,
+        timeout: timeout(hook, event).map_err(wrong)?,
+        once: truth("once")?,
+        background: background.filter(|_| matches!(action, Action::Command(_))),
+        refuses_on_failure: match text(hook, "onFailure")?.as_deref() {
+            None | Some("continue") => false,
+            Some("block") => true,
+            Some(other) => {
+                return Err(wrong(format!(
+                    "`onFailure` is `continue` or `block`, not `{other}`"
+                )));
+            }
+        },
+        action,
+        loop_limit: None,
+        env: BTreeMap::new(),
+        source: Arc::clone(source),
+        pointer: level.pointer.to_owned(),
+        written: json!({"event": event, "matcher": group.get("matcher"), "hook": hook}).to_string(),
+    })
+}
+
+/// A hook with the variables that its file sets for all of them.
+fn with_variables(mut entry: HookEntry, env: &BTreeMap<String, String>) -> HookEntry {
+    if !env.is_empty() {
+        entry.written = format!("{}\n{}", entry.written, json!({ "env": env }));
+        entry.env = env.clone();
+    }
+    let is_of_plugin = entry.source.plugin.is_some();
+    if let (Action::Command(CommandLine::Shell(line)), false) = (&entry.action, is_of_plugin)
+        && line.contains("CLAUDE_PLUGIN_ROOT")
+    {
+        entry.action = Action::Unable("CLAUDE_PLUGIN_ROOT is set for hooks of plugins only".into());
+    }
+    entry
+}
+
+/// What a hook does.
+fn action(hook: &Map<String, Value>, event: &str) -> Result<Action, String> {
+    let text = |key: &str| hook.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
+    let needed = |key: &str| {
+        text(key)
+            .filter(|text| !text.trim().is_empty())
+            .ok_or_else(|| format!("`{key}` is missing, or is no text"))
+    };
+    match hook.get("type").and_then(Value::as_str) {
+        Some("command") if text("shell").as_deref() == Some("powershell") => {
+            Ok(Action::Unable("becket runs no PowerShell".into()))
+        }
+        Some("command") => Ok(Action::Command(command(hook, needed("command")?)?)),
+        Some("prompt" | "agent") if WITHOUT_MODELS.contains(&event) => Err(format!(
+            "no model can be asked at {event}, so the hook never runs"
+        )),
+        Some("agent") if event == "PermissionRequest" => {
+            Err(format!("no agent is asked at {event}, so the hook never runs"))
+        }
+        Some(kind @ ("prompt" | "agent")) => Ok(Action::Prompt {
+            prompt: needed("prompt")?,
+            model: text("model"),
+            goes_on: (kind == "prompt" && hook.get("continueOnBlock") == Some(&Value::Bool(true)))
+                || ["Stop", "SubagentStop"].contains(&event),
+            reads_files: kind == "agent",
+        }),
+        Some("mcp_tool") => Ok(Action::ServerTool {
+            server: needed("server")?,
+            tool: needed("tool")?,
+            input: match hook.get("input") {
+                None | Some(Value::Null) => Map::new(),
+                Some(Value::Object(input)) => input.clone(),
+                Some(other) => return Err(format!("`input` must be an object, not {other}")),
+            },
+        }),
+        Some("http") if ["SessionStart", "Setup"].contains(&event) => {
+            Err(format!("no address is asked at {event}, so the hook never runs"))
+        }
+        Some("http") => Ok(Action::Http {
+            url: needed("url")?,
+            headers: texts(hook.get("headers")),
+            variables: hook
+                .get("allowedEnvVars")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(ToOwned::to_owned)
+                .collect(),
+        }),
+        Some(other) => Err(format!("there is no type `{other}` of hooks")),
+        None => Err("`type` is missing; it is `command`, `prompt`, `agent`, `http` or `mcp_tool`".into()),
+    }
+}
+
+/// The command of a hook: a line for the shell, or a program with its arguments.
+fn command(hook: &Map<String, Value>, command: String) -> Result<CommandLine, String> {
+    match hook.get("args") {
+        None | Some(Value::Null) => Ok(CommandLine::Shell(command)),
+        Some(Value::Array(args)) => {
+            let args = args.iter().map(|arg| {
+                let arg = arg
+                    .as_str()
+                    .ok_or_else(|| format!("`args` must be texts, and {arg} is none"));
+                arg.map(ToOwned::to_owned)
+            });
+            let words = std::iter::once(Ok(command)).chain(args);
+            Ok(CommandLine::Exec(words.collect::<Result<_, String>>()?))
+        }
+        Some(other) => Err(format!("`args` must be a list of texts, not {other}")),
+    }
+}
+
+fn texts(map: Option<&Value>) -> BTreeMap<String, String> {
+    let map = map.and_then(Value::as_object).into_iter().flatten();
+    let texts = map.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    texts.collect()
+}
+
+/// How long a hook may take.
+fn timeout(hook: &Map<String, Value>, event: &str) -> Result<Duration, String> {
+    let given = match hook.get("timeout") {
+        None | Some(Value::Null) => None,
+        Some(seconds) => {
+            let seconds = seconds
+                .as_f64()
+                .filter(|seconds| *seconds > 0.0 && *seconds < 2_600_000.0);
+            let seconds = seconds.ok_or("`timeout` must be a number of seconds, more than 0")?;
+            Some(Duration::from_secs_f64(seconds))
+        }
+    };
+    let usual = match (event, hook.get("type").and_then(Value::as_str)) {
+        ("SessionEnd", _) => USUAL_AT_THE_END,
+        ("UserPromptSubmit", _) | (_, Some("prompt")) => USUAL_OF_PROMPTS,
+        (_, Some("agent")) => USUAL_OF_AGENTS,
+        _ => USUAL,
+    };
+    Ok(match (event, given) {
+        ("SessionEnd", Some(given)) => given.min(MOST_AT_THE_END),
+        (_, given) => given.unwrap_or(usual),
+    })
+}

@@ -1,0 +1,192 @@
+//! Where Claude Code keeps hooks: settings of the machine, the user and the project, plugins, and the front matter of
+//! agents, skills and commands.
+
+use std::path::{Path, PathBuf};
+
+use becket_hook_files::{Owner, Source, is_markdown, json_files, project_folders};
+use becket_host::GuestSearch;
+use becket_system::CliError;
+use becket_system::files::read_regular;
+use serde_json::Value;
+
+/// Where whoever manages the machine puts settings.
+const MACHINE: &str = "/etc/claude-code";
+
+/// The variable that names the user's folder.
+const FOLDER: &str = "CLAUDE_CONFIG_DIR";
+
+/// The largest list of plugins that is read.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// The folders of agents, skills and commands, each with the name that its files have, if they have one name.
+const TEXTS: &[(&str, Option<&str>)] = &[("agents", None), ("commands", None), ("skills", Some("SKILL.md"))];
+
+/// How deep folders of agents, skills and commands are searched.
+const DEEPEST: usize = 3;
+
+/// Whether a file is one of Claude Code's, by its name.
+pub fn is_file(file: &Path) -> bool {
+    let ends = |end: &str| file.ends_with(end);
+    let is_text = || {
+        let within = file.ancestors().skip(1);
+        let folders = TEXTS.iter().map(|(folder, _)| Path::new(".claude").join(folder));
+        is_markdown(file)
+            && folders
+                .into_iter()
+                .any(|folder| within.clone().any(|above| above.ends_with(&folder)))
+    };
+    // A hidden folder with such a file is another system's own, and no plugin.
+    let is_of_plugin = || {
+        let root = file.parent().and_then(Path::parent).and_then(Path::file_name);
+        let is_hidden = root.is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        ends("hooks/hooks.json") && !is_hidden
+    };
+    ends(".claude/settings.json") || ends(".claude/settings.local.json") || is_of_plugin() || is_text()
+}
+
+/// The agents, skills and commands in a folder, by name.
+fn texts(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (name, kind) in TEXTS {
+        let mut folders = vec![(folder.join(name), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            for path in entries.map(|entry| entry.path()) {
+                let is_folder = path.symlink_metadata().is_ok_and(|data| data.is_dir());
+                let is_named = kind.is_none_or(|kind| path.ends_with(kind));
+                match is_folder {
+                    true if depth < DEEPEST => folders.push((path, depth + 1)),
+                    false if is_markdown(&path) && is_named => found.push(path),
+                    _ => {}
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The files with hooks, in the order in which they count.
+pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
+    let mut sources = Vec::new();
+    let mut add = |file: PathBuf, owner, plugin| {
+        if file.symlink_metadata().is_ok() {
+            sources.push(Source { file, owner, plugin });
+        }
+    };
+    let machine = Path::new(MACHINE);
+    add(machine.join("managed-settings.json"), Owner::Machine, None);
+    for file in json_files(&machine.join("managed-settings.d")) {
+        add(file, Owner::Machine, None);
+    }
+    let user = user_folder(place);
+    if let Some(user) = &user {
+        add(user.join("settings.json"), Owner::User, None);
+        texts(user)
+            .into_iter()
+            .for_each(|file| add(file, Owner::User, None));
+    }
+    for folder in project_folders(place, ".claude") {
+        // The user's own folder is not a project's, wherever the program was started.
+        if user.as_deref() == Some(&folder) {
+            continue;
+        }
+        for name in ["settings.json", "settings.local.json"] {
+            add(folder.join(name), Owner::Project, None);
+        }
+        let texts = texts(&folder).into_iter();
+        texts.for_each(|file| add(file, Owner::Project, None));
+    }
+    if let Some(user) = &user {
+        for plugin in plugins(user)? {
+            for file in plugin_files(&plugin)? {
+                add(file, Owner::User, Some(plugin.clone()));
+            }
+            let texts = texts(&plugin).into_iter();
+            texts.for_each(|file| add(file, Owner::User, Some(plugin.clone())));
+        }
+    }
+    Ok(sources)
+}
+
+/// The user's folder.
+fn user_folder(place: &GuestSearch<'_>) -> Option<PathBuf> {
+    let named = place.surroundings.variable(FOLDER);
+    let named = named.map(|folder| place.surroundings.cwd.join(folder));
+    named.or_else(|| Some(PathBuf::from(place.surroundings.variable("HOME")?).join(".claude")))
+}
+
+/// The folders of the plugins that the user has installed and enabled. What a project says about them does not count:
+/// it could switch off a guard.
+fn plugins(user: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let settings = json_of(&user.join("settings.json"))
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let enabled = settings.get("enabledPlugins").and_then(Value::as_object);
+    let enabled = enabled
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| value.as_bool() == Some(true));
+    let enabled: Vec<&str> = enabled.map(|(name, _)| name.as_str()).collect();
+    if enabled.is_empty() {
+        return Ok(Vec::new());
+    }
+    // A list that cannot be read may name guards.
+    let list = user.join("plugins/installed_plugins.json");
+    let unread = |why: String| CliError::usage(format!("cannot read {}: {why}", list.display()));
+    let installed = json_of(&list).map_err(unread)?.unwrap_or_default();
+    let mut folders = Vec::new();
+    for name in enabled {
+        let copies = installed.get("plugins").and_then(|plugins| plugins.get(name));
+        let copies = match copies {
+            Some(Value::Array(copies)) => copies.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        let mut paths = copies.iter().filter_map(|copy| copy.get("installPath")?.as_str());
+        folders.extend(paths.next_back().map(PathBuf::from));
+    }
+    Ok(folders)
+}
+
+/// The files of a plugin that hold hooks.
+fn plugin_files(plugin: &Path) -> Result<Vec<PathBuf>, CliError> {
+    if !plugin.is_dir() {
+        return Err(CliError::usage(format!(
+            "the plugin in {} is enabled, and there is no such folder",
+            plugin.display()
+        ))
+        .hint("install it again, or switch it off in `enabledPlugins`"));
+    }
+    let manifest = plugin.join(".claude-plugin/plugin.json");
+    let unread = |why: String| CliError::usage(format!("cannot read {}: {why}", manifest.display()));
+    let declared = json_of(&manifest).map_err(unread)?.unwrap_or_default();
+    let mut files = vec![plugin.join("hooks/hooks.json")];
+    match declared.get("hooks") {
+        Some(Value::String(file)) => files.push(plugin.join(file)),
+        Some(Value::Array(others)) => {
+            files.extend(
+                others
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(|file| plugin.join(file)),
+            );
+        }
+        Some(Value::Object(_)) => files.push(manifest),
+        _ => {}
+    }
+    files.dedup();
+    Ok(files)
+}
+
+/// The content of a JSON file; `None` if there is none.
+fn json_of(file: &Path) -> Result<Option<Value>, String> {
+    match read_regular(file, MOST_BYTES) {
+        Ok(text) => serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .map(Some)
+            .map_err(|error| error.to_string()),
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}

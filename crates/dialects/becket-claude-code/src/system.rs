@@ -1,0 +1,111 @@
+//! Claude Code as a system that keeps hooks in JSON files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use becket_events::Scope;
+use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher, Source, System};
+
+use crate::dialect::DIALECT;
+use crate::hear::hear;
+use crate::read::read;
+use crate::rows::rows;
+use crate::rules::rules;
+use crate::sources::{is_file, sources};
+use crate::tools::profile;
+
+/// Claude Code.
+pub static SYSTEM: System = System {
+    dialect: DIALECT,
+    title: "Claude Code",
+    profile,
+    folders: &[".claude"],
+    sources,
+    is_file,
+    json: |text| text.into(),
+    read,
+    rules,
+    rows,
+    matcher,
+    shell: |_| None,
+    former_names: FORMER,
+    directory: |_, _| None,
+    variables,
+    run_variables,
+    env_file: Some(ENV_FILE),
+    input,
+    errors_refuse: false,
+    hear,
+};
+
+/// Finds Claude Code's hooks.
+pub static HOST: FileHost = FileHost(&SYSTEM);
+
+/// Hooks at the beginning of a session may set variables for later commands.
+const ENV_FILE: EnvFile = EnvFile {
+    variable: "CLAUDE_ENV_FILE",
+    events: &["SessionStart", "Setup"],
+};
+
+/// Former names of tools, each with the name of today. Several edits at once are shown as one `Edit`.
+const FORMER: &[(&str, &str)] = &[("Task", "Agent"), ("MultiEdit", "Edit")];
+
+/// The meaning of a matcher: everything, a list of names, or an expression that may be found anywhere in a name.
+fn matcher(text: &str) -> Result<NameMatcher, String> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_|, -".contains(character);
+    match text {
+        "" | "*" => Ok(NameMatcher::All),
+        _ if text.chars().all(is_plain) => Ok(NameMatcher::names(text, &['|', ','])),
+        _ => NameMatcher::found(text),
+    }
+}
+
+/// Variables by which commands name files.
+fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
+    let text = |path: &Path| path.display().to_string();
+    let mut variables = BTreeMap::from([("CLAUDE_PROJECT_DIR".to_owned(), text(&facts.project_root))]);
+    if let Some(root) = &source.plugin {
+        variables.insert("CLAUDE_PLUGIN_ROOT".into(), text(root));
+        // A plugin's folder may be named after its version.
+        let names: Vec<String> = root
+            .iter()
+            .rev()
+            .take(2)
+            .map(|name| name.display().to_string())
+            .collect();
+        let data = facts.files.join("plugins").join(names.join("-"));
+        variables.insert("CLAUDE_PLUGIN_DATA".into(), text(&data));
+    }
+    variables
+}
+
+fn run_variables(_: &HookEntry, scope: &Scope, facts: &Facts) -> Vec<(String, String)> {
+    let attended = if facts.is_attended { "1" } else { "0" };
+    [
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_CHILD_SESSION", "1"),
+        ("CLAUDE_CODE_SESSION_ATTENDED", attended),
+        ("CLAUDE_CODE_SESSION_ID", &scope.session_id),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+/// The members that every input has.
+fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
+    let is_subagent = scope.parent_session_id.is_some();
+    // A sub-agent's hooks see the session of the user.
+    let session = scope.parent_session_id.as_ref().unwrap_or(&scope.session_id);
+    Input::default()
+        .with("session_id", session.as_str())
+        .with("transcript_path", facts.transcript(session).display().to_string())
+        .with("cwd", scope.cwd.as_str())
+        .with("permission_mode", "default")
+        .with("hook_event_name", event)
+        .with_some(
+            "agent_transcript_path",
+            (event == "SubagentStop").then(|| facts.transcript(&scope.session_id).display().to_string()),
+        )
+        .with_some("agent_id", is_subagent.then_some(scope.session_id.as_str()))
+        .with_some("agent_type", is_subagent.then_some(scope.agent_name.as_str()))
+}

@@ -1,0 +1,96 @@
+//! Rows, answers and files of Claude Code.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use becket_events::{Class, EVENTS};
+use becket_hook_files::{Action, Owner, Reading, Source};
+use serde_json::json;
+
+use crate::read::read;
+use crate::rows::{ABSENT, ABSENT_EVENTS, rows};
+use crate::sources::is_file;
+
+#[test]
+fn every_event_has_a_row_or_is_listed_as_absent() {
+    let rows = rows();
+    for event in EVENTS {
+        let mapped = rows.iter().any(|row| row.contract().event == event.id);
+        assert_ne!(mapped, ABSENT.contains(&event.id), "{}", event.name);
+    }
+}
+
+#[test]
+fn all_33_events_are_known() {
+    let rows = rows();
+    let mut names: Vec<&str> = rows.iter().map(|row| row.contract().name).collect();
+    names.extend(ABSENT_EVENTS.iter().map(|(name, _)| *name));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 33, "{names:?}");
+}
+
+#[test]
+fn a_row_is_at_most_as_strong_as_its_event() {
+    for row in rows() {
+        let contract = row.contract();
+        assert!(contract.class <= contract.event.info().class, "{}", contract.name);
+        let guards = [
+            "PreToolUse",
+            "PermissionRequest",
+            "UserPromptSubmit",
+            "UserPromptExpansion",
+            "PreCompact",
+            "PreModelSwitch",
+        ];
+        assert_eq!(
+            contract.class == Class::Guard,
+            guards.contains(&contract.name),
+            "{}",
+            contract.name
+        );
+    }
+}
+
+#[test]
+fn headers_use_only_variables_that_every_list_allows() {
+    let hook = json!({
+        "type": "http", "url": "https://example.com", "headers": {"X": "$A $B"}, "allowedEnvVars": ["A", "B"],
+    });
+    let file = json!({
+        "httpHookAllowedEnvVars": ["B", "C"],
+        "hooks": {"PostToolUse": [{"hooks": [hook]}]},
+    });
+    let source = |owner| {
+        Arc::new(Source {
+            file: "settings.json".into(),
+            owner,
+            plugin: None,
+        })
+    };
+    for (owner, allowed) in [(Owner::User, &["B"][..]), (Owner::Project, &["A", "B"])] {
+        let mut reading = Reading::default();
+        read(&file, &source(owner), &mut reading);
+        let (entries, _) = reading.counting();
+        let Action::Http { variables, .. } = &entries[0].action else {
+            panic!("it posts");
+        };
+        assert_eq!(variables, allowed, "{owner:?}");
+    }
+}
+
+#[test]
+fn files_of_plugins_are_known_by_name_unless_a_hidden_folder_holds_them() {
+    for (file, is_ours) in [
+        ("/p/.claude/settings.json", true),
+        ("/p/.claude/settings.local.json", true),
+        ("/p/plugins/one/hooks/hooks.json", true),
+        ("hooks/hooks.json", true),
+        ("/p/.other/hooks/hooks.json", false),
+        (".other/hooks/hooks.json", false),
+        ("/p/hooks.json", false),
+        ("/p/settings.json", false),
+    ] {
+        assert_eq!(is_file(Path::new(file)), is_ours, "{file}");
+    }
+}

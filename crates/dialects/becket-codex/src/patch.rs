@@ -1,0 +1,310 @@
+//! The format in which Codex changes files, as far as one call of becket's can say it: one file, made or changed.
+//!
+//! ```text
+//! *** Begin Patch
+//! *** Update File: src/main.rs
+//! @@
+//!  a line that stays
+//! -a line that goes
+//! +a line that comes
+//! *** End Patch
+//! ```
+
+use std::fmt::Write as _;
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const ADD: &str = "*** Add File: ";
+const UPDATE: &str = "*** Update File: ";
+const DELETE: &str = "*** Delete File: ";
+const MOVE: &str = "*** Move to: ";
+const END_OF_FILE: &str = "*** End of File";
+const CHUNK: &str = "@@";
+
+/// A patch of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    /// The file.
+    pub path: String,
+    /// What becomes of the file.
+    pub change: Change,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The file gets this content, whatever it held.
+    Write(String),
+    /// Pieces of the file are replaced.
+    Edit(Vec<Chunk>),
+}
+
+/// The replacement of one piece of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chunk {
+    /// Words about the place of the piece.
+    pub place: Option<String>,
+    /// The lines that are replaced; those that stay are among them.
+    pub old: Vec<String>,
+    /// The lines in their place.
+    pub new: Vec<String>,
+}
+
+impl Chunk {
+    /// The text that is replaced, and the text in its place. `None` if the patch does not say what is replaced.
+    pub fn texts(&self) -> Option<(String, String)> {
+        match (self.old.as_slice(), self.new.as_slice()) {
+            ([], _) => None,
+            // Whole lines go, with their ends.
+            (old, []) => Some((format!("{}\n", old.join("\n")), String::new())),
+            (old, new) => Some((old.join("\n"), new.join("\n"))),
+        }
+    }
+}
+
+impl Patch {
+    /// The patch as text.
+    pub fn text(&self) -> String {
+        let mut text = format!("{BEGIN}\n");
+        match &self.change {
+            Change::Write(content) => {
+                let _ = writeln!(text, "{ADD}{}", self.path);
+                for line in content.split_inclusive('\n') {
+                    let _ = writeln!(text, "+{}", line.strip_suffix('\n').unwrap_or(line));
+                }
+            }
+            Change::Edit(chunks) => {
+                let _ = writeln!(text, "{UPDATE}{}", self.path);
+                for chunk in chunks {
+                    let _ = match &chunk.place {
+                        Some(place) => writeln!(text, "{CHUNK} {place}"),
+                        None => writeln!(text, "{CHUNK}"),
+                    };
+                    for (sign, lines) in [('-', &chunk.old), ('+', &chunk.new)] {
+                        for line in lines {
+                            let _ = writeln!(text, "{sign}{line}");
+                        }
+                    }
+                }
+            }
+        }
+        text.push_str(END);
+        text
+    }
+
+    /// Reads a patch. The error says what becket cannot do with it.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut lines = text
+            .trim()
+            .split('\n')
+            .map(|line| line.strip_suffix('\r').unwrap_or(line));
+        if lines.next().map(str::trim) != Some(BEGIN) {
+            return Err(format!("a patch begins with `{BEGIN}`"));
+        }
+        let mut patch: Option<Self> = None;
+        let mut is_complete = false;
+        for line in lines.by_ref() {
+            match Header::of(line, patch.as_ref()) {
+                Some(Header::End) => {
+                    is_complete = true;
+                    break;
+                }
+                Some(Header::File(_)) if patch.is_some() => {
+                    return Err("one call changes one file, and this patch changes several".into());
+                }
+                Some(Header::File(file)) => patch = Some(file),
+                Some(Header::Unable(why)) => return Err(why.into()),
+                None => match &mut patch {
+                    Some(patch) => patch.take(line)?,
+                    None => return Err(format!("`{line}` stands before the name of a file")),
+                },
+            }
+        }
+        if !is_complete || lines.next().is_some() {
+            return Err(format!("a patch ends with `{END}`"));
+        }
+        patch.ok_or_else(|| "a patch names a file".into())
+    }
+
+    /// Takes up a line of the change.
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let wrong = || format!("`{line}` is no line of a patch: it begins with ` `, `+` or `-`");
+        let chunks = match &mut self.change {
+            Change::Write(content) => {
+                let added = line.strip_prefix('+').ok_or_else(wrong)?;
+                content.push_str(added);
+                content.push('\n');
+                return Ok(());
+            }
+            Change::Edit(chunks) => chunks,
+        };
+        let end = line.trim_end();
+        if let Some(place) = end.strip_prefix(CHUNK)
+            && (place.is_empty() || place.starts_with(' '))
+        {
+            let place = Some(place.trim_start().to_owned()).filter(|place| !place.is_empty());
+            chunks.push(Chunk {
+                place,
+                ..Chunk::default()
+            });
+            return Ok(());
+        }
+        if chunks.is_empty() {
+            chunks.push(Chunk::default());
+        }
+        let Some(chunk) = chunks.last_mut() else {
+            return Err(wrong());
+        };
+        match (line.chars().next(), line.get(1..)) {
+            _ if end == END_OF_FILE => {}
+            (None, _) => {
+                chunk.old.push(String::new());
+                chunk.new.push(String::new());
+            }
+            (Some(' '), Some(rest)) => {
+                chunk.old.push(rest.to_owned());
+                chunk.new.push(rest.to_owned());
+            }
+            (Some('-'), Some(rest)) => chunk.old.push(rest.to_owned()),
+            (Some('+'), Some(rest)) => chunk.new.push(rest.to_owned()),
+            _ => return Err(wrong()),
+        }
+        Ok(())
+    }
+}
+
+/// A line that is no part of a change.
+enum Header {
+    /// The beginning of a file's change.
+    File(Patch),
+    /// The end of the patch.
+    End,
+    /// Something that becket has no operation for.
+    Unable(&'static str),
+}
+
+impl Header {
+    /// The meaning of a line. In a change of a file a line is a header only without space before it.
+    fn of(line: &str, patch: Option<&Patch>) -> Option<Self> {
+        let is_edit = patch.is_some_and(|patch| matches!(patch.change, Change::Edit(_)));
+        let line = if is_edit { line.trim_end() } else { line.trim() };
+        let file = |path: &str, change| {
+            Self::File(Patch {
+                path: path.to_owned(),
+                change,
+            })
+        };
+        if line == END {
+            Some(Self::End)
+        } else if let Some(path) = line.strip_prefix(ADD) {
+            Some(file(path, Change::Write(String::new())))
+        } else if let Some(path) = line.strip_prefix(UPDATE) {
+            Some(file(path, Change::Edit(Vec::new())))
+        } else if line.starts_with(DELETE) {
+            Some(Self::Unable("no tool of becket's deletes a file; a command does"))
+        } else if is_edit && line.starts_with(MOVE) {
+            Some(Self::Unable("no tool of becket's moves a file; a command does"))
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(path: &str, old: &[&str], new: &[&str]) -> Patch {
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        Patch {
+            path: path.into(),
+            change: Change::Edit(vec![Chunk {
+                place: None,
+                old: lines(old),
+                new: lines(new),
+            }]),
+        }
+    }
+
+    #[test]
+    fn a_patch_is_written_as_codex_writes_it() {
+        let text = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n-y\n+z\n*** End Patch";
+        assert_eq!(edit("a.rs", &["x", "y"], &["z"]).text(), text);
+        let new = Patch {
+            path: "a".into(),
+            change: Change::Write("one\n\ntwo\n".into()),
+        };
+        assert_eq!(
+            new.text(),
+            "*** Begin Patch\n*** Add File: a\n+one\n+\n+two\n*** End Patch"
+        );
+    }
+
+    #[test]
+    fn whatever_is_written_is_read_again() {
+        for patch in [
+            edit("a b/c", &["x"], &["y", ""]),
+            edit("a", &["*** End Patch", "@@ x", ""], &["-", "+", " "]),
+            Patch {
+                path: "a".into(),
+                change: Change::Write(String::new()),
+            },
+            Patch {
+                path: "a".into(),
+                change: Change::Write("+x\n\n*** End Patch\n".into()),
+            },
+        ] {
+            assert_eq!(Patch::read(&patch.text()), Ok(patch));
+        }
+    }
+
+    #[test]
+    fn lines_that_stay_are_part_of_what_is_replaced() {
+        let chunk = "@@ fn main()\n one\n-two\n+2\n\n*** End of File";
+        let text = format!("*** Begin Patch\n*** Update File: a\n{chunk}\n*** End Patch\n");
+        let patch = Patch::read(&text).unwrap();
+        let Change::Edit(chunks) = patch.change else {
+            panic!("it changes a file");
+        };
+        assert_eq!(chunks[0].place.as_deref(), Some("fn main()"));
+        assert_eq!(chunks[0].texts(), Some(("one\ntwo\n".into(), "one\n2\n".into())));
+    }
+
+    #[test]
+    fn lines_that_go_take_their_ends_along() {
+        let patch = Patch::read("*** Begin Patch\n*** Update File: a\n-x\n*** End Patch").unwrap();
+        let Change::Edit(chunks) = patch.change else {
+            panic!("it changes a file");
+        };
+        assert_eq!(chunks[0].texts(), Some(("x\n".into(), String::new())));
+    }
+
+    #[test]
+    fn what_one_call_cannot_do_is_refused() {
+        for (text, why) in [
+            ("*** Begin Patch\n*** Delete File: a\n*** End Patch", "deletes"),
+            (
+                "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch",
+                "moves",
+            ),
+            (
+                "*** Begin Patch\n*** Add File: a\n+x\n*** Add File: b\n+y\n*** End Patch",
+                "several",
+            ),
+            ("*** Begin Patch\n*** Add File: a\n+x", "ends with"),
+            ("*** Begin Patch\n*** Add File: a\n*** End Patch\n+x", "ends with"),
+            ("*** Add File: a\n+x\n*** End Patch", "begins with"),
+            ("*** Begin Patch\n+x\n*** End Patch", "before the name"),
+            ("*** Begin Patch\n*** Add File: a\nx\n*** End Patch", "no line"),
+            (
+                "*** Begin Patch\n*** Update File: a\n*x\n*** End Patch",
+                "no line",
+            ),
+            ("*** Begin Patch\n*** End Patch", "names a file"),
+            ("rm -rf /", "begins with"),
+        ] {
+            let refused = Patch::read(text).unwrap_err();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Copilot as a system that keeps hooks in JSON files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use becket_events::Scope;
+use becket_hook_files::{
+    Facts, FileHost, HookEntry, Input, NameMatcher, RuleLists, Source, System, without_comments,
+};
+use chrono::{DateTime, SecondsFormat};
+use serde_json::Value;
+
+use crate::dialect::DIALECT;
+use crate::hear::hear;
+use crate::naming::{is_pascal, member};
+use crate::read::read;
+use crate::rows::rows;
+use crate::sources::{is_file, sources};
+use crate::tools::profile;
+
+/// Copilot.
+pub static SYSTEM: System = System {
+    dialect: DIALECT,
+    title: "GitHub Copilot",
+    profile,
+    folders: &[".github"],
+    sources,
+    is_file,
+    json: without_comments,
+    read,
+    rules: |_, _, _| Ok(RuleLists::default()),
+    rows,
+    matcher,
+    shell: |_| Some(vec!["bash".into(), "-c".into()]),
+    former_names: &[],
+    directory,
+    variables,
+    env_file: None,
+    run_variables,
+    input,
+    errors_refuse: true,
+    hear,
+};
+
+/// Finds Copilot's hooks.
+pub static HOST: FileHost = FileHost(&SYSTEM);
+
+/// The meaning of a matcher: an expression for a whole name.
+pub fn matcher(text: &str) -> Result<NameMatcher, String> {
+    NameMatcher::whole(text)
+}
+
+/// The directory that a hook's file names, below the root of the project if it is relative.
+pub fn directory(entry: &HookEntry, facts: &Facts) -> Option<PathBuf> {
+    let written: Value = serde_json::from_str(&entry.written).ok()?;
+    let named = written.get("hook")?.get("cwd")?.as_str()?;
+    (!named.is_empty()).then(|| facts.project_root.join(named))
+}
+
+/// Variables by which commands name files.
+fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
+    let text = |path: &Path| path.display().to_string();
+    let mut variables = BTreeMap::from([("CLAUDE_PROJECT_DIR".to_owned(), text(&facts.project_root))]);
+    if let Some(root) = &source.plugin {
+        for name in ["PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT"] {
+            variables.insert(name.into(), text(root));
+        }
+        let name = root.file_name().unwrap_or_default();
+        let data = facts.files.join("plugins").join(name);
+        variables.insert("CLAUDE_PLUGIN_DATA".into(), text(&data));
+    }
+    variables
+}
+
+fn run_variables(_: &HookEntry, _: &Scope, _: &Facts) -> Vec<(String, String)> {
+    vec![("COPILOT_CLI".into(), "1".into())]
+}
+
+/// Events that say where the conversation can be read.
+const WITH_TRANSCRIPT: &[&str] = &[
+    "agentStop",
+    "Stop",
+    "subagentStart",
+    "subagentStop",
+    "SubagentStop",
+    "preCompact",
+    "PreCompact",
+];
+
+/// The members that every input has.
+fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
+    let pascal = is_pascal(event);
+    let is_notification = event == "notification";
+    // A sub-agent's hooks see the session of the user.
+    let session = scope.parent_session_id.as_ref().unwrap_or(&scope.session_id);
+    let transcript = || facts.transcript(session).display().to_string();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let milliseconds = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let input = Input::default()
+        .with_some("hook_event_name", (pascal || is_notification).then_some(event))
+        .with(&member("sessionId", pascal), session.as_str())
+        .with("cwd", scope.cwd.as_str())
+        .with_some(
+            &member("transcriptPath", pascal),
+            WITH_TRANSCRIPT.contains(&event).then(transcript),
+        );
+    match pascal {
+        true => {
+            let time = DateTime::from_timestamp_millis(milliseconds.cast_signed()).unwrap_or_default();
+            input.with("timestamp", time.to_rfc3339_opts(SecondsFormat::Millis, true))
+        }
+        false => input.with("timestamp", milliseconds),
+    }
+}

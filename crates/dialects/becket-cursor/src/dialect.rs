@@ -1,0 +1,10 @@
+//! Cursor's name as a dialect, and the position of its hooks among those of other dialects.
+
+use becket_hooks::Dialect;
+
+/// The dialect of this crate.
+pub const DIALECT: Dialect = Dialect {
+    order: 23,
+    name: "cursor",
+    side_by_side: true,
+};

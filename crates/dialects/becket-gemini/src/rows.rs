@@ -1,0 +1,170 @@
+//! The table of Gemini CLI's events: for each becket's event behind it, what a hook reads (`show.rs`) and what its
+//! answer means.
+
+use becket_events::{
+    Append, Attention, AttentionReason, Class, EventId, InputSource, MessageBody, MessageEnd, ModelContext,
+    PreCompact, PreTool, PreToolOutput, PreToolOutputReply, SessionEnd, SessionStart, StartReason, Steering,
+    Stop, ToolsOffered, UserPrompt,
+};
+use becket_hook_files::{
+    Answer, Block, HookRow, before_call, nothing, prompt, row, session_start, steering, stop,
+};
+
+use crate::{calls, model, show};
+
+/// How often hooks may make the model go on, one time after another. Gemini CLI has only its limit of turns.
+const STOP_CAP: u32 = 8;
+
+/// All events that happen in becket, in the order in which they occur in a run.
+// tidy: a table
+pub fn rows() -> Vec<Box<dyn HookRow>> {
+    use Class::{Filter, Guard, Observe, Transform};
+    vec![
+        row::<SessionStart>("SessionStart", Transform, show::session_start, |_, answer| {
+            Ok(session_start(answer))
+        })
+        .only(|scope, start| {
+            scope.parent_session_id.is_none() && !matches!(start.reason, StartReason::Reload)
+        })
+        .matching(|_, start| show::start_source(start.reason).into())
+        .done(),
+        row::<UserPrompt>("BeforeAgent", Guard, show::user_prompt, |_, answer| {
+            Ok(prompt(answer))
+        })
+        .only(|scope, prompt| scope.parent_session_id.is_none() && prompt.source != InputSource::Agent)
+        .blocks(Block::Refuses)
+        .done(),
+        // Gemini CLI gives such messages to the model as a prompt of its own.
+        row::<Steering>("BeforeAgent", Guard, show::steering, |_, answer| {
+            Ok(steering(answer))
+        })
+        .only(|scope, _| scope.parent_session_id.is_none())
+        .blocks(Block::Refuses)
+        .done(),
+        row::<ToolsOffered>(
+            "BeforeToolSelection",
+            Filter,
+            show::before_tool_selection,
+            model::before_tool_selection,
+        )
+        .done(),
+        row::<ModelContext>("BeforeModel", Guard, show::before_model, model::before_model)
+            .blocks(Block::Refuses)
+            .done(),
+        row::<MessageEnd>("AfterModel", Transform, show::after_model, model::after_model)
+            .only(|_, end| matches!(end.message.body(), MessageBody::Assistant { .. }))
+            .blocks(Block::EndsRun)
+            .failure_ends_run()
+            .done(),
+        row::<PreTool>("BeforeTool", Guard, show::pre_tool, |payload, answer| {
+            let call = calls::pre_tool(payload);
+            let arguments = answer.arguments.clone();
+            let answer = Answer {
+                arguments: arguments.map(|written| calls::written(&call, written)),
+                ..answer.clone()
+            };
+            before_call(&call, &answer)
+        })
+        .calling(calls::pre_tool)
+        .matching(calls::pre_tool_name)
+        .blocks(Block::Refuses)
+        .done(),
+        row::<PreToolOutput>("AfterTool", Filter, show::post_tool, |_, answer| {
+            Ok(PreToolOutputReply {
+                withheld: becket_events::Answer(answer.block.clone()),
+                context: Append(answer.context.clone()),
+                ..Default::default()
+            })
+        })
+        .only(|_, output| output.ran)
+        .calling(calls::tool_output)
+        .matching(calls::output_name)
+        .blocks(Block::Feedback)
+        .done(),
+        row::<Stop>("AfterAgent", Transform, show::stop, |payload, answer| {
+            Ok(stop(payload, answer, STOP_CAP))
+        })
+        .only(|scope, _| scope.parent_session_id.is_none())
+        .blocks(Block::GoesOn)
+        .done(),
+        row::<PreCompact>("PreCompress", Observe, show::pre_compact, nothing::<PreCompact>)
+            .matching(|_, compaction| show::trigger(compaction.reason).into())
+            .done(),
+        row::<Attention>("Notification", Observe, show::attention, nothing::<Attention>)
+            .only(|_, attention| attention.reason == AttentionReason::Approval)
+            .done(),
+        row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
+            .only(|scope, _| scope.parent_session_id.is_none())
+            .matching(|_, end| show::end_reason(end.next).into())
+            .done(),
+    ]
+}
+
+/// Gemini CLI's events that never happen in becket: there are none.
+pub const ABSENT_EVENTS: &[(&str, &str)] = &[];
+
+/// becket's events that Gemini CLI does not have.
+pub const ABSENT: &[EventId] = &[
+    EventId::PreSessionSwitch,
+    EventId::PostSessionSwitch,
+    EventId::PreSessionFork,
+    EventId::PostSessionFork,
+    EventId::PreSessionTree,
+    EventId::PostSessionTree,
+    EventId::UserInput,
+    EventId::UserShell,
+    EventId::PreSystemPrompt,
+    EventId::PostSystemPrompt,
+    EventId::AgentStart,
+    EventId::AgentEnd,
+    EventId::LoopStart,
+    EventId::TurnStart,
+    EventId::TurnEnded,
+    EventId::Settled,
+    EventId::PreRequest,
+    EventId::ResponseStart,
+    EventId::Response,
+    EventId::MessageStart,
+    EventId::MessageUpdate,
+    EventId::ToolStart,
+    EventId::PreFileRead,
+    EventId::PreFileWrite,
+    EventId::PreShell,
+    EventId::PreFetch,
+    EventId::PermissionRequest,
+    EventId::ApprovalDecided,
+    EventId::ToolUpdate,
+    EventId::PreCache,
+    EventId::PostCache,
+    EventId::PostToolOutput,
+    EventId::ToolEnd,
+    EventId::PostTool,
+    EventId::ToolBatch,
+    EventId::PostCompact,
+    EventId::PreClear,
+    EventId::PostClear,
+    EventId::PreSubagent,
+    EventId::PostSubagent,
+    EventId::AgentSwitch,
+    EventId::PreMessageDelivery,
+    EventId::PostMessageDelivery,
+    EventId::PreVfsWrite,
+    EventId::PostVfsWrite,
+    EventId::FileIndexed,
+    EventId::ModelChange,
+    EventId::ThinkingChange,
+    EventId::NameChange,
+    EventId::Resources,
+    EventId::Notification,
+    EventId::ErrorRaised,
+    EventId::IterationLimit,
+    EventId::LimitRaised,
+    EventId::Setup,
+    EventId::InstructionsLoaded,
+    EventId::PromptExpansion,
+    EventId::PreModelChange,
+    EventId::ConfigChange,
+    EventId::PostResponse,
+    EventId::Output,
+    EventId::HookFailed,
+];

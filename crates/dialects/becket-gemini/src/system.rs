@@ -1,0 +1,97 @@
+//! Gemini CLI as a system that keeps hooks in JSON files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use becket_events::Scope;
+use becket_hook_files::{
+    Facts, FileHost, HookEntry, Input, NameMatcher, Owner, RuleLists, Source, System, without_comments,
+};
+use becket_system::moments;
+use chrono::SecondsFormat;
+
+use crate::dialect::DIALECT;
+use crate::hear::hear;
+use crate::read::read;
+use crate::rows::rows;
+use crate::sources::{is_file, sources};
+use crate::tools::profile;
+
+/// Gemini CLI.
+pub static SYSTEM: System = System {
+    dialect: DIALECT,
+    title: "Gemini CLI",
+    profile,
+    folders: &[".gemini"],
+    sources,
+    is_file,
+    json: without_comments,
+    read,
+    rules: |_, _, _| Ok(RuleLists::default()),
+    rows,
+    matcher,
+    shell: |_| Some(vec!["bash".to_owned(), "-c".to_owned()]),
+    former_names: &[],
+    directory: |_, _| None,
+    variables,
+    env_file: None,
+    run_variables,
+    input,
+    errors_refuse: true,
+    hear,
+};
+
+/// Finds Gemini CLI's hooks.
+pub static HOST: FileHost = FileHost(&SYSTEM);
+
+/// The meaning of a matcher: everything, or an expression that may be found anywhere in a name.
+pub fn matcher(text: &str) -> Result<NameMatcher, String> {
+    match text {
+        "" | "*" => Ok(NameMatcher::All),
+        _ => NameMatcher::found(text),
+    }
+}
+
+/// Variables by which commands name files.
+pub fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
+    let text = |path: &Path| path.display().to_string();
+    let folder = match source.owner {
+        Owner::Project => source.file.parent().and_then(Path::parent),
+        Owner::Machine | Owner::User => None,
+    };
+    let project = text(folder.unwrap_or(&facts.project_root));
+    let mut variables = BTreeMap::from([
+        ("GEMINI_PROJECT_DIR".to_owned(), project.clone()),
+        ("CLAUDE_PROJECT_DIR".to_owned(), project.clone()),
+        ("GEMINI_PLANS_DIR".to_owned(), text(&facts.files.join("plans"))),
+    ]);
+    if let Some(extension) = &source.plugin {
+        variables.insert("extensionPath".into(), text(extension));
+        variables.insert("workspacePath".into(), project);
+    }
+    variables
+}
+
+fn run_variables(_: &HookEntry, scope: &Scope, _: &Facts) -> Vec<(String, String)> {
+    [
+        ("GEMINI_CWD", scope.cwd.as_str()),
+        ("GEMINI_SESSION_ID", scope.session_id.as_str()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+/// The members that every input has.
+pub fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
+    // A sub-agent's hooks see the session of the user.
+    let session = scope.parent_session_id.as_ref().unwrap_or(&scope.session_id);
+    Input::default()
+        .with("session_id", session.as_str())
+        .with("transcript_path", facts.transcript(session).display().to_string())
+        .with("cwd", scope.cwd.as_str())
+        .with("hook_event_name", event)
+        .with(
+            "timestamp",
+            moments::now().to_rfc3339_opts(SecondsFormat::Millis, true),
+        )
+}

@@ -1,0 +1,48 @@
+//! Loads extensions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_host::Unloaded;
+use becket_js::{Extension, Kit};
+
+use super::hooks;
+use super::registry::ExtensionRegistry;
+use crate::Candidate;
+
+/// How long an extension may take to handle the beginning or the end of a session.
+pub(super) const A_WORD: Duration = Duration::from_secs(5);
+
+/// Loads an extension. One that cannot be loaded counts as a guard, and the error says why.
+pub(super) async fn load(
+    kit: &Arc<Kit>,
+    registry: &Arc<ExtensionRegistry>,
+    candidate: &Candidate,
+) -> Result<(), String> {
+    let name = &candidate.name;
+    registry.extensions.add(candidate.clone());
+    let loaded = Extension::load(kit, name, candidate.code()).await;
+    let trouble = match loaded {
+        Ok(extension) => {
+            registry.extensions.set_loaded(name, extension);
+            registry.extensions.trouble(name)
+        }
+        Err(failure) if failure.detail.is_empty() => Some(failure.to_string()),
+        Err(failure) => Some(failure.detail),
+    };
+    match trouble {
+        None => Ok(()),
+        Some(trouble) => {
+            hooks::reject(registry, name, trouble.clone());
+            Err(format!(
+                "{}; what a guard may judge is refused",
+                unloaded(candidate, trouble)
+            ))
+        }
+    }
+}
+
+/// An extension that could not be loaded.
+pub(super) fn unloaded(candidate: &Candidate, why: String) -> Unloaded {
+    Unloaded::new(crate::EXTENSION, &candidate.name, &candidate.file, why)
+}

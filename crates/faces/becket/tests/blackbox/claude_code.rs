@@ -1,0 +1,1464 @@
+//! Claude Code's hooks as their authors wrote them: real settings files, real scripts, runs with a scripted model. What
+//! a hook reads at each event, what each of its answers does, and what a broken one means.
+
+use serde_json::{Value, json};
+use testkit::{Ending, Finished, ModelServer, OpenAiStream, Response, Room, needs};
+
+use crate::hook_files::{answers, call, heard, says, shell};
+use crate::limit::with_person;
+use crate::mcp::with_server;
+use crate::room;
+
+/// A settings file with one hook for each of these events, in groups without a matcher.
+fn settings(hooks: &[(&str, Value)]) -> Value {
+    let mut events = json!({});
+    for (event, hook) in hooks {
+        let groups = &mut events[event];
+        if groups.is_null() {
+            *groups = json!([]);
+        }
+        groups
+            .as_array_mut()
+            .expect("a list")
+            .push(json!({"hooks": [hook]}));
+    }
+    json!({"hooks": events})
+}
+
+/// A hook that runs a command.
+fn command(command: &str) -> Value {
+    json!({"type": "command", "command": command})
+}
+
+/// A hook that adds what it reads to a file beside the working directory, and then does something.
+fn noting(event: &str, then: &str) -> Value {
+    let file = format!("../{event}.jsonl");
+    command(&format!("IN=$(cat); printf '%s\\n' \"$IN\" >> {file}; {then}"))
+}
+
+/// A command that answers with members of `hookSpecificOutput`.
+fn specific(event: &str, mut members: Value) -> String {
+    members["hookEventName"] = event.into();
+    answers(&json!({"hookSpecificOutput": members}))
+}
+
+fn with_settings(settings: &Value) -> Room {
+    let room = room();
+    room.write(".claude/settings.json", settings.to_string());
+    room.write("a.txt", "words of a file");
+    room
+}
+
+/// A room whose project has these hooks.
+fn with_hooks(hooks: &[(&str, Value)]) -> Room {
+    with_settings(&settings(hooks))
+}
+
+/// A room with one hook that notes what it reads and then does something.
+fn with_hook(event: &str, then: &str) -> Room {
+    with_hooks(&[(event, noting(event, then))])
+}
+
+/// Sends `go`, with everything in the project trusted.
+fn play(room: &Room, turns: &Value, more: &[&str]) -> Finished {
+    let model = room.model(turns);
+    let arguments = ["--trust", "--json", "--model", &model, "go"];
+    room.run(arguments.iter().chain(more))
+}
+
+/// A shell call that leaves a file if it runs, and an answer.
+fn touching() -> Value {
+    json!([shell("touch made"), {"text": "done"}])
+}
+
+/// What the hooks of an event have read, besides what every event tells.
+#[track_caller]
+fn told(room: &Room, event: &str) -> Vec<Value> {
+    let directory = room.work().canonicalize().expect("the room is there");
+    let mut all = heard(room, event);
+    for read in &mut all {
+        assert_eq!(read["hook_event_name"], event);
+        assert_eq!(read["cwd"], directory.display().to_string());
+        assert_eq!(read["permission_mode"], "default");
+        let transcript = read["transcript_path"].as_str().expect("a path");
+        assert!(transcript.ends_with(&format!("{}.jsonl", read["session_id"].as_str().unwrap())));
+        let members = read.as_object_mut().expect("an object");
+        for name in [
+            "session_id",
+            "transcript_path",
+            "cwd",
+            "permission_mode",
+            "hook_event_name",
+        ] {
+            members.remove(name);
+        }
+    }
+    all
+}
+
+#[test]
+fn session_start_and_end() {
+    let room = with_hooks(&[
+        (
+            "SessionStart",
+            noting("SessionStart", "echo words for the session"),
+        ),
+        ("SessionEnd", noting("SessionEnd", "")),
+    ]);
+    play(&room, &json!([says("done", &["words for the session"])]), &[]).ended_with(0);
+    play(&room, &json!([says("done", &["words for the session"])]), &[]).ended_with(0);
+    let started: Vec<Value> = told(&room, "SessionStart");
+    assert_eq!(
+        started[0],
+        json!({"source": "startup", "model": "scripted/script"})
+    );
+    assert_eq!(started[1]["source"], "resume");
+    assert_eq!(told(&room, "SessionEnd")[0], json!({"reason": "other"}));
+
+    let context = specific("SessionStart", json!({"additionalContext": "from JSON"}));
+    let room = with_hook("SessionStart", &context);
+    play(&room, &json!([says("done", &["from JSON"])]), &[]).ended_with(0);
+    // Exit code 2 is shown to the user, and nothing else.
+    let room = with_hook("SessionStart", "echo oh no >&2; exit 2");
+    let run = play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    assert!(run.stderr.contains("oh no"), "{run:#?}");
+}
+
+#[test]
+fn a_session_is_set_up_named_and_gets_variables() {
+    let writes = "printf '%s\\n' 'export COLOUR=\"light blue\"' 'export PATH=\"$PWD/bin:$PATH\"' >> \"$CLAUDE_ENV_FILE\"";
+    let title = specific("SessionStart", json!({"sessionTitle": "A named talk"}));
+    let room = with_hooks(&[
+        (
+            "Setup",
+            noting(
+                "Setup",
+                &specific("Setup", json!({"additionalContext": "it is set up"})),
+            ),
+        ),
+        ("SessionStart", command(&format!("{writes}; {title}"))),
+    ]);
+    room.script("bin/greets", "#!/bin/sh\necho \"greets in $COLOUR\"\n");
+    let turns = json!([shell("greets > made"), says("done", &["it is set up"])]);
+    play(&room, &turns, &["--yes", "--init"]).ended_with(0);
+    assert_eq!(room.read("made"), "greets in light blue\n");
+    assert_eq!(told(&room, "Setup"), [json!({"trigger": "init"})]);
+    room.run(["sessions"]).ended_with(0).said("A named talk");
+    // What nobody serves is said.
+    let room = with_hook(
+        "SessionStart",
+        &specific("SessionStart", json!({"watchPaths": ["/x"]})),
+    );
+    let run = play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    assert!(run.stderr.contains("watchPaths"), "{run:#?}");
+}
+
+#[test]
+fn instructions_commands_and_changed_settings_are_told() {
+    let room = with_hooks(&[
+        ("InstructionsLoaded", noting("InstructionsLoaded", "")),
+        (
+            "UserPromptExpansion",
+            noting("UserPromptExpansion", "echo be kind"),
+        ),
+        ("ConfigChange", noting("ConfigChange", "")),
+        ("Stop", command("echo ' ' >> .claude/settings.json")),
+    ]);
+    room.write("AGENTS.md", "Be brief.\n");
+    room.write("review.md", "---\ndescription: reviews\n---\nReview $1.\n");
+    let model = room.model(&json!([
+        says("done", &["Review a.rs.", "be kind"]),
+        says("again", &[])
+    ]));
+    let line = [
+        "--trust",
+        "--model",
+        &model,
+        "--prompt-template",
+        "review.md",
+        "-p",
+        "/review a.rs",
+        "more",
+    ];
+    room.run(line).ended_with(0);
+    let place = |name: &str| {
+        room.work()
+            .canonicalize()
+            .unwrap()
+            .join(name)
+            .display()
+            .to_string()
+    };
+    let loaded = &told(&room, "InstructionsLoaded")[0];
+    assert_eq!(loaded["file_path"], place("AGENTS.md"));
+    assert_eq!(loaded["load_reason"], "session_start");
+    let expanded = told(&room, "UserPromptExpansion");
+    assert_eq!(
+        expanded,
+        [json!({
+            "expansion_type": "slash_command", "command_name": "review", "command_args": "a.rs",
+            "prompt": "Review a.rs.",
+        })]
+    );
+    let changed = told(&room, "ConfigChange");
+    assert_eq!(
+        changed,
+        [json!({"source": "project_settings", "file_path": place(".claude/settings.json")})]
+    );
+    let room = with_hook("UserPromptExpansion", "echo not this one >&2; exit 2");
+    room.write("review.md", "---\ndescription: reviews\n---\nReview $1.\n");
+    let model = room.model(&json!([says("never", &[])]));
+    let line = [
+        "--trust",
+        "--model",
+        &model,
+        "--prompt-template",
+        "review.md",
+        "/review a.rs",
+    ];
+    room.run(line).complained("not this one");
+}
+
+#[test]
+fn another_model_is_judged() {
+    let deny = specific(
+        "PreModelSwitch",
+        json!({"permissionDecision": "deny", "permissionDecisionReason": "too dear"}),
+    );
+    let room = with_hook("PreModelSwitch", &deny);
+    room.write(
+        "chooses.ts",
+        "export default (pi: any) => {\n\
+         pi.on(\"session_start\", () => pi.setModel({ provider: \"scripted\", id: \"other.toml\" }));\n};\n",
+    );
+    room.write("other.toml", "[[turns]]\ntext = \"the other one\"\n");
+    let run = play(&room, &json!([says("the usual one", &[])]), &["-e", "chooses.ts"]).ended_with(0);
+    assert_eq!(run.events_named("stop")[0]["response"], "the usual one");
+    assert!(run.stderr.contains("too dear"), "{run:#?}");
+    let asked = &told(&room, "PreModelSwitch")[0];
+    assert_eq!(asked["to_model"], "scripted/other");
+}
+
+#[test]
+fn words_about_another_model_reach_it() {
+    let room = with_hook("PostModelSwitch", "echo be brief with this one");
+    room.write(
+        "chooses.ts",
+        "export default (pi: any) => {\n\
+         pi.on(\"session_start\", () => pi.setModel({ provider: \"scripted\", id: \"other.json\" }));\n};\n",
+    );
+    let turns = json!([says("done", &["be brief with this one"])]);
+    room.write("other.json", turns.to_string());
+    play(
+        &room,
+        &json!([says("never", &[])]),
+        &["--yes", "-e", "chooses.ts"],
+    )
+    .ended_with(0);
+    assert_eq!(told(&room, "PostModelSwitch")[0]["to_model"], "scripted/other");
+}
+
+#[test]
+fn matchers_choose_by_what_their_event_tells() {
+    let hook = |event: &str| json!([{"matcher": "resume", "hooks": [noting(event, "")]}]);
+    let room = with_settings(&json!({"hooks": {"SessionStart": hook("SessionStart")}}));
+    play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    assert!(!room.has("../SessionStart.jsonl"));
+    play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    assert_eq!(told(&room, "SessionStart").len(), 1);
+
+    let turns = json!([
+        shell("true"),
+        call("read", &json!({"path": "a.txt"})),
+        call("write", &json!({"path": "b.txt", "content": "b"})),
+        {"text": "done"},
+    ]);
+    for (matcher, wanted) in [
+        ("Bash", &["Bash"][..]),
+        ("Read|Write", &["Read", "Write"]),
+        ("Read, Write", &["Read", "Write"]),
+        ("Ba", &[]),
+        ("B.sh", &["Bash"]),
+        ("^(Read|Wr)", &["Read", "Write"]),
+        ("*", &["Bash", "Read", "Write"]),
+        ("", &["Bash", "Read", "Write"]),
+        ("bash", &[]),
+    ] {
+        let group = json!([{"matcher": matcher, "hooks": [noting("PreToolUse", "")]}]);
+        let room = with_settings(&json!({"hooks": {"PreToolUse": group}}));
+        room.write("../PreToolUse.jsonl", "");
+        play(&room, &turns, &["--yes"]).ended_with(0);
+        let names: Vec<Value> = told(&room, "PreToolUse")
+            .into_iter()
+            .map(|mut read| read["tool_name"].take())
+            .collect();
+        assert_eq!(names, wanted, "{matcher}");
+    }
+}
+
+#[test]
+fn conditions_look_at_the_call() {
+    let hook = |condition: &str| {
+        let mut hook = noting("PreToolUse", "echo no >&2; exit 2");
+        hook["if"] = condition.into();
+        with_hooks(&[("PreToolUse", hook)])
+    };
+    for (condition, refused) in [
+        ("Bash(touch *)", true),
+        ("Bash(git *)", false),
+        ("Bash", true),
+        ("Edit(src/**)", false),
+    ] {
+        let room = hook(condition);
+        play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert_eq!(!room.has("made"), refused, "{condition}");
+    }
+    // At an event without a call such a hook would never run, and it may have been a guard.
+    let mut hook = command("exit 2");
+    hook["if"] = "Bash(git *)".into();
+    let room = with_hooks(&[("UserPromptSubmit", hook)]);
+    play(&room, &json!([says("done", &[])]), &[])
+        .ended_with(4)
+        .complained("/hooks/UserPromptSubmit/0/hooks/0");
+}
+
+#[test]
+fn user_prompt_submit() {
+    let room = with_hook("UserPromptSubmit", "echo today is Monday");
+    play(&room, &json!([says("done", &["today is Monday"])]), &[]).ended_with(0);
+    assert_eq!(told(&room, "UserPromptSubmit"), [json!({"prompt": "go"})]);
+    for refusal in [
+        "echo a secret >&2; exit 2".to_owned(),
+        answers(&json!({"decision": "block", "reason": "a secret"})),
+        answers(&json!({"continue": false, "stopReason": "a secret"})),
+    ] {
+        let room = with_hook("UserPromptSubmit", &refusal);
+        let run = play(&room, &json!([says("never", &[])]), &[]).ended_with(1);
+        assert!(run.stderr.contains("a secret"), "{run:#?}");
+        assert!(run.events_named("pre_request").is_empty(), "{refusal}");
+    }
+}
+
+#[test]
+fn pre_tool_use_reads_the_call_in_its_own_words() {
+    let room = with_hook("PreToolUse", "");
+    let turns = json!([
+        call("shell", &json!({"command": "true", "timeout_seconds": 5})),
+        call("read", &json!({"path": "a.txt", "offset": 1, "limit": 2})),
+        call("edit", &json!({"path": "a.txt", "edits": [{"old_text": "words", "new_text": "letters"}]})),
+        call("grep", &json!({"pattern": "l", "ignore_case": true})),
+        call("find", &json!({"pattern": "*.txt"})),
+        {"text": "done"},
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let file = room
+        .work()
+        .canonicalize()
+        .unwrap()
+        .join("a.txt")
+        .display()
+        .to_string();
+    let read = told(&room, "PreToolUse");
+    let input = |at: usize| (&read[at]["tool_name"], &read[at]["tool_input"]);
+    assert_eq!(read[0]["tool_use_id"], "call-1");
+    assert_eq!(
+        input(0),
+        (&json!("Bash"), &json!({"command": "true", "timeout": 5000}))
+    );
+    assert_eq!(
+        input(1),
+        (
+            &json!("Read"),
+            &json!({"file_path": file, "offset": 1, "limit": 2})
+        )
+    );
+    let edit = json!({"file_path": file, "old_string": "words", "new_string": "letters"});
+    assert_eq!(input(2), (&json!("Edit"), &edit));
+    assert_eq!(input(3), (&json!("Grep"), &json!({"pattern": "l", "-i": true})));
+    assert_eq!(input(4), (&json!("Glob"), &json!({"pattern": "*.txt"})));
+}
+
+#[test]
+fn pre_tool_use_decides() {
+    let decides = |decision: &str| {
+        let members = json!({"permissionDecision": decision, "permissionDecisionReason": "because"});
+        specific("PreToolUse", members)
+    };
+    for (answer, runs, word) in [
+        (decides("deny"), false, "because"),
+        (decides("allow"), true, ""),
+        (decides("ask"), false, "because"),
+        (decides("defer"), false, "because"),
+        (
+            answers(&json!({"decision": "block", "reason": "because"})),
+            false,
+            "because",
+        ),
+        (answers(&json!({"decision": "approve"})), true, ""),
+        ("echo because >&2; exit 2".to_owned(), false, "because"),
+        (
+            answers(&json!({"continue": false, "stopReason": "because"})),
+            false,
+            "because",
+        ),
+        // Silence decides nothing, and nobody is there to be asked.
+        (String::new(), false, "nobody is there"),
+        ("echo just talk".to_owned(), false, "nobody is there"),
+    ] {
+        let room = with_hook("PreToolUse", &answer);
+        let run = play(&room, &touching(), &[]);
+        assert_eq!(room.has("made"), runs, "{answer}: {run:#?}");
+        assert!(run.stdout.contains(word), "{answer}: {run:#?}");
+    }
+}
+
+#[test]
+fn pre_tool_use_rewrites_and_adds() {
+    let members = json!({
+        "permissionDecision": "allow", "updatedInput": {"command": "touch other"},
+        "additionalContext": "mind the other",
+    });
+    let room = with_hook("PreToolUse", &specific("PreToolUse", members));
+    play(
+        &room,
+        &json!([shell("touch made"), says("done", &["mind the other"])]),
+        &[],
+    )
+    .ended_with(0);
+    assert!(room.has("other") && !room.has("made"));
+    // A rewrite without a decision leaves the decision to others.
+    let members = json!({"updatedInput": {"command": "touch other"}});
+    let room = with_hook("PreToolUse", &specific("PreToolUse", members));
+    play(&room, &touching(), &[]).ended_with(0);
+    assert!(!room.has("other") && !room.has("made"));
+}
+
+#[test]
+fn a_rewrite_is_judged_by_the_other_hooks() {
+    let rewrite = json!({"permissionDecision": "allow", "updatedInput": {"command": "rm -rf x; touch made"}});
+    let guard = "case \"$IN\" in *'rm -rf'*) echo no rm >&2; exit 2;; esac";
+    let room = with_hooks(&[
+        ("PreToolUse", noting("PreToolUse", guard)),
+        ("PreToolUse", command(&specific("PreToolUse", rewrite))),
+    ]);
+    let run = play(&room, &touching(), &[]).ended_with(0);
+    assert!(!room.has("made") && run.stdout.contains("no rm"), "{run:#?}");
+    assert_eq!(told(&room, "PreToolUse").len(), 2);
+}
+
+#[test]
+fn permission_request_answers_for_the_user() {
+    let decision = |decision: Value| specific("PermissionRequest", json!({"decision": decision}));
+    for (answer, made) in [
+        (decision(json!({"behavior": "allow"})), Some("made")),
+        (
+            decision(json!({"behavior": "allow", "updatedInput": {"command": "touch other"}})),
+            Some("other"),
+        ),
+        (decision(json!({"behavior": "deny", "message": "not now"})), None),
+        ("echo not now >&2; exit 2".to_owned(), None),
+        (String::new(), None),
+    ] {
+        let room = with_hook("PermissionRequest", &answer);
+        let run = play(&room, &touching(), &[]);
+        assert_eq!(room.has("made"), made == Some("made"), "{answer}: {run:#?}");
+        assert_eq!(room.has("other"), made == Some("other"), "{answer}: {run:#?}");
+        assert_eq!(told(&room, "PermissionRequest")[0]["tool_name"], "Bash");
+    }
+    let interrupts = decision(json!({"behavior": "deny", "message": "stop it", "interrupt": true}));
+    let room = with_hook("PermissionRequest", &interrupts);
+    let run = play(&room, &touching(), &[]).ended_with(1);
+    assert!(run.stderr.contains("stop it"), "{run:#?}");
+}
+
+#[test]
+fn post_tool_use() {
+    let room = with_hook(
+        "PostToolUse",
+        &specific("PostToolUse", json!({"additionalContext": "well done"})),
+    );
+    let turns = json!([shell("echo out"), says("done", &["well done"])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let mut read = told(&room, "PostToolUse");
+    assert!(read[0]["duration_ms"].take().is_u64());
+    let response = json!({"stdout": "out\n", "stderr": "", "interrupted": false, "isImage": false});
+    let wanted = json!({
+        "tool_name": "Bash", "tool_input": {"command": "echo out"}, "tool_response": response,
+        "tool_use_id": "call-1", "duration_ms": null,
+    });
+    assert_eq!(read[0], wanted);
+    for feedback in [
+        "echo run the linter >&2; exit 2".to_owned(),
+        answers(&json!({"decision": "block", "reason": "run the linter"})),
+    ] {
+        let room = with_hook("PostToolUse", &feedback);
+        let turns = json!([shell("echo out"), says("done", &["run the linter", "out"])]);
+        play(&room, &turns, &["--yes"]).ended_with(0);
+    }
+    let output = json!({"stdout": "key=***", "stderr": "", "interrupted": false});
+    let mask = specific("PostToolUse", json!({"updatedToolOutput": output}));
+    let room = with_hook("PostToolUse", &mask);
+    let run = play(
+        &room,
+        &json!([shell("echo key=abc"), says("done", &["key=***"])]),
+        &["--yes"],
+    );
+    let requests = run.ended_with(0).events_named("pre_request");
+    let results = requests[1]["body"]["messages"]
+        .as_array()
+        .expect("messages")
+        .last()
+        .cloned();
+    assert!(!results.expect("a result").to_string().contains("abc"));
+    let room = with_hook(
+        "PostToolUse",
+        &answers(&json!({"continue": false, "stopReason": "enough"})),
+    );
+    let run = play(&room, &json!([shell("echo out"), says("never", &[])]), &["--yes"]).ended_with(1);
+    assert!(run.stderr.contains("enough"), "{run:#?}");
+}
+
+#[test]
+fn post_tool_use_failure_and_batch() {
+    let context = |event: &str| specific(event, json!({"additionalContext": format!("after {event}")}));
+    let room = with_hooks(&[
+        ("PostToolUse", noting("PostToolUse", "")),
+        (
+            "PostToolUseFailure",
+            noting("PostToolUseFailure", &context("PostToolUseFailure")),
+        ),
+        (
+            "PostToolBatch",
+            noting("PostToolBatch", &context("PostToolBatch")),
+        ),
+    ]);
+    room.write("../PostToolUse.jsonl", "");
+    let turns = json!([
+        shell("exit 3"),
+        says("done", &["after PostToolUseFailure", "after PostToolBatch"])
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(told(&room, "PostToolUse").is_empty());
+    let failed = &told(&room, "PostToolUseFailure")[0];
+    assert!(failed["error"].as_str().unwrap().contains('3'), "{failed}");
+    let batch = &told(&room, "PostToolBatch")[0]["tool_calls"];
+    assert_eq!(batch[0]["tool_name"], "Bash");
+    assert_eq!(batch[0]["tool_input"], json!({"command": "exit 3"}));
+}
+
+#[test]
+fn tools_of_servers_are_named_after_both() {
+    let Some(room) = with_server("well", "") else {
+        return;
+    };
+    let group = |event: &str| json!([{"matcher": "mcp__one__.*", "hooks": [noting(event, "")]}]);
+    let hooks = json!({"PreToolUse": group("PreToolUse"), "PostToolBatch": [{"hooks": [noting("PostToolBatch", "")]}]});
+    room.write(".claude/settings.json", json!({ "hooks": hooks }).to_string());
+    let turns = json!([call("one_echo", &json!({"text": "hi"})), shell("true"), {"text": "done"}]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let before = told(&room, "PreToolUse");
+    assert_eq!(before.len(), 1, "{before:#?}");
+    assert_eq!(before[0]["tool_name"], "mcp__one__echo");
+    let batch = told(&room, "PostToolBatch");
+    assert_eq!(batch[0]["tool_calls"][0]["tool_name"], "mcp__one__echo");
+    assert_eq!(batch[1]["tool_calls"][0]["tool_name"], "Bash");
+}
+
+#[test]
+fn stop_makes_the_model_go_on() {
+    for block in [
+        "echo run the tests >&2; exit 2".to_owned(),
+        answers(&json!({"decision": "block", "reason": "run the tests"})),
+        specific("Stop", json!({"additionalContext": "run the tests"})),
+    ] {
+        let once = format!("case \"$IN\" in *'\"stop_hook_active\":false'*) {block};; esac");
+        let room = with_hook("Stop", &once);
+        play(
+            &room,
+            &json!([says("one", &[]), says("two", &["run the tests"])]),
+            &[],
+        )
+        .ended_with(0);
+        let read = told(&room, "Stop");
+        assert_eq!(read[0]["last_assistant_message"], "one");
+        assert_eq!(
+            (&read[0]["stop_hook_active"], &read[1]["stop_hook_active"]),
+            (&json!(false), &json!(true))
+        );
+    }
+    // The same reason again and again, as some plugins do on purpose: at most eight times.
+    let room = with_hook("Stop", &answers(&json!({"decision": "block", "reason": "again"})));
+    let turns: Vec<Value> = (0..9).map(|_| says("more", &[])).collect();
+    let run = play(&room, &json!(turns), &[]).ended_with(0);
+    assert_eq!(told(&room, "Stop").len(), 9);
+    assert!(run.stderr.contains("more than 8 times"), "{run:#?}");
+}
+
+#[test]
+fn sub_agents_start_and_stop() {
+    let context = specific("SubagentStart", json!({"additionalContext": "you are small"}));
+    let once = "case \"$IN\" in *'\"stop_hook_active\":false'*) echo look again >&2; exit 2;; esac";
+    let room = with_hooks(&[
+        ("SubagentStart", noting("SubagentStart", &context)),
+        ("SubagentStop", noting("SubagentStop", once)),
+        ("Stop", noting("Stop", "")),
+        ("PreToolUse", noting("PreToolUse", "")),
+    ]);
+    let child = room.write(
+        "../child.json",
+        json!([says("first", &["you are small"]), says("second", &["look again"])]).to_string(),
+    );
+    let arguments =
+        json!({"system_prompt": "help", "input": "count", "model": format!("scripted/{}", child.display())});
+    let turns = json!([call("spawn_agent", &arguments), says("done", &["second"])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(heard(&room, "SubagentStart")[0]["agent_id"].is_string());
+    assert_eq!(heard(&room, "SubagentStop").len(), 2);
+    let stopped = &heard(&room, "SubagentStop")[0];
+    for (member, words) in [("transcript_path", "\"go\""), ("agent_transcript_path", "first")] {
+        let file = stopped[member].as_str().expect("a path");
+        let text = std::fs::read_to_string(file).expect("it is there");
+        assert!(text.contains(words), "{member}: {text}");
+    }
+    assert_eq!(heard(&room, "Stop").len(), 1);
+    let called = &heard(&room, "PreToolUse")[0];
+    assert_eq!(
+        (&called["tool_name"], &called["tool_input"]["prompt"]),
+        (&json!("Agent"), &json!("count"))
+    );
+}
+
+#[test]
+fn compaction() {
+    let room = with_hooks(&[
+        ("PreCompact", noting("PreCompact", "echo keep the names")),
+        ("PostCompact", noting("PostCompact", "")),
+        ("SessionStart", noting("SessionStart", "")),
+    ]);
+    play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    let model = room.model(&json!([says("a summary", &["keep the names"])]));
+    room.run(["--trust", "--model", &model, "compact"]).ended_with(0);
+    assert_eq!(
+        told(&room, "PreCompact")[0],
+        json!({"trigger": "manual", "custom_instructions": ""})
+    );
+    assert_eq!(told(&room, "PostCompact")[0]["compact_summary"], "a summary");
+    let sources: Vec<Value> = told(&room, "SessionStart")
+        .into_iter()
+        .map(|mut read| read["source"].take())
+        .collect();
+    assert!(sources.contains(&json!("compact")), "{sources:?}");
+
+    let room = with_hook("PreCompact", "echo keep it all >&2; exit 2");
+    play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    let model = room.model(&json!([says("a summary", &[])]));
+    let run = room.run(["--trust", "--model", &model, "compact"]);
+    assert!(run.code != 0 && run.stderr.contains("keep it all"), "{run:#?}");
+}
+
+#[test]
+fn notifications_and_failures() {
+    let room = with_hooks(&[
+        ("Notification", noting("Notification", "")),
+        ("StopFailure", noting("StopFailure", "")),
+    ]);
+    if let Some(run) = with_person(&room, &["--trust", "--model", &room.model(&touching()), "go"]) {
+        run.ended_with(0);
+        let kinds: Vec<Value> = told(&room, "Notification")
+            .into_iter()
+            .map(|mut read| read["notification_type"].take())
+            .collect();
+        assert_eq!(kinds, ["permission_prompt", "idle_prompt"]);
+    }
+    let run = play(
+        &room,
+        &json!([{"error": {"kind": "rejected", "message": "broken"}}]),
+        &[],
+    );
+    assert_ne!(run.code, 0);
+    assert_eq!(told(&room, "StopFailure")[0]["error"], "server_error");
+}
+
+#[test]
+fn strict_settings_and_on_failure_refuse_after_an_error() {
+    let failing = || command("echo oops >&2; exit 1");
+    let room = with_hooks(&[("PreToolUse", failing())]);
+    room.config("[dialects]\nstrict = true\n");
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made") && run.stdout.contains("oops"), "{run:#?}");
+    let mut hook = failing();
+    hook["onFailure"] = "block".into();
+    let room = with_hooks(&[("PreToolUse", hook)]);
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn whose_files_count() {
+    let guard = |who: &str| settings(&[("PreToolUse", command(&format!("echo {who} says no >&2; exit 2")))]);
+    let refused = |room: &Room, more: &[&str]| {
+        let run = play(room, &touching(), more);
+        assert_eq!(run.code, 0, "{run:#?}");
+        (!room.has("made")).then_some(run.stdout)
+    };
+    // The user's own need no trust; the project's local settings count like its others.
+    let room = room();
+    room.write("../home/.claude/settings.json", guard("the user").to_string());
+    room.write(".claude/settings.local.json", guard("local").to_string());
+    let words = refused(&room, &["--yes"]).expect("it is refused");
+    assert!(
+        words.contains("the user says no") && words.contains("local says no"),
+        "{words}"
+    );
+    for (setting, words) in [("project", Some("local says no")), ("off", None)] {
+        room.config(&format!("[dialects]\nclaude-code = \"{setting}\"\n"));
+        let said = refused(&room, &["--yes"]);
+        assert_eq!(said.is_some(), words.is_some(), "{setting}");
+        std::fs::remove_file(room.work().join("made")).ok();
+    }
+    room.config("[dialects]\ncluade-code = \"off\"\n");
+    play(&room, &touching(), &["--yes"])
+        .ended_with(2)
+        .complained("did you mean `claude-code`?");
+}
+
+#[test]
+fn a_project_cannot_switch_off_the_users_hooks() {
+    let room = room();
+    let guard = settings(&[("PreToolUse", command("echo the user says no >&2; exit 2"))]);
+    room.write("../home/.claude/settings.json", guard.to_string());
+    room.write(".claude/settings.json", r#"{"disableAllHooks": true}"#);
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+    let mut off = guard;
+    off["disableAllHooks"] = true.into();
+    room.write("../home/.claude/settings.json", off.to_string());
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(room.has("made"));
+}
+
+#[test]
+fn plugins_that_are_installed_and_enabled_count() {
+    let room = room();
+    let plugin = room.write("../home/plugin/hooks/hooks.json", "");
+    let root = plugin.parent().unwrap().parent().unwrap().display().to_string();
+    room.script(
+        "../home/plugin/guard.sh",
+        "#!/bin/sh\necho \"plugin in $CLAUDE_PLUGIN_ROOT says no\" >&2\nexit 2\n",
+    );
+    let hooks = settings(&[("PreToolUse", command("\"${CLAUDE_PLUGIN_ROOT}\"/guard.sh"))]);
+    room.write("../home/plugin/hooks/hooks.json", hooks.to_string());
+    let installed = json!({"version": 2, "plugins": {"p@m": [{"scope": "user", "installPath": root}]}});
+    room.write(
+        "../home/.claude/plugins/installed_plugins.json",
+        installed.to_string(),
+    );
+    for (enabled, refuses) in [(false, false), (true, true)] {
+        let settings = json!({"enabledPlugins": {"p@m": enabled}});
+        room.write("../home/.claude/settings.json", settings.to_string());
+        let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert_eq!(!room.has("made"), refuses, "{run:#?}");
+        std::fs::remove_file(room.work().join("made")).ok();
+    }
+}
+
+#[test]
+fn what_cannot_be_a_hook_is_reported_and_a_guard_stops_the_run() {
+    let broken = |hooks: Value| {
+        let room = with_settings(&json!({ "hooks": hooks }));
+        play(&room, &json!([says("done", &[])]), &[])
+    };
+    for (hooks, words) in [
+        (
+            json!({"PreToolUse": [{"type": "command", "command": "true"}]}),
+            "/hooks/PreToolUse/0",
+        ),
+        (json!({"PreToolUse": {"hooks": []}}), "/hooks/PreToolUse"),
+        (
+            json!({"PreToolUse": [{"hooks": [{"type": "comand", "command": "true"}]}]}),
+            "no type `comand`",
+        ),
+        (
+            json!({"PreToolUse": [{"hooks": [{"command": "true"}]}]}),
+            "`type` is missing",
+        ),
+        (
+            json!({"PreToolUse": [{"hooks": [{"type": "command"}]}]}),
+            "`command` is missing",
+        ),
+        (
+            json!({"PermissionRequest": [{"hooks": [{"type": "agent", "prompt": "x"}]}]}),
+            "no agent is asked",
+        ),
+        (
+            json!({"PreToolUse": [{"hooks": [{"type": "mcp_tool", "server": "s"}]}]}),
+            "`tool` is missing",
+        ),
+        (
+            json!({"PreToolUsee": [{"hooks": [command("true")]}]}),
+            "no event `PreToolUsee`",
+        ),
+        (
+            json!({"PreToolUse": [{"hooks": [{"type": "command", "command": "true", "timeout": "soon"}]}]}),
+            "`timeout`",
+        ),
+    ] {
+        broken(hooks).ended_with(4).complained(words);
+    }
+    for (hooks, words) in [
+        (
+            json!({"PostToolUse": [{"type": "command", "command": "true"}]}),
+            "/hooks/PostToolUse/0",
+        ),
+        (
+            json!({"WorktreeCreate": [{"hooks": [command("true")]}]}),
+            "becket makes no worktrees",
+        ),
+        (
+            json!({"Whenever": [{"hooks": [command("true")]}]}),
+            "no event `Whenever`",
+        ),
+    ] {
+        broken(hooks).ended_with(0).complained(words);
+    }
+    // A matcher that cannot be read counts for everything.
+    let group = json!([{"matcher": "(?<!x)Bash", "hooks": [command("exit 2")]}]);
+    let room = with_settings(&json!({"hooks": {"PreToolUse": group}}));
+    play(&room, &touching(), &["--yes"])
+        .ended_with(0)
+        .complained("counts for everything");
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn hooks_of_agents_and_skills_are_never_active_and_reported() {
+    let guard = "hooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: touch ran; exit 2\n";
+    let room = room();
+    room.write(
+        ".claude/agents/plain.md",
+        "---\nname: plain: and no YAML\n---\nhooks: none\n",
+    );
+    room.write(".claude/agents/large.md", "x".repeat(2 * 1024 * 1024));
+    let files = [
+        (".claude/agents/a.md", guard),
+        (".claude/skills/b/SKILL.md", guard),
+        (".claude/commands/deep/c.md", guard),
+        (".claude/agents/d.md", "hooks: [\n"),
+        ("../home/.claude/skills/e/SKILL.md", guard),
+    ];
+    for (file, front) in files {
+        room.write(file, format!("---\nname: x\n{front}---\nWords.\n"));
+    }
+    // Nothing of it runs, so nothing of it needs trust.
+    let model = room.model(&touching());
+    let run = room.run(["--model", &model, "--yes", "go"]).ended_with(0);
+    assert!(room.has("made") && !room.has("ran"), "{run:#?}");
+    for (file, _) in files {
+        let name = file.trim_start_matches("../home/");
+        let word = if file.contains("d.md") {
+            "cannot read"
+        } else {
+            "never active here"
+        };
+        let is_told = |line: &str| line.contains(name) && line.contains(word);
+        assert!(run.stderr.lines().any(is_told), "{file}: {run:#?}");
+    }
+    assert!(!run.stderr.contains("plain.md"), "{run:#?}");
+    let agent = room.work().join(".claude/agents/a.md");
+    room.run(["hooks", "check"]).said("never active here");
+    room.run(["hooks", "check", &agent.display().to_string()])
+        .said("never active here");
+}
+
+#[test]
+fn permission_rules_mean_what_they_mean_there() {
+    let rules = |rules: Value| json!({ "permissions": rules });
+    let tried = |room: &Room, command: &str, more: &[&str]| {
+        std::fs::remove_file(room.work().join("made")).ok();
+        let model = room.model(&json!([shell(command), {"text": "done"}]));
+        room.run(["--json", "--model", &model, "go"].iter().chain(more))
+            .ended_with(0);
+        room.has("made")
+    };
+    // The user's own rules: a deny beats everything, an ask beats an allow, and a line may hold several commands.
+    let room = room();
+    let lists =
+        rules(json!({"allow": ["Bash(touch:*)"], "ask": ["Bash(touch -a:*)"], "deny": ["Bash(rm:*)"]}));
+    room.write("../home/.claude/settings.json", lists.to_string());
+    assert!(tried(&room, "touch made", &[]));
+    assert!(!tried(&room, "touch -a made", &[]), "an ask beats an allow");
+    assert!(tried(&room, "touch -a made", &["--yes"]));
+    assert!(
+        !tried(&room, "touch made; ls", &[]),
+        "an allow covers no operator"
+    );
+    assert!(
+        !tried(&room, "touch made && rm -f x", &["--yes"]),
+        "a deny is found anywhere"
+    );
+    // A project's denies count at once, and what it allows needs trust.
+    let room = self::room();
+    let lists = rules(json!({"allow": ["Bash(touch:*)"], "deny": ["Read(./secrets/**)"]}));
+    room.write(".claude/settings.json", lists.to_string());
+    room.write("secrets/key", "words-of-a-key");
+    room.write("link", "");
+    std::fs::remove_file(room.work().join("link")).unwrap();
+    std::os::unix::fs::symlink("secrets", room.work().join("link")).unwrap();
+    assert!(!tried(&room, "touch made", &[]));
+    room.run(["hooks", "trust", "--all"]).ended_with(0);
+    assert!(tried(&room, "touch made", &[]));
+    for path in ["secrets/key", "./x/../secrets/key", "link/key"] {
+        let model = room.model(&json!([call("read", &json!({"path": path})), {"text": "done"}]));
+        let run = room
+            .run(["--yes", "--json", "--model", &model, "go"])
+            .ended_with(0);
+        assert!(!run.stdout.contains("words-of-a-key"), "{path}: {run:#?}");
+    }
+}
+
+/// Ways around guards that were tried. Each is one call under a guard, which must be refused.
+#[test]
+fn guards_are_not_got_around() {
+    let deny = |matcher: Value, more: Value| {
+        let mut hook = command("echo no >&2; exit 2");
+        hook.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}})
+    };
+    let condition = |condition: &str| deny(json!(""), json!({ "if": condition }));
+    let sh = |command: &str| shell(command);
+    let edit = |more: Value| {
+        let mut arguments = json!({"path": "a.txt"});
+        arguments
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        call("edit", &arguments)
+    };
+    let two =
+        json!({"edits": [{"old_text": "words", "new_text": "x"}, {"old_text": "file", "new_text": "y"}]});
+    for (settings, attempt) in [
+        (
+            condition("Bash(touch *)"),
+            sh("cat <<EOF >/dev/null\n$(touch made)\nEOF"),
+        ),
+        (condition("Bash(touch *)"), sh("touch>/dev/null made")),
+        (condition("Bash(touch *)"), sh("\"touch\" made")),
+        (condition("Bash(touch *)"), sh("x=touch; $x made")),
+        (condition("Bash(touch *)"), sh("env A=1 B=2 C=3 D=4 touch made")),
+        (condition("Bash(touch *)"), sh("bash -c 'tou''ch made'")),
+        (condition("Bash(touch *"), sh("touch made")),
+        (condition("*"), sh("touch made")),
+        (condition(""), sh("touch made")),
+        (condition("Bash|Write"), sh("touch made")),
+        (
+            condition("Write(src/**)"),
+            call("write", &json!({"path": "x/../src/made", "content": ""})),
+        ),
+        (condition("Edit(a.txt)"), edit(two.clone())),
+        (deny(json!("Edit|Write"), json!({})), edit(two.clone())),
+        (deny(json!("MultiEdit"), json!({})), edit(two)),
+        (
+            deny(json!("^Task$"), json!({})),
+            call("spawn_agent", &json!({"system_prompt": "s", "input": "i"})),
+        ),
+        (deny(json!(""), json!({"once": true})), sh("touch made")),
+    ] {
+        let room = with_settings(&settings);
+        // The same call twice: a guard that said no once says it again.
+        let run = play(&room, &json!([attempt, attempt, {"text": "done"}]), &["--yes"]).ended_with(0);
+        assert!(
+            !room.has("made") && !room.has("src/made"),
+            "{settings} {attempt}: {run:#?}"
+        );
+        assert_eq!(room.read("a.txt"), "words of a file", "{settings} {attempt}");
+        let refused = run.events_named("approval_decided");
+        assert!(
+            refused.iter().all(|event| event["decision"] == "deny"),
+            "{settings} {attempt}: {refused:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_edits_write_is_in_what_a_hook_reads() {
+    let guard = "printf '%s' \"$IN\" | grep -q 'new_string.*forbidden' && { echo no >&2; exit 2; }; exit 0";
+    for edits in [
+        json!({"edits": [{"old_text": "words", "new_text": "x"}, {"old_text": "file", "new_text": "forbidden"}]}),
+        json!({"lines": [{"start": 1, "end": 1, "text": "forbidden"}]}),
+        json!({"edits": [{"old_text": "words", "new_text": "forbidden"}]}),
+    ] {
+        let room = with_hook("PreToolUse", guard);
+        let mut arguments = edits.clone();
+        arguments["path"] = "a.txt".into();
+        play(
+            &room,
+            &json!([call("edit", &arguments), {"text": "done"}]),
+            &["--yes"],
+        )
+        .ended_with(0);
+        assert_eq!(room.read("a.txt"), "words of a file", "{edits}");
+        assert_eq!(told(&room, "PreToolUse")[0]["tool_name"], "Edit");
+    }
+}
+
+#[test]
+fn an_error_code_beside_an_answer_counts_where_failures_refuse() {
+    let failing = command("echo '{\"systemMessage\": \"x\"}'; exit 1");
+    let room = with_hooks(&[("PreToolUse", failing.clone())]);
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(room.has("made") && run.stderr.contains("exit code 1"), "{run:#?}");
+    let mut strict = failing;
+    strict["onFailure"] = "block".into();
+    let room = with_hooks(&[("PreToolUse", strict)]);
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+    let mut misspelt = command("true");
+    misspelt["onFailure"] = "Block".into();
+    let room = with_hooks(&[("PreToolUse", misspelt)]);
+    play(&room, &touching(), &["--yes"])
+        .ended_with(4)
+        .complained("`onFailure`");
+}
+
+#[test]
+fn a_project_decides_nothing_about_plugins() {
+    let room = room();
+    let hooks = settings(&[("PreToolUse", command("echo plugin says no >&2; exit 2"))]);
+    let root = room.home().join("plugin").display().to_string();
+    // The hooks stand in the plugin's own description.
+    room.write(
+        "../home/plugin/.claude-plugin/plugin.json",
+        json!({"name": "p", "hooks": hooks["hooks"]}).to_string(),
+    );
+    let list = json!({"version": 2, "plugins": {"p@m": [{"scope": "user", "installPath": root}]}});
+    room.write("../home/.claude/plugins/installed_plugins.json", list.to_string());
+    room.write(
+        "../home/.claude/settings.json",
+        r#"{"enabledPlugins": {"p@m": true}}"#,
+    );
+    room.write(".claude/settings.json", r#"{"enabledPlugins": {"p@m": false}}"#);
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+    room.write(
+        "../home/.claude/plugins/installed_plugins.json",
+        "{\"version\": 2,}",
+    );
+    play(&room, &touching(), &["--yes"])
+        .ended_with(2)
+        .complained("installed_plugins.json");
+    room.write("../home/.claude/plugins/installed_plugins.json", list.to_string());
+    std::fs::remove_dir_all(room.home().join("plugin")).unwrap();
+    play(&room, &touching(), &["--yes"])
+        .ended_with(2)
+        .complained("there is no such folder");
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn hooks_that_do_the_same_run_once_and_ones_marked_so_once_in_a_session() {
+    let mut once = noting("Stop", "");
+    once["once"] = true.into();
+    let same = || noting("PreToolUse", "");
+    let groups = json!([
+        {"matcher": "Bash", "hooks": [same()]},
+        {"matcher": "Read", "hooks": [same(), same()]},
+    ]);
+    let room = with_settings(&json!({"hooks": {"PreToolUse": groups, "Stop": [{"hooks": [once]}]}}));
+    let turns = json!([
+        shell("true"),
+        call("read", &json!({"path": "a.txt"})),
+        says("done", &[])
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert_eq!(told(&room, "PreToolUse").len(), 2);
+    assert_eq!(told(&room, "Stop").len(), 1);
+}
+
+#[test]
+fn hooks_in_the_background_are_not_waited_for_and_wake_the_model() {
+    let mut slow = command("sleep 60");
+    slow["async"] = true.into();
+    let mut wakes = command("cat > /dev/null; echo the build broke >&2; touch ../woke; exit 2");
+    wakes["asyncRewake"] = true.into();
+    let room = with_hooks(&[("PreToolUse", slow), ("PostToolUse", wakes)]);
+    let turns = json!([
+        shell("true"),
+        shell("while [ ! -e ../woke ]; do sleep 0.05; done; sleep 1"),
+        says("done", &["the build broke"])
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+}
+
+#[test]
+fn a_prompt_asks_a_model() {
+    for (answer, runs, word) in [
+        ("{\"ok\": true}", true, ""),
+        ("{\"ok\": false, \"reason\": \"not safe\"}", false, "not safe"),
+        ("yes", false, "no judgement"),
+    ] {
+        let room = room();
+        let judge = room.write(
+            "../judge.json",
+            json!([says(answer, &["Is it safe?", "touch made"])]).to_string(),
+        );
+        let hook = json!({
+            "type": "prompt", "prompt": "Is it safe? $ARGUMENTS", "model": format!("scripted/{}", judge.display()),
+        });
+        room.write(
+            ".claude/settings.json",
+            settings(&[("PreToolUse", hook)]).to_string(),
+        );
+        let run = play(&room, &touching(), &["--yes"]);
+        assert_eq!(room.has("made"), runs, "{answer}: {run:#?}");
+        assert!(run.stdout.contains(word), "{answer}: {run:#?}");
+    }
+}
+
+/// A room whose guard is an agent with a scripted model.
+fn with_agent(turns: &Value, more: &[(&str, Value)]) -> Room {
+    let room = room();
+    room.write("a.txt", "words of a file");
+    let judge = room.write("../judge.json", turns.to_string());
+    let hook = json!({
+        "type": "agent", "prompt": "Is it safe? $ARGUMENTS", "model": format!("scripted/{}", judge.display()),
+    });
+    let mut hooks = vec![("PreToolUse", hook)];
+    hooks.extend_from_slice(more);
+    room.write(".claude/settings.json", settings(&hooks).to_string());
+    room
+}
+
+#[test]
+fn an_agent_looks_at_files_before_it_answers() {
+    let reads = json!({"expect": ["Is it safe?", "touch made"], "tool_calls": [
+        {"id": "look-1", "name": "read", "arguments": {"path": "a.txt"}},
+        {"id": "look-2", "name": "grep", "arguments": {"pattern": "words"}},
+    ]});
+    let answer = |arguments: Value| {
+        json!({"expect": ["words of a file", "a.txt:1"], "tool_calls": [
+            {"id": "look-3", "name": "answer", "arguments": arguments},
+        ]})
+    };
+    for (last, runs, word) in [
+        (says("{\"ok\": true}", &["words of a file"]), true, ""),
+        (answer(json!({"ok": true})), true, ""),
+        (
+            answer(json!({"ok": false, "reason": "it is a trap"})),
+            false,
+            "it is a trap",
+        ),
+        (answer(json!({"fine": true})), false, "no judgement"),
+        (says("it looks good", &[]), false, "no judgement"),
+    ] {
+        let room = with_agent(&json!([reads, last]), &[]);
+        let run = play(&room, &touching(), &["--yes"]);
+        assert_eq!(room.has("made"), runs, "{last}: {run:#?}");
+        assert!(run.stdout.contains(word), "{last}: {run:#?}");
+    }
+}
+
+#[test]
+fn an_agent_of_a_hook_only_reads_and_only_what_others_allow() {
+    let call =
+        |id: &str, name: &str, arguments: Value| json!({"id": id, "name": name, "arguments": arguments});
+    let turns = json!([
+        {"tool_calls": [
+            call("look-1", "write", json!({"path": "written", "content": "x"})),
+            call("look-2", "shell", json!({"command": "touch written"})),
+            call("look-3", "read", json!({"path": "secret.txt"})),
+            call("look-4", "read", json!({"path": "../outside.txt"})),
+            call("look-5", "read", json!({"path": "ruled.txt"})),
+            call("look-6", "read", json!({"path": "a.txt"})),
+        ]},
+        {"text": "{\"ok\": true}", "expect": [
+            "there is no tool write", "there is no tool shell", "not for you", "nobody is there to say yes",
+            "the rule `read:path=*ruled.txt` denies it", "words of a file",
+        ]},
+    ]);
+    let guard = noting(
+        "PreToolUse",
+        "case $IN in *secret.txt*) echo 'not for you' >&2; exit 2;; esac",
+    );
+    let room = with_agent(&turns, &[("PreToolUse", guard)]);
+    room.write("secret.txt", "first secret");
+    room.write("../outside.txt", "second secret");
+    room.write("ruled.txt", "third secret");
+    room.config("[permissions]\ndeny = [\"read:path=*ruled.txt\"]\n");
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(room.has("made") && !room.has("written"), "{run:#?}");
+    // The guard that is a program has judged the calls of the agent, too; the agent has not judged its own. The two
+    // start together, so either may be first.
+    let mut judged: Vec<String> = heard(&room, "PreToolUse")
+        .into_iter()
+        .map(|read| read["tool_name"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    judged.sort_unstable();
+    assert_eq!(judged, ["Bash", "Read", "Read", "Read", "Read"], "{run:#?}");
+}
+
+#[test]
+fn an_agent_that_comes_to_no_end_refuses() {
+    let again = json!({"tool_calls": [{"id": "look", "name": "list", "arguments": {}}]});
+    for (turns, word) in [
+        (vec![again.clone(); 30], "no answer within 25 requests"),
+        (vec![again], "no more turns"),
+    ] {
+        let room = with_agent(&json!(turns), &[]);
+        let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert!(!room.has("made"), "{run:#?}");
+        assert!(run.stdout.contains(word), "{run:#?}");
+    }
+}
+
+#[test]
+fn an_agent_with_a_silent_model_refuses_in_time_and_gets_tools_that_read() {
+    let look = OpenAiStream::new("m").tool_call(0, "look-1", "read", &["{\"path\": \"a.txt\"}"]);
+    let server = ModelServer::start([
+        Response::events(look.finish("tool_calls").done()),
+        Response::events("").ending(Ending::Hang),
+    ]);
+    let room = room()
+        .with("OPENAI_API_KEY", "sk-0123456789")
+        .with("OPENAI_BASE_URL", &server.url());
+    room.write("a.txt", "words of a file");
+    let hook = json!({"type": "agent", "prompt": "Is it safe?", "model": "openai/m", "timeout": 5});
+    room.write(
+        ".claude/settings.json",
+        settings(&[("PreToolUse", hook)]).to_string(),
+    );
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"), "{run:#?}");
+    assert!(run.stdout.contains("did not answer within 5 s"), "{run:#?}");
+    let requests = server.requests();
+    let tools = requests[0].json()["tools"].clone();
+    let tools = tools.as_array().expect("a list").iter();
+    let names: Vec<&str> = tools
+        .filter_map(|tool| tool["function"]["name"].as_str())
+        .collect();
+    assert_eq!(names, ["read", "list", "find", "grep", "answer"]);
+    assert!(requests[1].text().contains("words of a file"), "{requests:#?}");
+    assert!(
+        requests
+            .iter()
+            .all(|request| !request.text().contains("sk-0123456789"))
+    );
+}
+
+/// A hook that calls a tool of the server `one`, which says a text again.
+fn server_tool(text: &str) -> Value {
+    json!({"type": "mcp_tool", "server": "one", "tool": "echo", "input": {"text": text}})
+}
+
+#[test]
+fn a_tool_of_a_server_answers_for_a_hook() {
+    let deny = json!({"hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "deny",
+        "permissionDecisionReason": "no ${tool_input.command} as ${tool_name}",
+    }});
+    for (text, runs, word) in [
+        ("", true, ""),
+        ("just words", true, ""),
+        (&*deny.to_string(), false, "no touch made as Bash"),
+        ("{\"hookSpecificOutput\": {}}", false, "hookEventName"),
+    ] {
+        let Some(room) = with_server("well", "") else {
+            return;
+        };
+        let hooks = settings(&[
+            ("PreToolUse", server_tool(text)),
+            ("UserPromptSubmit", server_tool("a hint about ${prompt}")),
+        ]);
+        room.write(".claude/settings.json", hooks.to_string());
+        let turns = json!([
+            {"expect": ["a hint about go"], "tool_calls": [
+                {"id": "call-1", "name": "shell", "arguments": {"command": "touch made"}},
+            ]},
+            {"text": "done"},
+        ]);
+        let run = play(&room, &turns, &["--yes"]).ended_with(0);
+        assert_eq!(room.has("made"), runs, "{text}: {run:#?}");
+        assert!(run.stdout.contains(word), "{text}: {run:#?}");
+        // The hook's own call is none of the model's: no hook hears of it, and nobody is asked.
+        let calls = run.events_named("tool_start");
+        assert_eq!(calls.len(), 1, "{calls:#?}");
+    }
+}
+
+#[test]
+fn a_guard_whose_server_fails_refuses_and_others_are_reported() {
+    for (mode, server, tool, word) in [
+        ("fails", "one", "echo", "it did not work"),
+        ("error-in-call", "one", "echo", "the text is missing"),
+        ("dies-in-call", "one", "echo", "the disk is on fire"),
+        ("exits", "one", "echo", "no licence found"),
+        ("waits", "one", "echo", "no answer within 1"),
+        ("well", "one", "nothing", "has no tool nothing"),
+        ("well", "two", "echo", "no MCP server `two`"),
+    ] {
+        let Some(room) = with_server(mode, "") else {
+            return;
+        };
+        let timeout = if mode == "waits" { 1 } else { 60 };
+        let hook = json!({"type": "mcp_tool", "server": server, "tool": tool, "timeout": timeout});
+        let hooks = settings(&[("PreToolUse", hook.clone()), ("SessionStart", hook)]);
+        room.write(".claude/settings.json", hooks.to_string());
+        let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert!(!room.has("made"), "{mode}: {run:#?}");
+        for event in ["PreToolUse", "SessionStart"] {
+            let is_told = |line: &str| line.contains(event) && line.contains(word);
+            assert!(run.stdout.lines().any(is_told), "{mode} {event}: {run:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_projects_call_of_a_server_needs_trust() {
+    let Some(room) = with_server("well", "") else {
+        return;
+    };
+    room.write(
+        ".claude/settings.json",
+        settings(&[("PreToolUse", server_tool(""))]).to_string(),
+    );
+    room.run(["--model", &room.model(&touching()), "--yes", "go"])
+        .ended_with(4)
+        .complained("PreToolUse 1");
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn programs_with_arguments_get_no_shell() {
+    let hook = json!({
+        "type": "command", "command": "${CLAUDE_PROJECT_DIR}/guard.sh", "args": ["$HOME", "${CLAUDE_PROJECT_DIR}"],
+    });
+    let room = with_hooks(&[("PreToolUse", hook)]);
+    room.script("guard.sh", "#!/bin/sh\necho \"$1 $2\" >&2\nexit 2\n");
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    let root = room.work().canonicalize().unwrap().display().to_string();
+    assert!(run.stdout.contains(&format!("$HOME {root}")), "{run:#?}");
+}
+
+#[test]
+fn the_transcript_is_complete_when_a_hook_reads_it() {
+    if !needs("jq") {
+        return;
+    }
+    let last = "cat \"$(printf '%s' \"$IN\" | jq -r .transcript_path)\" > ../transcript.jsonl";
+    let room = with_hooks(&[
+        ("Stop", noting("Stop", last)),
+        ("PreToolUse", noting("PreToolUse", last)),
+    ]);
+    play(
+        &room,
+        &json!([shell("echo out"), says("the end", &[])]),
+        &["--yes"],
+    )
+    .ended_with(0);
+    let lines: Vec<Value> = room
+        .read("../transcript.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let roles: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    let content = |at: usize| &lines[at]["message"]["content"];
+    assert_eq!(content(0), "go");
+    assert_eq!(content(1)[0]["name"], "Bash");
+    assert_eq!(content(1)[0]["input"], json!({"command": "echo out"}));
+    assert_eq!(
+        (&content(2)[0]["tool_use_id"], &content(2)[0]["content"]),
+        (&json!("call-1"), &json!("out\n"))
+    );
+    assert_eq!(content(3)[0], json!({"type": "text", "text": "the end"}));
+    assert!(
+        room.read("../transcript.jsonl")
+            .contains("\"role\":\"assistant\"")
+    );
+}
+
+#[test]
+fn trusted_scripts_run_from_their_copy_and_variables_lead_to_the_project() {
+    let room = with_hooks(&[(
+        "PreToolUse",
+        command("\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/guard.sh"),
+    )]);
+    room.script(
+        ".claude/hooks/guard.sh",
+        "#!/bin/sh\necho \"$0 in $CLAUDE_PROJECT_DIR says no\" >&2\nexit 2\n",
+    );
+    let model = room.model(&touching());
+    let run = room.run(["--yes", "--model", &model, "go"]).ended_with(4);
+    assert!(run.stderr.contains(".claude/settings.json"), "{run:#?}");
+    room.run(["hooks", "trust", "--all"]).ended_with(0);
+    let run = room
+        .run(["--yes", "--json", "--model", &model, "go"])
+        .ended_with(0);
+    let root = room.work().canonicalize().unwrap().display().to_string();
+    assert!(run.stdout.contains(&format!("in {root} says no")), "{run:#?}");
+    assert!(
+        !run.stdout.contains(&format!("{root}/.claude/hooks/guard.sh in")),
+        "{run:#?}"
+    );
+    // Other bytes are another script.
+    room.script(".claude/hooks/guard.sh", "#!/bin/sh\nexit 0\n");
+    room.run(["--yes", "--model", &model, "go"]).ended_with(4);
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn people_see_the_hooks_in_every_tool() {
+    let room = with_hooks(&[("PreToolUse", command("echo no >&2; exit 2"))]);
+    room.run(["hooks", "trust", "--all"]).ended_with(0);
+    room.run(["hooks", "list"])
+        .ended_with(0)
+        .said("PreToolUse 1 (claude-code)");
+    room.run(["hooks", "check"])
+        .ended_with(0)
+        .said("1 hook in 1 file");
+    room.run(["doctor"]).said("hook PreToolUse 1 of Claude Code");
+    let events = room
+        .run(["hooks", "events", "--dialect", "claude-code"])
+        .ended_with(0);
+    assert!(
+        events.stdout.contains("PreToolUse") && events.stdout.contains("pre_tool"),
+        "{events:#?}"
+    );
+    let fired = room.run([
+        "hooks",
+        "fire",
+        "pre_tool",
+        "--set",
+        "tool_name=shell",
+        "--set",
+        "operation=shell",
+        "--set",
+        "arguments.command=ls",
+    ]);
+    assert!(fired.stdout.contains("\"tool_name\":\"Bash\""), "{fired:#?}");
+    // A flat entry is Claude Code's commonest silent mistake.
+    room.write(
+        ".claude/settings.json",
+        r#"{"hooks": {"PreToolUse": [{"type": "command", "command": "true"}]}}"#,
+    );
+    room.run(["hooks", "check"])
+        .ended_with(1)
+        .said("stands in the list `hooks`");
+}
+
+#[test]
+fn the_model_may_get_claude_codes_tools() {
+    let room = room();
+    room.write("a.txt", "one two one");
+    let turns = json!([
+        call("Read", &json!({"file_path": "a.txt"})),
+        call("Edit", &json!({"file_path": "a.txt", "old_string": "one", "new_string": "1", "replace_all": true})),
+        call("Bash", &json!({"command": "cat a.txt > b.txt", "description": "copy"})),
+        {"text": "done"},
+    ]);
+    let model = room.model(&turns);
+    room.run(["--yes", "--tools", "claude-code", "--model", &model, "go"])
+        .ended_with(0);
+    assert_eq!(room.read("b.txt"), "1 two 1");
+}

@@ -1,0 +1,76 @@
+//! What a hook has said, whatever its system calls it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// What a hook has said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Why the hook blocks, if it does. What that means is for the event to say.
+    pub block: Option<String>,
+    /// The hook's decision about a call.
+    pub decision: Option<Decision>,
+    /// The reason of the decision.
+    pub reason: Option<String>,
+    /// All arguments of the call, in the system's own terms.
+    pub arguments: Option<Map<String, Value>>,
+    /// The output of the call, in the system's own terms.
+    pub output: Option<Value>,
+    /// Text for the model.
+    pub context: Vec<String>,
+    /// Lines for the user.
+    pub notice: Vec<String>,
+    /// Why the run must end.
+    pub halt: Option<String>,
+    /// What went wrong, if the hook's own system would go on.
+    pub error: Option<String>,
+    /// Whether the hook said nothing, where its system takes silence for a failure if the file says that failures
+    /// refuse.
+    pub is_silent: bool,
+    /// Variables for all later hooks of the session.
+    pub env: BTreeMap<String, String>,
+    /// Variables for all later commands of the session.
+    pub environment: BTreeMap<String, String>,
+    /// A name for the conversation.
+    pub title: Option<String>,
+    /// How often the hook may make the model go on, if its file says so.
+    pub loop_limit: Option<u32>,
+}
+
+/// A decision about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The call may run, and nobody is asked.
+    Allow,
+    /// The user is asked.
+    Ask,
+    /// The call must not run.
+    Deny,
+}
+
+impl Answer {
+    /// An answer with nothing but text for the model.
+    pub fn context(text: impl Into<String>) -> Self {
+        Self {
+            context: vec![text.into()],
+            ..Self::default()
+        }
+    }
+
+    /// An answer that blocks.
+    pub fn blocking(reason: impl Into<String>) -> Self {
+        Self {
+            block: Some(reason.into()),
+            ..Self::default()
+        }
+    }
+
+    /// An answer of a hook that went wrong where its own system goes on.
+    pub fn error(what: impl Into<String>) -> Self {
+        Self {
+            error: Some(what.into()),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! A condition about a tool call, written as a permission rule: `Tool` or `Tool(pattern)`.
+//!
+//! Such a condition keeps a hook from being asked, so whatever is not understood counts as a match.
+
+use std::path::{Component, Path, PathBuf};
+
+use becket_dialect_kit::called::Called;
+use becket_events::{Effect, OperationKind};
+use becket_hooks::{Glob, Slashes};
+use becket_shell::{Command, Kind, Part, Script, Word, read};
+use regex::Regex;
+use serde_json::Value;
+
+/// Programs that run what their arguments or their input say.
+const RUNNERS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "eval", "exec", "source", ".",
+    "command", "builtin", "env", "sudo", "doas", "su", "xargs", "find", "parallel", "nohup", "time",
+    "timeout", "nice", "ionice", "setsid", "stdbuf", "watch", "trap", "alias", "ssh", "script", "flock",
+    "chroot", "unshare", "strace", "perl", "python", "python3", "ruby", "node", "awk", "make",
+];
+
+/// A condition about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    tool: String,
+    pattern: Option<String>,
+    /// Whether the text is not of the form of a condition, so that every call is meant.
+    is_open: bool,
+}
+
+impl Condition {
+    /// Reads a condition. Any text is one.
+    pub fn read(text: &str) -> Self {
+        let text = text.trim();
+        let (tool, pattern) = match text.split_once('(') {
+            Some((tool, rest)) => (tool.trim(), rest.strip_suffix(')')),
+            None => (text, Some("")),
+        };
+        let is_name = |character: char| character.is_ascii_alphanumeric() || "_-*".contains(character);
+        let pattern_text = pattern.unwrap_or_default().trim();
+        Self {
+            tool: tool.to_owned(),
+            pattern: Some(pattern_text.to_owned()).filter(|pattern| !pattern.is_empty() && pattern != "*"),
+            is_open: pattern.is_none() || tool == "*" || !tool.chars().all(is_name),
+        }
+    }
+
+    /// Whether a call of the tool with these names, in a directory, is meant.
+    pub fn holds(&self, names: &[&str], call: &Called<'_>, directory: &str) -> bool {
+        if self.is_open {
+            return true;
+        }
+        if !names.iter().any(|name| self.names(name)) && !self.means_tool(call) {
+            return false;
+        }
+        let Some(pattern) = &self.pattern else {
+            return true;
+        };
+        let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
+        match (call.operation, text("command"), text("path"), text("url")) {
+            (Some(OperationKind::Shell), Some(command), ..) => is_in_command(pattern, command),
+            (_, _, Some(path), _) => is_path(pattern, path, directory),
+            (_, _, _, Some(url)) => match pattern.strip_prefix("domain:") {
+                Some(domain) => host_of(url).is_none_or(|host| is_host(domain, &host)),
+                None => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether a name is meant: in any case, and with `mcp__server` standing for all tools of a server.
+    fn names(&self, name: &str) -> bool {
+        let tool = self.tool.trim_end_matches('*').trim_end_matches("__");
+        let is_server = tool.starts_with("mcp__") && name.starts_with(&format!("{tool}__"));
+        is_server || self.tool.eq_ignore_ascii_case(name)
+    }
+
+    /// Whether the tool is meant because a rule about reading or writing is about every tool that reads or writes.
+    fn means_tool(&self, call: &Called<'_>) -> bool {
+        if self.tool == call.own_name {
+            return true;
+        }
+        let effect = |operation: Option<OperationKind>| operation.map(OperationKind::effect);
+        let meant = effect(call.profile.operation_of(&self.tool));
+        matches!(meant, Some(Effect::Read | Effect::Write)) && meant == effect(call.operation)
+    }
+}
+
+/// The host of an address in lower case; `None` if it is not plain.
+fn host_of(url: &str) -> Option<String> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit('@').next()?.split(':').next()?;
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || ".-".contains(character);
+    (!host.is_empty() && host.chars().all(is_plain)).then(|| host.to_ascii_lowercase())
+}
+
+fn is_host(domain: &str, host: &str) -> bool {
+    let domain = domain.trim().trim_start_matches("*.").to_ascii_lowercase();
+    host == domain || host.ends_with(&format!(".{domain}"))
+}
+
+/// Whether a pattern fits one of the commands in a line. A line that cannot be read, or in which a program runs what
+/// another text says, may hold any.
+fn is_in_command(pattern: &str, line: &str) -> bool {
+    let Some(pattern) = command_pattern(pattern) else {
+        return true;
+    };
+    let script = read(line);
+    let mut seen = Seen {
+        texts: vec![line.trim().to_owned()],
+        is_open: script.unreadable.is_some(),
+    };
+    seen.script(&script);
+    seen.is_open || seen.texts.iter().any(|text| pattern.is_match(text))
+}
+
+/// What a line runs.
+struct Seen {
+    /// Each command, as words with one space between them.
+    texts: Vec<String>,
+    /// Whether the line may run something else.
+    is_open: bool,
+}
+
+impl Seen {
+    fn script(&mut self, script: &Script) {
+        self.commands(&script.commands);
+        for document in &script.documents {
+            self.parts(&document.parts);
+        }
+    }
+
+    fn commands(&mut self, commands: &[Command]) {
+        for command in commands {
+            let words: Vec<Option<String>> = command.words.iter().map(literal).collect();
+            let program = words.first().cloned().flatten();
+            let base = program
+                .as_deref()
+                .map(|program| program.rsplit('/').next().unwrap_or_default());
+            // What is known only at run time, and what runs another text, may be anything.
+            self.is_open |= (!words.is_empty() && command.kind == Kind::Simple && program.is_none())
+                || command.kind == Kind::Function
+                || base.is_some_and(|base| RUNNERS.contains(&base));
+            let rest = words.iter().skip(1).map(|word| word.as_deref().unwrap_or("?"));
+            let rest: Vec<&str> = rest.collect();
+            for program in program.as_deref().into_iter().chain(base) {
+                self.texts.push([&[program], rest.as_slice()].concat().join(" "));
+            }
+            let targets = command.redirects.iter().map(|redirect| &redirect.target);
+            for word in command.words.iter().chain(&command.assignments).chain(targets) {
+                self.parts(&word.parts);
+            }
+            self.commands(&command.body);
+        }
+    }
+
+    fn parts(&mut self, parts: &[Part]) {
+        for part in parts {
+            match part {
+                Part::Commands { commands, .. } => self.commands(commands),
+                Part::Variable { parts, .. } | Part::Opaque(parts) => self.parts(parts),
+                Part::Script(_) => self.is_open = true,
+                Part::Literal(_) | Part::Pattern(_) => {}
+            }
+        }
+    }
+}
+
+/// The text of a word without its quotes; `None` if a part of it is known only at run time.
+fn literal(word: &Word) -> Option<String> {
+    let parts = word.parts.iter().map(|part| match part {
+        Part::Literal(text) => Some(text.as_str()),
+        _ => None,
+    });
+    parts.collect()
+}
+
+/// `git *` and `git:*` mean every command that begins so; `*` stands for anything elsewhere too.
+fn command_pattern(pattern: &str) -> Option<Regex> {
+    let begin = pattern.strip_suffix(":*").or(pattern.strip_suffix(" *"));
+    let (text, end) = match begin {
+        Some(begin) => (begin, r"(\s.*)?$"),
+        None => (pattern, "$"),
+    };
+    let parts: Vec<String> = text.split('*').map(regex::escape).collect();
+    Regex::new(&format!("(?s)^{}{end}", parts.join(".*"))).ok()
+}
+
+/// Whether a pattern fits a path: as it is written, without `..`, and where links lead.
+fn is_path(pattern: &str, path: &str, directory: &str) -> bool {
+    let whole = normalised(&Path::new(directory).join(path));
+    let pattern = match pattern.strip_prefix('/') {
+        Some(rest) if rest.starts_with('/') => rest.to_owned(),
+        // It is relative to a folder that is not known here.
+        Some(_) => return true,
+        None if pattern.starts_with('~') => return true,
+        None => {
+            let inner = pattern.trim_start_matches("./");
+            match inner.trim_end_matches('/').contains('/')
+                || pattern.starts_with("./")
+                || inner.ends_with('/')
+            {
+                true => format!("{}/{inner}", directory.trim_end_matches('/')),
+                false => format!("**/{inner}"),
+            }
+        }
+    };
+    let pattern = pattern.trim_end_matches('/');
+    // A pattern that is a folder stands for everything in it.
+    let globs = [pattern.to_owned(), format!("{pattern}/**")];
+    let places = [Some(whole.clone()), real(&whole)];
+    globs.iter().any(|glob| match Glob::new(glob, Slashes::Apart) {
+        Ok(glob) => places.iter().flatten().any(|place| glob.is_match(place)),
+        Err(_) => true,
+    })
+}
+
+/// A path without `.` and `..`.
+pub fn normalised(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Where a path leads; a part of it may not exist yet.
+fn real(path: &Path) -> Option<PathBuf> {
+    let existing = path
+        .ancestors()
+        .find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let (part, real) = existing?;
+    Some(real.join(path.strip_prefix(part).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_fits_every_command_of_a_line() {
+        for (pattern, line, fits) in [
+            ("git *", "git push", true),
+            ("git *", "git", true),
+            ("git:*", "cd x && git push", true),
+            ("git *", "A=1 git push", true),
+            ("git *", "echo $(git push)", true),
+            ("git *", "echo `git push`", true),
+            ("git *", "sudo git push", true),
+            ("git *", "/usr/bin/git push", true),
+            ("git *", "\"git\" push", true),
+            ("git *", "g\"i\"t push", true),
+            ("git *", "\\git push", true),
+            ("git push *", "git  push", true),
+            ("git push *", "git \\\npush", true),
+            ("git *", "git>/dev/null push", true),
+            ("git *", "x=git; $x push", true),
+            ("git *", "bash -c 'git push'", true),
+            ("git *", "cat <<EOF\n$(git push)\nEOF", true),
+            ("git *", "echo git | xargs -I{} {} push", true),
+            ("git *", "gitk", false),
+            ("git *", "echo git", false),
+            ("npm run *", "npm test", false),
+            ("npm test", "npm test", true),
+            ("rm *", "echo 'unclosed", true),
+        ] {
+            assert_eq!(is_in_command(pattern, line), fits, "{pattern} {line}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_a_path_is_relative_to_the_directory() {
+        for (pattern, path, fits) in [
+            ("src/**", "src/a/b.rs", true),
+            ("src/**", "/work/src/b.rs", true),
+            ("src/**", "./src/b.rs", true),
+            ("src/**", "x/../src/b.rs", true),
+            ("src/**", "other/src/b.rs", false),
+            ("src/", "src/b.rs", true),
+            ("src", "src/b.rs", true),
+            ("*.ts", "a/b.ts", true),
+            ("*.ts", "a/b.rs", false),
+            ("//etc/**", "/etc/passwd", true),
+            ("//etc/**", "src/../../etc/passwd", true),
+            ("//etc/**", "etc/passwd", false),
+        ] {
+            assert_eq!(is_path(pattern, path, "/work"), fits, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_compared_as_hosts() {
+        assert_eq!(host_of("http://LOCALHOST:1/x").as_deref(), Some("localhost"));
+        assert_eq!(host_of("http://a@b.org/x").as_deref(), Some("b.org"));
+        assert_eq!(host_of("http://loc%61lhost/"), None);
+        assert!(is_host("b.org", "a.b.org") && !is_host("b.org", "ab.org"));
+    }
+
+    #[test]
+    fn what_is_no_condition_means_everything() {
+        for text in ["*", "Bash|Write", "Bash(touch *"] {
+            assert!(Condition::read(text).is_open, "{text}");
+        }
+        let server = Condition::read("mcp__mem");
+        assert!(server.names("mcp__mem__add") && !server.names("mcp__memory__add"));
+        assert!(Condition::read("mcp__mem__*").names("mcp__mem__add"));
+        assert!(Condition::read("bash").names("Bash"));
+    }
+}

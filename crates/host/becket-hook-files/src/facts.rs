@@ -1,0 +1,38 @@
+//! The facts about a run that hooks are told.
+
+use std::path::PathBuf;
+
+use becket_host::GuestSearch;
+
+/// The facts about a run that hooks are told.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The root of the project.
+    pub project_root: PathBuf,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// The folder for files that hooks are given the paths of.
+    pub files: PathBuf,
+    /// The user's shell.
+    pub user_shell: Option<String>,
+    /// Whether a user is there to be asked.
+    pub is_attended: bool,
+}
+
+impl Facts {
+    /// The facts of a place.
+    pub fn of(place: &GuestSearch<'_>) -> Self {
+        Self {
+            project_root: place.trust.root().to_path_buf(),
+            home: place.surroundings.variable("HOME").map(PathBuf::from),
+            user_shell: place.surroundings.variable("SHELL"),
+            files: place.folders.data.join("hook-files"),
+            is_attended: place.surroundings.stdin_is_terminal,
+        }
+    }
+
+    /// The file with the conversation of a session.
+    pub fn transcript(&self, session_id: &str) -> PathBuf {
+        self.files.join(format!("{session_id}.jsonl"))
+    }
+}

@@ -1,0 +1,380 @@
+//! A hook as a handler: when it is asked, how it is run, and what its answer or its failure means.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use becket_events::{Class, Event, Reply, Scope};
+use becket_hooks::{
+    Action as EngineAction, Cause, CommandLane, Engine, Failure, Finished, Handler, HandlerInfo, Invocation,
+    Lane, LaneKind, Matcher, Occasion, Registration,
+};
+use futures_util::future::BoxFuture;
+
+use crate::answer::Answer;
+use crate::condition::Condition;
+use crate::entry::{Action, Background, HookEntry};
+use crate::env_file::RunFile;
+use crate::matching::NameMatcher;
+use crate::row::RowOf;
+use crate::system::{Block, Contract, HookRow, LoadedHook, Running, System};
+use crate::{model, server_tool, web};
+
+impl<E: Event> RowOf<E> {
+    /// The finished row.
+    pub fn done(self) -> Box<dyn HookRow> {
+        Box::new(self)
+    }
+}
+
+impl<E: Event> HookRow for RowOf<E> {
+    fn contract(&self) -> Contract {
+        self.contract
+    }
+
+    fn register(&self, engine: &Engine, hook: LoadedHook, running: &Arc<Running>) -> Vec<String> {
+        register(*self, engine, hook, running)
+    }
+}
+
+/// Registers a hook for an event. Returns remarks about it.
+fn register<E: Event>(
+    row: RowOf<E>,
+    engine: &Engine,
+    hook: LoadedHook,
+    running: &Arc<Running>,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let LoadedHook { entry, lane } = hook;
+    let class = match &entry.background {
+        // Nobody waits for it, so it can refuse nothing.
+        Some(_) => Class::Observe,
+        None if entry.refuses_on_failure && row.contract.block == Block::Refuses => E::CLASS,
+        None => row.contract.class,
+    };
+    let info = HandlerInfo {
+        name: format!("{} ({})", entry.name, running.system.dialect.name),
+        source: entry.place(),
+        dialect: running.system.dialect,
+        known_as: Some(row.contract.name),
+        lane: match entry.action {
+            Action::Command(_) => LaneKind::Command,
+            _ => LaneKind::Native,
+        },
+        class,
+        priority: 0,
+        timeout: entry.timeout,
+        matcher: (!entry.matchers.is_empty()).then(|| entry.matchers.join(" or ")),
+    };
+    let names = names(&row, &entry, running.system, &mut remarks);
+    let condition = entry.condition.as_deref().map(Condition::read);
+    let done = Arc::new(Mutex::new(BTreeSet::new()));
+    let handler = HookHandler {
+        row,
+        class,
+        name: info.name.clone(),
+        entry: Arc::new(entry),
+        lane,
+        running: Arc::clone(running),
+        done: Arc::clone(&done),
+    };
+    let (once, system) = (handler.entry.once, running.system);
+    let reader = matches!(
+        handler.entry.action,
+        Action::Prompt {
+            reads_files: true,
+            ..
+        }
+    );
+    let reader = reader.then(|| Arc::clone(&running.reader));
+    engine.register(Registration {
+        info,
+        order: Vec::new(),
+        matcher: Matcher::default(),
+        condition: Some(Arc::new(move |scope, payload| {
+            (row.condition)(scope, payload)
+                && is_for(&row, (&names, system), scope, payload)
+                && holds(&row, (condition.as_ref(), system), scope, payload)
+                && !(once && locked(&done).contains(&scope.session_id))
+                // A hook that looks at files would cause itself for ever.
+                && !reader.as_ref().is_some_and(|reader| reader.is_look(&scope.session_id))
+        })),
+        action: EngineAction::Other(Arc::new(handler)),
+    });
+    let place = |remark| format!("{remark} (hook of {})", running.system.title);
+    remarks.into_iter().map(place).collect()
+}
+
+/// What a hook's matchers mean. One that cannot be read counts for everything: a guard for too much is better than
+/// none.
+fn names<E: Event>(
+    row: &RowOf<E>,
+    entry: &HookEntry,
+    system: &System,
+    remarks: &mut Vec<String>,
+) -> Vec<NameMatcher> {
+    if !row.contract.has_matcher {
+        return Vec::new();
+    }
+    let read = |text: &String| {
+        (system.matcher)(text).unwrap_or_else(|why| {
+            let place = entry.place();
+            remarks.push(format!(
+                "{place}: the matcher `{text}` counts for everything: {why}"
+            ));
+            NameMatcher::All
+        })
+    };
+    entry.matchers.iter().map(read).collect()
+}
+
+fn is_for<E: Event>(
+    row: &RowOf<E>,
+    (names, system): (&[NameMatcher], &System),
+    scope: &Scope,
+    payload: &E::Payload,
+) -> bool {
+    if names.is_empty() {
+        return true;
+    }
+    let Some(subject) = row.subject(scope, payload) else {
+        return true;
+    };
+    let all = all_names(&subject, system);
+    names
+        .iter()
+        .any(|matcher| all.iter().any(|name| matcher.matches(name)))
+}
+
+/// The name of a tool, and its former names.
+fn all_names<'a>(name: &'a str, system: &System) -> Vec<&'a str> {
+    let former = system.former_names.iter().filter(|(_, today)| *today == name);
+    std::iter::once(name)
+        .chain(former.map(|(former, _)| *former))
+        .collect()
+}
+
+fn holds<E: Event>(
+    row: &RowOf<E>,
+    (condition, system): (Option<&Condition>, &System),
+    scope: &Scope,
+    payload: &E::Payload,
+) -> bool {
+    match (condition, row.call) {
+        (None, _) => true,
+        (Some(condition), Some(call)) => {
+            let name = row.subject(scope, payload).unwrap_or_default();
+            condition.holds(&all_names(&name, system), &call(payload), &scope.cwd)
+        }
+        // Such a condition is about a call, and there is none.
+        (Some(_), None) => false,
+    }
+}
+
+fn locked(done: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
+    done.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A hook of one event.
+struct HookHandler<E: Event> {
+    row: RowOf<E>,
+    class: Class,
+    name: String,
+    entry: Arc<HookEntry>,
+    lane: Option<Arc<CommandLane>>,
+    running: Arc<Running>,
+    /// The sessions in which a hook that runs once has run.
+    done: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl<E: Event> Handler<E> for HookHandler<E> {
+    fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
+        Box::pin(async move {
+            let answer = match self.answer(occasion).await {
+                Err(failure) if self.failure_ends_run() => {
+                    let name = &self.name;
+                    return Ok(E::Reply::halting(format!(
+                        "hook {name} failed: {}",
+                        failure.detail
+                    )));
+                }
+                answer => answer?,
+            };
+            // One that refuses or fails is asked again: the same call may come once more.
+            if self.entry.once && answer.refusal().0.is_none() && answer.error.is_none() {
+                locked(&self.done).insert(occasion.scope.session_id.clone());
+            }
+            if !answer.env.is_empty() {
+                let session = &occasion.scope.session_id;
+                self.running.set(&self.entry, session, answer.env.clone());
+            }
+            if self.row.contract.context_later {
+                let session = &occasion.scope.session_id;
+                self.running.late.add(session, answer.context.clone());
+            }
+            let answer = Answer {
+                loop_limit: self.entry.loop_limit,
+                ..answer
+            };
+            self.reply(occasion.payload, answer)
+        })
+    }
+}
+
+impl<E: Event> HookHandler<E> {
+    /// Whether a failure ends the run: no verdict can refuse at such an event.
+    fn failure_ends_run(&self) -> bool {
+        let contract = &self.row.contract;
+        contract.failure_ends_run || (self.entry.refuses_on_failure && contract.block == Block::EndsRun)
+    }
+
+    async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<Answer, Failure> {
+        let running = &self.running;
+        let event = self.row.contract.name;
+        let text = occasion.text(format!("{} {event}", running.system.dialect.name), || {
+            let input = (running.system.input)(event, occasion.scope, &running.facts);
+            (self.row.show)(input, occasion.scope, occasion.payload).text()
+        });
+        match (&self.entry.action, &self.lane) {
+            (Action::Command(_), Some(lane)) => {
+                running.transcripts.complete(occasion.scope).await;
+                let invocation = self.invocation(occasion.scope, text);
+                match self.entry.background {
+                    Some(background) => {
+                        self.start(Arc::clone(lane), invocation, background, occasion.scope);
+                        Ok(Answer::default())
+                    }
+                    None => self.run(occasion, lane, invocation).await,
+                }
+            }
+            (Action::Prompt { .. }, _) => {
+                occasion.part(&text)?;
+                model::ask_hook(&self.entry, running, occasion.scope, &text).await
+            }
+            (Action::Http { .. }, _) => {
+                occasion.part(&text)?;
+                let finished = web::post_hook(&self.entry, running, &text).await?;
+                self.hear(finished)
+            }
+            (Action::ServerTool { .. }, _) => {
+                occasion.part(&text)?;
+                let finished = server_tool::call_hook(&self.entry, running, &text).await?;
+                self.hear(finished)
+            }
+            (Action::Line(line), _) => {
+                occasion.part(&text)?;
+                let typed = running.type_line(line);
+                typed.map_err(|why| Failure::new(Cause::Raised, why))?;
+                Ok(Answer::default())
+            }
+            (Action::Unable(why), _) => Err(Failure::new(Cause::SpawnFailed, why.clone())),
+            (Action::Command(_), None) => Err(Failure::new(Cause::SpawnFailed, "it has no program")),
+        }
+    }
+
+    /// Runs a program and hears what it says. If its system gives it a file for variables, they are heard too.
+    async fn run(
+        &self,
+        occasion: &Occasion<'_, E>,
+        lane: &CommandLane,
+        mut invocation: Invocation,
+    ) -> Result<Answer, Failure> {
+        let running = &self.running;
+        let event = self.row.contract.name;
+        let Some(wanted) = running
+            .system
+            .env_file
+            .filter(|file| file.events.contains(&event))
+        else {
+            return self.hear(occasion.run(lane, invocation).await?);
+        };
+        let file = RunFile::new(&running.facts, &occasion.scope.session_id).map_err(|error| {
+            Failure::new(
+                Cause::SpawnFailed,
+                format!("no file for variables can be made: {error}"),
+            )
+        })?;
+        let path = file.path().display().to_string();
+        invocation.environment.push((wanted.variable.to_owned(), path));
+        let directory = invocation.directory.clone();
+        let answer = self.hear(occasion.run(lane, invocation).await?)?;
+        let environment = file.variables(&running.environment, &directory).await?;
+        Ok(Answer {
+            environment,
+            ..answer
+        })
+    }
+
+    fn invocation(&self, scope: &Scope, input: Arc<str>) -> Invocation {
+        let facts = &self.running.facts;
+        let session = scope.parent_session_id.as_ref().unwrap_or(&scope.session_id);
+        let set = self.running.set_before(&self.entry, session);
+        let own = (self.running.system.run_variables)(&self.entry, scope, facts);
+        Invocation {
+            input,
+            environment: set.into_iter().chain(own).collect(),
+            directory: match ((self.running.system.directory)(&self.entry, facts), &*scope.cwd) {
+                (Some(directory), _) => directory,
+                (None, "") => facts.project_root.clone(),
+                (None, cwd) => cwd.into(),
+            },
+            timeout: self.entry.timeout,
+        }
+    }
+
+    /// What a program has said.
+    fn hear(&self, finished: Finished) -> Result<Answer, Failure> {
+        let answer = (self.running.system.hear)(&self.row.contract, &finished);
+        let answer = answer.map_err(|failure| failure.with_stderr(finished.stderr.clone()))?;
+        let refuses = self.running.strict || self.entry.refuses_on_failure;
+        match &answer.error {
+            Some(what) if refuses && answer.refusal().0.is_none() => {
+                Err(Failure::new(Cause::ExitStatus, what.clone()).with_stderr(finished.stderr))
+            }
+            _ if answer.is_silent && self.entry.refuses_on_failure => Err(Failure::new(
+                Cause::UnreadableOutput,
+                "it said nothing, and its file says that a hook without an answer refuses",
+            )),
+            _ => Ok(answer),
+        }
+    }
+
+    /// Starts a program that nobody waits for. What it says reaches the model with the next turn.
+    fn start(&self, lane: Arc<CommandLane>, invocation: Invocation, background: Background, scope: &Scope) {
+        let (running, contract) = (Arc::clone(&self.running), self.row.contract);
+        let session_id = scope.session_id.clone();
+        let work = async move {
+            let Ok(finished) = lane.run(invocation).await else {
+                return;
+            };
+            let wakes = background == Background::Wakes && finished.code == 2;
+            let texts = match (running.system.hear)(&contract, &finished) {
+                Ok(answer) if wakes => answer.block.into_iter().chain(answer.context).collect(),
+                Ok(answer) => answer.context,
+                Err(_) => Vec::new(),
+            };
+            running.late.add(&session_id, texts);
+        };
+        self.running.late.start(work);
+    }
+
+    fn reply(&self, payload: &E::Payload, answer: Answer) -> Result<E::Reply, Failure> {
+        let mut lines = answer.notice.clone();
+        let title = self.running.system.title;
+        if let Some(what) = &answer.error {
+            let goes_on = match self.class {
+                Class::Guard => format!("; the action goes on, as in {title}"),
+                _ => String::new(),
+            };
+            lines.push(format!("hook {}: {what}{goes_on}", self.name));
+        }
+        if let (Some(reason), Block::Told) = (&answer.block, self.row.contract.block) {
+            lines.push(format!("hook {}: {reason}", self.name));
+        }
+        let reply = (self.row.read)(payload, &answer)?;
+        let reply = reply.then(E::Reply::telling(lines));
+        Ok(match answer.halt {
+            Some(reason) => reply.then(E::Reply::halting(reason)),
+            None => reply,
+        })
+    }
+}

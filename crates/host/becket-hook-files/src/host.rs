@@ -1,0 +1,570 @@
+//! Files with hooks as guests of a run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use becket_agent::Rules;
+use becket_agent::url_policy::UrlJudge;
+use becket_check::{HookFile, NamedFile};
+use becket_events::{Class, Profile};
+use becket_hooks::{CommandLane, CommandLine, HookEnvironment, Program, Section};
+use becket_host::{
+    DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, KnownCommand, KnownCommands, Listed,
+    Loading, NoGuests, Reach, Report, RuleReading, ServerCalls, Stage, Unloaded, unknown_server,
+};
+use becket_system::CliError;
+use becket_system::files::read_regular;
+use becket_trust::{CommandItem, Item, Judged, Kind, Trust, refusal};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::check::checked;
+use crate::entry::{Action, Dropped, HookEntry, Owner, Reading, Source};
+use crate::facts::Facts;
+use crate::late::Late;
+use crate::rules::{ForeignRule, RuleLists};
+use crate::system::{Contract, HookRow, LoadedHook, Running, System};
+use crate::text::{is_markdown, value_of};
+use crate::transcript::Transcripts;
+
+/// The largest file that is read.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// Finds the hooks of a system.
+pub struct FileHost(pub &'static System);
+
+impl Host for FileHost {
+    fn kind(&self) -> &'static str {
+        "hook"
+    }
+
+    fn dialect(&self) -> Option<&'static str> {
+        Some(self.0.dialect.name)
+    }
+
+    fn sections(&self) -> &'static [Section] {
+        const { &[Section::of::<DialectSettings>()] }
+    }
+
+    fn hidden_folders(&self) -> &'static [&'static str] {
+        self.0.folders
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        (self.0.profile)().operation_of(name).is_some()
+    }
+
+    fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
+        let settings: DialectSettings = place.section()?;
+        let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
+        let files = sources.into_iter().map(|source| {
+            let text = match text_of(&source.file) {
+                Err(_) if is_markdown(&source.file) => None,
+                text => text?,
+            };
+            let text = text.unwrap_or_default();
+            let shown = source.file.clone();
+            Ok(checked(self.0, &shown, source, &text))
+        });
+        files.collect()
+    }
+
+    fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
+        let text = file.text.as_deref()?;
+        if !(self.0.is_file)(&file.whole) {
+            return None;
+        }
+        let source = Source {
+            file: file.whole.clone(),
+            owner: Owner::Project,
+            plugin: None,
+        };
+        Some(checked(self.0, file.shown, source, text))
+    }
+
+    fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
+        let settings: DialectSettings = place.section()?;
+        let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
+        let (mut reading, mut rules, facts) = (Reading::default(), Vec::new(), Facts::of(place));
+        for source in sources {
+            let Some(value) = read_source(self.0, &source, &mut reading)? else {
+                continue;
+            };
+            let read = (self.0.rules)(&value, &source, &facts);
+            rules.push((
+                source.clone(),
+                read.map_err(|why| CliError::usage(format!("{}: {why}", source.file.display())))?,
+            ));
+            (self.0.read)(&value, &Arc::new(source), &mut reading);
+        }
+        let mut found = FoundFiles::new(self.0, place, reading, settings.strict);
+        found.add_lists(rules, place.trust);
+        Ok(Box::new(found))
+    }
+}
+
+/// The files that count.
+fn sources(system: &System, place: &GuestSearch<'_>, reach: Reach) -> Result<Vec<Source>, CliError> {
+    let mut sources = (system.sources)(place)?;
+    sources.retain(|source| match source.owner {
+        Owner::Machine => true,
+        Owner::Project => reach >= Reach::Project,
+        Owner::User => reach == Reach::All,
+    });
+    Ok(sources)
+}
+
+/// The content of a file; `None` if there is none. What cannot be read may hold guards, and ends the run, except for
+/// the front matter of a text: its hooks are never active here, and are reported.
+fn read_source(system: &System, source: &Source, reading: &mut Reading) -> Result<Option<Value>, CliError> {
+    let read = text_of(&source.file).and_then(|text| {
+        let value = text.map(|text| value_of(&source.file, &text, system.json));
+        value.transpose().map_err(|error| {
+            let message = format!("cannot read {}: {}", error.file.display(), error.message);
+            let off = format!("or set `{} = \"off\"` in [dialects]", system.dialect.name);
+            CliError::usage(message).hint(format!("mend it, since it may hold guards, {off}"))
+        })
+    });
+    match read {
+        Err(error) if is_markdown(&source.file) => {
+            reading.drop_entry(&Arc::new(source.clone()), "", error.message, false);
+            Ok(None)
+        }
+        read => read,
+    }
+}
+
+/// The text of a file; `None` if there is none.
+fn text_of(file: &Path) -> Result<Option<String>, CliError> {
+    match read_regular(file, MOST_BYTES) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(CliError::usage(format!(
+            "cannot read {}: {error}",
+            file.display()
+        ))),
+    }
+}
+
+/// The hooks that were found.
+struct FoundFiles {
+    system: &'static System,
+    facts: Facts,
+    strict: bool,
+    /// Each hook; those of the project by their place among what was judged.
+    hooks: Vec<(HookEntry, Option<usize>)>,
+    judged: Vec<Judged>,
+    dropped: Vec<Dropped>,
+    refusal: Option<CliError>,
+    allowed_urls: Option<Vec<String>>,
+    /// The permission rules that count.
+    rules: Vec<RuleLists>,
+}
+
+impl FoundFiles {
+    /// Takes the rules of files. What a project denies or asks about counts at once, since it only restricts; what it
+    /// allows needs trust.
+    fn add_lists(&mut self, lists: Vec<(Source, RuleLists)>, trust: &Trust) {
+        for (source, mut lists) in lists {
+            if source.owner == Owner::Project && !lists.allow.is_empty() {
+                let texts: Vec<&str> = lists.allow.iter().map(|rule| rule.text.as_str()).collect();
+                let files = trust.gatherer(trust.root());
+                let item = trust.item(Kind::Rules, "permissions", &source.file, texts.join("\n"), files);
+                let judged = trust.judge(item);
+                if !judged.is_trusted() {
+                    lists.allow.clear();
+                }
+                self.judged.push(judged);
+            }
+            self.rules.push(lists);
+        }
+    }
+
+    fn new(system: &'static System, place: &GuestSearch<'_>, reading: Reading, strict: bool) -> Self {
+        let facts = Facts::of(place);
+        let contracts: Vec<Contract> = (system.rows)().iter().map(|row| row.contract()).collect();
+        let allowed_urls = reading.allowed_urls.clone();
+        let (entries, dropped) = reading.counting();
+        let (mut hooks, mut judged) = (Vec::new(), Vec::new());
+        for mut entry in entries {
+            entry.env.extend((system.variables)(&entry.source, &facts));
+            prepare(&mut entry, (system.shell)(&facts));
+            let contract = contracts.iter().find(|contract| contract.name == entry.event);
+            let guards = contract.is_some_and(|contract| contract.class >= Class::Filter);
+            let at = (entry.source.owner == Owner::Project).then(|| {
+                let directory = (system.directory)(&entry, &facts);
+                judged.push(judge(place.trust, &entry, directory.as_deref(), guards));
+                judged.len() - 1
+            });
+            hooks.push((entry, at));
+        }
+        let is_ours = |source: &Path, _: &Path| (system.is_file)(source);
+        let gone = place.trust.absences(&judged, &[Kind::Hook], is_ours);
+        judged.extend(gone);
+        Self {
+            system,
+            facts,
+            strict,
+            refusal: refusal(&judged, place.trust),
+            hooks,
+            judged,
+            dropped,
+            allowed_urls,
+            rules: Vec::new(),
+        }
+    }
+
+    fn is_trusted(&self, at: Option<usize>) -> bool {
+        at.is_none_or(|at| self.judged[at].is_trusted())
+    }
+}
+
+/// Makes words of a hook's command: paths of a program, or the system's own shell in front of a line.
+fn prepare(entry: &mut HookEntry, shell: Option<Vec<String>>) {
+    match (&mut entry.action, shell) {
+        (Action::Command(CommandLine::Exec(words)), _) => {
+            words
+                .iter_mut()
+                .for_each(|word| *word = replaced(word, &entry.env));
+        }
+        (Action::Command(command @ CommandLine::Shell(_)), Some(mut words)) => {
+            if let CommandLine::Shell(line) = command {
+                words.push(std::mem::take(line));
+            }
+            *command = CommandLine::Exec(words);
+        }
+        _ => {}
+    }
+}
+
+/// A command as text, without the shell that its system puts in front of a line, and with variables replaced.
+fn expanded(command: &CommandLine, entry: &HookEntry, shell: Option<Vec<String>>) -> String {
+    let text = match (command, shell) {
+        (CommandLine::Shell(line), _) => line.clone(),
+        (CommandLine::Exec(words), Some(shell)) if words.starts_with(&shell) => {
+            words[shell.len()..].join(" ")
+        }
+        (CommandLine::Exec(words), _) => format!("{words:?}"),
+    };
+    let text = replaced(text.trim(), &entry.env);
+    // In reverse: a name that begins with another one is replaced before it.
+    let variables = entry.env.iter().rev();
+    variables.fold(text, |text, (name, value)| {
+        text.replace(&format!("${name}"), value)
+    })
+}
+
+/// A word with `${NAME}` replaced as plain text.
+fn replaced(word: &str, variables: &BTreeMap<String, String>) -> String {
+    let variables = variables.iter();
+    variables.fold(word.to_owned(), |word, (name, value)| {
+        word.replace(&format!("${{{name}}}"), value)
+    })
+}
+
+/// Judges a hook of the project, which runs in a directory.
+fn judge(trust: &Trust, entry: &HookEntry, directory: Option<&Path>, guards: bool) -> Judged {
+    let file = entry.source.file.as_path();
+    match &entry.action {
+        Action::Command(command) => trust.command(&CommandItem {
+            file,
+            name: &entry.name,
+            entry: entry.written.clone(),
+            command,
+            directory: directory.unwrap_or(trust.root()),
+            folder: trust.root(),
+            env: &entry.env,
+            guards,
+        }),
+        _ => {
+            let files = trust.gatherer(trust.root());
+            let item = trust.item(Kind::Hook, &entry.name, file, entry.written.clone(), files);
+            trust.judge(Item { guards, ..item })
+        }
+    }
+}
+
+impl Found for FoundFiles {
+    fn guests(&self) -> Vec<FoundGuest> {
+        let hooks = self.hooks.iter();
+        hooks
+            .map(|(entry, at)| FoundGuest {
+                name: entry.name.clone(),
+                file: entry.source.file.clone(),
+                is_trusted: self.is_trusted(*at),
+            })
+            .collect()
+    }
+
+    fn may_load(&self) -> bool {
+        !self.hooks.is_empty() || !self.dropped.is_empty()
+    }
+
+    fn judged(&self) -> &[Judged] {
+        &self.judged
+    }
+
+    fn refusal(&self) -> Option<CliError> {
+        self.refusal.clone()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let dropped = self.dropped.iter().filter(|dropped| !dropped.guards);
+        let dropped = dropped.map(|dropped| format!("{}: {}", dropped.place(), dropped.reason));
+        let untrusted = self.hooks.iter().filter(|(_, at)| !self.is_trusted(*at)).count();
+        let skipped = (untrusted > 0 && self.refusal.is_none()).then(|| {
+            format!(
+                "{untrusted} of this project's hooks for {} are not trusted and were skipped; --trust uses them for \
+                 this run, `becket hooks trust` from now on",
+                self.system.title
+            )
+        });
+        dropped.chain(skipped).collect()
+    }
+
+    fn add_rules(&self, rules: Rules, reading: &RuleReading<'_>) -> Result<Rules, CliError> {
+        let named = |list: &[ForeignRule]| {
+            let rules = list.iter().flat_map(|rule| rule.named(reading.profile));
+            rules.collect::<Vec<_>>()
+        };
+        Ok(self.rules.iter().fold(rules, |rules, lists| {
+            rules
+                .and(named(&lists.deny), named(&lists.allow), Vec::new())
+                .asking_first(named(&lists.ask))
+        }))
+    }
+
+    fn load<'a>(&'a self, loading: &'a Loading<'a>) -> BoxFuture<'a, Result<Arc<dyn Guests>, CliError>> {
+        Box::pin(async move {
+            let (mut hooks, mut unloaded) = (Vec::new(), Vec::new());
+            let rows = (self.system.rows)();
+            for (entry, at) in self.hooks.iter().filter(|(_, at)| self.is_trusted(*at)) {
+                let contract = rows.iter().map(|row| row.contract());
+                let contract = contract.into_iter().find(|row| row.name == entry.event);
+                let class = contract.map_or(Class::Observe, |contract| contract.class);
+                let judged = at.map(|at| &self.judged[at]);
+                match lane(entry, class, judged, loading) {
+                    Ok(lane) => hooks.push((entry.clone(), lane)),
+                    Err(why) => unloaded.push(Unloaded::new("hook", &entry.name, &entry.source.file, why)),
+                }
+            }
+            let guards = self.dropped.iter().filter(|dropped| dropped.guards);
+            unloaded.extend(guards.map(|dropped| {
+                Unloaded::new("hook", &dropped.pointer, &dropped.source.file, &dropped.reason)
+            }));
+            if hooks.is_empty() && unloaded.is_empty() {
+                return Ok(Arc::new(NoGuests) as Arc<dyn Guests>);
+            }
+            Ok(Arc::new(FileHooks {
+                system: self.system,
+                facts: self.facts.clone(),
+                strict: self.strict,
+                hooks,
+                unloaded: Mutex::new(unloaded),
+                skipped: Mutex::default(),
+                late: Arc::default(),
+                urls: loading.urls.clone(),
+                allowed_urls: self.allowed_urls.clone(),
+                environment: HookEnvironment::clone(loading.environment),
+                profile: (self.system.profile)(),
+            }) as Arc<dyn Guests>)
+        })
+    }
+}
+
+/// The program of a hook, if it is one. The error says why it cannot run.
+fn lane(
+    entry: &HookEntry,
+    class: Class,
+    judged: Option<&Judged>,
+    loading: &Loading<'_>,
+) -> Result<Option<Arc<CommandLane>>, String> {
+    let Action::Command(command) = &entry.action else {
+        return Ok(None);
+    };
+    let environment: &HookEnvironment = loading.environment;
+    let program = match judged {
+        Some(judged) => loading
+            .place
+            .trust
+            .program(judged, command, &entry.env, environment)?,
+        None => {
+            let program = match command {
+                CommandLine::Shell(line) => Program::shell(line),
+                CommandLine::Exec(words) => Program::exec(words),
+            };
+            let program = match class >= Class::Filter {
+                true => program.for_guard(),
+                false => program,
+            };
+            let program = program.environment(Arc::clone(&environment.variables));
+            let variables = entry.env.iter();
+            variables.fold(program, |program, (name, value)| program.variable(name, value))
+        }
+    };
+    Ok(Some(Arc::new(
+        CommandLane::new(program).timeout_setting("timeout"),
+    )))
+}
+
+/// The hooks of a run.
+struct FileHooks {
+    system: &'static System,
+    facts: Facts,
+    strict: bool,
+    hooks: Vec<(HookEntry, Option<Arc<CommandLane>>)>,
+    unloaded: Mutex<Vec<Unloaded>>,
+    /// Hooks that do not run because one of another system does the same.
+    skipped: Mutex<Vec<Listed>>,
+    late: Arc<Late>,
+    urls: UrlJudge,
+    allowed_urls: Option<Vec<String>>,
+    environment: HookEnvironment,
+    profile: Profile,
+}
+
+impl FileHooks {
+    fn skipped(&self) -> std::sync::MutexGuard<'_, Vec<Listed>> {
+        self.skipped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A line for listings, if a hook of another system does the same and this one need not run.
+    fn same_elsewhere(
+        &self,
+        entry: &HookEntry,
+        contract: &Contract,
+        commands: &KnownCommands,
+    ) -> Option<Listed> {
+        let Action::Command(command) = &entry.action else {
+            return None;
+        };
+        let is_plain = !entry.once && entry.background.is_none() && entry.condition.is_none();
+        let guards = contract.class >= Class::Filter;
+        let directory = (self.system.directory)(entry, &self.facts);
+        let place = commands.place_of_same(KnownCommand {
+            event: contract.event,
+            command: format!(
+                "{}\n{directory:?}",
+                expanded(command, entry, (self.system.shell)(&self.facts))
+            ),
+            class: contract.class,
+            is_always_asked: is_plain && entry.matchers.is_empty() && contract.is_always,
+            is_stricter: entry.refuses_on_failure || (guards && (self.strict || self.system.errors_refuse)),
+            dialect: self.system.dialect.name,
+            place: entry.place(),
+        })?;
+        let (event, dialect) = (contract.event.info().name, self.system.dialect.name);
+        Some(Listed {
+            text: format!(
+                "{event:<22} {dialect:<12} {} as {}  ({})  runs once, as {place}",
+                entry.name,
+                contract.name,
+                entry.place()
+            ),
+            json: json!({
+                "event": event, "kind": "hook", "dialect": dialect, "name": entry.name,
+                "known_as": contract.name, "source": entry.place(), "same_as": place,
+            }),
+        })
+    }
+
+    /// Remarks about hooks that call a server that there is not.
+    fn without_servers(&self, servers: &dyn ServerCalls) -> Vec<String> {
+        let hooks = self.hooks.iter();
+        let remarks = hooks.filter_map(|(entry, _)| match &entry.action {
+            Action::ServerTool { server, .. } if !servers.knows(server) => {
+                Some(format!("{}: {}", entry.place(), unknown_server(server)))
+            }
+            _ => None,
+        });
+        remarks.collect()
+    }
+
+    fn unread(&self) -> std::sync::MutexGuard<'_, Vec<Unloaded>> {
+        self.unloaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Guests for FileHooks {
+    fn unloaded(&self) -> Vec<Unloaded> {
+        self.unread().clone()
+    }
+
+    fn leave_out(&self, name: &str) {
+        self.unread().retain(|unloaded| unloaded.name != name);
+    }
+
+    fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
+        if self.hooks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let transcripts = Arc::new(Transcripts::new(
+            self.facts.clone(),
+            Arc::clone(stage.store),
+            stage.profile.clone(),
+            self.profile.clone(),
+        ));
+        transcripts.register(stage.engine);
+        let rows: Vec<Box<dyn HookRow>> = (self.system.rows)();
+        let later = |entry: &HookEntry| {
+            let mut contracts = rows.iter().map(|row| row.contract());
+            contracts.any(|contract| contract.context_later && contract.name == entry.event)
+        };
+        let is_late = |entry: &HookEntry| entry.background.is_some() || later(entry);
+        if self.hooks.iter().any(|(entry, _)| is_late(entry)) {
+            self.late.register(stage.engine);
+        }
+        let running = Arc::new(Running {
+            system: self.system,
+            facts: self.facts.clone(),
+            strict: self.strict,
+            transcripts,
+            late: Arc::clone(&self.late),
+            models: Arc::clone(stage.models),
+            servers: Arc::clone(stage.servers),
+            reader: Arc::clone(stage.reader),
+            chat: stage.chat.cloned(),
+            urls: self.urls.clone(),
+            allowed_urls: self.allowed_urls.clone(),
+            environment: self.environment.clone(),
+            session_env: Mutex::default(),
+        });
+        let mut remarks = self.without_servers(&**stage.servers);
+        for (entry, lane) in &self.hooks {
+            for row in rows.iter().filter(|row| row.contract().name == entry.event) {
+                if let Some(same) = self.same_elsewhere(entry, &row.contract(), stage.commands) {
+                    self.skipped().push(same);
+                    continue;
+                }
+                let hook = LoadedHook {
+                    entry: entry.clone(),
+                    lane: lane.clone(),
+                };
+                remarks.extend(row.register(stage.engine, hook, &running));
+            }
+        }
+        Ok(remarks)
+    }
+
+    fn listed(&self) -> Vec<Listed> {
+        self.skipped().clone()
+    }
+
+    fn reports(&self) -> Vec<Report> {
+        let hooks = self.hooks.iter();
+        let reports = hooks.map(|(entry, _)| {
+            let what = format!("hook {} of {} ({})", entry.name, self.system.title, entry.place());
+            let trouble = match &entry.action {
+                Action::Unable(why) => Some(why.clone()),
+                _ => None,
+            };
+            Report::new(what, trouble)
+        });
+        reports.collect()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.late.close())
+    }
+}

@@ -1,0 +1,28 @@
+//! The JSON that a hook reads.
+
+use serde_json::{Map, Value};
+
+/// The members of a hook's input, in the order in which they are added.
+#[derive(Debug, Clone, Default)]
+pub struct Input(Map<String, Value>);
+
+impl Input {
+    /// The input with one more member.
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The input with one more member, if there is a value.
+    pub fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    /// The input as JSON text, with a line end: some scripts read a line.
+    pub fn text(self) -> String {
+        format!("{}\n", Value::Object(self.0))
+    }
+}

@@ -1,0 +1,62 @@
+//! Hooks that other agents keep in JSON files: read, judged, run and heard. This crate names no foreign system.
+//!
+//! A dialect describes its system as data (`system.rs`): where its files are, its events, what a hook reads and what
+//! its answer means; `row.rs` is one of its events with becket's types. Everything else is the same for all of them.
+//! `entry.rs` is a hook as such files write it, `text.rs` and `levels.rs` read a file, `comments.rs` takes comments out
+//! of one, `matching.rs` and `condition.rs` decide which calls a hook is for, `host.rs` finds files and judges those of
+//! a project, `handler.rs` runs a hook, `members.rs` reads what it printed, `answer.rs` is what it has said and
+//! `replies.rs` what that means at each event. `transcript.rs` writes the conversation into a file for hooks,
+//! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say.
+//! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
+//! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules.
+//!
+//! Such systems let an action happen when a hook breaks. Here a guard that is missing, times out, dies by a signal or
+//! prints garbage refuses. The one exception: a process that ends by itself with a code that its system calls an error
+//! does not refuse, because many scripts end like that when they have no opinion. Each time is reported, and
+//! `strict = true` in `[dialects]` makes it a refusal too.
+
+mod answer;
+mod check;
+mod comments;
+mod condition;
+mod entry;
+mod env_file;
+mod facts;
+mod handler;
+mod host;
+mod input;
+mod inspection;
+mod late;
+mod levels;
+mod matching;
+mod members;
+mod model;
+mod places;
+mod replies;
+mod row;
+mod rules;
+mod server_tool;
+mod system;
+mod text;
+mod transcript;
+mod turn;
+mod web;
+
+pub use answer::{Answer, Decision};
+pub use comments::without_comments;
+pub use condition::{Condition, normalised};
+pub use entry::{Action, Background, Dropped, HookEntry, Owner, Reading, Source};
+pub use env_file::EnvFile;
+pub use facts::Facts;
+pub use host::FileHost;
+pub use input::Input;
+pub use levels::{Level, levels};
+pub use matching::NameMatcher;
+pub use members::Members;
+pub use model::ask_model;
+pub use places::{json_files, project_folders};
+pub use replies::*;
+pub use row::{RowOf, row};
+pub use rules::{ForeignRule, RuleLists, RuledTool};
+pub use system::{Block, Contract, HookRow, Plain, System};
+pub use text::{is_markdown, value_of};

@@ -1,0 +1,104 @@
+//! The text of a file with hooks as a value: JSON, or by the ending of the file's name TOML, or the YAML in front of a
+//! Markdown file.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use becket_dialect_kit::yaml::read_yaml;
+use becket_hooks::{SettingsError, parse_toml, read_strictly};
+use serde_json::Value;
+
+/// Reads the text of a file, in which `json` finds the JSON. A Markdown file without hooks has the value `null`,
+/// whatever else stands in front of it.
+pub fn value_of(file: &Path, text: &str, json: fn(&str) -> Cow<'_, str>) -> Result<Value, SettingsError> {
+    let wrong = |line: usize, message: String| SettingsError {
+        file: file.to_path_buf(),
+        line,
+        message,
+    };
+    if file.extension().is_some_and(|ending| ending == "toml") {
+        return parse_toml(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+            wrong(line, error.message().to_owned())
+        });
+    }
+    if is_markdown(file) {
+        let Some(front) = front_matter(text).filter(|front| has_hooks(front)) else {
+            return Ok(Value::Null);
+        };
+        return read_yaml(front, file);
+    }
+    read_strictly(&json(text)).map_err(|error| wrong(error.line(), error.to_string()))
+}
+
+/// Whether a file is a text in whose front matter hooks may stand.
+pub fn is_markdown(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "md")
+}
+
+/// The lines between the `---` at the beginning of a text and the next `---`.
+fn front_matter(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches('\u{feff}');
+    let rest = text.strip_prefix("---")?;
+    let rest = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'))?;
+    let mut end = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return rest.get(..end);
+        }
+        end += line.len();
+    }
+    None
+}
+
+/// Whether front matter has the key `hooks`. Much front matter is no YAML, and concerns nobody without hooks.
+fn has_hooks(front: &str) -> bool {
+    let keys = ["hooks:", "\"hooks\":", "'hooks':"];
+    let mut lines = front.lines();
+    lines.any(|line| keys.iter().any(|key| line.starts_with(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comments::without_comments;
+    use serde_json::json;
+
+    fn read(file: &str, text: &str) -> Result<Value, SettingsError> {
+        value_of(Path::new(file), text, without_comments)
+    }
+
+    #[test]
+    fn json_and_toml_give_the_same_value() {
+        let toml = "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\n";
+        let json = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}} // all"#;
+        assert_eq!(read("a/config.toml", toml).ok(), read("a.json", json).ok());
+        assert_eq!(read("a.toml", "").ok(), Some(json!({})));
+    }
+
+    #[test]
+    fn front_matter_is_read_if_it_has_hooks() {
+        let text = "---\nname: x\nhooks:\n  Stop:\n    - hooks: [{type: command}]\n---\nhooks: text\n";
+        let wanted = json!({"name": "x", "hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}});
+        assert_eq!(read("a.md", text).ok(), Some(wanted));
+        assert!(read("a.md", "---\nhooks: [\n---\n").is_err());
+        for text in [
+            "",
+            "hooks: {}",
+            "---\nname: [\n---\nhooks: {}",
+            "---\nname: x\nhooks: {}\n",
+            "----\nhooks: {}\n---\n",
+        ] {
+            assert_eq!(read("a.md", text).ok(), Some(Value::Null), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (file, text) in [("a.toml", "a = 1\nb = ["), ("a.json", "{\n\"a\": }")] {
+            let error = read(file, text).unwrap_err();
+            assert_eq!(error.line, 2, "{error:?}");
+        }
+    }
+}

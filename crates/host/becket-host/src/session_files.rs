@@ -1,0 +1,49 @@
+//! Conversations as files of another system.
+
+use std::path::{Path, PathBuf};
+
+use becket_agent::store::{Origin, Seed, Tree};
+use becket_system::Surroundings;
+
+/// Reads and writes conversations as files of one system.
+pub trait SessionFiles: Send + Sync {
+    /// The name of the format, which is that of the system.
+    fn format(&self) -> &'static str;
+
+    /// Reads a file; the error says why it is none.
+    fn read(&self, text: &str) -> Result<ForeignSession, String>;
+
+    /// A conversation as the text of a file.
+    fn write(&self, tree: &Tree, about: &AboutSession<'_>) -> String;
+
+    /// The folder in which the system keeps its own files.
+    fn folder(&self, surroundings: &Surroundings) -> Option<PathBuf>;
+}
+
+/// A conversation that was read from a file.
+pub struct ForeignSession {
+    /// What was said.
+    pub seed: Seed,
+    /// The folder in which it was said.
+    pub cwd: Option<String>,
+    /// The model that was asked last.
+    pub model: Option<String>,
+    /// Entries that cannot be read, in words for the user.
+    pub problems: Vec<String>,
+}
+
+/// What a file says about a conversation besides what was said.
+pub struct AboutSession<'a> {
+    /// The id of the first session.
+    pub id: &'a str,
+    /// The folder of the first session.
+    pub cwd: &'a str,
+    /// What the conversation was made from.
+    pub origin: Option<&'a Origin>,
+    /// Holds a folder for each context.
+    pub contexts: &'a Path,
+    /// When the first session began, in milliseconds since 1970.
+    pub begun_ms: u64,
+    /// Names the model of a session.
+    pub model_of: &'a dyn Fn(&str) -> String,
+}

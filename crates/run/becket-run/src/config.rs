@@ -1,0 +1,416 @@
+//! The user's settings: `config.toml`. The doc comments are the reference: `docs/config.md` is made from them.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::Path;
+use std::time::Duration;
+
+use becket_agent::Rules;
+use becket_agent::url_policy::{UrlVerdict, check_rule};
+use becket_events::Fallback;
+use becket_hooks::{
+    HookEntry, MAX_SECONDS, OwnHook, Section, SettingsError, check_seconds, read_hooks, read_toml,
+    read_toml_with,
+};
+use becket_providers::ProviderEntry;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::rule_spelling;
+
+/// The user's settings. Tables about guests stand beside these and are read by their hosts; unknown keys are found for
+/// all of them together.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// The model to use where the command line names none, as `provider/name`.
+    pub model: Option<String>,
+    /// Plugins, extensions and Scheme files that are left out, by name. They guard nothing then, and each is named at
+    /// every start. Counts only here, never in a project's settings.
+    pub without: Vec<String>,
+    /// Providers by name: changes to known ones, and further ones.
+    pub providers: BTreeMap<String, ProviderEntry>,
+    /// How the agent works.
+    pub agent: AgentConfig,
+    /// When and how a conversation is summarised.
+    pub compaction: CompactionConfig,
+    /// What the model may use.
+    pub tools: ToolsConfig,
+    /// Tool outputs that were put aside.
+    pub cache: CacheConfig,
+    /// What sub-agents may do.
+    pub subagents: SubagentsConfig,
+    /// Named sets of parameters, which a model may choose for a sub-agent.
+    pub presets: BTreeMap<String, PresetConfig>,
+    /// Who may do what without being asked.
+    pub permissions: PermissionsConfig,
+    /// Which addresses of the web may be fetched. Without it the user is asked.
+    pub url_policy: Option<UrlPolicyConfig>,
+    /// Checkpoints of the working directory, to which `becket undo` goes back.
+    pub snapshots: SnapshotsConfig,
+    /// Spans for a collector of OpenTelemetry.
+    pub otel: OtelConfig,
+    /// Hooks that apply to every run.
+    #[schemars(with = "Vec<HookEntry>")]
+    pub hook: Vec<Spanned<HookEntry>>,
+}
+
+/// How the agent works.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// The system prompt, instead of becket's own.
+    pub instructions: Option<String>,
+    /// How many requests one prompt may cause.
+    pub max_iterations: Option<NonZeroU32>,
+    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    pub fuel: Option<u32>,
+    /// How much fuel an empty answer costs.
+    pub fuel_empty_response_cost: Option<u32>,
+    /// Who goes on when the model has answered: `call_user`, the user, or `call_agent`, the model itself.
+    pub fallback: Option<Fallback>,
+    /// Whether the tool `call_user`, which ends the turn, is offered also where an answer ends it.
+    pub call_user: bool,
+    /// Whether the model may keep notes about itself, which it sees in all contexts; default: true.
+    pub reflection: Option<bool>,
+    /// How often a request is tried again.
+    pub max_retries: Option<u32>,
+    /// How many seconds a provider may be silent in the middle of an answer; at most 30 days; default: 120.
+    #[schemars(with = "Option<u64>")]
+    pub idle_timeout: Option<Spanned<u64>>,
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<u64>,
+}
+
+/// When and how a conversation is summarised.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompactionConfig {
+    /// Whether older messages are summarised when the model's window is almost full; default: true.
+    pub auto: Option<bool>,
+    /// How full the window may become before older messages are summarised, in percent; default: 80.
+    #[schemars(with = "Option<u8>")]
+    pub at_percent: Option<Percent>,
+    /// How many of the messages, the oldest first, go into the summary, in percent; default: 50.
+    #[schemars(with = "Option<u8>")]
+    pub drop_percent: Option<Percent>,
+    /// How many tokens a model can take that is not named in `context_windows`; default: 128000.
+    pub context_window: Option<NonZeroU64>,
+    /// How many tokens models can take, by their names as `provider/name`.
+    pub context_windows: BTreeMap<String, NonZeroU64>,
+    /// How the model is told to write the summary, instead of becket's own words.
+    pub prompt: Option<String>,
+}
+
+/// A share from 1 to 100.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Percent(pub u8);
+
+impl TryFrom<u64> for Percent {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        let percent = u8::try_from(number)
+            .ok()
+            .filter(|percent| (1..=100).contains(percent));
+        percent
+            .map(Self)
+            .ok_or_else(|| format!("{number} is no percentage from 1 to 100"))
+    }
+}
+
+/// What the model may use. Guests read keys of their own in this table, so only the schema is strict.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct ToolsConfig {
+    /// The names by which the model knows the tools: `becket`, `chibi`, `docker-agent`, `pi`.
+    pub profile: Option<String>,
+    /// Outputs of more bytes than this are put aside, with a preview for the model; default: 50000.
+    pub output_limit: Option<usize>,
+    /// How many seconds a command may take that names no time of its own; at most 30 days; default: 120.
+    #[schemars(with = "Option<u64>")]
+    pub shell_timeout: Option<Spanned<u64>>,
+    /// Variables that hold provider keys and that the model's commands may see all the same.
+    pub pass_env: Vec<String>,
+    /// How many seconds a fetch may take that names no time of its own; at most 30 days; default: 30.
+    #[schemars(with = "Option<u64>")]
+    pub fetch_timeout: Option<Spanned<u64>>,
+    /// How many bytes of a page are read; default: 5242880.
+    pub fetch_bytes: Option<NonZeroUsize>,
+    /// How many redirects a fetch follows, each after it was judged; 0 for none; default: 10.
+    pub fetch_redirects: Option<usize>,
+    /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or
+    /// as one of an unknown address.
+    pub network: Vec<String>,
+}
+
+/// Tool outputs that were put aside.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheConfig {
+    /// After how many days outputs that were put aside are removed; default: 7.
+    pub max_age_days: Option<NonZeroU32>,
+}
+
+impl CacheConfig {
+    /// How old outputs may get that were put aside, if the settings say so.
+    pub fn max_age(&self) -> Option<Duration> {
+        let days = self.max_age_days?.get();
+        Some(Duration::from_secs(u64::from(days) * 24 * 60 * 60))
+    }
+}
+
+/// Spans for a collector of OpenTelemetry.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OtelConfig {
+    /// Whether every run sends its spans, as with `--otel`.
+    pub enabled: bool,
+    /// The address of the collector; default: http://127.0.0.1:4318.
+    pub endpoint: Option<String>,
+}
+
+/// Checkpoints of the working directory.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotsConfig {
+    /// Whether each turn, and each call that may change something, leaves a checkpoint.
+    pub enabled: bool,
+    /// Files of more bytes than this are left out, unless git tracks them; default: 10485760.
+    pub max_file_bytes: Option<NonZeroU64>,
+    /// After how many days checkpoints expire; default: 14.
+    pub max_age_days: Option<NonZeroU32>,
+    /// How many seconds a checkpoint may take before the run goes on without it; at most 86400; default: 30.
+    #[schemars(with = "Option<u64>")]
+    pub timeout: Option<Spanned<u64>>,
+}
+
+impl SnapshotsConfig {
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let wrong = |seconds: &&Spanned<u64>| !(1..=86_400).contains(seconds.get_ref());
+        match self.timeout.as_ref().filter(wrong) {
+            Some(seconds) => {
+                let message = "`snapshots.timeout` is from 1 to 86400 seconds".to_string();
+                Err(SettingsError::at(seconds.span().start, text, file, message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What sub-agents may do.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubagentsConfig {
+    /// How deep sub-agents may be nested: 1 for sub-agents that have none themselves, 0 for none at all; default: 2.
+    pub max_depth: Option<u32>,
+    /// How many sub-agents may work for one agent at the same time; default: 8.
+    pub max_parallel: Option<NonZeroU32>,
+    /// How many requests one sub-agent may cause; default: 50.
+    pub max_turns: Option<NonZeroU32>,
+    /// How many tokens all sub-agents of one prompt may use together; default: no limit.
+    pub token_budget: Option<NonZeroU64>,
+}
+
+/// A named set of parameters.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PresetConfig {
+    /// The model, as `provider/name`.
+    pub model: Option<String>,
+    /// The temperature.
+    #[schemars(with = "Option<f64>")]
+    pub temperature: Option<Spanned<f64>>,
+    /// The longest answer in tokens.
+    pub max_tokens: Option<NonZeroU64>,
+}
+
+/// Who may do what without being asked.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PermissionsConfig {
+    /// Calls that never run, such as `shell:command=*sudo*`.
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<Spanned<String>>,
+    /// Calls that run without a question, such as `shell:command=git status*`.
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<Spanned<String>>,
+    /// Calls about which the user is asked, even if they only read.
+    #[schemars(with = "Vec<String>")]
+    pub ask: Vec<Spanned<String>>,
+    /// Folders besides the working directory that are free to read.
+    pub readable: Vec<std::path::PathBuf>,
+    /// The file in which the rules stand, and its text.
+    #[serde(skip)]
+    #[schemars(skip)]
+    source: (std::path::PathBuf, String),
+}
+
+/// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A
+/// rule is `preset:CLASS`, or a glob for the whole address.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UrlPolicyConfig {
+    /// Addresses that are denied, whatever else is said, also by the policy of a context.
+    #[schemars(with = "Vec<String>")]
+    pub deny_override: Vec<Spanned<String>>,
+    /// Addresses that are allowed, even if they are in `deny`.
+    #[schemars(with = "Vec<String>")]
+    pub allow_override: Vec<Spanned<String>>,
+    /// Addresses that are denied, such as `preset:private_network` or `https://*.example.com/*`.
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<Spanned<String>>,
+    /// Addresses that are allowed without a question.
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<Spanned<String>>,
+    /// What counts for all other addresses: `ask`, `allow` or `deny`; default: `ask`.
+    pub default: UrlDefault,
+}
+
+/// What counts for addresses that no rule matches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UrlDefault {
+    /// The user is asked, as without a policy.
+    #[default]
+    Ask,
+    /// All other addresses are allowed.
+    Allow,
+    /// All other addresses are denied.
+    Deny,
+}
+
+impl UrlPolicyConfig {
+    /// Checks that every rule can be understood.
+    fn check(&self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        let lists = [
+            ("deny_override", &self.deny_override, UrlVerdict::Deny),
+            ("allow_override", &self.allow_override, UrlVerdict::Allow),
+            ("deny", &self.deny, UrlVerdict::Deny),
+            ("allow", &self.allow, UrlVerdict::Allow),
+        ];
+        for (list, rules, verdict) in lists {
+            for rule in rules {
+                check_rule(rule.get_ref(), verdict).map_err(|message| {
+                    SettingsError::at(
+                        rule.span().start,
+                        text,
+                        file,
+                        format!("url_policy.{list}: {message}"),
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A project's own settings: `becket.toml`. They count once they are trusted.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProjectConfig {
+    /// Hooks of the project.
+    #[schemars(with = "Vec<HookEntry>")]
+    pub hook: Vec<Spanned<HookEntry>>,
+    /// Who may do what without being asked.
+    pub permissions: PermissionsConfig,
+}
+
+impl Config {
+    /// Reads the settings with their hooks.
+    pub fn read(
+        text: &str,
+        file: &Path,
+        sections: &[Section],
+    ) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml_with(text, file, sections)?;
+        let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        for (key, seconds) in [
+            ("agent.idle_timeout", &config.agent.idle_timeout),
+            ("tools.shell_timeout", &config.tools.shell_timeout),
+        ] {
+            if let Some(seconds) = seconds
+                .as_ref()
+                .filter(|seconds| *seconds.get_ref() > MAX_SECONDS)
+            {
+                let message = format!("`{key}` is at most {MAX_SECONDS} seconds, which are 30 days");
+                return Err(SettingsError::at(seconds.span().start, text, file, message));
+            }
+        }
+        check_seconds(
+            "tools.fetch_timeout",
+            config.tools.fetch_timeout.as_ref(),
+            text,
+            file,
+        )?;
+        for (name, preset) in &config.presets {
+            let wrong = |degree: &&Spanned<f64>| !degree.get_ref().is_finite() || *degree.get_ref() < 0.0;
+            if let Some(degree) = preset.temperature.as_ref().filter(wrong) {
+                let message = format!("`presets.{name}.temperature` is a number from 0 on");
+                return Err(SettingsError::at(degree.span().start, text, file, message));
+            }
+        }
+        config.permissions.check(text, file)?;
+        if let Some(policy) = &config.url_policy {
+            policy.check(text, file)?;
+        }
+        config.snapshots.check(text, file)?;
+        Ok((config, hooks))
+    }
+}
+
+impl PermissionsConfig {
+    /// The lists `deny`, `allow` and `ask`, by name.
+    pub fn lists(&self) -> [(&'static str, &[Spanned<String>]); 3] {
+        [("deny", &self.deny), ("allow", &self.allow), ("ask", &self.ask)]
+    }
+
+    /// Where a rule stands: its file and line.
+    pub fn place(&self, rule: &Spanned<String>) -> String {
+        let (file, text) = &self.source;
+        let place = SettingsError::at(rule.span().start, text, file, String::new());
+        format!("{}:{}", place.file.display(), place.line)
+    }
+
+    /// Checks that every rule can be understood, and stores where the rules stand.
+    fn check(&mut self, text: &str, file: &Path) -> Result<(), SettingsError> {
+        self.source = (file.to_path_buf(), text.to_owned());
+        for (list, rules) in self.lists() {
+            for rule in rules {
+                let rule_alone = [rule.get_ref().clone()];
+                if let Some(trouble) = rule_spelling::trouble(rule.get_ref()) {
+                    let message = format!("permissions.{list}: {trouble}");
+                    return Err(SettingsError::at(rule.span().start, text, file, message));
+                }
+                let parsed = match list {
+                    "allow" => Rules::parse(&[], &rule_alone, &[]),
+                    _ => Rules::parse(&rule_alone, &[], &[]),
+                };
+                parsed.map_err(|message| {
+                    SettingsError::at(
+                        rule.span().start,
+                        text,
+                        file,
+                        format!("permissions.{list}: {message}"),
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ProjectConfig {
+    /// Reads a project's settings with their hooks.
+    pub fn read(text: &str, file: &Path) -> Result<(Self, Vec<OwnHook>), SettingsError> {
+        let mut config: Self = read_toml(text, file)?;
+        let hooks = read_hooks(std::mem::take(&mut config.hook), text, file)?;
+        config.permissions.check(text, file)?;
+        Ok((config, hooks))
+    }
+}

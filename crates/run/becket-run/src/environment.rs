@@ -1,0 +1,97 @@
+//! The environment that programs and tools of a run inherit, and their limits.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_hooks::{HookEnvironment, guest_environment, inherited_environment};
+use becket_host::FetchLimits;
+use becket_providers::key_variables;
+use becket_system::Surroundings;
+use becket_tools::ToolSettings;
+
+use crate::setup::{Setup, secret_variables};
+
+/// The environment of tools: the user's, without becket's keys and tokens, which are kept apart, and without the
+/// variables of a plugin that has started becket.
+pub fn environment(setup: &Setup, of_guests: &[String], surroundings: &Surroundings) -> HookEnvironment {
+    let mut names = key_variables(&setup.provider_settings());
+    names.extend(setup.found.key_variables());
+    names.extend(of_guests.iter().cloned());
+    names.extend(secret_variables(setup.hosts).map(ToOwned::to_owned));
+    let keys = surroundings
+        .variables
+        .iter()
+        .filter(|(name, _)| names.iter().any(|key| OsStr::new(key) == *name));
+    let keys = keys.map(|(name, value)| (name.clone(), value.clone())).collect();
+    names.extend(setup.hosts.call_variables().map(ToOwned::to_owned));
+    HookEnvironment {
+        keys: Arc::new(keys),
+        variables: Arc::new(inherited_environment(surroundings.variables.clone(), &names)),
+    }
+}
+
+/// The environment of guests' programs: that of tools, without what only tools need, and with becket's own `jq` if the
+/// machine has none.
+pub fn hook_environment(setup: &Setup, of_guests: &[String], surroundings: &Surroundings) -> HookEnvironment {
+    let HookEnvironment { keys, variables } = environment(setup, of_guests, surroundings);
+    let variables = Arc::new(guest_environment(Arc::unwrap_or_clone(variables)));
+    let mut environment = HookEnvironment { keys, variables };
+    add_jq(setup, &mut environment, surroundings);
+    environment
+}
+
+/// Adds becket's own `jq` to the `PATH` of hooks if the machine has none.
+#[cfg(feature = "jq")]
+pub(crate) fn add_jq(setup: &Setup, environment: &mut HookEnvironment, surroundings: &Surroundings) {
+    use crate::own_jq;
+    let Some(program) = &setup.becket_program else {
+        return;
+    };
+    if !own_jq::is_on_path(&environment.variables) {
+        match own_jq::folder(&setup.folders.cache, program) {
+            Ok(folder) => own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder),
+            Err(why) => surroundings.remark(&format!(
+                "there is no jq for hooks, and becket's own is not used: {why}"
+            )),
+        }
+    }
+}
+
+#[cfg(not(feature = "jq"))]
+pub(crate) fn add_jq(_: &Setup, _: &mut HookEnvironment, _: &Surroundings) {}
+
+/// The limits of a fetch that a guest makes.
+pub(crate) fn fetch_limits(setup: &Setup) -> FetchLimits {
+    let settings = tool_settings(setup, &HookEnvironment::default());
+    FetchLimits {
+        bytes: settings.fetch_bytes,
+        longest: settings.fetch_timeout_limit,
+    }
+}
+
+pub fn tool_settings(setup: &Setup, environment: &HookEnvironment) -> ToolSettings {
+    let mut variables: BTreeMap<OsString, OsString> = environment.variables.as_ref().clone();
+    for name in &setup.config.tools.pass_env {
+        if let Some((name, key)) = environment.keys.get_key_value(OsStr::new(name)) {
+            variables.insert(name.clone(), key.clone());
+        }
+    }
+    let mut settings = ToolSettings {
+        environment: variables,
+        ..ToolSettings::default()
+    };
+    let config = &setup.config.tools;
+    if let Some(seconds) = &config.shell_timeout {
+        settings.shell_timeout = Duration::from_secs(*seconds.get_ref());
+    }
+    if let Some(seconds) = &config.fetch_timeout {
+        settings.fetch_timeout = Duration::from_secs(*seconds.get_ref());
+        settings.fetch_timeout_limit = settings.fetch_timeout_limit.max(settings.fetch_timeout);
+    }
+    settings.fetch_bytes = config.fetch_bytes.map_or(settings.fetch_bytes, NonZeroUsize::get);
+    settings.fetch_redirects = config.fetch_redirects.unwrap_or(settings.fetch_redirects);
+    settings
+}

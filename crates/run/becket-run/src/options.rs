@@ -1,0 +1,138 @@
+//! What a run is asked for: plain values, made once from a command line, or by whoever embeds becket.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use becket_agent::provider::ThinkingLevel;
+use becket_events::SetupReason;
+use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program};
+use becket_system::Surroundings;
+use tokio_util::sync::CancellationToken;
+
+use crate::hosts::Hosts;
+
+/// What a run is asked for. The default is a run as the user's settings want it, in the current context.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// The folder for configuration, data and cache, instead of the usual ones.
+    pub home: Option<PathBuf>,
+    /// Whether what is found in the working directory is trusted for this run.
+    pub trust: bool,
+    /// Guests that are left out, by name.
+    pub without: Vec<String>,
+    /// The kinds of guests there are.
+    pub hosts: Hosts,
+    /// The options of the command line that are about guests.
+    pub guests: GuestOptions,
+    /// Guests that were loaded already, because the command line could not be read without them.
+    pub preloaded: Preloaded,
+    /// The context of this run and of later ones in the project.
+    pub context: Option<String>,
+    /// The context for this run only.
+    pub transient: Option<String>,
+    /// The session whose context is continued.
+    pub session: Option<String>,
+    /// Whether a run for which no context is named begins a fresh one.
+    pub is_fresh: bool,
+    /// Whether the project's current context stays what it is, wherever the run goes on.
+    pub keeps_current: bool,
+    /// Whether the context of this run is destroyed at its end.
+    pub keeps_nothing: bool,
+    /// The model, as `provider/name`.
+    pub model: Option<String>,
+    /// The tool profile, or the only tools that the model is offered, by pi's names.
+    pub tools: Option<String>,
+    /// Whether every question to the user is answered with yes.
+    pub yes: bool,
+    /// What hooks are to do to the project before the session begins.
+    pub setup: Option<SetupReason>,
+    /// How many requests one prompt may cause.
+    pub max_iterations: Option<u32>,
+    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    pub fuel: Option<u32>,
+    /// How much the model thinks.
+    pub thinking: Option<ThinkingLevel>,
+    /// The agent's instructions in place of the usual ones, or a file that holds them.
+    pub system_prompt: Option<String>,
+    /// More instructions after the system prompt, or files that hold some.
+    pub append_system_prompt: Vec<String>,
+    /// Images to send with the first prompt.
+    pub images: Vec<PathBuf>,
+    /// Where spans are sent when the run ends; empty for the default address.
+    pub otel: Option<String>,
+    /// Whether prompts come one after another, in a chat.
+    pub is_chat: bool,
+    /// Whether standard output is JSON for a program, so that nobody at the terminal is asked.
+    pub json: bool,
+    /// The protocol of the program that has started becket, if it speaks one.
+    pub client: Option<Mode>,
+    /// The file of a becket program, if there is one: hooks find it as their `jq`, and it sends spans after the run.
+    pub becket_program: Option<PathBuf>,
+    /// Returns the names of the command line's options.
+    pub option_names: Option<fn() -> Vec<String>>,
+}
+
+impl RunOptions {
+    /// Whether an agent file is run.
+    pub fn has_agent_file(&self) -> bool {
+        self.guests.has(AGENT_FILE)
+    }
+
+    /// What guests are told about this program.
+    pub(crate) fn about_program(&self) -> Program {
+        let json = if self.json { Mode::Json } else { Mode::Print };
+        Program {
+            file: self.becket_program.clone().unwrap_or_default(),
+            option_names: self.option_names.unwrap_or(Vec::new),
+            mode: self.client.unwrap_or(json),
+            keeps_sessions: !self.keeps_nothing,
+            is_steered: self.client.is_some() || self.tool_list().is_some(),
+        }
+    }
+
+    /// The only tools that the model is offered, where `tools` names some.
+    pub fn tool_list(&self) -> Option<Vec<String>> {
+        let tools = self.tools.as_deref()?;
+        if becket_dialects::profile_names().any(|name| name == tools) {
+            return None;
+        }
+        let names = tools.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some(names.map(Into::into).collect())
+    }
+}
+
+/// Guests that were loaded to read the command line.
+#[derive(Clone, Default)]
+pub struct Preloaded(Arc<Mutex<Option<OfKind>>>);
+
+/// Guests, and what one of their kind is called.
+type OfKind = (&'static str, Arc<dyn Guests>);
+
+impl Preloaded {
+    /// Keeps guests of one kind for the first run.
+    pub fn new(kind: &'static str, guests: Arc<dyn Guests>) -> Self {
+        Self(Arc::new(Mutex::new(Some((kind, guests)))))
+    }
+
+    /// Takes the guests of that kind. Only the first call gets them; a second run loads its own.
+    pub(crate) fn take(&self, kind: &str) -> Option<Arc<dyn Guests>> {
+        let mut preloaded = self.0.lock().expect("no panic happens while it is held");
+        let (_, guests) = preloaded.take_if(|(known, _)| *known == kind)?;
+        Some(guests)
+    }
+}
+
+impl fmt::Debug for Preloaded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Preloaded")
+    }
+}
+
+/// Who starts a run: the options, the machine, and the token that cancels it.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub options: &'a RunOptions,
+    pub surroundings: &'a Surroundings,
+    pub cancel: &'a CancellationToken,
+}

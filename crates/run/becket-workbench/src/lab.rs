@@ -1,0 +1,213 @@
+//! An assembled agent that never runs: its hooks can be asked one event at a time.
+
+use std::sync::Arc;
+
+use becket_events::{Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
+use becket_hooks::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure, Witness};
+use becket_host::{Asking, Person};
+use becket_run::Purpose;
+use becket_run::agent_settings::profile;
+use becket_run::assemble::Assembled;
+use becket_run::assemble::assemble;
+use becket_run::conversation::with_some_model;
+use becket_run::options::Caller;
+use becket_run::setup::Setup;
+use becket_system::signals::unless_cancelled;
+use becket_system::{CliError, Exit, Surroundings};
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::payload::{PayloadOverrides, fields_of};
+
+/// An assembled agent whose hooks can be asked without a run.
+pub struct Lab {
+    pub assembled: Assembled,
+    pub setup: Setup,
+    /// The names by which the model would know the tools.
+    pub profile: Profile,
+    /// The project's current context.
+    context: String,
+    cwd: String,
+    /// Cancels the hooks that are being asked.
+    cancel: CancellationToken,
+}
+
+/// An event to try out.
+pub struct Occurrence<'a> {
+    pub event: EventId,
+    /// The fields that the user has set.
+    pub overrides: &'a PayloadOverrides,
+    /// The dialect whose handlers are asked; all handlers are if there is none.
+    pub dialect: Option<&'a str>,
+}
+
+/// The result of an event that was tried out.
+pub struct Fired {
+    pub event: EventId,
+    /// The event as it was fired.
+    pub before: Value,
+    /// The event after all handlers have answered.
+    pub after: Value,
+    /// The dispatch with the handlers that were asked; `None` if no handler matched.
+    pub trace: Option<DispatchTrace>,
+    /// The combined reply.
+    pub reply: Value,
+    pub verdict: Option<Verdict>,
+    /// The hooks whose verdict it is.
+    pub deciders: Vec<String>,
+    pub failures: Vec<ReportedFailure>,
+    /// Handlers of the event whose matchers did not match.
+    pub others: Vec<Arc<HandlerInfo>>,
+}
+
+impl Lab {
+    /// Assembles the agent. What a project brings counts only if it is trusted, as in a run.
+    pub async fn open(
+        caller: Caller<'_>,
+        person: Person,
+        witness: Option<Arc<dyn Witness>>,
+    ) -> Result<Self, CliError> {
+        let Caller {
+            options,
+            surroundings,
+            cancel,
+        } = caller;
+        let mut setup = Setup::read(options, surroundings)?;
+        setup.witness = witness;
+        setup.is_rehearsal = true;
+        let refusal = setup.project.refusal.clone();
+        if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
+            return Err(error);
+        }
+        let options = &with_some_model(&setup, Purpose::Care, options, surroundings);
+        let store = Arc::new(setup.folders.open_store()?);
+        let context = store.chosen()?.current;
+        let profile = profile(&setup, options)?;
+        let caller = Caller { options, ..caller };
+        let assembled = assemble(&setup, caller, person, store, Asking::Never).await?;
+        assembled.enter(&context);
+        Ok(Self {
+            assembled,
+            setup,
+            profile,
+            context,
+            cwd: surroundings.cwd.display().to_string(),
+            cancel: cancel.clone(),
+        })
+    }
+
+    /// Starts the extensions, as at the start of a session: before that, much of what they ask for is refused.
+    pub async fn begin(self) -> Self {
+        self.assembled.interactive.bind().await;
+        self
+    }
+
+    /// Closes the agent and its guests.
+    pub async fn close(&self, surroundings: &Surroundings) -> Result<(), CliError> {
+        self.assembled.close().await?;
+        if let Some(refusal) = &self.setup.project.refusal {
+            surroundings.remark(&format!("no run starts here: {refusal}"));
+        }
+        Ok(())
+    }
+
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.assembled.agent.engine
+    }
+
+    /// The scope in which events are fired.
+    pub fn scope(&self) -> Scope {
+        let agent = &self.assembled.agent;
+        Scope {
+            session_id: "00000000-0000-7000-8000-000000000000".into(),
+            context_name: self.context.clone(),
+            agent_name: agent.settings.agent_name.clone(),
+            model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
+            cwd: self.cwd.clone(),
+            turn: 1,
+            ..Scope::default()
+        }
+    }
+
+    /// Fires an event. No tool or model runs.
+    pub async fn fire(&self, occurrence: Occurrence<'_>) -> Result<Fired, CliError> {
+        let Occurrence {
+            event,
+            overrides,
+            dialect,
+        } = occurrence;
+        let among = |info: &HandlerInfo| dialect.is_none_or(|dialect| info.dialect.name == dialect);
+        let rehearsal = Rehearsal {
+            among: Some(&among),
+            fault: None,
+        };
+        self.rehearse(event, overrides, &self.scope(), rehearsal).await
+    }
+
+    /// Fires an event in another scope, or with a fault.
+    pub async fn rehearse(
+        &self,
+        event: EventId,
+        overrides: &PayloadOverrides,
+        scope: &Scope,
+        rehearsal: Rehearsal<'_>,
+    ) -> Result<Fired, CliError> {
+        let fields = fields_of(event, scope, overrides, &self.profile).map_err(CliError::usage)?;
+        let firing = Firing {
+            engine: self.engine(),
+            fields,
+            rehearsal,
+        };
+        unless_cancelled(&self.cancel, event.visit(firing)).await?
+    }
+}
+
+/// An event that is fired as its own type.
+struct Firing<'a> {
+    engine: &'a Engine,
+    fields: Map<String, Value>,
+    rehearsal: Rehearsal<'a>,
+}
+
+impl<'a> Visitor for Firing<'a> {
+    type Output = LocalBoxFuture<'a, Result<Fired, CliError>>;
+
+    fn visit<E: Event>(self) -> Self::Output {
+        Box::pin(fire::<E>(self))
+    }
+}
+
+async fn fire<E: Event>(firing: Firing<'_>) -> Result<Fired, CliError> {
+    let Firing {
+        engine,
+        fields,
+        rehearsal,
+    } = firing;
+    let wrong = |error: serde_json::Error| {
+        CliError::usage(format!("these are no fields of {}: {error}", E::NAME)).hint(format!(
+            "`becket hooks events {} --json` shows the schema",
+            E::NAME
+        ))
+    };
+    let scope: Scope = serde_json::from_value(Value::Object(fields.clone())).map_err(wrong)?;
+    let mut payload: E::Payload = serde_json::from_value(Value::Object(fields)).map_err(wrong)?;
+    payload.settle();
+    let wanting = engine.wanting::<E>(&scope, &payload);
+    let all = engine.handlers_of(E::ID).into_iter();
+    let others = all.filter(|info| !wanting.iter().any(|wanting| Arc::ptr_eq(wanting, info)));
+    let before = serde_json::to_value(&payload).unwrap_or_default();
+    let (outcome, trace) = engine.rehearse::<E>(&scope, payload.clone(), rehearsal).await;
+    outcome.reply.apply(&mut payload);
+    Ok(Fired {
+        event: E::ID,
+        before,
+        after: serde_json::to_value(&payload).unwrap_or_default(),
+        trace,
+        reply: serde_json::to_value(&outcome.reply).unwrap_or_default(),
+        verdict: outcome.verdict().cloned(),
+        deciders: outcome.deciders.clone(),
+        failures: outcome.failures,
+        others: others.collect(),
+    })
+}

@@ -1,0 +1,165 @@
+//! The result of an event as text and as JSON.
+
+use becket_events::{Class, EventId, Verdict};
+use becket_hooks::{Effect, Exchange, HandlerRun};
+use serde_json::{Value, json};
+
+use crate::lab::Fired;
+
+/// A time in milliseconds, as text.
+pub fn in_ms(duration_us: u64) -> String {
+    match duration_us {
+        0..1_000 => format!("{duration_us} µs"),
+        1_000..100_000 => format!("{:.1} ms", duration_us as f64 / 1_000.0),
+        100_000..10_000_000 => format!("{} ms", duration_us / 1_000),
+        _ => format!("{:.1} s", duration_us as f64 / 1_000_000.0),
+    }
+}
+
+/// The effect of a handler in a few words.
+pub fn effect_words(effect: &Effect) -> String {
+    match effect {
+        Effect::None => "said nothing".into(),
+        Effect::Rewrote => "rewrote".into(),
+        Effect::Replied => "answered".into(),
+        Effect::Denied => "refused".into(),
+        Effect::Failed {
+            failure,
+            refused: true,
+        } => format!("failed, which refuses: {failure}"),
+        Effect::Failed { failure, .. } => format!("failed: {failure}"),
+        Effect::NotAsked => "not asked".into(),
+    }
+}
+
+/// A verdict in a few words.
+pub fn verdict_words(verdict: Option<&Verdict>) -> String {
+    match verdict {
+        None => "nobody has decided".into(),
+        Some(Verdict::Allow) => "allowed".into(),
+        Some(Verdict::Ask(reason)) => format!("the user is to be asked: {reason}"),
+        Some(Verdict::Insist(reason)) => format!("the user alone can say yes: {reason}"),
+        Some(Verdict::Deny(reason)) => format!("refused: {reason}"),
+    }
+}
+
+/// The result of an event as JSON.
+pub fn fired_json(fired: &Fired) -> Value {
+    let runs = fired.trace.as_ref().map(|trace| &trace.runs);
+    json!({
+        "event": fired.event.info().name,
+        "payload": fired.before,
+        "handlers": runs,
+        "not_concerned": fired.others.iter().map(|info| json!({
+            "name": info.name, "source": info.source, "dialect": info.dialect,
+        })).collect::<Vec<_>>(),
+        "outcome": {
+            "verdict": fired.verdict,
+            "decided_by": fired.deciders,
+            "reply": fired.reply,
+            "rewritten": rewritten(&fired.before, &fired.after),
+            "failures": fired.failures,
+        },
+        "duration_us": fired.trace.as_ref().map_or(0, |trace| trace.duration_us),
+    })
+}
+
+/// The fields that differ between two payloads, with both values.
+pub fn rewritten(before: &Value, after: &Value) -> Value {
+    let changed = after.as_object().into_iter().flatten();
+    let changed = changed.filter(|(name, value)| before.get(name.as_str()) != Some(value));
+    let changed = changed.map(|(name, value)| {
+        let was = before.get(name.as_str()).cloned().unwrap_or_default();
+        (name.clone(), json!({"from": was, "to": value}))
+    });
+    Value::Object(changed.collect())
+}
+
+/// The result of an event as text.
+pub fn fired_text(fired: &Fired) -> String {
+    let info = fired.event.info();
+    let mut text = format!("{} ({}) {}\n", info.name, info.class.name(), fired.before);
+    let runs = fired.trace.iter().flat_map(|trace| &trace.runs);
+    for (index, run) in runs.enumerate() {
+        text.push_str(&format!("\n{}. {}", index + 1, run_text(run, fired.event)));
+    }
+    if fired.trace.is_none() {
+        text.push_str("\nnobody wanted to hear of it\n");
+    }
+    for info in &fired.others {
+        text.push_str(&format!(
+            "\nnot concerned: {} ({}, {})\n",
+            info.name, info.dialect.name, info.source
+        ));
+    }
+    text.push_str(&format!("\noutcome: {}", verdict_words(fired.verdict.as_ref())));
+    if !fired.deciders.is_empty() {
+        text.push_str(&format!(" (by {})", fired.deciders.join(", ")));
+    }
+    text.push('\n');
+    if let Value::Object(changes) = rewritten(&fired.before, &fired.after) {
+        for (name, change) in changes {
+            text.push_str(&format!("  {name}: {} → {}\n", change["from"], change["to"]));
+        }
+    }
+    let told = fired.reply.as_object().into_iter().flatten();
+    for (name, value) in told.filter(|(name, _)| *name != "verdict") {
+        if fired.after.get(name) != Some(value) {
+            text.push_str(&format!("  {name}: {value}\n"));
+        }
+    }
+    text
+}
+
+/// The class of a handler. A guard whose file lets it fail open has that of a transform.
+pub fn class_words(class: Class, is_loosened: bool) -> &'static str {
+    match is_loosened {
+        true => "guard that may fail open",
+        false => class.name(),
+    }
+}
+
+fn run_text(run: &HandlerRun, event: EventId) -> String {
+    let known_as = run.known_as.map_or(String::new(), |name| format!(" as {name}"));
+    let lane = serde_json::to_value(run.lane).unwrap_or_default();
+    let mut text = format!(
+        "{}{known_as} ({}, {}, {}, {})  {}\n",
+        run.handler,
+        run.dialect.name,
+        lane.as_str().unwrap_or_default(),
+        class_words(run.class, run.is_loosened(event)),
+        run.source,
+        in_ms(run.duration_us)
+    );
+    for exchange in &run.exchanges {
+        text.push_str(&exchange_text(exchange));
+    }
+    if let Some(reply) = run.reply.as_ref().filter(|reply| **reply != json!({})) {
+        text.push_str(&format!("   means    {reply}\n"));
+    }
+    text.push_str(&format!("   effect   {}\n", effect_words(&run.effect)));
+    text
+}
+
+fn exchange_text(exchange: &Exchange) -> String {
+    let mut text = format!("   reads    {}\n", exchange.input);
+    for (name, value) in &exchange.environment {
+        text.push_str(&format!("   with     {name}={value}\n"));
+    }
+    let code = exchange
+        .exit_code
+        .map_or(String::new(), |code| format!("  (exit code {code})"));
+    let output = exchange.output.as_deref().map(str::trim_end);
+    match output {
+        Some("") => text.push_str(&format!("   answers  nothing{code}\n")),
+        Some(output) => {
+            let lines: Vec<&str> = output.lines().collect();
+            text.push_str(&format!("   answers  {}{code}\n", lines.join("\n            ")));
+        }
+        None => {}
+    }
+    for line in exchange.stderr.lines() {
+        text.push_str(&format!("   stderr   {line}\n"));
+    }
+    text
+}
