@@ -84,6 +84,8 @@ pub(crate) struct Terminal {
     /// rows of the live area are below the cursor.
     sheet: AtomicBool,
     below: AtomicUsize,
+    /// How many of the next bytes were typed while the terminal was not in raw mode.
+    typed_ahead: AtomicUsize,
 }
 
 impl Terminal {
@@ -98,6 +100,7 @@ impl Terminal {
             modes: Mutex::default(),
             sheet: AtomicBool::new(false),
             below: AtomicUsize::new(0),
+            typed_ahead: AtomicUsize::new(0),
         })
     }
 
@@ -124,6 +127,11 @@ impl Terminal {
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         rustix::termios::tcsetattr(&self.input, OptionalActions::Now, &raw)?;
+        if !modes.raw && self.original.input_modes.contains(InputModes::ICRNL) {
+            let waiting = rustix::io::ioctl_fionread(&self.input)?;
+            self.typed_ahead
+                .store(usize::try_from(waiting).unwrap_or(0), Ordering::Relaxed);
+        }
         modes.entered = true;
         modes.raw = true;
         // The terminal's answer about the kitty protocol comes among the keys.
@@ -238,6 +246,21 @@ impl Terminal {
         let _ = self.write_bytes(bytes);
     }
 
+    fn read_bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; 4096];
+        let length = (&self.input).read(&mut bytes)?;
+        bytes.truncate(length);
+        // Outside raw mode the terminal turns Enter into a line feed, which would be read as another key.
+        let ahead = self.typed_ahead.load(Ordering::Relaxed).min(length);
+        if ahead > 0 {
+            self.typed_ahead.fetch_sub(ahead, Ordering::Relaxed);
+            for byte in bytes[..ahead].iter_mut().filter(|byte| **byte == b'\n') {
+                *byte = b'\r';
+            }
+        }
+        Ok(bytes)
+    }
+
     fn write_bytes(&self, bytes: &str) -> io::Result<()> {
         let mut bytes = bytes.as_bytes();
         while !bytes.is_empty() {
@@ -348,13 +371,9 @@ impl Ears {
                 return arrived;
             }
         }
-        let mut bytes = vec![0; 4096];
-        match (&terminal.input).read(&mut bytes) {
-            Ok(0) => Arrived::Ended,
-            Ok(length) => {
-                bytes.truncate(length);
-                Arrived::Bytes(bytes)
-            }
+        match terminal.read_bytes() {
+            Ok(bytes) if bytes.is_empty() => Arrived::Ended,
+            Ok(bytes) => Arrived::Bytes(bytes),
             Err(error)
                 if matches!(
                     error.kind(),

@@ -307,7 +307,11 @@ fn a_person_tries_things_at_a_prompt() {
     terminal.press("C-c");
     terminal.wait_for("cancelled");
     prompt();
+    // What is typed while a form is still evaluated is the next form.
+    terminal.enter("(io-write \"waiting\" \"\") (let wait () (if (not (io-exists? \"go\")) (wait)))");
+    wait_for_file(&terminal.room, "waiting");
     terminal.enter("(square-of (twice 50))");
+    terminal.room.write("go", "");
     terminal.wait_for("10000");
     prompt();
     // Ctrl-C at the prompt takes the line away.
