@@ -125,7 +125,7 @@ pub(crate) struct Git<'a> {
 }
 
 /// The result of a call.
-pub(crate) struct Answer {
+pub(crate) struct GitOutput {
     pub status: ExitStatus,
     pub output: Vec<u8>,
     pub errors: Vec<u8>,
@@ -157,7 +157,7 @@ impl Git<'_> {
         doing: &'static str,
         arguments: &[&str],
         input: &[u8],
-    ) -> Result<Answer, Problem> {
+    ) -> Result<GitOutput, Problem> {
         let started = Instant::now();
         let mut command = self.command(arguments);
         command.stdin(self.lock.as_input(input)?);
@@ -225,7 +225,7 @@ pub(crate) fn lines<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<u8>
 }
 
 /// Waits for the end; `None` if the deadline came first.
-fn wait(mut child: Child, deadline: Instant) -> io::Result<Option<Answer>> {
+fn wait(mut child: Child, deadline: Instant) -> io::Result<Option<GitOutput>> {
     let (open, closed) = channel::<()>();
     let output = reader(child.stdout.take(), open.clone());
     let errors = reader(child.stderr.take(), open);
@@ -245,7 +245,7 @@ fn wait(mut child: Child, deadline: Instant) -> io::Result<Option<Answer>> {
         child.wait()?;
     }
     let (output, errors) = (finish(output)?, finish(errors)?);
-    Ok(status.map(|status| Answer {
+    Ok(status.map(|status| GitOutput {
         status,
         output,
         errors,

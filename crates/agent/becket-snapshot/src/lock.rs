@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use becket_lock::lock_within;
 
-use crate::place::Place;
+use crate::place::SnapshotFolder;
 use crate::problem::{Problem, system};
 
 /// The lock between processes.
@@ -23,7 +23,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Takes the lock, or says that another process holds it for longer than the timeout.
-    pub(crate) fn take(place: &Place, timeout: Duration) -> Result<Self, Problem> {
+    pub(crate) fn take(place: &SnapshotFolder, timeout: Duration) -> Result<Self, Problem> {
         let path = place.shadow.join("lock");
         let mut options = OpenOptions::new();
         options

@@ -16,7 +16,7 @@ const SMALL: u64 = 1024 * 1024;
 
 /// A folder and the place in the data folder where its snapshots are.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct SnapshotFolder {
     /// The folder, without links in its path.
     pub folder: PathBuf,
     /// The folder with everything that is kept about it, for its owner only.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
     pub data: PathBuf,
 }
 
-impl Place {
+impl SnapshotFolder {
     pub(crate) fn open(data: &Path, folder: &Path) -> Result<Self, Problem> {
         let refuse = |why: String| Problem::Folder {
             folder: folder.to_owned(),

@@ -90,7 +90,7 @@ fn remove(git: &Git<'_>, paths: &[PathBuf]) -> Result<(), Problem> {
 
 /// Whether a file is in the index already.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum IndexState {
     Kept,
     New,
 }
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         for path in self.changed()? {
             // git does not accept paths behind a link or inside of what is now a file.
             if self.lies_in_folders(&path) {
-                self.admit(path, State::Kept)?;
+                self.admit(path, IndexState::Kept)?;
             } else {
                 self.removed.push(path);
             }
@@ -137,7 +137,7 @@ impl<'a> Scanner<'a> {
         remove(&self.git, &self.removed)?;
         let (files, nested) = others(&self.git)?;
         for path in files {
-            self.admit(path, State::New)?;
+            self.admit(path, IndexState::New)?;
         }
         for folder in nested {
             self.enter(folder)?;
@@ -187,7 +187,7 @@ impl<'a> Scanner<'a> {
             }
             folders.extend(nested.into_iter().map(|nested| folder.join(nested)));
             for file in files {
-                self.admit(file, State::New)?;
+                self.admit(file, IndexState::New)?;
             }
         }
         Ok(())
@@ -204,7 +204,7 @@ impl<'a> Scanner<'a> {
         let news: Vec<PathBuf> = news.cloned().collect();
         for path in news {
             if !self.written.contains(&path) && self.lies_in_folders(&path) {
-                self.admit(path, State::New)?;
+                self.admit(path, IndexState::New)?;
             }
         }
         Ok(())
@@ -249,7 +249,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Decides what happens to a file that changed or is new.
-    fn admit(&mut self, path: PathBuf, state: State) -> Result<(), Problem> {
+    fn admit(&mut self, path: PathBuf, state: IndexState) -> Result<(), Problem> {
         let place = self.work.place.folder.join(&path);
         if place.starts_with(&self.work.place.data) {
             return Ok(());
@@ -257,7 +257,7 @@ impl<'a> Scanner<'a> {
         let is_kept = self.is_admitted(&path, &place)?;
         if is_kept {
             self.written.insert(path);
-        } else if state == State::Kept {
+        } else if state == IndexState::Kept {
             self.removed.push(path);
         }
         Ok(())

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use crate::clean::{self, Cleaned};
 use crate::git::Program;
 use crate::journal::{Checkpoint, History, Journal, Kind, LeftOut, Record};
-use crate::place::Place;
+use crate::place::SnapshotFolder;
 use crate::problem::Problem;
 use crate::restore::{Plan, Restored, carry_out};
 use crate::scan::{Scan, scan};
@@ -69,7 +69,7 @@ pub enum Conflicts {
 /// The snapshots of one folder. Several processes may use them at once.
 #[derive(Debug)]
 pub struct Snapshots {
-    place: Place,
+    place: SnapshotFolder,
     settings: Settings,
     program: Program,
 }
@@ -77,7 +77,7 @@ pub struct Snapshots {
 impl Snapshots {
     /// The snapshots of a folder, kept below `snapshots/` in the data folder.
     pub fn open(data: &Path, folder: &Path, settings: Settings) -> Result<Self, Problem> {
-        let place = Place::open(data, folder)?;
+        let place = SnapshotFolder::open(data, folder)?;
         let program = Program::find(&settings.search_path, &place.folder)?;
         Ok(Self {
             place,

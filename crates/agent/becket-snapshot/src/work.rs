@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::git::{ATTRIBUTES, CONFIGURATION, Git, Program, View, lines, parts, path};
 use crate::lock::Lock;
-use crate::place::{Place, Repository};
+use crate::place::{Repository, SnapshotFolder};
 use crate::problem::{Problem, system};
 use crate::settings::Settings;
 
 /// An operation that holds the lock.
 pub(crate) struct Work<'a> {
-    pub place: &'a Place,
+    pub place: &'a SnapshotFolder,
     pub settings: &'a Settings,
     /// The user's repository, if the folder belongs to one.
     pub around: Option<Repository>,
@@ -23,7 +23,7 @@ pub(crate) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(crate) fn begin(
-        place: &'a Place,
+        place: &'a SnapshotFolder,
         settings: &'a Settings,
         program: &'a Program,
     ) -> Result<Self, Problem> {
@@ -171,7 +171,7 @@ pub(crate) fn ignored<'a>(
 }
 
 /// Whether the folder's path inside of a repository can be passed as an argument of git.
-fn is_text(place: &Place, around: &Repository) -> bool {
+fn is_text(place: &SnapshotFolder, around: &Repository) -> bool {
     let inside = place.folder.strip_prefix(&around.top);
     inside.is_ok_and(|inside| inside.to_str().is_some())
 }

@@ -8,14 +8,14 @@ use becket_events::{Face, Finding, Operation, Part, Why, text_of};
 use rustix::io::Errno;
 
 /// The answer of an operation.
-pub(crate) struct Answer {
+pub(crate) struct OperationAnswer {
     /// The answer as becket words it.
     pub(crate) output: ToolOutput,
     /// The answer as data; `None` if it is only meant for the model.
     pub(crate) finding: Option<Finding>,
 }
 
-impl Answer {
+impl OperationAnswer {
     /// A failure with its reason as data.
     pub(crate) fn failed(words: String, why: Why) -> Self {
         Self {
@@ -71,7 +71,7 @@ fn code_of(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-impl From<ToolOutput> for Answer {
+impl From<ToolOutput> for OperationAnswer {
     fn from(output: ToolOutput) -> Self {
         Self {
             output,

@@ -16,7 +16,7 @@ use becket_events::{Beside, EditArguments, EditFault, LineEdit, Manner, Part, Re
 use serde_json::json;
 use similar::TextDiff;
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::{LinkedFile, read_whole, reason, replace_file};
 use crate::occurrences::occurrences;
 use crate::typography;
@@ -38,14 +38,14 @@ pub(crate) fn run(
     arguments: &EditArguments,
     (path, judged): (&Path, Option<LinkedFile>),
     manner: Manner,
-) -> Answer {
+) -> OperationAnswer {
     let cannot = |words: &str| format!("Cannot edit {}: {words}", arguments.path);
     match edit(arguments, (path, judged), manner) {
         Ok(output) => output.into(),
         Err(Problem::System(error)) => {
-            Answer::refused_by_system(cannot(&format!("{}.", reason(&error))), &error, path)
+            OperationAnswer::refused_by_system(cannot(&format!("{}.", reason(&error))), &error, path)
         }
-        Err(Problem::Told(words, why)) => Answer::failed(cannot(&words), why),
+        Err(Problem::Told(words, why)) => OperationAnswer::failed(cannot(&words), why),
     }
 }
 

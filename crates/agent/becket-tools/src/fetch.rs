@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::size;
 use crate::page::{Page, without_torn_end};
 use crate::settings::ToolSettings;
@@ -30,7 +30,7 @@ pub(crate) async fn run<F, W>(
     may_fetch: F,
     settings: &ToolSettings,
     run: ToolRun,
-) -> Answer
+) -> OperationAnswer
 where
     F: Fn(JudgedUrl, String) -> W,
     W: Future<Output = Result<JudgedUrl, NotFetched>>,
@@ -75,7 +75,7 @@ async fn follow<F, W>(
     may_fetch: F,
     redirects: usize,
     wanted: Wanted,
-) -> Result<Answer, String>
+) -> Result<OperationAnswer, String>
 where
     F: Fn(JudgedUrl, String) -> W,
     W: Future<Output = Result<JudgedUrl, NotFetched>>,
@@ -203,7 +203,7 @@ async fn answer(
     place: &JudgedUrl,
     way: &[String],
     Wanted { most, format }: Wanted,
-) -> Result<Answer, String> {
+) -> Result<OperationAnswer, String> {
     let status = response.status();
     let header = |name| {
         response
@@ -252,7 +252,7 @@ async fn answer(
         })),
         ends_run: false,
     };
-    Ok(Answer {
+    Ok(OperationAnswer {
         output,
         finding: sent.map(|text| Finding::Fetch { text, notice }),
     })

@@ -6,9 +6,9 @@ use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_events::{FindArguments, Finding, Part};
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::{open_folder, reason};
-use crate::place::Place;
+use crate::place::FileSource;
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob};
 
@@ -22,10 +22,10 @@ const MOST_FILES: u64 = 20_000;
 pub(crate) async fn run(
     arguments: &FindArguments,
     path: &Path,
-    place: Place,
+    place: FileSource,
     settings: &ToolSettings,
     run: ToolRun,
-) -> Answer {
+) -> OperationAnswer {
     let (arguments, path) = (arguments.clone(), path.to_owned());
     let bounds = Bounds::new(settings, &run, place);
     tokio::task::spawn_blocking(move || find(&arguments, &path, &bounds))
@@ -33,11 +33,11 @@ pub(crate) async fn run(
         .unwrap_or_else(|_| ToolOutput::error("The search broke off. Try it with a simpler pattern.").into())
 }
 
-fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
+fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> OperationAnswer {
     let place = arguments.path.as_deref();
     if let Err(error) = open_folder(path) {
         let words = format!("Cannot search {}: {}.", place.unwrap_or("."), reason(&error));
-        return Answer::refused_by_system(words, &error, path);
+        return OperationAnswer::refused_by_system(words, &error, path);
     }
     let glob = match FileGlob::new(&arguments.pattern, path, place) {
         Ok(glob) => glob,
@@ -65,7 +65,7 @@ fn find(arguments: &FindArguments, path: &Path, bounds: &Bounds) -> Answer {
         Ok(()) => None,
     };
     lines.extend(notice.clone());
-    Answer {
+    OperationAnswer {
         output: ToolOutput {
             content: vec![Part::text(lines.join("\n"))],
             is_error: false,
@@ -128,7 +128,7 @@ mod tests {
                 run(
                     &arguments,
                     &path,
-                    Place::System,
+                    FileSource::System,
                     &ToolSettings::default(),
                     tool_run(),
                 )
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    fn words(answer: Answer) -> (String, bool) {
+    fn words(answer: OperationAnswer) -> (String, bool) {
         let output = answer.output;
         match output.content.as_slice() {
             [Part::Text { text }] => (text.clone(), output.is_error),
@@ -229,7 +229,7 @@ mod tests {
             search_timeout: Duration::ZERO,
             ..ToolSettings::default()
         };
-        let (text, _) = words(run(&arguments, &room.path, Place::System, &settings, tool_run()).await);
+        let (text, _) = words(run(&arguments, &room.path, FileSource::System, &settings, tool_run()).await);
         assert!(text.contains("the time was up"), "{text}");
         let cancelled = tool_run();
         cancelled.cancel.cancel();
@@ -237,7 +237,7 @@ mod tests {
             run(
                 &arguments,
                 &room.path,
-                Place::System,
+                FileSource::System,
                 &ToolSettings::default(),
                 cancelled,
             )

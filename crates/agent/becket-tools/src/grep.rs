@@ -9,9 +9,9 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::{open_file, reason};
-use crate::place::{Place, broken_lines};
+use crate::place::{FileSource, broken_lines};
 use crate::settings::ToolSettings;
 use crate::walk::{self, Bounds, FileGlob, FileKind, Stopped};
 
@@ -36,11 +36,11 @@ const MOST_CONTEXT: u64 = 50;
 pub(crate) async fn run<F: Future<Output = bool> + Send>(
     arguments: &GrepArguments,
     path: &Path,
-    files: Place,
+    files: FileSource,
     may_show: impl Fn(PathBuf) -> F + Send,
     settings: &ToolSettings,
     run: ToolRun,
-) -> Answer {
+) -> OperationAnswer {
     let (arguments, path) = (arguments.clone(), path.to_owned());
     let bounds = Bounds::new(settings, &run, files);
     let (questions, mut asked) = mpsc::channel::<Question>(1);
@@ -73,7 +73,7 @@ impl Judges {
     }
 }
 
-fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges) -> Answer {
+fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges) -> OperationAnswer {
     let place = arguments.path.as_deref();
     let search = match Search::new(arguments, path, bounds.files) {
         Ok(search) => search,
@@ -83,7 +83,7 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
         Ok(metadata) => metadata.is_dir(),
         Err(error) => {
             let words = format!("Cannot search {}: {}.", place.unwrap_or("."), reason(&error));
-            return Answer::refused_by_system(words, &error, path);
+            return OperationAnswer::refused_by_system(words, &error, path);
         }
     };
     let mut found = Found::default();
@@ -115,7 +115,7 @@ fn grep(arguments: &GrepArguments, path: &Path, bounds: &Bounds, judges: &Judges
 
 /// What to search for, and where.
 struct Search {
-    files: Place,
+    files: FileSource,
     regex: Regex,
     glob: Option<FileGlob>,
     exclude: Vec<FileGlob>,
@@ -138,7 +138,7 @@ struct Found {
 }
 
 impl Search {
-    fn new(arguments: &GrepArguments, root: &Path, files: Place) -> Result<Self, String> {
+    fn new(arguments: &GrepArguments, root: &Path, files: FileSource) -> Result<Self, String> {
         let pattern = match arguments.literal {
             Some(true) => regex::escape(&arguments.pattern),
             _ => arguments.pattern.clone(),
@@ -198,7 +198,7 @@ impl Search {
             return;
         }
         match self.files {
-            Place::Cache => bytes = broken_lines(&bytes),
+            FileSource::Cache => bytes = broken_lines(&bytes),
             _ if is_binary(&bytes) => return,
             _ => {}
         }
@@ -248,7 +248,12 @@ impl Search {
     }
 }
 
-fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<(), Stopped>) -> Answer {
+fn report(
+    arguments: &GrepArguments,
+    search: &Search,
+    found: Found,
+    end: Result<(), Stopped>,
+) -> OperationAnswer {
     let mut notices = Vec::new();
     if found.more {
         let limit = if found.matches >= search.limit {
@@ -275,7 +280,7 @@ fn report(arguments: &GrepArguments, search: &Search, found: Found, end: Result<
         text.push_str(&format!("[Nothing matches {}.]\n", arguments.pattern));
     }
     text.push_str(&notices.join("\n"));
-    Answer {
+    OperationAnswer {
         output: ToolOutput {
             content: vec![Part::text(text.trim_end_matches('\n'))],
             is_error: false,
@@ -390,7 +395,7 @@ mod tests {
             let output = run(
                 &arguments,
                 &path,
-                Place::System,
+                FileSource::System,
                 |_| async { true },
                 &ToolSettings::default(),
                 tool_run,

@@ -12,7 +12,7 @@ use becket_events::{JOB_EXTRAS, Profile, ShellArguments, Streams};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::jobs::{Jobs, Started, State};
+use crate::jobs::{JobState, Jobs, Started};
 use crate::plain_tool::{PlainTool, spec};
 use crate::settings::ToolSettings;
 use crate::shell::{SHELL, start};
@@ -133,7 +133,7 @@ fn stopping(name: &str, parameters: Value, jobs: Jobs) -> Arc<dyn Tool> {
         let job = jobs.find(&permit.scope().session_id, &job_id);
         Box::pin(async move {
             let job = job?;
-            if job.state() != State::Running {
+            if job.state() != JobState::Running {
                 return Err(format!(
                     "Job {job_id} is not running (current status: {})",
                     job.state()

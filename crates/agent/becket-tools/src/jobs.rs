@@ -50,7 +50,7 @@ pub(crate) struct Job {
     command: String,
     started: Instant,
     output: Mutex<KeptOutput>,
-    state: Mutex<State>,
+    state: Mutex<JobState>,
     /// Asks the job to end.
     stop: CancellationToken,
     /// Cancelled when the job is over.
@@ -59,7 +59,7 @@ pub(crate) struct Job {
 
 /// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum JobState {
     Running,
     /// The job ended by itself, with this exit code; `None` after a signal.
     Ended(Option<i32>),
@@ -67,7 +67,7 @@ pub(crate) enum State {
     Stopped,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for JobState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Running => "running",
@@ -112,7 +112,7 @@ impl Jobs {
     /// How many jobs of a session run.
     pub(crate) fn running(&self, session_id: &str) -> usize {
         let jobs = self.of(session_id);
-        jobs.iter().filter(|job| job.state() == State::Running).count()
+        jobs.iter().filter(|job| job.state() == JobState::Running).count()
     }
 
     /// Follows a command that was started, as a new job.
@@ -124,7 +124,7 @@ impl Jobs {
             command: command.line.to_owned(),
             started: Instant::now(),
             output: Mutex::new(KeptOutput::new(command.output_bytes)),
-            state: Mutex::new(State::Running),
+            state: Mutex::new(JobState::Running),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
         });
@@ -147,7 +147,7 @@ impl Jobs {
 
 impl Job {
     /// The job's state now.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> JobState {
         *self.state.lock().expect("no panic happens while it is held")
     }
 
@@ -185,8 +185,8 @@ impl Job {
         }
         tree.terminate().await;
         let state = match stopped {
-            true => State::Stopped,
-            false => State::Ended(status.and_then(|status| status.code())),
+            true => JobState::Stopped,
+            false => JobState::Ended(status.and_then(|status| status.code())),
         };
         *self.state.lock().expect("no panic happens while it is held") = state;
         self.over.cancel();
@@ -200,7 +200,7 @@ impl Job {
             format!("{indent}Status: {state}"),
             format!("{indent}Runtime: {}s", self.started.elapsed().as_secs()),
         ];
-        if let State::Ended(Some(code)) = state {
+        if let JobState::Ended(Some(code)) = state {
             lines.push(format!("{indent}Exit Code: {code}"));
         }
         lines.join("\n")

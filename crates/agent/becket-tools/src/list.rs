@@ -13,7 +13,7 @@ use becket_events::{Entry, EntryKind, Finding, ListArguments, Part};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::{open_folder, reason, size};
 
 /// How many entries are shown by default.
@@ -26,7 +26,7 @@ const MOST_ENTRIES: u64 = 20_000;
 const MOST_LEVELS: u64 = 32;
 
 /// Lists the directory at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
+pub(crate) fn run(arguments: &ListArguments, path: &Path) -> OperationAnswer {
     let shown = arguments.path.as_deref().unwrap_or(".");
     let address = VfsPath::is_meant_by(shown);
     let mut reader = Reader {
@@ -44,11 +44,11 @@ pub(crate) fn run(arguments: &ListArguments, path: &Path) -> Answer {
         Ok(entries) => listing(path.display().to_string(), entries, &reader),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && path.is_file() => {
             let words = format!("Cannot list {shown}: it is a file. Read it instead.");
-            Answer::refused_by_system(words, &error, path)
+            OperationAnswer::refused_by_system(words, &error, path)
         }
         Err(error) => {
             let words = format!("Cannot list {shown}: {}.", reason(&error));
-            Answer::refused_by_system(words, &error, path)
+            OperationAnswer::refused_by_system(words, &error, path)
         }
     }
 }
@@ -155,7 +155,7 @@ fn kind_of(folder: &OwnedFd, name: &[u8]) -> EntryKind {
     }
 }
 
-fn listing(root: String, entries: Vec<Entry>, reader: &Reader) -> Answer {
+fn listing(root: String, entries: Vec<Entry>, reader: &Reader) -> OperationAnswer {
     let mut lines = Vec::new();
     own_words(&entries, "", &mut lines);
     let notice = reader.notice();
@@ -164,7 +164,7 @@ fn listing(root: String, entries: Vec<Entry>, reader: &Reader) -> Answer {
     }
     lines.extend(notice.clone());
     let count = reader.shown + reader.left_out;
-    Answer {
+    OperationAnswer {
         output: ToolOutput {
             content: vec![Part::text(lines.join("\n"))],
             is_error: false,

@@ -10,9 +10,9 @@ use becket_events::{Effect, Face, Manner, Operation, OperationKind, Profile, Set
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::job_tools::{job_tools, start_job};
-use crate::place::Place;
+use crate::place::FileSource;
 use crate::plural_tool::PluralTool;
 use crate::settings::ToolSettings;
 use crate::{edit, fetch, find, folder, grep, list, read, shell, vfs, write};
@@ -124,10 +124,10 @@ impl Tool for OperationTool {
 }
 
 impl OperationTool {
-    async fn perform(&self, operation: &Operation, permit: &Permit, run: ToolRun) -> Answer {
+    async fn perform(&self, operation: &Operation, permit: &Permit, run: ToolRun) -> OperationAnswer {
         let settings = &*self.settings;
         let target = permit.target();
-        let place = Place::of(target);
+        let place = FileSource::of(target);
         match (operation, target, target.file()) {
             (Operation::Shell(arguments), Target::Path(path), _) if arguments.background == Some(true) => {
                 let variables = run.parent.as_ref().map(Parent::environment);
@@ -144,7 +144,7 @@ impl OperationTool {
                 let may_fetch = |from, url: String| async move { permit.may_fetch(&from, &url).await };
                 fetch::run(arguments, judged, may_fetch, settings, run).await
             }
-            (Operation::Read(arguments), _, Some(path)) if place == Place::Cache => {
+            (Operation::Read(arguments), _, Some(path)) if place == FileSource::Cache => {
                 read::run_cached(arguments, path)
             }
             (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path),

@@ -7,7 +7,7 @@ const LINE_CHARS: usize = 1_000;
 
 /// Where files are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FileSource {
     /// In the file system, where .gitignore counts.
     System,
     /// In the virtual file system, where .gitignore does not count.
@@ -17,7 +17,7 @@ pub(crate) enum Place {
     Cache,
 }
 
-impl Place {
+impl FileSource {
     pub(crate) fn of(target: &Target) -> Self {
         match target {
             Target::Vfs(_) if target.is_cached_output() => Self::Cache,

@@ -10,7 +10,7 @@ use becket_events::{Finding, Part, ReadArguments, ReadLines, ReadStop, Why};
 use rustix::io::Errno;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::{self, reason, size};
 use crate::place::broken_lines;
 
@@ -33,15 +33,15 @@ const GLIMPSE: u64 = 8 * 1024;
 const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> Answer {
+pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> OperationAnswer {
     read(arguments, path).unwrap_or_else(|error| {
         let words = format!("Cannot read {}: {}.", arguments.path, reason(&error));
-        Answer::refused_by_system(words, &error, path)
+        OperationAnswer::refused_by_system(words, &error, path)
     })
 }
 
 /// Reads a cached output, with long lines in pieces.
-pub(crate) fn run_cached(arguments: &ReadArguments, path: &Path) -> Answer {
+pub(crate) fn run_cached(arguments: &ReadArguments, path: &Path) -> OperationAnswer {
     let read = judged_path::read_whole(path, MOST_CACHED_BYTES)
         .map(|bytes| broken_lines(&bytes))
         .and_then(|bytes| lines(arguments, io::Cursor::new(&bytes), bytes.len() as u64));
@@ -55,7 +55,7 @@ pub(crate) fn run_cached(arguments: &ReadArguments, path: &Path) -> Answer {
     })
 }
 
-fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
+fn read(arguments: &ReadArguments, path: &Path) -> io::Result<OperationAnswer> {
     let mut file = judged_path::open_file(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
@@ -63,7 +63,11 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
             "Cannot read {}: it is a directory. List it to see what is in it.",
             arguments.path
         );
-        return Ok(Answer::refused_by_system(words, &Errno::ISDIR.into(), path));
+        return Ok(OperationAnswer::refused_by_system(
+            words,
+            &Errno::ISDIR.into(),
+            path,
+        ));
     }
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -72,7 +76,7 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
     (&file).take(GLIMPSE).read_to_end(&mut glimpse)?;
     file.rewind()?;
     if let Some(media_type) = picture_type(&glimpse) {
-        return picture(arguments, file, media_type, metadata.len()).map(Answer::from);
+        return picture(arguments, file, media_type, metadata.len()).map(OperationAnswer::from);
     }
     if glimpse.contains(&0) {
         return Ok(ToolOutput::error(format!(
@@ -87,7 +91,7 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<Answer> {
 }
 
 /// The lines that the arguments ask for, from the beginning or from the end.
-fn lines(arguments: &ReadArguments, file: impl Read + Seek, length: u64) -> io::Result<Answer> {
+fn lines(arguments: &ReadArguments, file: impl Read + Seek, length: u64) -> io::Result<OperationAnswer> {
     if arguments.tail.is_some() && (arguments.offset.is_some() || arguments.limit.is_some()) {
         return Err(io::Error::other(
             "`tail` reads from the end, `offset` and `limit` from the beginning; give one or the other",
@@ -127,7 +131,7 @@ fn picture(arguments: &ReadArguments, file: File, media_type: &str, length: u64)
     })
 }
 
-fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<Answer> {
+fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<OperationAnswer> {
     let first = arguments.offset.unwrap_or(1).max(1);
     let wanted = arguments.limit.unwrap_or(MOST_LINES).min(MOST_LINES);
     let mut reader = BufReader::with_capacity(64 * 1024, file);
@@ -138,7 +142,7 @@ fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<A
             "{} has only {skipped} lines; line {first} is past its end.",
             arguments.path
         );
-        return Ok(Answer::failed(words, Why::PastEnd(skipped)));
+        return Ok(OperationAnswer::failed(words, Why::PastEnd(skipped)));
     }
     let total = match window.more {
         true if length <= COUNTED_BYTES => {
@@ -161,7 +165,7 @@ fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<A
 }
 
 /// The last lines. However long the file is, only its end is read.
-fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<Answer> {
+fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<OperationAnswer> {
     let total = match length <= COUNTED_BYTES {
         true => Some(skip_lines(&mut BufReader::new(&mut file), u64::MAX)?),
         false => None,
@@ -207,7 +211,12 @@ fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<Answ
 }
 
 /// Lines with a notice; `missing` is the notice if not everything that was asked for is there.
-fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, lines: ReadLines) -> Answer {
+fn lines_answer(
+    bytes: &[u8],
+    notice: Option<String>,
+    missing: Option<String>,
+    lines: ReadLines,
+) -> OperationAnswer {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let mut shown = text.clone();
     if let Some(notice) = notice {
@@ -216,7 +225,7 @@ fn lines_answer(bytes: &[u8], notice: Option<String>, missing: Option<String>, l
         }
         shown.push_str(&notice);
     }
-    Answer {
+    OperationAnswer {
         output: ToolOutput {
             content: vec![Part::text(shown)],
             is_error: false,

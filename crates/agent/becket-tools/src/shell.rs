@@ -20,7 +20,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::open_folder;
 use crate::kept_output::KeptOutput;
 use crate::settings::ToolSettings;
@@ -39,7 +39,7 @@ pub(crate) async fn run(
     (shell, streams): (&str, Streams),
     settings: &ToolSettings,
     run: ToolRun,
-) -> Answer {
+) -> OperationAnswer {
     if !directory.is_dir() {
         let text = format!(
             "Cannot run the command: there is no directory {}.",
@@ -271,7 +271,7 @@ impl Pieces {
     }
 }
 
-fn report(output: Output, ending: &Ending, limit: Duration) -> Answer {
+fn report(output: Output, ending: &Ending, limit: Duration) -> OperationAnswer {
     let still_open = output.is_open();
     let Output { standard, error, .. } = output;
     let left_out = standard.kept.left_out() + error.as_ref().map_or(0, |error| error.kept.left_out());
@@ -293,7 +293,7 @@ fn report(output: Output, ending: &Ending, limit: Duration) -> Answer {
         add_note(&mut text, note);
     }
     let timed_out = matches!(ending, Ending::TimedOut);
-    Answer {
+    OperationAnswer {
         output: ToolOutput {
             content: vec![Part::text(text)],
             is_error: exit_code != Some(0),

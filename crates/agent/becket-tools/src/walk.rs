@@ -11,13 +11,13 @@ use becket_hooks::{Glob, Slashes};
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
-use crate::place::Place;
+use crate::place::FileSource;
 use crate::settings::ToolSettings;
 
 /// Where a search takes place, and when it must stop.
 pub(crate) struct Bounds {
     /// Where the files are.
-    pub(crate) files: Place,
+    pub(crate) files: FileSource,
     deadline: Instant,
     cancel: CancellationToken,
 }
@@ -32,7 +32,7 @@ pub(crate) enum Stopped {
 }
 
 impl Bounds {
-    pub(crate) fn new(settings: &ToolSettings, run: &ToolRun, files: Place) -> Self {
+    pub(crate) fn new(settings: &ToolSettings, run: &ToolRun, files: FileSource) -> Self {
         Self {
             files,
             deadline: Instant::now() + settings.search_timeout,
@@ -70,7 +70,7 @@ pub(crate) fn files(
     mut visit: impl FnMut(&Path, FileKind) -> bool,
 ) -> Result<(), Stopped> {
     // The project's ignore files count; those of the user's home are not ours to read.
-    let ignored = (bounds.files == Place::System).then(|| IgnoreFiles::around(root));
+    let ignored = (bounds.files == FileSource::System).then(|| IgnoreFiles::around(root));
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
         .follow_links(false)

@@ -6,12 +6,12 @@ use becket_agent::tool::ToolOutput;
 use becket_events::{Part, WriteArguments};
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::OperationAnswer;
 use crate::judged_path::{LinkedFile, Written, reason, replace_file};
 
 /// Writes the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it
 /// had.
-pub(crate) fn run(arguments: &WriteArguments, path: &Path, judged: Option<LinkedFile>) -> Answer {
+pub(crate) fn run(arguments: &WriteArguments, path: &Path, judged: Option<LinkedFile>) -> OperationAnswer {
     let bytes = arguments.content.len();
     match replace_file(path, arguments.content.as_bytes(), judged) {
         Ok(written) => {
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &WriteArguments, path: &Path, judged: Option<Linked
         }
         Err(error) => {
             let words = format!("Cannot write {}: {}.", arguments.path, reason(&error));
-            Answer::refused_by_system(words, &error, path)
+            OperationAnswer::refused_by_system(words, &error, path)
         }
     }
 }

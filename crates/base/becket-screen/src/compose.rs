@@ -486,7 +486,7 @@ mod tests {
         press(&mut stage, "y");
         stage.press(&Key::read("\r"), SIZE);
         stage.sweep(Instant::now(), SIZE);
-        assert_eq!(first.try_recv(), Ok(Ok(crate::dialog::Answer::Chosen(1))));
+        assert_eq!(first.try_recv(), Ok(Ok(crate::dialog::DialogAnswer::Chosen(1))));
         lines(&mut stage);
         stage.press(&Key::read("\x1b"), SIZE);
         stage.sweep(Instant::now(), SIZE);

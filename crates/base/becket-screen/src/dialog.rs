@@ -31,7 +31,7 @@ pub enum Unanswered {
 
 /// An answer before it is given its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum DialogAnswer {
     Chosen(usize),
     Confirmed(bool),
     Text(String),
@@ -119,12 +119,12 @@ pub(crate) struct Dialog {
     question: Question,
     kind: Kind,
     deadline: Option<Instant>,
-    answer: Option<oneshot::Sender<Result<Answer, Unanswered>>>,
+    answer: Option<oneshot::Sender<Result<DialogAnswer, Unanswered>>>,
     /// Whether the dialog has been shown; earlier keys were not meant for it.
     pub seen: bool,
 }
 
-pub(crate) type Waiting = oneshot::Receiver<Result<Answer, Unanswered>>;
+pub(crate) type Waiting = oneshot::Receiver<Result<DialogAnswer, Unanswered>>;
 
 impl Dialog {
     fn new(question: Question, kind: Kind) -> (Self, Waiting) {
@@ -216,7 +216,7 @@ impl Dialog {
         Some(now + Duration::from_nanos(u64::from(left.subsec_nanos()).max(1)))
     }
 
-    pub fn end(&mut self, answer: Result<Answer, Unanswered>) {
+    pub fn end(&mut self, answer: Result<DialogAnswer, Unanswered>) {
         if let Some(waiting) = self.answer.take() {
             let _ = waiting.send(answer);
         }
@@ -227,7 +227,7 @@ impl Dialog {
             Kind::Select(select) => select_key(select, key),
             Kind::Confirm(yes) => confirm_key(yes, key),
             Kind::Text(editor, _) => match editor.key(key) {
-                KeyEffect::Submitted(text) => Some(Answer::Text(text)),
+                KeyEffect::Submitted(text) => Some(DialogAnswer::Text(text)),
                 KeyEffect::Taken => None,
                 KeyEffect::Ignored if key.is("escape") || key.is("ctrl+c") => {
                     self.end(Err(Unanswered::Cancelled));
@@ -308,18 +308,22 @@ impl Drop for Dialog {
     }
 }
 
-fn select_key(select: &mut Select, key: &Key) -> Option<Answer> {
+fn select_key(select: &mut Select, key: &Key) -> Option<DialogAnswer> {
     let left: Vec<usize> = select.left().iter().map(|(number, _)| *number).collect();
     if select.choice.follow(&key.name, left.len()) {
         return None;
     }
     match (key.name.as_str(), &key.text) {
-        ("enter", _) => return left.get(select.choice.at).map(|number| Answer::Chosen(*number)),
+        ("enter", _) => {
+            return left
+                .get(select.choice.at)
+                .map(|number| DialogAnswer::Chosen(*number));
+        }
         ("backspace", _) => {
             select.filter.pop();
         }
         // A number selects its option; in a filter it is text like any other.
-        (_, Some(text)) if select.has_letters() => return select.lettered(text).map(Answer::Chosen),
+        (_, Some(text)) if select.has_letters() => return select.lettered(text).map(DialogAnswer::Chosen),
         (name, Some(_)) if select.filter.is_empty() && name.parse::<usize>().is_ok_and(|n| n > 0) => {
             let number: usize = name.parse().unwrap_or(1);
             if number <= left.len() {
@@ -334,11 +338,11 @@ fn select_key(select: &mut Select, key: &Key) -> Option<Answer> {
     None
 }
 
-fn confirm_key(yes: &mut bool, key: &Key) -> Option<Answer> {
+fn confirm_key(yes: &mut bool, key: &Key) -> Option<DialogAnswer> {
     match key.name.as_str() {
-        "y" | "shift+y" => return Some(Answer::Confirmed(true)),
-        "n" | "shift+n" => return Some(Answer::Confirmed(false)),
-        "enter" => return Some(Answer::Confirmed(*yes)),
+        "y" | "shift+y" => return Some(DialogAnswer::Confirmed(true)),
+        "n" | "shift+n" => return Some(DialogAnswer::Confirmed(false)),
+        "enter" => return Some(DialogAnswer::Confirmed(*yes)),
         "up" | "down" | "left" | "right" | "tab" => *yes = !*yes,
         _ => {}
     }

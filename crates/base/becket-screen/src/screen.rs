@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 
 use crate::component::{Component, Hears, Owner, Remote};
 use crate::compose::{Pressed, Role, Slot, Stage, Working};
-use crate::dialog::{Answer, Dialog, Question, Unanswered, Waiting};
+use crate::dialog::{Dialog, DialogAnswer, Question, Unanswered, Waiting};
 use crate::editor::{CompletionRequest, Completions, Editor};
 use crate::keys::{Input, Key, Phase, Protocol, Splitter, Waits};
 use crate::list::Entry;
@@ -269,7 +269,7 @@ impl Screen {
     /// Lets the user choose one of some options; the answer is its number, from 0 on.
     pub fn select(&self, question: Question, options: Vec<Entry>) -> Asked<usize> {
         self.ask(Dialog::select(question, options), |answer| match answer {
-            Answer::Chosen(number) => Some(number),
+            DialogAnswer::Chosen(number) => Some(number),
             _ => None,
         })
     }
@@ -277,7 +277,7 @@ impl Screen {
     /// Asks for yes or no; `preset` is what Enter means at first.
     pub fn confirm(&self, question: Question, preset: bool) -> Asked<bool> {
         self.ask(Dialog::confirm(question, preset), |answer| match answer {
-            Answer::Confirmed(yes) => Some(yes),
+            DialogAnswer::Confirmed(yes) => Some(yes),
             _ => None,
         })
     }
@@ -292,7 +292,11 @@ impl Screen {
         self.ask(Dialog::editor(question, text), text_of)
     }
 
-    fn ask<T>(&self, (mut dialog, waiting): (Dialog, Waiting), meaning: fn(Answer) -> Option<T>) -> Asked<T> {
+    fn ask<T>(
+        &self,
+        (mut dialog, waiting): (Dialog, Waiting),
+        meaning: fn(DialogAnswer) -> Option<T>,
+    ) -> Asked<T> {
         self.shared.change(|inner| {
             // A question on a closed screen could never be answered.
             if !inner.closed {
@@ -360,9 +364,9 @@ impl Screen {
     }
 }
 
-fn text_of(answer: Answer) -> Option<String> {
+fn text_of(answer: DialogAnswer) -> Option<String> {
     match answer {
-        Answer::Text(text) => Some(text),
+        DialogAnswer::Text(text) => Some(text),
         _ => None,
     }
 }
@@ -415,7 +419,7 @@ impl Drop for Handle {
 /// An answer that is waited for. Dropping it removes the question from the screen.
 pub struct Asked<T> {
     waiting: Waiting,
-    meaning: fn(Answer) -> Option<T>,
+    meaning: fn(DialogAnswer) -> Option<T>,
     shared: Weak<Shared>,
 }
 
@@ -428,7 +432,7 @@ impl<T> Asked<T> {
         self.read(waiting.blocking_recv().unwrap_or(Err(Unanswered::Closed)))
     }
 
-    fn read(&self, answer: Result<Answer, Unanswered>) -> Result<T, Unanswered> {
+    fn read(&self, answer: Result<DialogAnswer, Unanswered>) -> Result<T, Unanswered> {
         answer.and_then(|answer| (self.meaning)(answer).ok_or(Unanswered::Closed))
     }
 }

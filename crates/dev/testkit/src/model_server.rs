@@ -29,14 +29,14 @@ pub struct ModelServer {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     arrived: Condvar,
     stopped: AtomicBool,
     connections: AtomicUsize,
 }
 
 #[derive(Default)]
-struct State {
+struct ServerState {
     responses: VecDeque<Response>,
     requests: Vec<Recorded>,
 }
@@ -175,7 +175,7 @@ impl ModelServer {
     pub fn start(responses: impl IntoIterator<Item = Response>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("this machine has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let state = State {
+        let state = ServerState {
             responses: responses.into_iter().collect(),
             requests: Vec::new(),
         };
@@ -244,7 +244,7 @@ impl Drop for ModelServer {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

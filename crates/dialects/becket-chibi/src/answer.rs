@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 /// The fields of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Answer(Map<String, Value>);
+pub(super) struct AnswerFields(Map<String, Value>);
 
-impl Answer {
+impl AnswerFields {
     /// Reads the output of a run. The output of an observer is ignored.
     pub(super) fn read(class: Class, finished: &Finished) -> Result<Self, Failure> {
         if class == Class::Filter && is_false_test(finished) {
@@ -165,14 +165,14 @@ fn whole(value: &Value) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(class: Class, stdout: &str, code: i32) -> Result<Answer, Cause> {
+    fn read(class: Class, stdout: &str, code: i32) -> Result<AnswerFields, Cause> {
         let finished = Finished {
             stdout: stdout.into(),
             stderr: String::new(),
             code,
             complete: true,
         };
-        Answer::read(class, &finished).map_err(|failure| failure.cause)
+        AnswerFields::read(class, &finished).map_err(|failure| failure.cause)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use becket_hooks::{
 use becket_host::Unloaded;
 use futures_util::future::BoxFuture;
 
-use super::answer::Answer;
+use super::answer::AnswerFields;
 use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, fits_variable, lane, timeout_of};
 use super::dialect::DIALECT;
 use super::plugin::{Generation, HostFacts, Plugin};
@@ -75,7 +75,7 @@ struct HookRow<E: Event> {
 type Show<E> = fn(&Situation<'_, E>) -> String;
 
 /// Turns an answer into a reply.
-type Read<E> = fn(&Situation<'_, E>, Answer) -> Result<<E as Event>::Reply, Failure>;
+type Read<E> = fn(&Situation<'_, E>, AnswerFields) -> Result<<E as Event>::Reply, Failure>;
 
 /// All hooks.
 // tidy: a table
@@ -504,7 +504,7 @@ impl<E: Event> HookRow<E> {
                 variables(name, class, generation, &occasion.scope.context_name, input)
             }),
             decode: Box::new(move |payload, finished| {
-                let answer = Answer::read(class, &finished)?;
+                let answer = AnswerFields::read(class, &finished)?;
                 read(&reader.situation(payload, ""), answer)
             }),
         }

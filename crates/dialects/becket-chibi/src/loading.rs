@@ -71,11 +71,11 @@ pub struct Loaded {
 /// An entry whose schema is needed.
 struct Looked {
     candidate: Candidate,
-    state: State,
+    state: EntryState,
 }
 
 /// The state of an entry before it is asked.
-enum State {
+enum EntryState {
     /// The entry is no plugin, for this reason.
     Foreign(String),
     /// The plugin cannot be asked, for this reason.
@@ -111,7 +111,7 @@ pub async fn load(host: &HostFacts, settings: &LoadSettings, tell: &(dyn Fn(Stri
     let looked: Vec<Looked> = looked.collect();
     let answers = stream::iter(looked).map(|looked| async {
         let answer = match &looked.state {
-            State::Unknown(..) => Some(ask(&looked.candidate, host, settings, tell).await),
+            EntryState::Unknown(..) => Some(ask(&looked.candidate, host, settings, tell).await),
             _ => None,
         };
         (looked, answer)
@@ -171,20 +171,20 @@ impl Loaded {
     ) {
         let Looked { candidate, state } = looked;
         let entry = match (state, answer) {
-            (State::Foreign(why), _) => return self.remarks.push(Remark::new(&candidate.name, why)),
-            (State::Known(entry), _) => {
+            (EntryState::Foreign(why), _) => return self.remarks.push(Remark::new(&candidate.name, why)),
+            (EntryState::Known(entry), _) => {
                 if !entry.is_fresh() {
                     self.stale.push(candidate.clone());
                 }
                 Ok(entry)
             }
-            (State::Unknown(print, traits), Some(Ok(schema))) => {
+            (EntryState::Unknown(print, traits), Some(Ok(schema))) => {
                 let entry = Entry::new(print, traits, schema);
                 cache.remember(&candidate.place, entry.clone());
                 Ok(entry)
             }
-            (State::Unknown(..), Some(Err(why))) | (State::Broken(why), _) => Err(why),
-            (State::Unknown(..), None) => Err("it was not asked what it is".into()),
+            (EntryState::Unknown(..), Some(Err(why))) | (EntryState::Broken(why), _) => Err(why),
+            (EntryState::Unknown(..), None) => Err("it was not asked what it is".into()),
         };
         let (name, place) = (candidate.name.clone(), candidate.place.clone());
         let made = entry
@@ -207,13 +207,13 @@ fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Looked {
         None => Fingerprint::take(&candidate),
     };
     let state = match taken {
-        Err(trouble) if is_meant(&candidate, cache) => State::Broken(trouble),
-        Err(trouble) => State::Foreign(trouble),
+        Err(trouble) if is_meant(&candidate, cache) => EntryState::Broken(trouble),
+        Err(trouble) => EntryState::Foreign(trouble),
         Ok((print, program)) => {
             let known = cache.known(&candidate.place, &print);
             match known.filter(|_| asking == Asking::WhenChanged) {
-                Some(entry) => State::Known(entry.clone()),
-                None => State::Unknown(print, traits_of(&candidate, &program)),
+                Some(entry) => EntryState::Known(entry.clone()),
+                None => EntryState::Unknown(print, traits_of(&candidate, &program)),
             }
         }
     };

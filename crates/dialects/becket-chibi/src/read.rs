@@ -3,7 +3,7 @@
 //! A plugin can refuse or abstain: it never replaces the user's consent.
 
 use becket_events::{
-    Adjust, Answer as Answered, Append, Delivery, Event, Fallback, First, Intersect, Json, Last, LoopStart,
+    Adjust, Answer, Append, Delivery, Event, Fallback, First, Intersect, Json, Last, LoopStart,
     LoopStartReply, Part, PostSystemPrompt, PostSystemPromptReply, PreCache, PreCacheReply, PreFetch,
     PreFetchReply, PreFileRead, PreFileReadReply, PreFileWrite, PreFileWriteReply, PreMessageDelivery,
     PreMessageDeliveryReply, PreRequest, PreRequestReply, PreShell, PreShellReply, PreSubagent,
@@ -14,15 +14,18 @@ use becket_events::{
 use becket_hooks::Failure;
 use serde_json::Value;
 
-use super::answer::{Answer, wrong_shape};
+use super::answer::{AnswerFields, wrong_shape};
 use super::situation::Situation;
 
 /// The reply of a hook that only observes.
-pub(super) fn nothing<E: Event>(_: &Situation<'_, E>, _: Answer) -> Result<E::Reply, Failure> {
+pub(super) fn nothing<E: Event>(_: &Situation<'_, E>, _: AnswerFields) -> Result<E::Reply, Failure> {
     Ok(E::Reply::default())
 }
 
-pub(super) fn prompt(_: &Situation<'_, UserPrompt>, answer: Answer) -> Result<UserPromptReply, Failure> {
+pub(super) fn prompt(
+    _: &Situation<'_, UserPrompt>,
+    answer: AnswerFields,
+) -> Result<UserPromptReply, Failure> {
     Ok(UserPromptReply {
         prompt: Rewrite(answer.text("prompt")?),
         ..Default::default()
@@ -31,7 +34,7 @@ pub(super) fn prompt(_: &Situation<'_, UserPrompt>, answer: Answer) -> Result<Us
 
 pub(super) fn inject_before(
     _: &Situation<'_, PreSystemPrompt>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PreSystemPromptReply, Failure> {
     Ok(PreSystemPromptReply {
         inject: Prepend(injected(&answer)?),
@@ -41,7 +44,7 @@ pub(super) fn inject_before(
 
 pub(super) fn inject_after(
     _: &Situation<'_, PostSystemPrompt>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PostSystemPromptReply, Failure> {
     Ok(PostSystemPromptReply {
         inject: Append(injected(&answer)?),
@@ -49,13 +52,13 @@ pub(super) fn inject_after(
     })
 }
 
-fn injected(answer: &Answer) -> Result<Vec<String>, Failure> {
+fn injected(answer: &AnswerFields) -> Result<Vec<String>, Failure> {
     let inject = answer.text("inject")?;
     Ok(inject.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
 /// The reply about a call. A refusal overrides changed arguments.
-pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToolReply, Failure> {
+pub(super) fn call(at: &Situation<'_, PreTool>, answer: AnswerFields) -> Result<PreToolReply, Failure> {
     let verdict = blocked(&answer, "Tool call blocked by hook")?;
     if verdict.0.is_some() {
         return Ok(PreToolReply {
@@ -82,13 +85,13 @@ pub(super) fn call(at: &Situation<'_, PreTool>, answer: Answer) -> Result<PreToo
 /// The reply about a tool's output. A new text replaces all texts, and images stay; of a blocked output nothing stays.
 pub(super) fn output(
     at: &Situation<'_, PreToolOutput>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PreToolOutputReply, Failure> {
     let message = answer.text("message")?;
     if answer.flag("block")? {
         let message = message.unwrap_or_else(|| "Output blocked by hook".to_owned());
         return Ok(PreToolOutputReply {
-            withheld: Answered(Some(message)),
+            withheld: Answer(Some(message)),
             ..Default::default()
         });
     }
@@ -108,7 +111,7 @@ pub(super) fn output(
 /// The reply about the tools on offer. A tool is offered while one of the names by which the plugin knows it remains.
 pub(super) fn choice_of_tools(
     at: &Situation<'_, ToolsOffered>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<ToolsOfferedReply, Failure> {
     let include = answer.names("include")?;
     let exclude = answer.names("exclude")?.unwrap_or_default();
@@ -136,7 +139,7 @@ pub(super) fn choice_of_tools(
 /// for byte.
 pub(super) fn request_body(
     at: &Situation<'_, PreRequest>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PreRequestReply, Failure> {
     let Some(mut patch) = answer.object("request_body")? else {
         return Ok(PreRequestReply::default());
@@ -166,7 +169,10 @@ fn joined(members: &[(String, Json)]) -> Json {
     Json::joined(format!("{{{}}}", members.join(",")))
 }
 
-pub(super) fn loop_start(_: &Situation<'_, LoopStart>, answer: Answer) -> Result<LoopStartReply, Failure> {
+pub(super) fn loop_start(
+    _: &Situation<'_, LoopStart>,
+    answer: AnswerFields,
+) -> Result<LoopStartReply, Failure> {
     Ok(LoopStartReply {
         fallback: Last(fallback(&answer)?),
         fuel: fuel(&answer)?,
@@ -174,7 +180,10 @@ pub(super) fn loop_start(_: &Situation<'_, LoopStart>, answer: Answer) -> Result
     })
 }
 
-pub(super) fn tool_batch(_: &Situation<'_, ToolBatch>, answer: Answer) -> Result<ToolBatchReply, Failure> {
+pub(super) fn tool_batch(
+    _: &Situation<'_, ToolBatch>,
+    answer: AnswerFields,
+) -> Result<ToolBatchReply, Failure> {
     Ok(ToolBatchReply {
         fallback: Last(fallback(&answer)?),
         fuel: fuel(&answer)?,
@@ -182,7 +191,7 @@ pub(super) fn tool_batch(_: &Situation<'_, ToolBatch>, answer: Answer) -> Result
     })
 }
 
-fn fallback(answer: &Answer) -> Result<Option<Fallback>, Failure> {
+fn fallback(answer: &AnswerFields) -> Result<Option<Fallback>, Failure> {
     match answer.text("fallback")?.as_deref() {
         None => Ok(None),
         Some("call_user") => Ok(Some(Fallback::CallUser)),
@@ -193,7 +202,7 @@ fn fallback(answer: &Answer) -> Result<Option<Fallback>, Failure> {
     }
 }
 
-fn fuel(answer: &Answer) -> Result<Adjust, Failure> {
+fn fuel(answer: &AnswerFields) -> Result<Adjust, Failure> {
     let set = answer
         .count("fuel")?
         .map(|fuel| u32::try_from(fuel).unwrap_or(u32::MAX));
@@ -204,7 +213,7 @@ fn fuel(answer: &Answer) -> Result<Adjust, Failure> {
 
 pub(super) fn denied_reading(
     _: &Situation<'_, PreFileRead>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PreFileReadReply, Failure> {
     Ok(PreFileReadReply {
         verdict: denied(&answer)?,
@@ -214,7 +223,7 @@ pub(super) fn denied_reading(
 
 pub(super) fn denied_writing(
     _: &Situation<'_, PreFileWrite>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PreFileWriteReply, Failure> {
     Ok(PreFileWriteReply {
         verdict: denied(&answer)?,
@@ -222,14 +231,20 @@ pub(super) fn denied_writing(
     })
 }
 
-pub(super) fn denied_command(_: &Situation<'_, PreShell>, answer: Answer) -> Result<PreShellReply, Failure> {
+pub(super) fn denied_command(
+    _: &Situation<'_, PreShell>,
+    answer: AnswerFields,
+) -> Result<PreShellReply, Failure> {
     Ok(PreShellReply {
         verdict: denied(&answer)?,
         ..Default::default()
     })
 }
 
-pub(super) fn denied_fetching(_: &Situation<'_, PreFetch>, answer: Answer) -> Result<PreFetchReply, Failure> {
+pub(super) fn denied_fetching(
+    _: &Situation<'_, PreFetch>,
+    answer: AnswerFields,
+) -> Result<PreFetchReply, Failure> {
     Ok(PreFetchReply {
         verdict: denied(&answer)?,
         ..Default::default()
@@ -237,7 +252,10 @@ pub(super) fn denied_fetching(_: &Situation<'_, PreFetch>, answer: Answer) -> Re
 }
 
 /// The reply about a sub-agent. An answer in the sub-agent's place overrides a refusal.
-pub(super) fn subagent(_: &Situation<'_, PreSubagent>, answer: Answer) -> Result<PreSubagentReply, Failure> {
+pub(super) fn subagent(
+    _: &Situation<'_, PreSubagent>,
+    answer: AnswerFields,
+) -> Result<PreSubagentReply, Failure> {
     let response = answer.text("response")?;
     let verdict = match response {
         Some(_) => Strictest::default(),
@@ -245,12 +263,12 @@ pub(super) fn subagent(_: &Situation<'_, PreSubagent>, answer: Answer) -> Result
     };
     Ok(PreSubagentReply {
         verdict,
-        response: Answered(response),
+        response: Answer(response),
         ..Default::default()
     })
 }
 
-pub(super) fn cache(_: &Situation<'_, PreCache>, answer: Answer) -> Result<PreCacheReply, Failure> {
+pub(super) fn cache(_: &Situation<'_, PreCache>, answer: AnswerFields) -> Result<PreCacheReply, Failure> {
     Ok(PreCacheReply {
         summary: First(answer.text("summary")?),
         cache: First(answer.flag("block")?.then_some(false)),
@@ -260,27 +278,27 @@ pub(super) fn cache(_: &Situation<'_, PreCache>, answer: Answer) -> Result<PreCa
 
 pub(super) fn delivery(
     at: &Situation<'_, PreMessageDelivery>,
-    answer: Answer,
+    answer: AnswerFields,
 ) -> Result<PreMessageDeliveryReply, Failure> {
     let via = answer.text("via")?.unwrap_or_else(|| at.plugin.to_owned());
     Ok(PreMessageDeliveryReply {
-        delivered: Answered(answer.flag("delivered")?.then_some(Delivery { via })),
+        delivered: Answer(answer.flag("delivered")?.then_some(Delivery { via })),
         ..Default::default()
     })
 }
 
 /// A refusal if `block` is true, with the reason in `message`.
-fn blocked(answer: &Answer, default: &str) -> Result<Strictest, Failure> {
+fn blocked(answer: &AnswerFields, default: &str) -> Result<Strictest, Failure> {
     refused(answer, ["message", "reason"], default)
 }
 
 /// A refusal if `denied` is true, with the reason in `reason`. Plugins between the generations use `approved` instead.
-fn denied(answer: &Answer) -> Result<Strictest, Failure> {
+fn denied(answer: &AnswerFields) -> Result<Strictest, Failure> {
     refused(answer, ["reason", "message"], "denied by plugin")
 }
 
 /// A refusal in any spelling: that of another guard is never written by mistake.
-fn refused(answer: &Answer, [usual, other]: [&str; 2], default: &str) -> Result<Strictest, Failure> {
+fn refused(answer: &AnswerFields, [usual, other]: [&str; 2], default: &str) -> Result<Strictest, Failure> {
     let reason = answer.text(usual)?;
     if !answer.flag("block")? && !answer.flag("denied")? && answer.choice("approved")? != Some(false) {
         return Ok(Strictest::default());

@@ -16,14 +16,14 @@ use becket_events::{
 use becket_hooks::{Cause, Failure, Finished};
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
+use super::answer::AnswerFields;
 use super::plugin::{Generation, HostFacts};
 use super::situation::Situation;
 use super::words::Words;
 use super::{read, show};
 
 type Show<E> = fn(&Situation<'_, E>) -> String;
-type Read<E> = fn(&Situation<'_, E>, Answer) -> Result<<E as Event>::Reply, Failure>;
+type Read<E> = fn(&Situation<'_, E>, AnswerFields) -> Result<<E as Event>::Reply, Failure>;
 
 fn within<E: Event, T>(
     generation: Generation,
@@ -60,7 +60,7 @@ fn answered<E: Event>(read: Read<E>, payload: &E::Payload, answer: Value) -> Res
         code: 0,
         complete: true,
     };
-    let answer = Answer::read(becket_events::Class::Guard, &finished).unwrap();
+    let answer = AnswerFields::read(becket_events::Class::Guard, &finished).unwrap();
     within(Generation::Newer, payload, |at| read(at, answer))
 }
 

@@ -5,7 +5,7 @@
 //! time. Codes by which a shell says that it did not find a program, or that a signal ended it, are failures.
 
 use becket_events::Class;
-use becket_hook_files::{Answer, Contract, Decision, Members, Plain};
+use becket_hook_files::{Contract, Decision, HookAnswer, Members, Plain};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Deserializer, Map, Value};
 
@@ -19,7 +19,7 @@ const NOT_RUN: [i32; 2] = [126, 127];
 const SIGNALS: i32 = 128;
 
 /// What a program has said.
-pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
     let said = hear_output(contract, finished);
     match finished.code {
@@ -33,7 +33,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
             };
             Ok(match blocks {
                 true => answer,
-                false => Answer {
+                false => HookAnswer {
                     block: Some(reason),
                     // What it says beside a block counts no longer.
                     decision: None,
@@ -61,7 +61,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
                 line => format!("exit code {code}: {line}"),
             };
             // An answer that was printed all the same counts.
-            Ok(Answer {
+            Ok(HookAnswer {
                 error: Some(what),
                 ..said.unwrap_or_default()
             })
@@ -69,7 +69,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
     }
 }
 
-fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let unreadable = |why: &str| Failure::new(Cause::UnreadableOutput, why);
     let text = std::str::from_utf8(&finished.stdout)
         .map_err(|_| unreadable("standard output is not UTF-8"))?
@@ -127,15 +127,15 @@ fn holds_decision(text: &str) -> bool {
     })
 }
 
-fn plain(contract: &Contract, text: &str) -> Answer {
+fn plain(contract: &Contract, text: &str) -> HookAnswer {
     match contract.plain {
-        Plain::Context if !text.is_empty() => Answer::context(text),
-        _ => Answer::default(),
+        Plain::Context if !text.is_empty() => HookAnswer::context(text),
+        _ => HookAnswer::default(),
     }
 }
 
 /// Reads an answer.
-fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failure> {
+fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Failure> {
     let members = Members {
         map: said,
         within: "",
@@ -147,9 +147,9 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
         return Err(members.wrong(key, "inside of `hookSpecificOutput`, or `decision`"));
     }
     let reason = members.text("reason")?;
-    let mut answer = Answer {
+    let mut answer = HookAnswer {
         notice: members.text("systemMessage")?.into_iter().collect(),
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     if members.truth("continue")? == Some(false) {
         let reason = members.text("stopReason")?.or_else(|| reason.clone());
@@ -181,7 +181,7 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
     Ok(answer)
 }
 
-fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     answer.context.extend(members.text("additionalContext")?);
     if members.truth("suppressOriginalPrompt")? == Some(true) {
         answer.block = Some("a hook wants the prompt to be kept from the model".to_owned());
@@ -224,7 +224,7 @@ fn unserved<'a>(contract: &Contract, members: &'a Members<'_>) -> impl Iterator<
 }
 
 /// Reads the answer to a question about permission.
-fn read_permission(decision: &Map<String, Value>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_permission(decision: &Map<String, Value>, answer: &mut HookAnswer) -> Result<(), Failure> {
     let members = Members {
         map: decision,
         within: "hookSpecificOutput.decision.",

@@ -7,7 +7,7 @@ use becket_events::{
     PromptExpansion, SessionEnd, SessionStart, Setup, StartReason, Steering, Stop, ToolBatch, UserPrompt,
 };
 use becket_hook_files::{
-    self as replies, Answer, Block, HookRow, after_calls, before_call, compaction, nothing, permission,
+    self as replies, Block, HookAnswer, HookRow, after_calls, before_call, compaction, nothing, permission,
     prompt, row, session_start, steering, stop,
 };
 
@@ -207,9 +207,9 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
 }
 
 /// An answer whose arguments have becket's names, where Claude Code has other ones for a tool without an operation.
-fn in_own_words(call: &becket_dialect_kit::called::Called<'_>, answer: &Answer) -> Answer {
+fn in_own_words(call: &becket_dialect_kit::called::Called<'_>, answer: &HookAnswer) -> HookAnswer {
     let arguments = answer.arguments.clone();
-    Answer {
+    HookAnswer {
         arguments: arguments.map(|written| calls::written(call, written)),
         ..answer.clone()
     }

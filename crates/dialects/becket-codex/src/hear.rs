@@ -10,7 +10,7 @@
 //! do: `ask` asks the user here, and `allow` without a rewrite has no effect, as in Codex.
 
 use becket_events::Class;
-use becket_hook_files::{Answer, Block, Contract, Decision, Plain};
+use becket_hook_files::{Block, Contract, Decision, HookAnswer, Plain};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ const SIGNALS: i32 = 128;
 const NO_REASON: &str = "a hook blocked this, and gives no reason";
 
 /// What a program has said.
-pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
     let first = stderr.lines().next().unwrap_or_default();
     let what = |code: i32| match first {
@@ -36,11 +36,11 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
     match finished.code {
         0 => hear_output(contract, finished),
         BLOCKED => Ok(match (contract.block, stderr) {
-            (Block::Told | Block::EndsRun, _) => Answer::error(what(BLOCKED)),
+            (Block::Told | Block::EndsRun, _) => HookAnswer::error(what(BLOCKED)),
             // Codex goes on, because it misses the reason. A refusal without a reason is still one.
-            (Block::Refuses, "") => Answer::blocking(NO_REASON),
-            (_, "") => Answer::error("exit code 2, without a reason on standard error"),
-            (_, reason) => Answer::blocking(reason),
+            (Block::Refuses, "") => HookAnswer::blocking(NO_REASON),
+            (_, "") => HookAnswer::error("exit code 2, without a reason on standard error"),
+            (_, reason) => HookAnswer::blocking(reason),
         }),
         code if NOT_RUN.contains(&code) => Err(Failure::new(
             Cause::ExitStatus,
@@ -50,12 +50,12 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
             Cause::KilledBySignal,
             format!("exit code {code}: signal {}", code - SIGNALS),
         )),
-        code => Ok(refused(contract, finished).unwrap_or_else(|| Answer::error(what(code)))),
+        code => Ok(refused(contract, finished).unwrap_or_else(|| HookAnswer::error(what(code)))),
     }
 }
 
 /// The answer of a guard that failed, if it says no.
-fn refused(contract: &Contract, finished: &Finished) -> Option<Answer> {
+fn refused(contract: &Contract, finished: &Finished) -> Option<HookAnswer> {
     let answer = hear_output(contract, finished).ok()?;
     (contract.class == Class::Guard && answer.refusal().0.is_some()).then_some(answer)
 }
@@ -63,10 +63,10 @@ fn refused(contract: &Contract, finished: &Finished) -> Option<Answer> {
 /// Events at which output that is no JSON is an error.
 const WITHOUT_TEXT: &[&str] = &["Stop", "SubagentStop", "Interrupt"];
 
-fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let unreadable = |why: &str| Failure::new(Cause::UnreadableOutput, why);
     if contract.name == "SessionEnd" {
-        return Ok(Answer::default());
+        return Ok(HookAnswer::default());
     }
     let text = std::str::from_utf8(&finished.stdout)
         .map_err(|_| unreadable("standard output is not UTF-8"))?
@@ -95,11 +95,11 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failu
         ));
     }
     match (text.is_empty(), contract.plain) {
-        (false, Plain::Context) => Ok(Answer::context(text)),
+        (false, Plain::Context) => Ok(HookAnswer::context(text)),
         (false, _) if WITHOUT_TEXT.contains(&contract.name) => Err(unreadable(
             "standard output is no JSON object; print other words to standard error",
         )),
-        _ => Ok(Answer::default()),
+        _ => Ok(HookAnswer::default()),
     }
 }
 
@@ -202,7 +202,7 @@ const OWN_MEMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Reads an answer.
-fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failure> {
+fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Failure> {
     let event = contract.name;
     let own = OWN_MEMBERS.iter().find(|(name, _)| *name == event);
     let mut known = COMMON.to_vec();
@@ -215,9 +215,9 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
     );
     known.extend(own.map(|_| "hookSpecificOutput"));
     let members = Members::new(said, "", &known)?;
-    let mut answer = Answer {
+    let mut answer = HookAnswer {
         notice: members.text("systemMessage")?.into_iter().collect(),
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     read_common(event, &members, &mut answer)?;
     read_decision(event, &members, &mut answer)?;
@@ -243,7 +243,7 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
 }
 
 /// Reads the members of every answer.
-fn read_common(event: &str, members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_common(event: &str, members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     let goes_on = members.truth("continue", true)?;
     let stop_reason = members.text("stopReason")?;
     let is_quiet = members.truth("suppressOutput", false)?;
@@ -274,7 +274,7 @@ fn read_common(event: &str, members: &Members<'_>, answer: &mut Answer) -> Resul
 }
 
 /// Reads `decision` and `reason`.
-fn read_decision(event: &str, members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_decision(event: &str, members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     if !BLOCKING.contains(&event) {
         return Ok(());
     }
@@ -303,7 +303,7 @@ fn read_decision(event: &str, members: &Members<'_>, answer: &mut Answer) -> Res
 }
 
 /// Reads the decision about a call.
-fn read_call(members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_call(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     let reason = members.reason("permissionDecisionReason")?;
     let arguments = members.object("updatedInput")?.cloned();
     match (members.text("permissionDecision")?.as_deref(), arguments) {
@@ -328,7 +328,7 @@ fn no_effect(what: &str) -> String {
 }
 
 /// Reads the answer to a question about permission.
-fn read_permission(members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_permission(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     let Some(decision) = members.object("decision")? else {
         return Ok(());
     };

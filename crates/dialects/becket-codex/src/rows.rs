@@ -8,7 +8,7 @@ use becket_events::{
     Steering, Stop, UserPrompt,
 };
 use becket_hook_files::{
-    Answer, Block, HookRow, before_call, compaction, nothing, permission, prompt, row, session_start,
+    Block, HookAnswer, HookRow, before_call, compaction, nothing, permission, prompt, row, session_start,
     steering, stop,
 };
 use becket_hooks::Failure;
@@ -131,12 +131,12 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
 }
 
 /// An answer whose arguments say all that the call needs, also what the hook was not shown.
-fn in_own_words(call: &Called<'_>, answer: &Answer) -> Result<Answer, Failure> {
+fn in_own_words(call: &Called<'_>, answer: &HookAnswer) -> Result<HookAnswer, Failure> {
     let arguments = match (&answer.arguments, &answer.refusal().0) {
         (Some(written), None) => calls::written(call, written.clone())?,
         _ => None,
     };
-    Ok(Answer {
+    Ok(HookAnswer {
         arguments,
         ..answer.clone()
     })
@@ -144,7 +144,7 @@ fn in_own_words(call: &Called<'_>, answer: &Answer) -> Result<Answer, Failure> {
 
 /// The reply about a call that has run. The reason of a block takes the place of the result, as an error; other words
 /// take its place as they are.
-fn after_call(answer: &Answer) -> PreToolOutputReply {
+fn after_call(answer: &HookAnswer) -> PreToolOutputReply {
     let said = answer.output.as_ref().and_then(Value::as_str);
     let text = answer.block.as_deref().or(said);
     PreToolOutputReply {

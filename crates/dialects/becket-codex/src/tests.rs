@@ -8,7 +8,7 @@ use becket_events::{
     Class, EVENTS, OperationKind, Part, PreToolOutputPayload, PreToolPayload, Scope, StopPayload,
 };
 use becket_hook_files::{
-    Action, Answer, Background, Contract, Decision, Facts, HookEntry, Input, Owner, Reading, Source,
+    Action, Background, Contract, Decision, Facts, HookAnswer, HookEntry, Input, Owner, Reading, Source,
 };
 use becket_hooks::{Cause, CommandLine, Failure, Finished};
 use serde_json::{Map, Value, json};
@@ -69,7 +69,7 @@ fn contract(event: &str) -> Contract {
     found.unwrap_or_else(|| panic!("there is no {event}"))
 }
 
-fn heard(event: &str, code: i32, stdout: &str, stderr: &str) -> Result<Answer, Failure> {
+fn heard(event: &str, code: i32, stdout: &str, stderr: &str) -> Result<HookAnswer, Failure> {
     let finished = Finished {
         stdout: stdout.as_bytes().to_vec(),
         stderr: stderr.into(),
@@ -79,7 +79,7 @@ fn heard(event: &str, code: i32, stdout: &str, stderr: &str) -> Result<Answer, F
     hear::hear(&contract(event), &finished)
 }
 
-fn answered(event: &str, answer: &Value) -> Result<Answer, Failure> {
+fn answered(event: &str, answer: &Value) -> Result<HookAnswer, Failure> {
     heard(event, 0, &answer.to_string(), "")
 }
 
@@ -93,8 +93,16 @@ fn specific(event: &str, mut members: Value) -> Value {
 fn silence_is_no_opinion() {
     for row in rows() {
         let name = row.contract().name;
-        assert_eq!(heard(name, 0, "", "noise").unwrap(), Answer::default(), "{name}");
-        assert_eq!(answered(name, &json!({})).unwrap(), Answer::default(), "{name}");
+        assert_eq!(
+            heard(name, 0, "", "noise").unwrap(),
+            HookAnswer::default(),
+            "{name}"
+        );
+        assert_eq!(
+            answered(name, &json!({})).unwrap(),
+            HookAnswer::default(),
+            "{name}"
+        );
     }
 }
 
@@ -110,13 +118,13 @@ fn exit_code_2_blocks_where_codex_lets_it() {
     ] {
         assert_eq!(
             heard(event, 2, "", " why \n").unwrap(),
-            Answer::blocking("why"),
+            HookAnswer::blocking("why"),
             "{event}"
         );
         let ignored = json!({"systemMessage": "x"}).to_string();
         assert_eq!(
             heard(event, 2, &ignored, "why").unwrap(),
-            Answer::blocking("why"),
+            HookAnswer::blocking("why"),
             "{event}"
         );
     }
@@ -129,7 +137,7 @@ fn exit_code_2_blocks_where_codex_lets_it() {
         "SessionEnd",
     ] {
         let answer = heard(event, 2, "", "why").unwrap();
-        assert_eq!(answer, Answer::error("exit code 2: why"), "{event}");
+        assert_eq!(answer, HookAnswer::error("exit code 2: why"), "{event}");
     }
 }
 
@@ -158,11 +166,11 @@ fn other_exit_codes_are_errors_or_failures() {
     let ask = specific("PreToolUse", json!({"permissionDecision": "ask"}));
     for output in [ask.to_string(), "{".to_owned(), String::new()] {
         let answer = heard("PreToolUse", 1, &output, "first\nsecond").unwrap();
-        assert_eq!(answer, Answer::error("exit code 1: first"), "{output}");
+        assert_eq!(answer, HookAnswer::error("exit code 1: first"), "{output}");
     }
     let block = json!({"decision": "block", "reason": "x"}).to_string();
     let answer = heard("PostToolUse", 1, &block, "").unwrap();
-    assert_eq!(answer, Answer::error("exit code 1"));
+    assert_eq!(answer, HookAnswer::error("exit code 1"));
     for (code, cause) in [
         (126, Cause::ExitStatus),
         (127, Cause::ExitStatus),
@@ -189,7 +197,7 @@ fn a_guard_that_prints_garbage_fails() {
     }
     assert_eq!(
         heard("PreToolUse", 0, "just words", "").unwrap(),
-        Answer::default()
+        HookAnswer::default()
     );
     let held = Finished {
         stdout: Vec::new(),
@@ -257,9 +265,12 @@ fn a_call_is_denied_rewritten_or_asked_about() {
     assert_eq!(written.decision, None, "a rewrite approves nothing");
     let allowed = answer(json!({"permissionDecision": "allow"}));
     assert_eq!((allowed.decision, allowed.notice.len()), (None, 1));
-    assert_eq!(answer(json!({"additionalContext": "x"})), Answer::context("x"));
+    assert_eq!(
+        answer(json!({"additionalContext": "x"})),
+        HookAnswer::context("x")
+    );
     let blocked = answered("PreToolUse", &json!({"decision": "block", "reason": "why"})).unwrap();
-    assert_eq!(blocked, Answer::blocking("why"));
+    assert_eq!(blocked, HookAnswer::blocking("why"));
     assert!(
         answered("PreToolUse", &json!({"decision": "block"}))
             .unwrap()
@@ -300,13 +311,13 @@ fn permission_is_granted_or_refused_and_nothing_else() {
 fn a_result_is_replaced() {
     let event = "PostToolUse";
     let blocked = answered(event, &json!({"decision": "block", "reason": "why"})).unwrap();
-    assert_eq!(blocked, Answer::blocking("why"));
+    assert_eq!(blocked, HookAnswer::blocking("why"));
     let stopped = answered(event, &json!({"continue": false, "stopReason": "enough"})).unwrap();
     assert_eq!((stopped.output, stopped.halt), (Some("enough".into()), None));
     let stopped = answered(event, &json!({"continue": false, "reason": "other words"})).unwrap();
     assert_eq!(stopped.output, Some("other words".into()));
     let context = answered(event, &specific(event, json!({"additionalContext": "x"}))).unwrap();
-    assert_eq!(context, Answer::context("x"));
+    assert_eq!(context, HookAnswer::context("x"));
     for wrong in [
         json!({"decision": "block"}),
         json!({"decision": "approve"}),
@@ -323,20 +334,23 @@ fn text_is_context_where_codex_takes_it_so() {
     for event in ["SessionStart", "SubagentStart", "UserPromptSubmit"] {
         assert_eq!(
             heard(event, 0, " words\n", "").unwrap(),
-            Answer::context("words"),
+            HookAnswer::context("words"),
             "{event}"
         );
         let answer = specific(event, json!({"additionalContext": "words"}));
         assert_eq!(
             answered(event, &answer).unwrap(),
-            Answer::context("words"),
+            HookAnswer::context("words"),
             "{event}"
         );
     }
     for event in ["Stop", "SubagentStop", "Interrupt"] {
         assert!(heard(event, 0, "words", "").is_err(), "{event}");
     }
-    assert_eq!(heard("SessionEnd", 0, "{garbage", "").unwrap(), Answer::default());
+    assert_eq!(
+        heard("SessionEnd", 0, "{garbage", "").unwrap(),
+        HookAnswer::default()
+    );
 }
 
 #[test]
@@ -360,7 +374,7 @@ fn runs_end_and_go_on() {
     let both = json!({"continue": false, "decision": "block", "reason": "go on"});
     assert_eq!(answered("Stop", &both).unwrap().block, None);
     let goes_on = json!({"decision": "block", "reason": "go on"});
-    assert_eq!(answered("Stop", &goes_on).unwrap(), Answer::blocking("go on"));
+    assert_eq!(answered("Stop", &goes_on).unwrap(), HookAnswer::blocking("go on"));
     assert!(answered("Stop", &json!({"decision": "block", "reason": " "})).is_err());
 }
 

@@ -10,7 +10,7 @@
 //! `hookSpecificOutput`.
 
 use becket_events::Class;
-use becket_hook_files::{Answer, Contract, Decision};
+use becket_hook_files::{Contract, Decision, HookAnswer};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -49,7 +49,7 @@ impl Moment {
 }
 
 /// What a program has said.
-pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
     let first = stderr.lines().next().unwrap_or_default();
     let what = |code: i32| match first {
@@ -62,7 +62,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
             let answer = hear_output(contract, finished).unwrap_or_default();
             let told = (moment == Moment::BeforeCall && !stderr.is_empty()).then(|| stderr.to_owned());
             let reason = answer.block.clone().or(answer.reason.clone()).or(told);
-            Ok(Answer {
+            Ok(HookAnswer {
                 block: Some(reason.unwrap_or_else(|| NO_REASON.to_owned())),
                 // What it says beside a refusal counts no longer.
                 decision: None,
@@ -73,18 +73,18 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
         (REFUSED, Moment::Failure) => {
             let (text, notice) = without_progress(finished)?;
             let said = hear_text(contract, &text);
-            let plain = || Answer {
+            let plain = || HookAnswer {
                 context: Some(text.clone())
                     .filter(|text| !text.is_empty())
                     .into_iter()
                     .collect(),
-                ..Answer::default()
+                ..HookAnswer::default()
             };
             let answer = said
                 .ok()
                 .filter(|answer| !answer.context.is_empty())
                 .unwrap_or_else(plain);
-            Ok(Answer { notice, ..answer })
+            Ok(HookAnswer { notice, ..answer })
         }
         (code, _) if NOT_RUN.contains(&code) => Err(Failure::new(
             Cause::ExitStatus,
@@ -94,8 +94,8 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
             Cause::KilledBySignal,
             format!("exit code {code}: signal {}", code - SIGNALS),
         )),
-        (code, Moment::BeforeCall) => Ok(Answer::blocking(format!("the hook failed: {}", what(code)))),
-        (code, _) => Ok(Answer::error(what(code))),
+        (code, Moment::BeforeCall) => Ok(HookAnswer::blocking(format!("the hook failed: {}", what(code)))),
+        (code, _) => Ok(HookAnswer::error(what(code))),
     }
 }
 
@@ -103,7 +103,7 @@ fn unreadable(why: &str) -> Failure {
     Failure::new(Cause::UnreadableOutput, why)
 }
 
-fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     if contract.class == Class::Guard && !finished.complete {
         return Err(unreadable(
             "a background process still holds standard output, so more might have come; redirect its output: \
@@ -138,7 +138,7 @@ fn without_progress(finished: &Finished) -> Result<(String, Vec<String>), Failur
     Ok((rest.join("\n").trim().to_owned(), told))
 }
 
-fn hear_text(contract: &Contract, text: &str) -> Result<Answer, Failure> {
+fn hear_text(contract: &Contract, text: &str) -> Result<HookAnswer, Failure> {
     let is_guard = contract.class == Class::Guard;
     if text.starts_with(['{', '[']) {
         return match read_strictly(text) {
@@ -146,7 +146,7 @@ fn hear_text(contract: &Contract, text: &str) -> Result<Answer, Failure> {
             _ if is_guard => Err(unreadable(
                 "standard output begins like JSON and is no JSON object; print the object alone",
             )),
-            _ => Ok(Answer::default()),
+            _ => Ok(HookAnswer::default()),
         };
     }
     // A decision inside of other text would be lost.
@@ -157,7 +157,7 @@ fn hear_text(contract: &Contract, text: &str) -> Result<Answer, Failure> {
              standard error",
         ));
     }
-    Ok(Answer::default())
+    Ok(HookAnswer::default())
 }
 
 /// The members of an answer: its own, and those in `hookSpecificOutput`, which count before them.
@@ -206,15 +206,15 @@ impl<'a> Members<'a> {
 }
 
 /// Reads an answer.
-fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failure> {
+fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Failure> {
     let specific = said.get("hookSpecificOutput").and_then(Value::as_object);
     let members = Members {
         maps: specific.into_iter().chain([said]).collect(),
     };
-    let mut answer = Answer {
+    let mut answer = HookAnswer {
         notice: members.text("systemMessage")?.into_iter().collect(),
         context: members.text("additionalContext")?.map(cut).into_iter().collect(),
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     let moment = Moment::of(contract.name);
     if members.truth("continue")? == Some(false) {
@@ -248,7 +248,7 @@ fn cut(mut text: String) -> String {
 }
 
 /// Reads the decision about a call.
-fn read_call(members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_call(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     answer.arguments = members
         .object("modifiedArgs")?
         .or(members.object("updatedInput")?);
@@ -268,7 +268,7 @@ fn read_call(members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> 
 }
 
 /// Reads the answer to a question about permission.
-fn read_permission(members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_permission(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     let decision = members.object("decision").unwrap_or_default();
     let inner = Members {
         maps: decision.iter().chain(members.maps.iter().copied()).collect(),
@@ -292,7 +292,7 @@ fn read_permission(members: &Members<'_>, answer: &mut Answer) -> Result<(), Fai
 }
 
 /// Reads whether the model goes on.
-fn read_stop(members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_stop(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     if members.text("decision")?.as_deref() == Some("block") {
         let reason = members.text("reason")?.filter(|reason| !reason.trim().is_empty());
         answer.block = Some(reason.ok_or_else(|| Members::wrong("reason", "there beside `decision`"))?);

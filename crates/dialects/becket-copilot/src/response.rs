@@ -1,7 +1,7 @@
 //! The results of tools as Copilot's hooks know them.
 
 use becket_events::{PreToolOutputPayload, PreToolOutputReply, Rewrite, text_of as text_of_parts};
-use becket_hook_files::{Answer, after_call};
+use becket_hook_files::{HookAnswer, after_call};
 use serde_json::{Map, Value};
 
 use crate::naming::member;
@@ -36,7 +36,7 @@ fn text_of(written: &Value) -> String {
 }
 
 /// The reply about a call that has run.
-pub fn reply(output: &PreToolOutputPayload, answer: &Answer) -> PreToolOutputReply {
+pub fn reply(output: &PreToolOutputPayload, answer: &HookAnswer) -> PreToolOutputReply {
     let kind = answer
         .output
         .as_ref()

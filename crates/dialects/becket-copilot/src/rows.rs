@@ -8,7 +8,7 @@ use becket_events::{
     UserPromptReply,
 };
 use becket_hook_files::{
-    Answer, Block, HookRow, before_call, nothing, permission, prompt, row, session_start, stop,
+    Block, HookAnswer, HookRow, before_call, nothing, permission, prompt, row, session_start, stop,
 };
 use serde_json::Value;
 
@@ -185,9 +185,9 @@ fn of_one_kind() -> Vec<Box<dyn HookRow>> {
 }
 
 /// An answer whose arguments have becket's names, where Copilot has other ones for a tool without an operation.
-fn in_own_words(call: &Called<'_>, answer: &Answer) -> Answer {
+fn in_own_words(call: &Called<'_>, answer: &HookAnswer) -> HookAnswer {
     let arguments = answer.arguments.clone();
-    Answer {
+    HookAnswer {
         arguments: arguments.map(|written| calls::written(call, written)),
         ..answer.clone()
     }

@@ -9,7 +9,7 @@ use becket_events::{
     PreToolPayload, Scope, StopPayload,
 };
 use becket_hook_files::{
-    Action, Answer, Contract, Decision, Facts, HookEntry, Input, Owner, Reading, Source,
+    Action, Contract, Decision, Facts, HookAnswer, HookEntry, Input, Owner, Reading, Source,
 };
 use becket_hooks::{Cause, CommandLine, Failure, Finished};
 use serde_json::{Map, Value, json};
@@ -73,7 +73,7 @@ fn contract(event: &str) -> Contract {
     found.unwrap_or_else(|| panic!("there is no {event}"))
 }
 
-fn heard(event: &str, code: i32, stdout: &str, stderr: &str) -> Result<Answer, Failure> {
+fn heard(event: &str, code: i32, stdout: &str, stderr: &str) -> Result<HookAnswer, Failure> {
     let finished = Finished {
         stdout: stdout.as_bytes().to_vec(),
         stderr: stderr.into(),
@@ -83,7 +83,7 @@ fn heard(event: &str, code: i32, stdout: &str, stderr: &str) -> Result<Answer, F
     hear::hear(&contract(event), &finished)
 }
 
-fn answered(event: &str, answer: &Value) -> Result<Answer, Failure> {
+fn answered(event: &str, answer: &Value) -> Result<HookAnswer, Failure> {
     heard(event, 0, &answer.to_string(), "")
 }
 
@@ -91,11 +91,19 @@ fn answered(event: &str, answer: &Value) -> Result<Answer, Failure> {
 fn silence_is_no_opinion() {
     for row in rows() {
         let name = row.contract().name;
-        assert_eq!(heard(name, 0, "", "noise").unwrap(), Answer::default(), "{name}");
-        assert_eq!(heard(name, 0, "words", "").unwrap(), Answer::default(), "{name}");
+        assert_eq!(
+            heard(name, 0, "", "noise").unwrap(),
+            HookAnswer::default(),
+            "{name}"
+        );
+        assert_eq!(
+            heard(name, 0, "words", "").unwrap(),
+            HookAnswer::default(),
+            "{name}"
+        );
         assert_eq!(
             answered(name, &json!({"unknown": 1})).unwrap(),
-            Answer::default(),
+            HookAnswer::default(),
             "{name}"
         );
     }
@@ -106,13 +114,13 @@ fn exit_code_2_refuses_a_call_whatever_else_is_said() {
     for event in ["preToolUse", "PreToolUse"] {
         assert_eq!(
             heard(event, 2, "", "why").unwrap(),
-            Answer::blocking("why"),
+            HookAnswer::blocking("why"),
             "{event}"
         );
         let allow = json!({"permissionDecision": "allow", "modifiedArgs": {}}).to_string();
         assert_eq!(
             heard(event, 2, &allow, "why").unwrap(),
-            Answer::blocking("why"),
+            HookAnswer::blocking("why"),
             "{event}"
         );
         let deny = json!({"permissionDecision": "deny", "permissionDecisionReason": "json"}).to_string();
@@ -141,26 +149,26 @@ fn exit_code_2_refuses_a_call_whatever_else_is_said() {
 #[test]
 fn exit_code_2_after_a_failure_is_context() {
     let answer = heard("postToolUseFailure", 2, "try again\n", "x").unwrap();
-    assert_eq!(answer, Answer::context("try again"));
+    assert_eq!(answer, HookAnswer::context("try again"));
     let json = json!({"additionalContext": "as json"}).to_string();
     assert_eq!(
         heard("postToolUseFailure", 2, &json, "").unwrap(),
-        Answer::context("as json")
+        HookAnswer::context("as json")
     );
     assert_eq!(
         heard("postToolUse", 2, "words", "x").unwrap(),
-        Answer::error("exit code 2: x")
+        HookAnswer::error("exit code 2: x")
     );
 }
 
 #[test]
 fn any_other_exit_code_refuses_before_a_call_and_nowhere_else() {
     let denied = heard("preToolUse", 1, "", "boom\nmore").unwrap();
-    assert_eq!(denied, Answer::blocking("the hook failed: exit code 1: boom"));
+    assert_eq!(denied, HookAnswer::blocking("the hook failed: exit code 1: boom"));
     for event in ["permissionRequest", "agentStop", "sessionStart"] {
         assert_eq!(
             heard(event, 1, "", "boom").unwrap(),
-            Answer::error("exit code 1: boom"),
+            HookAnswer::error("exit code 1: boom"),
             "{event}"
         );
     }
@@ -180,7 +188,7 @@ fn a_guard_that_prints_garbage_fails() {
     ] {
         assert!(heard("preToolUse", 0, stdout, "").is_err(), "{stdout}");
     }
-    assert_eq!(heard("postToolUse", 0, "{", "").unwrap(), Answer::default());
+    assert_eq!(heard("postToolUse", 0, "{", "").unwrap(), HookAnswer::default());
     assert!(answered("preToolUse", &json!({"permissionDecision": "maybe"})).is_err());
     assert!(answered("preToolUse", &json!({"modifiedArgs": 3})).is_err());
     let held = Finished {
@@ -249,7 +257,7 @@ fn a_call_is_allowed_denied_asked_about_and_rewritten() {
         );
     }
     let stopped = answered("preToolUse", &json!({"continue": false, "stopReason": "enough"})).unwrap();
-    assert_eq!(stopped, Answer::blocking("enough"));
+    assert_eq!(stopped, HookAnswer::blocking("enough"));
     let context = answered(
         "preToolUse",
         &json!({"additionalContext": "x", "systemMessage": "y"}),
@@ -304,10 +312,10 @@ fn permission_is_granted_or_refused() {
 fn the_model_goes_on_with_the_reason() {
     for event in ["agentStop", "Stop", "subagentStop", "SubagentStop"] {
         let answer = answered(event, &json!({"decision": "block", "reason": "go on"})).unwrap();
-        assert_eq!(answer, Answer::blocking("go on"), "{event}");
+        assert_eq!(answer, HookAnswer::blocking("go on"), "{event}");
         assert_eq!(
             answered(event, &json!({"decision": "allow"})).unwrap(),
-            Answer::default(),
+            HookAnswer::default(),
             "{event}"
         );
         assert!(answered(event, &json!({"decision": "block"})).is_err(), "{event}");
@@ -339,7 +347,7 @@ fn context_is_cut_and_prompts_are_rewritten() {
     .unwrap();
     assert_eq!(
         ignored,
-        Answer::default(),
+        HookAnswer::default(),
         "a prompt is neither rewritten nor refused"
     );
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use becket_events::Class;
-use becket_hook_files::{Answer, Contract, Decision};
+use becket_hook_files::{Contract, Decision, HookAnswer};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ const BEGINNING: &str = "sessionStart";
 const NO_REASON: &str = "a hook blocked this, and gives no reason";
 
 /// What a program has said.
-pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
     match finished.code {
         0 => hear_output(contract, finished),
@@ -41,7 +41,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
             format!("exit code {code}: signal {}", code - SIGNALS),
         )),
         code => Ok(refused(contract, finished).unwrap_or_else(|| {
-            Answer::error(match stderr.lines().next() {
+            HookAnswer::error(match stderr.lines().next() {
                 Some(line) => format!("exit code {code}: {line}"),
                 None => format!("exit code {code}"),
             })
@@ -50,13 +50,13 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
 }
 
 /// The answer of a guard that failed, if it printed a no.
-fn refused(contract: &Contract, finished: &Finished) -> Option<Answer> {
+fn refused(contract: &Contract, finished: &Finished) -> Option<HookAnswer> {
     let answer = hear_output(contract, finished).ok()?;
     (contract.class == Class::Guard && answer.block.is_some()).then_some(answer)
 }
 
 /// The answer of a hook that ended with the code that blocks. Only events before something happens can be blocked.
-fn blocked(contract: &Contract, finished: &Finished) -> Answer {
+fn blocked(contract: &Contract, finished: &Finished) -> HookAnswer {
     let stdout = String::from_utf8_lossy(&finished.stdout);
     let (stdout, stderr) = (stdout.trim(), finished.stderr.trim());
     let said = match read_strictly(stdout) {
@@ -79,17 +79,17 @@ fn blocked(contract: &Contract, finished: &Finished) -> Answer {
 }
 
 /// An answer that blocks where that is possible.
-fn refusing(contract: &Contract, reason: String, notice: Vec<String>) -> Answer {
-    let answer = Answer {
+fn refusing(contract: &Contract, reason: String, notice: Vec<String>) -> HookAnswer {
+    let answer = HookAnswer {
         notice,
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     match contract.class {
-        Class::Guard => Answer {
+        Class::Guard => HookAnswer {
             block: Some(reason),
             ..answer
         },
-        _ if contract.name == BEGINNING => Answer {
+        _ if contract.name == BEGINNING => HookAnswer {
             halt: Some(reason),
             ..answer
         },
@@ -97,7 +97,7 @@ fn refusing(contract: &Contract, reason: String, notice: Vec<String>) -> Answer 
     }
 }
 
-fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let unreadable = |why: &str| Failure::new(Cause::UnreadableOutput, why);
     let is_guard = contract.class == Class::Guard;
     let text = std::str::from_utf8(&finished.stdout)
@@ -111,15 +111,15 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<Answer, Failu
         ));
     }
     if text.is_empty() {
-        return Ok(Answer {
+        return Ok(HookAnswer {
             is_silent: true,
-            ..Answer::default()
+            ..HookAnswer::default()
         });
     }
     match read_strictly(text) {
         Ok(Value::Object(said)) => read(contract, &said),
         // Many programs that only do something print what they do.
-        _ if contract.class == Class::Observe => Ok(Answer::default()),
+        _ if contract.class == Class::Observe => Ok(HookAnswer::default()),
         _ => Err(unreadable(
             "standard output is no JSON object; print the object alone, and other words to standard error",
         )),
@@ -180,14 +180,14 @@ fn camel_case(name: &str) -> String {
 }
 
 /// Reads an answer. An allow says nothing: it does not keep Cursor from asking the user.
-fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failure> {
+fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Failure> {
     let members = Members {
         map: said,
         within: "",
     };
     let user_message = members.text("user_message")?;
     let reason = members.text("agent_message")?.or_else(|| user_message.clone());
-    let mut answer = Answer {
+    let mut answer = HookAnswer {
         notice: user_message.into_iter().collect(),
         reason,
         arguments: members.object("updated_input")?.cloned(),
@@ -197,7 +197,7 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
             BEGINNING => env(&members)?,
             _ => BTreeMap::new(),
         },
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     answer.context.extend(members.text("followup_message")?);
     let mut refuses = members.truth("continue")? == Some(false);
@@ -215,7 +215,7 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
 }
 
 /// Notes a decision, and returns whether it refuses.
-fn decide(members: &Members<'_>, key: &str, word: &str, answer: &mut Answer) -> Result<bool, Failure> {
+fn decide(members: &Members<'_>, key: &str, word: &str, answer: &mut HookAnswer) -> Result<bool, Failure> {
     match word {
         "allow" => Ok(false),
         "deny" => Ok(true),
@@ -228,7 +228,7 @@ fn decide(members: &Members<'_>, key: &str, word: &str, answer: &mut Answer) -> 
 }
 
 /// Reads what hooks of another agent answer, which Cursor understands too. Returns whether it refuses.
-fn read_other(contract: &Contract, members: &Members<'_>, answer: &mut Answer) -> Result<bool, Failure> {
+fn read_other(contract: &Contract, members: &Members<'_>, answer: &mut HookAnswer) -> Result<bool, Failure> {
     let mut refuses = false;
     if let Some("block" | "deny") = members.text("decision")?.as_deref() {
         let reason = members.text("reason")?.unwrap_or_else(|| NO_REASON.to_owned());

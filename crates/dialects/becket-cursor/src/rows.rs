@@ -10,7 +10,8 @@ use becket_events::{
     Strictest, UserPrompt, Verdict,
 };
 use becket_hook_files::{
-    self as replies, Answer, Block, HookRow, before_call, nothing, prompt, row, session_start, steering, stop,
+    self as replies, Block, HookAnswer, HookRow, before_call, nothing, prompt, row, session_start, steering,
+    stop,
 };
 
 use crate::{calls, response, show};
@@ -68,7 +69,7 @@ fn of_calls() -> Vec<Box<dyn HookRow>> {
             let refuses = answer.refusal().0.is_some();
             let arguments = answer.arguments.clone().filter(|_| !refuses);
             let arguments = arguments.map(|written| calls::written(&call, written));
-            let answer = Answer {
+            let answer = HookAnswer {
                 arguments: arguments.transpose()?,
                 ..answer.clone()
             };
@@ -159,7 +160,7 @@ fn of_outputs() -> Vec<Box<dyn HookRow>> {
         .done(),
         row::<PreToolOutput>("postToolUse", Transform, show::post_tool, |payload, answer| {
             let is_of_server = calls::server(&payload.tool_source).is_some();
-            let answer = Answer {
+            let answer = HookAnswer {
                 output: answer.output.clone().filter(|_| is_of_server),
                 ..answer.clone()
             };
@@ -227,7 +228,7 @@ fn of_answers() -> Vec<Box<dyn HookRow>> {
 }
 
 /// The reply about a sub-agent that is to be asked. There is no question to the user about it, so an ask denies.
-fn before_subagent(payload: &PreSubagentPayload, answer: &Answer) -> PreSubagentReply {
+fn before_subagent(payload: &PreSubagentPayload, answer: &HookAnswer) -> PreSubagentReply {
     let verdict = match answer.verdict().0 {
         Some(Verdict::Ask(reason)) => Some(Verdict::Deny(reason)),
         verdict => verdict,

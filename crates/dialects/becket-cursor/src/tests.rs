@@ -9,7 +9,8 @@ use becket_events::{
     PreToolPayload, Scope,
 };
 use becket_hook_files::{
-    Action, Answer, Contract, Decision, Facts, Input, NameMatcher, Owner, Reading, Source, without_comments,
+    Action, Contract, Decision, Facts, HookAnswer, Input, NameMatcher, Owner, Reading, Source,
+    without_comments,
 };
 use becket_hooks::{Cause, Finished, read_strictly};
 use serde_json::{Map, Value, json};
@@ -38,7 +39,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn heard(event: &str, answer: &Value) -> Answer {
+fn heard(event: &str, answer: &Value) -> HookAnswer {
     hear(&contract(event), &finished(0, &answer.to_string(), "")).unwrap()
 }
 
@@ -99,7 +100,7 @@ fn an_exit_code_means_what_cursor_means() {
     assert_eq!(said.block.as_deref(), Some("hm"), "the code wins over an allow");
     for code in [1, 3, 42] {
         let said = hear(&shell, &finished(code, &allow, "oh no\nmore")).unwrap();
-        assert_eq!(said, Answer::error(format!("exit code {code}: oh no")));
+        assert_eq!(said, HookAnswer::error(format!("exit code {code}: oh no")));
         let said = hear(&shell, &finished(code, &deny, "oh no")).unwrap();
         assert_eq!(
             said.block.as_deref(),
@@ -107,7 +108,7 @@ fn an_exit_code_means_what_cursor_means() {
             "a no counts beside a code"
         );
         let said = hear(&contract("postToolUse"), &finished(code, &deny, "")).unwrap();
-        assert_eq!(said, Answer::error(format!("exit code {code}")));
+        assert_eq!(said, HookAnswer::error(format!("exit code {code}")));
     }
     for (code, cause) in [
         (126, Cause::ExitStatus),
@@ -128,7 +129,7 @@ fn an_exit_code_means_what_cursor_means() {
         Some("Hook blocked with message: no")
     );
     let said = hear(&contract("afterFileEdit"), &finished(2, "", "no")).unwrap();
-    assert_eq!(said, Answer::default(), "what has happened cannot be blocked");
+    assert_eq!(said, HookAnswer::default(), "what has happened cannot be blocked");
 }
 
 #[test]
@@ -136,9 +137,9 @@ fn silence_is_no_opinion_and_known_as_such() {
     let said = hear(&contract("beforeShellExecution"), &finished(0, " \n", "log")).unwrap();
     assert_eq!(
         said,
-        Answer {
+        HookAnswer {
             is_silent: true,
-            ..Answer::default()
+            ..HookAnswer::default()
         }
     );
 }
@@ -167,7 +168,7 @@ fn garbage_of_a_guard_is_a_failure() {
     };
     assert!(hear(&contract("preToolUse"), &open).is_err());
     let said = hear(&contract("afterFileEdit"), &finished(0, "formatted", ""));
-    assert_eq!(said.unwrap(), Answer::default());
+    assert_eq!(said.unwrap(), HookAnswer::default());
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl HooksConfig {
         let contracts = contracts();
         let mut entries = Vec::new();
         for (event, group) in &self.0 {
-            let place = Place {
+            let place = ErrorPosition {
                 file,
                 line: line_of(event),
             };
@@ -110,12 +110,12 @@ impl HooksConfig {
 
 /// The position of an error.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ErrorPosition<'a> {
     file: &'a Path,
     line: usize,
 }
 
-impl Place<'_> {
+impl ErrorPosition<'_> {
     fn error(self, message: impl Into<String>) -> SettingsError {
         SettingsError {
             file: self.file.into(),
@@ -135,7 +135,7 @@ impl Place<'_> {
 /// Reads the hooks of one event.
 struct Reader<'a> {
     contract: &'a Contract,
-    place: Place<'a>,
+    place: ErrorPosition<'a>,
 }
 
 impl Reader<'_> {
@@ -163,7 +163,7 @@ impl Reader<'_> {
     }
 
     fn entry(&self, hook: &Hook, group: Option<&MatchedHooks>) -> Result<HookEntry, SettingsError> {
-        let place = Place {
+        let place = ErrorPosition {
             line: hook.line().unwrap_or(self.place.line),
             ..self.place
         };
@@ -191,7 +191,7 @@ impl Reader<'_> {
         })
     }
 
-    fn kind(&self, hook: &Hook, place: Place<'_>) -> Result<HookKind, SettingsError> {
+    fn kind(&self, hook: &Hook, place: ErrorPosition<'_>) -> Result<HookKind, SettingsError> {
         const KINDS: [&str; 3] = ["command", "builtin", "model"];
         let kind = hook
             .kind
@@ -223,7 +223,7 @@ impl Reader<'_> {
         }
     }
 
-    fn builtin(&self, hook: &Hook, place: Place<'_>) -> Result<HookKind, SettingsError> {
+    fn builtin(&self, hook: &Hook, place: ErrorPosition<'_>) -> Result<HookKind, SettingsError> {
         let name = hook.value("command");
         let args = hook.args.as_ref().map_or(&[][..], |args| &args.value);
         let at = hook.args.as_ref().map_or(place, |args| place.at(args));
@@ -245,7 +245,7 @@ impl Reader<'_> {
         }
     }
 
-    fn model(&self, hook: &Hook, place: Place<'_>) -> Result<HookKind, SettingsError> {
+    fn model(&self, hook: &Hook, place: ErrorPosition<'_>) -> Result<HookKind, SettingsError> {
         let prompt = hook.value("prompt");
         if let Some(text) = &hook.prompt {
             Template::read(&prompt).map_err(|message| place.at(text).error(message))?;

@@ -14,7 +14,7 @@ use super::{messages, show};
 
 /// A hook's answer to one event.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct HookAnswer {
     /// The hook's name, for answers without a reason.
     pub(super) hook: String,
     /// The hook's JSON output.
@@ -27,7 +27,7 @@ pub(super) struct Answer {
     pub(super) insists: bool,
 }
 
-impl Answer {
+impl HookAnswer {
     /// Why the action must not happen, if the hook blocks; the reason may come from becket if the hook gives none.
     fn blocked(&self) -> Option<String> {
         let Output {
@@ -95,12 +95,15 @@ impl Answer {
 }
 
 /// The reply of a hook that only observes.
-pub(super) fn nothing<E: Event>(_: &E::Payload, _: &Answer) -> Result<E::Reply, Failure> {
+pub(super) fn nothing<E: Event>(_: &E::Payload, _: &HookAnswer) -> Result<E::Reply, Failure> {
     Ok(E::Reply::default())
 }
 
 /// The reply about a call. Changed arguments of a refused call do not matter.
-pub(super) fn call(payload: &<PreTool as Event>::Payload, answer: &Answer) -> Result<PreToolReply, Failure> {
+pub(super) fn call(
+    payload: &<PreTool as Event>::Payload,
+    answer: &HookAnswer,
+) -> Result<PreToolReply, Failure> {
     let verdict = answer.verdict();
     let patch = answer
         .output
@@ -117,7 +120,7 @@ pub(super) fn call(payload: &<PreTool as Event>::Payload, answer: &Answer) -> Re
 
 pub(super) fn call_input(
     payload: &<PreTool as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<PreToolReply, Failure> {
     let reply = call(payload, answer)?;
     Ok(PreToolReply {
@@ -128,7 +131,7 @@ pub(super) fn call_input(
 
 pub(super) fn permission(
     _: &<PermissionRequest as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<PermissionRequestReply, Failure> {
     Ok(PermissionRequestReply {
         verdict: answer.verdict(),
@@ -139,7 +142,7 @@ pub(super) fn permission(
 
 pub(super) fn after_call(
     _: &<PostTool as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<PostToolReply, Failure> {
     Ok(PostToolReply {
         stop: First(answer.blocked()),
@@ -151,7 +154,7 @@ pub(super) fn after_call(
 /// The reply about a tool's output. A new text replaces all texts, and images stay.
 pub(super) fn tool_output(
     payload: &<PreToolOutput as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<PreToolOutputReply, Failure> {
     let content = answer.output.updated_tool_response.as_ref().map(|text| {
         let others = payload
@@ -170,7 +173,7 @@ pub(super) fn tool_output(
 
 pub(super) fn session_context(
     _: &<SessionStart as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<SessionStartReply, Failure> {
     Ok(SessionStartReply {
         context: answer.context(),
@@ -180,7 +183,7 @@ pub(super) fn session_context(
 
 pub(super) fn turn_context(
     _: &<TurnStart as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<TurnStartReply, Failure> {
     Ok(TurnStartReply {
         context: answer.context(),
@@ -190,7 +193,7 @@ pub(super) fn turn_context(
 
 pub(super) fn prompt(
     _: &<UserPrompt as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<UserPromptReply, Failure> {
     Ok(UserPromptReply {
         verdict: answer.refusal(),
@@ -199,7 +202,10 @@ pub(super) fn prompt(
     })
 }
 
-pub(super) fn steering(_: &<Steering as Event>::Payload, answer: &Answer) -> Result<SteeringReply, Failure> {
+pub(super) fn steering(
+    _: &<Steering as Event>::Payload,
+    answer: &HookAnswer,
+) -> Result<SteeringReply, Failure> {
     Ok(SteeringReply {
         verdict: answer.refusal(),
         context: answer.context(),
@@ -210,7 +216,7 @@ pub(super) fn steering(_: &<Steering as Event>::Payload, answer: &Answer) -> Res
 /// The reply about a request. An empty list of messages changes nothing.
 pub(super) fn request(
     payload: &<ModelContext as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<ModelContextReply, Failure> {
     let written = answer.output.updated_messages.as_ref();
     let written = written.filter(|messages| !messages.is_empty());
@@ -222,7 +228,7 @@ pub(super) fn request(
     })
 }
 
-pub(super) fn going_on(_: &<Stop as Event>::Payload, answer: &Answer) -> Result<StopReply, Failure> {
+pub(super) fn going_on(_: &<Stop as Event>::Payload, answer: &HookAnswer) -> Result<StopReply, Failure> {
     Ok(StopReply {
         continue_with: First(answer.blocked()),
         ..Default::default()
@@ -231,7 +237,7 @@ pub(super) fn going_on(_: &<Stop as Event>::Payload, answer: &Answer) -> Result<
 
 pub(super) fn compaction_advice(
     _: &<PreCompact as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<PreCompactReply, Failure> {
     Ok(PreCompactReply {
         verdict: answer.refusal(),
@@ -242,7 +248,7 @@ pub(super) fn compaction_advice(
 
 pub(super) fn compaction(
     _: &<PreCompact as Event>::Payload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<PreCompactReply, Failure> {
     let summary = answer.output.summary.clone().map(|text| Summary {
         text,

@@ -7,7 +7,7 @@ use becket_hooks::Failure;
 use super::contract::{Block, Contract, Permission, Plain};
 use super::hook::HookEntry;
 use super::input::Input;
-use super::read::Answer;
+use super::read::HookAnswer;
 
 /// An event with the types of becket's event.
 pub(super) struct RowOf<E: Event> {
@@ -33,7 +33,7 @@ pub(super) type CallOf<E> = for<'a> fn(&'a <E as Event>::Payload) -> Called<'a>;
 pub(super) type Show<E> = fn(Input, &Scope, &<E as Event>::Payload) -> Input;
 
 /// Turns an answer into a reply.
-pub(super) type Read<E> = fn(&<E as Event>::Payload, &Answer) -> Result<<E as Event>::Reply, Failure>;
+pub(super) type Read<E> = fn(&<E as Event>::Payload, &HookAnswer) -> Result<<E as Event>::Reply, Failure>;
 
 /// The phase of hooks with `preempt_yolo`: before the others of their event.
 pub(super) const PREEMPTING: u8 = 2;

@@ -22,7 +22,7 @@ use super::input::Input;
 use super::judge;
 use super::output::Output;
 use super::protocol::{Heard, Rules};
-use super::read::Answer;
+use super::read::HookAnswer;
 use super::row::{PREEMPTING, RowOf};
 use super::template::Template;
 use super::words::otherwise;
@@ -282,7 +282,7 @@ impl<E: Event> HookHandler<E> {
             }
         };
         let lines = self.lines(&heard);
-        let answer = Answer {
+        let answer = HookAnswer {
             hook: self.hook.clone(),
             output: heard.output,
             plain: heard.plain.filter(|_| self.row.contract.plain == Plain::Context),
@@ -412,9 +412,9 @@ impl<E: Event> HookHandler<E> {
             Some(OnError::Ignore) if !guard => Ok(E::Reply::default()),
             Some(OnError::Block) if !guard && self.row.contract.can_block() => {
                 let reason = format!("hook {} failed: {failure}", self.hook);
-                let answer = Answer {
+                let answer = HookAnswer {
                     refusal: Some(reason.clone()),
-                    ..Answer::default()
+                    ..HookAnswer::default()
                 };
                 let reply = (self.row.read)(payload, &answer)?;
                 Ok(reply.then(E::Reply::telling(vec![reason])))

@@ -6,7 +6,7 @@
 //! that it did not find a program, or that a signal ended it, are failures.
 
 use becket_events::Class;
-use becket_hook_files::{Answer, Contract, Decision, Members};
+use becket_hook_files::{Contract, Decision, HookAnswer, Members};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ const NEVER_STOP: &[&str] = &[
 const NO_REASON: &str = "a hook blocked this, and gives no reason";
 
 /// What a program has said.
-pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure> {
+pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let said = match said(contract, finished)? {
         Said::Object(said) => read(contract, &said),
         Said::Garbage(why) => Err(Failure::new(Cause::UnreadableOutput, why)),
@@ -46,7 +46,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
             let reason = answer.reason.clone().unwrap_or_else(|| {
                 format!("a hook ended with exit code {code}, which denies whatever its answer allows")
             });
-            Ok(Answer {
+            Ok(HookAnswer {
                 block: Some(reason),
                 // What it says beside a block counts no longer.
                 decision: None,
@@ -59,13 +59,13 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<Answer, Failure>
 }
 
 /// What a program has said that printed no JSON object.
-fn hear_text(code: i32, text: String) -> Result<Answer, Failure> {
+fn hear_text(code: i32, text: String) -> Result<HookAnswer, Failure> {
     match code {
-        0 => Ok(Answer {
+        0 => Ok(HookAnswer {
             notice: Some(text).filter(|text| !text.is_empty()).into_iter().collect(),
-            ..Answer::default()
+            ..HookAnswer::default()
         }),
-        WARNED => Ok(Answer::error(match text.lines().next() {
+        WARNED => Ok(HookAnswer::error(match text.lines().next() {
             Some(line) => format!("exit code {WARNED}: {line}"),
             None => format!("exit code {WARNED}"),
         })),
@@ -76,7 +76,7 @@ fn hear_text(code: i32, text: String) -> Result<Answer, Failure> {
             } else {
                 text
             };
-            Ok(Answer::blocking(reason))
+            Ok(HookAnswer::blocking(reason))
         }
     }
 }
@@ -153,16 +153,16 @@ fn said(contract: &Contract, finished: &Finished) -> Result<Said, Failure> {
 }
 
 /// Reads an answer. An allow says nothing: it does not keep Gemini CLI from asking the user.
-fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failure> {
+fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Failure> {
     let members = Members {
         map: said,
         within: "",
     };
     let reason = members.text("reason")?;
-    let mut answer = Answer {
+    let mut answer = HookAnswer {
         notice: members.text("systemMessage")?.into_iter().collect(),
         reason: reason.clone(),
-        ..Answer::default()
+        ..HookAnswer::default()
     };
     if members.truth("continue")? == Some(false) && !NEVER_STOP.contains(&contract.name) {
         let reason = members.text("stopReason")?.or_else(|| reason.clone());
@@ -187,7 +187,7 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<Answer, Failur
     Ok(answer)
 }
 
-fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut Answer) -> Result<(), Failure> {
+fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     if let Some(context) = members.text("additionalContext")? {
         let context = context.replace('<', "&lt;").replace('>', "&gt;");
         answer.context.push(match contract.name {

@@ -7,7 +7,7 @@ use becket_events::{
     ModelContextPayload, ModelContextReply, Part, Rewrite, StopReason, Strictest, ToolOffer,
     ToolsOfferedPayload, ToolsOfferedReply, Usage, text_of,
 };
-use becket_hook_files::Answer;
+use becket_hook_files::HookAnswer;
 use becket_hooks::{Cause, Failure};
 use serde_json::{Map, Value, json};
 
@@ -84,7 +84,7 @@ fn wrong(what: &str) -> Failure {
 }
 
 /// A member of what a hook wrote about the model.
-fn member<'a>(answer: &'a Answer, key: &str) -> Result<Option<&'a Map<String, Value>>, Failure> {
+fn member<'a>(answer: &'a HookAnswer, key: &str) -> Result<Option<&'a Map<String, Value>>, Failure> {
     match answer.output.as_ref().and_then(|output| output.get(key)) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(map)) => Ok(Some(map)),
@@ -93,7 +93,10 @@ fn member<'a>(answer: &'a Answer, key: &str) -> Result<Option<&'a Map<String, Va
 }
 
 /// The reply about a request that is to be made.
-pub fn before_model(payload: &ModelContextPayload, answer: &Answer) -> Result<ModelContextReply, Failure> {
+pub fn before_model(
+    payload: &ModelContextPayload,
+    answer: &HookAnswer,
+) -> Result<ModelContextReply, Failure> {
     if let refusal @ Strictest(Some(_)) = answer.refusal() {
         return Ok(ModelContextReply {
             verdict: refusal,
@@ -234,7 +237,7 @@ fn text_of_response(response: &Map<String, Value>) -> Option<String> {
 }
 
 /// The reply about an answer of the model. A block takes it away with its calls, and ends the run.
-pub fn after_model(payload: &MessageEndPayload, answer: &Answer) -> Result<MessageEndReply, Failure> {
+pub fn after_model(payload: &MessageEndPayload, answer: &HookAnswer) -> Result<MessageEndReply, Failure> {
     if let Some(reason) = &answer.block {
         let mut record = payload.message.record().clone();
         if let MessageBody::Assistant {
@@ -265,7 +268,7 @@ pub fn after_model(payload: &MessageEndPayload, answer: &Answer) -> Result<Messa
 /// The reply about the tools of a request.
 pub fn before_tool_selection(
     payload: &ToolsOfferedPayload,
-    answer: &Answer,
+    answer: &HookAnswer,
 ) -> Result<ToolsOfferedReply, Failure> {
     let Some(config) = member(answer, "toolConfig")? else {
         return Ok(ToolsOfferedReply::default());

@@ -7,7 +7,7 @@ use becket_events::{
     Stop, ToolsOffered, UserPrompt,
 };
 use becket_hook_files::{
-    Answer, Block, HookRow, before_call, nothing, prompt, row, session_start, steering, stop,
+    Block, HookAnswer, HookRow, before_call, nothing, prompt, row, session_start, steering, stop,
 };
 
 use crate::{calls, model, show};
@@ -59,7 +59,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         row::<PreTool>("BeforeTool", Guard, show::pre_tool, |payload, answer| {
             let call = calls::pre_tool(payload);
             let arguments = answer.arguments.clone();
-            let answer = Answer {
+            let answer = HookAnswer {
                 arguments: arguments.map(|written| calls::written(&call, written)),
                 ..answer.clone()
             };

@@ -10,7 +10,8 @@ use becket_events::{
     ToolOffer, ToolsOfferedPayload, Usage, Verdict,
 };
 use becket_hook_files::{
-    Action, Answer, Contract, Decision, Facts, Input, NameMatcher, Owner, Reading, Source, without_comments,
+    Action, Contract, Decision, Facts, HookAnswer, Input, NameMatcher, Owner, Reading, Source,
+    without_comments,
 };
 use becket_hooks::{Cause, CommandLine, Finished, read_strictly};
 use serde_json::{Map, Value, json};
@@ -39,7 +40,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn heard(event: &str, code: i32, answer: &Value) -> Answer {
+fn heard(event: &str, code: i32, answer: &Value) -> HookAnswer {
     hear(&contract(event), &finished(code, &answer.to_string(), "")).unwrap()
 }
 
@@ -87,16 +88,16 @@ fn text_means_what_the_exit_code_says() {
         hear(&tool, &finished(0, "", "on stderr")).unwrap().notice,
         ["on stderr"]
     );
-    assert_eq!(hear(&tool, &finished(0, "", "")).unwrap(), Answer::default());
+    assert_eq!(hear(&tool, &finished(0, "", "")).unwrap(), HookAnswer::default());
     let said = hear(&tool, &finished(1, "", "oh no\nmore")).unwrap();
-    assert_eq!(said, Answer::error("exit code 1: oh no"));
+    assert_eq!(said, HookAnswer::error("exit code 1: oh no"));
     assert_eq!(
         hear(&tool, &finished(1, "", "")).unwrap(),
-        Answer::error("exit code 1")
+        HookAnswer::error("exit code 1")
     );
     for code in [2, 3, 125] {
         let said = hear(&tool, &finished(code, "", "not this")).unwrap();
-        assert_eq!(said, Answer::blocking("not this"), "{code}");
+        assert_eq!(said, HookAnswer::blocking("not this"), "{code}");
         let silent = hear(&tool, &finished(code, "", "")).unwrap();
         assert!(silent.block.is_some(), "silence at exit code {code} denies here");
     }
@@ -749,7 +750,7 @@ fn a_hook_answers_in_place_of_the_model() {
     assert_eq!(reply.response.get().as_deref(), Some("not today"));
     let reply = before_model(json!({"llm_request": {"config": {"temperature": 0}}}));
     assert_eq!(reply.notice.0.len(), 1);
-    let deny = Answer::blocking("no");
+    let deny = HookAnswer::blocking("no");
     let reply = model::before_model(&request(), &deny).unwrap();
     assert_eq!(reply.verdict.0, Some(Verdict::Deny("no".into())));
 }
@@ -777,7 +778,7 @@ fn an_answer_of_the_model_can_be_replaced_and_refused() {
         (message.text().as_str(), message.tool_calls().len()),
         ("a word", 1)
     );
-    let reply = model::after_model(&payload, &Answer::blocking("no")).unwrap();
+    let reply = model::after_model(&payload, &HookAnswer::blocking("no")).unwrap();
     let message = reply.message.0.unwrap();
     assert_eq!((message.text().as_str(), message.tool_calls().len()), ("no", 0));
     assert_eq!(reply.halt.0.as_deref(), Some("no"));

@@ -17,13 +17,13 @@ const MOST_CALLS: usize = 32;
 /// The state that one handler has seen so far.
 #[derive(Default)]
 pub(super) struct Growing {
-    answer: Answer,
+    answer: GrowingAnswer,
     outputs: VecDeque<(String, String)>,
 }
 
 /// An answer while it arrives, in blocks in the order in which they began.
 #[derive(Default)]
-struct Answer {
+struct GrowingAnswer {
     message_id: String,
     blocks: Vec<Block>,
     time_ms: u64,
@@ -43,7 +43,7 @@ impl Growing {
         now_ms: u64,
     ) -> Vec<(Value, Value)> {
         if self.answer.message_id != update.message_id {
-            self.answer = Answer {
+            self.answer = GrowingAnswer {
                 message_id: update.message_id.clone(),
                 blocks: Vec::new(),
                 time_ms: now_ms,
@@ -51,7 +51,7 @@ impl Growing {
         }
         let answer = &mut self.answer;
         let mut events = Vec::new();
-        let mut tell = |answer: &Answer, mut event: Value| {
+        let mut tell = |answer: &GrowingAnswer, mut event: Value| {
             let message = answer.message(model);
             event["partial"] = message.clone();
             events.push((message, event));
@@ -109,7 +109,7 @@ impl Growing {
     }
 }
 
-impl Answer {
+impl GrowingAnswer {
     /// The block to which a piece belongs; `None` if it begins a new one.
     fn place_of(&self, delta: &Delta) -> Option<usize> {
         let last = self.blocks.len().checked_sub(1)?;

@@ -32,11 +32,11 @@ pub trait Lines: Send + Sync {
 /// The event stream of a session.
 pub struct Stream {
     lines: Arc<dyn Lines>,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
 }
 
 #[derive(Default)]
-struct State {
+struct StreamState {
     /// Messages that are queued for the model, as far as the reader was told.
     steering: Vec<String>,
     follow_ups: Vec<String>,
@@ -248,12 +248,12 @@ impl Stream {
         self.say(&told);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl StreamState {
     /// Removes a message from its queue; returns whether it was queued.
     fn forget(&mut self, text: &str) -> bool {
         for queue in [&mut self.steering, &mut self.follow_ups] {

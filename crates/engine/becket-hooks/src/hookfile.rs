@@ -19,7 +19,7 @@ use toml::Spanned;
 
 use crate::own_format::OwnHandler;
 use crate::plain_words::plain_words;
-use crate::settings_file::{Place, SettingsError, read_toml, unknown};
+use crate::settings_file::{SettingsError, TextPlace, read_toml, unknown};
 use crate::untyped::EventKind;
 use crate::{
     CommandLane, Dialect, Engine, Failure, HandlerInfo, Lane, Matcher, Pattern, Preparation, Program,
@@ -151,7 +151,7 @@ pub fn read_hooks(
     text: &str,
     file: &Path,
 ) -> Result<Vec<OwnHook>, SettingsError> {
-    let place = Place { text, file };
+    let place = TextPlace { text, file };
     entries
         .into_iter()
         .map(|entry| OwnHook::read(entry, place))
@@ -159,7 +159,7 @@ pub fn read_hooks(
 }
 
 impl OwnHook {
-    fn read(entry: Spanned<HookEntry>, place: Place<'_>) -> Result<Self, SettingsError> {
+    fn read(entry: Spanned<HookEntry>, place: TextPlace<'_>) -> Result<Self, SettingsError> {
         let start = entry.span().start;
         let source = format!("{}:{}", place.file.display(), place.line(start));
         let entry = entry.into_inner();
@@ -396,7 +396,7 @@ fn check_variables(variables: &BTreeMap<String, String>) -> Result<(), String> {
     Ok(())
 }
 
-fn read_event(event: &Spanned<toml::Value>, place: Place<'_>) -> Result<EventId, SettingsError> {
+fn read_event(event: &Spanned<toml::Value>, place: TextPlace<'_>) -> Result<EventId, SettingsError> {
     let start = event.span().start;
     let toml::Value::String(name) = event.get_ref() else {
         let message =
@@ -410,7 +410,7 @@ fn read_event(event: &Spanned<toml::Value>, place: Place<'_>) -> Result<EventId,
 fn class_of(
     event: EventId,
     on_failure: Option<&Spanned<OnFailure>>,
-    place: Place<'_>,
+    place: TextPlace<'_>,
 ) -> Result<Class, SettingsError> {
     let declared = event.info().class;
     match on_failure {
@@ -427,7 +427,10 @@ fn class_of(
     }
 }
 
-fn read_timeout(timeout: Option<&Spanned<toml::Value>>, place: Place<'_>) -> Result<Duration, SettingsError> {
+fn read_timeout(
+    timeout: Option<&Spanned<toml::Value>>,
+    place: TextPlace<'_>,
+) -> Result<Duration, SettingsError> {
     let Some(timeout) = timeout else {
         return Ok(DEFAULT_TIMEOUT);
     };

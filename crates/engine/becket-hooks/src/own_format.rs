@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 
 use crate::row::Row;
 use crate::strict_json::read_strictly;
-use crate::untyped::{Answer, AnyHandler, AnyOccasion, EventKind, reply_of};
+use crate::untyped::{AnyAnswer, AnyHandler, AnyOccasion, EventKind, reply_of};
 use crate::{Cause, Failure, Finished, Invocation, Lane};
 
 /// The name of the format.
@@ -26,7 +26,7 @@ pub(crate) struct OwnHandler {
 }
 
 impl AnyHandler for OwnHandler {
-    fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, Answer> {
+    fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, AnyAnswer> {
         Box::pin(async move {
             let (scope, setting) = (occasion.scope, &occasion.setting);
             let make = || self.kind.envelope(scope, occasion.payload);
@@ -75,7 +75,7 @@ const REFUSED: i32 = 2;
 
 /// Reads an answer. Exit 0: standard output is the reply, or empty. Exit 2 of a guard: refused. Anything else is a
 /// failure.
-fn decode(kind: EventKind, finished: Finished) -> Answer {
+fn decode(kind: EventKind, finished: Finished) -> AnyAnswer {
     let Finished {
         stdout,
         stderr,
@@ -104,7 +104,7 @@ fn decode(kind: EventKind, finished: Finished) -> Answer {
 
 /// Reads output that was cut off. More may have been about to come, such as a refusal, so only a complete reply is
 /// accepted.
-fn parse_incomplete(kind: EventKind, stdout: &[u8]) -> Answer {
+fn parse_incomplete(kind: EventKind, stdout: &[u8]) -> AnyAnswer {
     match parse_reply(kind, stdout) {
         // Every reply but silence has a brace.
         Ok(reply) if stdout.contains(&b'{') => Ok(reply),
@@ -117,7 +117,7 @@ fn parse_incomplete(kind: EventKind, stdout: &[u8]) -> Answer {
     }
 }
 
-fn parse_reply(kind: EventKind, stdout: &[u8]) -> Answer {
+fn parse_reply(kind: EventKind, stdout: &[u8]) -> AnyAnswer {
     let text = std::str::from_utf8(stdout).map_err(|error| {
         Failure::new(
             Cause::UnreadableOutput,

@@ -27,7 +27,7 @@ pub struct SettingsError {
 impl SettingsError {
     /// An error at a place in a text.
     pub fn at(offset: usize, text: &str, file: &Path, message: impl Into<String>) -> Self {
-        Place { text, file }.error(offset, message)
+        TextPlace { text, file }.error(offset, message)
     }
 }
 
@@ -97,7 +97,7 @@ pub trait SectionSettings: DeserializeOwned + JsonSchema + Default {
 
     /// Reads the table; the default settings if there is none.
     fn read(text: &str, file: &Path) -> Result<Self, SettingsError> {
-        let place = Place { text, file };
+        let place = TextPlace { text, file };
         let read = parse_section(text, Self::NAME).map_err(|error| place.read_error(&error))?;
         let settings: Self = read.unwrap_or_default();
         settings.check(text, file)?;
@@ -116,7 +116,7 @@ pub fn read_toml_with<T: DeserializeOwned + JsonSchema>(
     file: &Path,
     sections: &[Section],
 ) -> Result<T, SettingsError> {
-    let place = Place { text, file };
+    let place = TextPlace { text, file };
     let table = parse_table(text)
         .map_err(|error| place.error(error.span().map_or(0, |span| span.start), error.message()))?;
     let schema = schema_with::<T>(sections);
@@ -252,12 +252,12 @@ fn snake_case(word: &str) -> String {
 
 /// A text with its file, to locate errors.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TextPlace<'a> {
     pub(crate) text: &'a str,
     pub(crate) file: &'a Path,
 }
 
-impl Place<'_> {
+impl TextPlace<'_> {
     pub(crate) fn line(&self, offset: usize) -> usize {
         self.text.as_bytes()[..offset.min(self.text.len())]
             .iter()

@@ -192,9 +192,9 @@ pub(crate) enum AnyAction {
     Other(Arc<dyn AnyHandler>),
 }
 
-pub(crate) type AnyFunction = dyn Fn(&AnyOccasion<'_>) -> Answer + Send + Sync;
+pub(crate) type AnyFunction = dyn Fn(&AnyOccasion<'_>) -> AnyAnswer + Send + Sync;
 
-pub(crate) type Answer = Result<Box<dyn AnyReply>, Failure>;
+pub(crate) type AnyAnswer = Result<Box<dyn AnyReply>, Failure>;
 
 impl AnyAction {
     pub(crate) fn of<E: Event>(action: Action<E>) -> Self {
@@ -210,14 +210,14 @@ impl AnyAction {
 
 /// A handler of any event.
 pub(crate) trait AnyHandler: Send + Sync {
-    fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, Answer>;
+    fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, AnyAnswer>;
 }
 
 /// A handler with its event's type.
 struct TypedHandler<E: Event>(Arc<dyn Handler<E>>);
 
 impl<E: Event> AnyHandler for TypedHandler<E> {
-    fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, Answer> {
+    fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, AnyAnswer> {
         Box::pin(async move {
             let typed = occasion.typed::<E>();
             let reply = self.0.call(&typed).await?;

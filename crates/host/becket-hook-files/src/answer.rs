@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// What a hook has said.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// Why the hook blocks, if it does. What that means is for the event to say.
     pub block: Option<String>,
     /// The hook's decision about a call.
@@ -49,7 +49,7 @@ pub enum Decision {
     Deny,
 }
 
-impl Answer {
+impl HookAnswer {
     /// An answer with nothing but text for the model.
     pub fn context(text: impl Into<String>) -> Self {
         Self {

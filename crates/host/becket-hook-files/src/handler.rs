@@ -10,7 +10,7 @@ use becket_hooks::{
 };
 use futures_util::future::BoxFuture;
 
-use crate::answer::Answer;
+use crate::answer::HookAnswer;
 use crate::condition::Condition;
 use crate::entry::{Action, Background, HookEntry};
 use crate::env_file::RunFile;
@@ -211,7 +211,7 @@ impl<E: Event> Handler<E> for HookHandler<E> {
                 let session = &occasion.scope.session_id;
                 self.running.late.add(session, answer.context.clone());
             }
-            let answer = Answer {
+            let answer = HookAnswer {
                 loop_limit: self.entry.loop_limit,
                 ..answer
             };
@@ -227,7 +227,7 @@ impl<E: Event> HookHandler<E> {
         contract.failure_ends_run || (self.entry.refuses_on_failure && contract.block == Block::EndsRun)
     }
 
-    async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<Answer, Failure> {
+    async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<HookAnswer, Failure> {
         let running = &self.running;
         let event = self.row.contract.name;
         let text = occasion.text(format!("{} {event}", running.system.dialect.name), || {
@@ -241,7 +241,7 @@ impl<E: Event> HookHandler<E> {
                 match self.entry.background {
                     Some(background) => {
                         self.start(Arc::clone(lane), invocation, background, occasion.scope);
-                        Ok(Answer::default())
+                        Ok(HookAnswer::default())
                     }
                     None => self.run(occasion, lane, invocation).await,
                 }
@@ -264,7 +264,7 @@ impl<E: Event> HookHandler<E> {
                 occasion.part(&text)?;
                 let typed = running.type_line(line);
                 typed.map_err(|why| Failure::new(Cause::Raised, why))?;
-                Ok(Answer::default())
+                Ok(HookAnswer::default())
             }
             (Action::Unable(why), _) => Err(Failure::new(Cause::SpawnFailed, why.clone())),
             (Action::Command(_), None) => Err(Failure::new(Cause::SpawnFailed, "it has no program")),
@@ -277,7 +277,7 @@ impl<E: Event> HookHandler<E> {
         occasion: &Occasion<'_, E>,
         lane: &CommandLane,
         mut invocation: Invocation,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HookAnswer, Failure> {
         let running = &self.running;
         let event = self.row.contract.name;
         let Some(wanted) = running
@@ -298,7 +298,7 @@ impl<E: Event> HookHandler<E> {
         let directory = invocation.directory.clone();
         let answer = self.hear(occasion.run(lane, invocation).await?)?;
         let environment = file.variables(&running.environment, &directory).await?;
-        Ok(Answer {
+        Ok(HookAnswer {
             environment,
             ..answer
         })
@@ -322,7 +322,7 @@ impl<E: Event> HookHandler<E> {
     }
 
     /// What a program has said.
-    fn hear(&self, finished: Finished) -> Result<Answer, Failure> {
+    fn hear(&self, finished: Finished) -> Result<HookAnswer, Failure> {
         let answer = (self.running.system.hear)(&self.row.contract, &finished);
         let answer = answer.map_err(|failure| failure.with_stderr(finished.stderr.clone()))?;
         let refuses = self.running.strict || self.entry.refuses_on_failure;
@@ -357,7 +357,7 @@ impl<E: Event> HookHandler<E> {
         self.running.late.start(work);
     }
 
-    fn reply(&self, payload: &E::Payload, answer: Answer) -> Result<E::Reply, Failure> {
+    fn reply(&self, payload: &E::Payload, answer: HookAnswer) -> Result<E::Reply, Failure> {
         let mut lines = answer.notice.clone();
         let title = self.running.system.title;
         if let Some(what) = &answer.error {

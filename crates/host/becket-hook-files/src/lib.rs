@@ -42,7 +42,7 @@ mod transcript;
 mod turn;
 mod web;
 
-pub use answer::{Answer, Decision};
+pub use answer::{Decision, HookAnswer};
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};
 pub use entry::{Action, Background, Dropped, HookEntry, Owner, Reading, Source};

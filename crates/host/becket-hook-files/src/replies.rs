@@ -9,9 +9,9 @@ use becket_events::{
 use becket_hooks::{Cause, Failure};
 use serde_json::{Map, Value};
 
-use crate::answer::{Answer, Decision};
+use crate::answer::{Decision, HookAnswer};
 
-impl Answer {
+impl HookAnswer {
     /// A refusal, if the hook blocks or denies.
     pub fn refusal(&self) -> Strictest {
         let denied = (self.decision == Some(Decision::Deny))
@@ -63,12 +63,12 @@ fn names_directory(call: &Called<'_>) -> bool {
 const NO_REASON: &str = "refused by a hook, which gives no reason";
 
 /// The reply of a hook that only observes.
-pub fn nothing<E: Event>(_: &E::Payload, _: &Answer) -> Result<E::Reply, Failure> {
+pub fn nothing<E: Event>(_: &E::Payload, _: &HookAnswer) -> Result<E::Reply, Failure> {
     Ok(E::Reply::default())
 }
 
 /// The reply about a call that may run.
-pub fn before_call(call: &Called<'_>, answer: &Answer) -> Result<PreToolReply, Failure> {
+pub fn before_call(call: &Called<'_>, answer: &HookAnswer) -> Result<PreToolReply, Failure> {
     Ok(PreToolReply {
         verdict: answer.verdict(),
         arguments: Rewrite(answer.arguments_of(call)?),
@@ -78,7 +78,7 @@ pub fn before_call(call: &Called<'_>, answer: &Answer) -> Result<PreToolReply, F
 }
 
 /// The reply about a call that the user would be asked about.
-pub fn permission(call: &Called<'_>, answer: &Answer) -> Result<PermissionRequestReply, Failure> {
+pub fn permission(call: &Called<'_>, answer: &HookAnswer) -> Result<PermissionRequestReply, Failure> {
     Ok(PermissionRequestReply {
         verdict: answer.verdict(),
         arguments: Last(answer.arguments_of(call)?),
@@ -90,7 +90,7 @@ pub fn permission(call: &Called<'_>, answer: &Answer) -> Result<PermissionReques
 /// wrote in its system's own terms.
 pub fn after_call(
     payload: &PreToolOutputPayload,
-    answer: &Answer,
+    answer: &HookAnswer,
     text_of: impl FnOnce(&Value) -> String,
 ) -> PreToolOutputReply {
     let content = answer.output.as_ref().map(|output| {
@@ -109,7 +109,7 @@ pub fn after_call(
 }
 
 /// The reply about all calls of an answer. A block ends the run.
-pub fn after_calls(answer: &Answer) -> ToolBatchReply {
+pub fn after_calls(answer: &HookAnswer) -> ToolBatchReply {
     ToolBatchReply {
         context: Append(answer.context.clone()),
         halt: First(answer.block.clone()),
@@ -118,7 +118,7 @@ pub fn after_calls(answer: &Answer) -> ToolBatchReply {
 }
 
 /// The reply about a prompt.
-pub fn prompt(answer: &Answer) -> UserPromptReply {
+pub fn prompt(answer: &HookAnswer) -> UserPromptReply {
     UserPromptReply {
         verdict: answer.refusal(),
         context: Append(answer.context.clone()),
@@ -127,7 +127,7 @@ pub fn prompt(answer: &Answer) -> UserPromptReply {
 }
 
 /// The reply about messages that come in between.
-pub fn steering(answer: &Answer) -> SteeringReply {
+pub fn steering(answer: &HookAnswer) -> SteeringReply {
     SteeringReply {
         verdict: answer.refusal(),
         context: Append(answer.context.clone()),
@@ -136,7 +136,7 @@ pub fn steering(answer: &Answer) -> SteeringReply {
 }
 
 /// The reply about a session that begins.
-pub fn session_start(answer: &Answer) -> SessionStartReply {
+pub fn session_start(answer: &HookAnswer) -> SessionStartReply {
     SessionStartReply {
         context: Append(answer.context.clone()),
         environment: variables(answer),
@@ -146,7 +146,7 @@ pub fn session_start(answer: &Answer) -> SessionStartReply {
 }
 
 /// The reply about a project that is set up.
-pub fn setup(answer: &Answer) -> SetupReply {
+pub fn setup(answer: &HookAnswer) -> SetupReply {
     SetupReply {
         context: Append(answer.context.clone()),
         environment: variables(answer),
@@ -155,13 +155,13 @@ pub fn setup(answer: &Answer) -> SetupReply {
 }
 
 /// Variables for later commands.
-fn variables(answer: &Answer) -> Merge {
+fn variables(answer: &HookAnswer) -> Merge {
     let variables = answer.environment.clone().into_iter();
     Merge(variables.map(|(name, value)| (name, value.into())).collect())
 }
 
 /// The reply about a line that stands for another text.
-pub fn expansion(answer: &Answer) -> PromptExpansionReply {
+pub fn expansion(answer: &HookAnswer) -> PromptExpansionReply {
     PromptExpansionReply {
         verdict: answer.refusal(),
         context: Append(answer.context.clone()),
@@ -170,7 +170,7 @@ pub fn expansion(answer: &Answer) -> PromptExpansionReply {
 }
 
 /// The reply about another model.
-pub fn model_choice(answer: &Answer) -> PreModelChangeReply {
+pub fn model_choice(answer: &HookAnswer) -> PreModelChangeReply {
     PreModelChangeReply {
         verdict: answer.verdict(),
         ..Default::default()
@@ -179,7 +179,7 @@ pub fn model_choice(answer: &Answer) -> PreModelChangeReply {
 
 /// The reply about an answer that is complete: a block or text for the model makes it go on, at most `cap` times unless
 /// the hook's file says how often.
-pub fn stop(payload: &StopPayload, answer: &Answer, cap: u32) -> StopReply {
+pub fn stop(payload: &StopPayload, answer: &HookAnswer, cap: u32) -> StopReply {
     let cap = answer.loop_limit.unwrap_or(cap);
     let texts: Vec<&str> = answer
         .block
@@ -205,7 +205,7 @@ pub fn stop(payload: &StopPayload, answer: &Answer, cap: u32) -> StopReply {
 }
 
 /// The reply about a summary that is to be made.
-pub fn compaction(answer: &Answer) -> PreCompactReply {
+pub fn compaction(answer: &HookAnswer) -> PreCompactReply {
     PreCompactReply {
         verdict: answer.refusal(),
         context: Append(answer.context.clone()),

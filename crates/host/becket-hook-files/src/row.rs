@@ -6,7 +6,7 @@ use becket_dialect_kit::called::Called;
 use becket_events::{Class, Event, Scope};
 use becket_hooks::Failure;
 
-use crate::answer::Answer;
+use crate::answer::HookAnswer;
 use crate::input::Input;
 use crate::system::{Block, Contract, Plain};
 
@@ -20,7 +20,7 @@ pub struct RowOf<E: Event> {
     /// The call that conditions look at.
     pub(crate) call: Option<CallOf<E>>,
     pub(crate) show: fn(Input, &Scope, &E::Payload) -> Input,
-    pub(crate) read: fn(&E::Payload, &Answer) -> Result<E::Reply, Failure>,
+    pub(crate) read: fn(&E::Payload, &HookAnswer) -> Result<E::Reply, Failure>,
 }
 
 /// Finds the text that matchers look at.
@@ -34,7 +34,7 @@ pub fn row<E: Event>(
     name: &'static str,
     class: Class,
     show: fn(Input, &Scope, &E::Payload) -> Input,
-    read: fn(&E::Payload, &Answer) -> Result<E::Reply, Failure>,
+    read: fn(&E::Payload, &HookAnswer) -> Result<E::Reply, Failure>,
 ) -> RowOf<E> {
     RowOf {
         contract: Contract {

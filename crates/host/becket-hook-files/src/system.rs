@@ -16,7 +16,7 @@ use becket_system::CliError;
 use becket_tools::Models;
 use serde_json::Value;
 
-use crate::answer::Answer;
+use crate::answer::HookAnswer;
 use crate::entry::{HookEntry, Owner, Reading, Source};
 use crate::env_file::EnvFile;
 use crate::facts::Facts;
@@ -67,7 +67,7 @@ pub struct System {
     /// Whether guards refuse with more exit codes than 2.
     pub errors_refuse: bool,
     /// What a program has said. A failure refuses if the hook is a guard.
-    pub hear: fn(&Contract, &Finished) -> Result<Answer, Failure>,
+    pub hear: fn(&Contract, &Finished) -> Result<HookAnswer, Failure>,
 }
 
 impl System {

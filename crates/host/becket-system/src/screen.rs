@@ -15,10 +15,10 @@ const THINKING: &str = "Thinking...";
 
 /// Holds the screen while it is open. Cloning gives another handle to the same screen.
 #[derive(Clone, Default)]
-pub struct OpenScreen(Arc<Mutex<State>>);
+pub struct OpenScreen(Arc<Mutex<ScreenState>>);
 
 #[derive(Default)]
-struct State {
+struct ScreenState {
     open: Option<Open>,
     work: Work,
     detail: Detail,
@@ -123,7 +123,7 @@ impl OpenScreen {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, State> {
+    fn held(&self) -> MutexGuard<'_, ScreenState> {
         self.0.lock().expect("no panic happens while the screen is held")
     }
 }

@@ -108,11 +108,11 @@ pub(crate) fn is_text_too_deep(text: &[u8]) -> bool {
 #[derive(Default)]
 struct Nesting {
     depth: usize,
-    place: Place,
+    place: TextPosition,
 }
 
 #[derive(Default, Clone, Copy)]
-enum Place {
+enum TextPosition {
     #[default]
     Between,
     Comment,
@@ -124,18 +124,18 @@ impl Nesting {
     /// The nesting depth of the text after this byte.
     fn see(&mut self, byte: u8) -> usize {
         self.place = match (self.place, byte) {
-            (Place::Between, b'"') | (Place::Escape, _) => Place::Text,
-            (Place::Between, b'#') => Place::Comment,
-            (Place::Between, b'[' | b'{') => {
+            (TextPosition::Between, b'"') | (TextPosition::Escape, _) => TextPosition::Text,
+            (TextPosition::Between, b'#') => TextPosition::Comment,
+            (TextPosition::Between, b'[' | b'{') => {
                 self.depth += 1;
-                Place::Between
+                TextPosition::Between
             }
-            (Place::Between, b']' | b'}') => {
+            (TextPosition::Between, b']' | b'}') => {
                 self.depth = self.depth.saturating_sub(1);
-                Place::Between
+                TextPosition::Between
             }
-            (Place::Comment, b'\n') | (Place::Text, b'"') => Place::Between,
-            (Place::Text, b'\\') => Place::Escape,
+            (TextPosition::Comment, b'\n') | (TextPosition::Text, b'"') => TextPosition::Between,
+            (TextPosition::Text, b'\\') => TextPosition::Escape,
             (place, _) => place,
         };
         self.depth

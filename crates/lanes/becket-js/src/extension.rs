@@ -15,7 +15,7 @@ use crate::entries::{Entry, entry};
 use crate::errors::json;
 use crate::kit::Kit;
 use crate::machine::{Machine, Work};
-use crate::outside::{self, Guest, Place};
+use crate::outside::{self, EngineChoice, Guest};
 
 /// The name of the embedded engine.
 const EMBEDDED: &str = "embedded";
@@ -38,8 +38,8 @@ impl Extension {
     /// Loads a file in the engine that it needs; the prelude starts its exports.
     pub async fn load(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
         let reason = match outside::place(kit, file)? {
-            Place::Outside => return Ok(Self(Running::Outside(Guest::load(kit, name, file).await?))),
-            Place::Inside(reason) => reason,
+            EngineChoice::Outside => return Ok(Self(Running::Outside(Guest::load(kit, name, file).await?))),
+            EngineChoice::Inside(reason) => reason,
         };
         let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
         let machine = boot::machine(kit, name, &file, reason)?;
@@ -54,8 +54,8 @@ impl Extension {
     /// The name of the engine that would run a file; the error says why none can.
     pub fn engine_for(kit: &Arc<Kit>, file: &Path) -> Result<&'static str, Failure> {
         outside::place(kit, file).map(|place| match place {
-            Place::Inside(_) => EMBEDDED,
-            Place::Outside => outside::engine(kit),
+            EngineChoice::Inside(_) => EMBEDDED,
+            EngineChoice::Outside => outside::engine(kit),
         })
     }
 

@@ -49,13 +49,13 @@ pub struct SessionLocation {
 /// What all parts of a handle share.
 #[derive(Default)]
 pub(super) struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     pub(super) queues: Queues,
     pub(super) automation: Automation,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct SessionState {
     pub(super) seen: Option<Seen>,
     pub(super) over: bool,
     pub(super) choices: Choices,
@@ -120,7 +120,7 @@ impl Shared {
     }
 
     /// The state of a session that has begun and is not over.
-    pub(super) fn open(&self) -> Result<MutexGuard<'_, State>, HandleError> {
+    pub(super) fn open(&self) -> Result<MutexGuard<'_, SessionState>, HandleError> {
         let state = self.state();
         match (&state.seen, state.over) {
             (None, _) => Err(HandleError::NotBegun),
@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         let held = self.state.lock();
         held.expect("no panic happens while the session handle is held")
     }

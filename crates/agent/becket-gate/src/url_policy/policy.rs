@@ -112,7 +112,7 @@ enum Matcher {
 }
 
 /// An address as rules see it.
-struct Place<'a> {
+struct KnownAddress<'a> {
     forms: Forms,
     /// The classes; `None` before the host was looked up.
     classes: Option<&'a Classes>,
@@ -139,7 +139,7 @@ impl UrlPolicy {
 
     /// The policy's ruling about an address and everything behind it.
     pub(super) fn rule(&self, url: &Url, classes: &Classes, addresses: &[IpAddr]) -> Ruling {
-        self.judge(&Place {
+        self.judge(&KnownAddress {
             forms: Forms::of(url, addresses),
             classes: Some(classes),
         })
@@ -147,14 +147,14 @@ impl UrlPolicy {
 
     /// The policy's ruling if it denies the address whatever its host resolves to.
     pub(super) fn denies_by_name(&self, url: &Url) -> Option<Ruling> {
-        let ruling = self.judge(&Place {
+        let ruling = self.judge(&KnownAddress {
             forms: Forms::of(url, &[]),
             classes: None,
         });
         (ruling.verdict == UrlVerdict::Deny).then_some(ruling)
     }
 
-    fn judge(&self, place: &Place<'_>) -> Ruling {
+    fn judge(&self, place: &KnownAddress<'_>) -> Ruling {
         for (list, rules) in &self.lists {
             if let Some(rule) = rules.iter().find(|rule| rule.matches(*list, place)) {
                 return Ruling {
@@ -235,7 +235,7 @@ impl UrlRule {
 
     /// Whether the rule matches. A preset denies if one of the network addresses is of its class, and allows only if
     /// all are. Before the host was looked up, a rule that may yet allow counts as matching.
-    fn matches(&self, list: List, place: &Place<'_>) -> bool {
+    fn matches(&self, list: List, place: &KnownAddress<'_>) -> bool {
         let denies = list.verdict() == UrlVerdict::Deny;
         let Some(classes) = place.classes else {
             return match &self.matcher {

@@ -5,7 +5,7 @@ use becket_events::Class;
 use becket_hooks::Failure;
 use serde_json::{Map, Value};
 
-use crate::answer::Answer;
+use crate::answer::AnswerFields;
 
 /// The field of an event that holds the argument of a callback.
 pub const PAYLOAD: &str = "payload";
@@ -18,11 +18,11 @@ pub const SESSION_ID: &str = "session_id";
 
 /// A callback's answer, next to its argument. Lists with one element and empty lists look like other data in Scheme;
 /// the argument tells what they are.
-pub(crate) fn answer(class: Class, returned: Option<&str>, shown: &str) -> Result<Answer, Failure> {
+pub(crate) fn answer(class: Class, returned: Option<&str>, shown: &str) -> Result<AnswerFields, Failure> {
     let Some(text) = returned.filter(|_| class != Class::Observe) else {
-        return Ok(Answer::default());
+        return Ok(AnswerFields::default());
     };
-    let answer = Answer::written(text)?;
+    let answer = AnswerFields::written(text)?;
     if !answer.is_nested() {
         return Ok(answer);
     }

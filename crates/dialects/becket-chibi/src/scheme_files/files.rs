@@ -68,11 +68,11 @@ pub struct SchemeFiles {
     callers: Arc<Callers>,
     /// Names of tools that no file can define.
     taken: Mutex<Vec<String>>,
-    state: Mutex<State>,
+    state: Mutex<LoadedFiles>,
 }
 
 #[derive(Default)]
-struct State {
+struct LoadedFiles {
     files: BTreeMap<VfsPath, Loaded>,
     /// The contexts that have sessions.
     contexts: BTreeSet<String>,
@@ -113,9 +113,9 @@ struct Candidate {
 impl SchemeFiles {
     /// The files of a run, none of them loaded yet.
     pub fn new(around: Around, callers: Arc<Callers>) -> Arc<Self> {
-        let state = State {
+        let state = LoadedFiles {
             without: around.without.iter().cloned().collect(),
-            ..State::default()
+            ..LoadedFiles::default()
         };
         let files = Arc::new(Self {
             around,
@@ -595,7 +595,7 @@ impl SchemeFiles {
         self.around.front.show(FrontUpdate::Warning(message));
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LoadedFiles> {
         self.state
             .lock()
             .expect("no panic happens while the files are held")

@@ -18,7 +18,7 @@ pub struct Io {
 }
 
 /// The place that a path leads to.
-enum Place {
+enum FilePlace {
     Virtual(VfsPlace),
     Real(PathBuf),
 }
@@ -28,12 +28,12 @@ impl Io {
     pub fn read(&self, path: &str) -> Result<Option<String>, String> {
         let place = self.place(path)?;
         let bytes = match &place {
-            Place::Virtual(place) => match place.info() {
+            FilePlace::Virtual(place) => match place.info() {
                 Ok(info) if info.size > MOST_BYTES => return Err(too_large(path)),
                 Ok(_) => place.read(),
                 Err(error) => Err(error),
             },
-            Place::Real(file) => match std::fs::metadata(file) {
+            FilePlace::Real(file) => match std::fs::metadata(file) {
                 Ok(info) if !info.is_file() => return Err(format!("{path} is no file")),
                 Ok(info) if info.len() > MOST_BYTES => return Err(too_large(path)),
                 Ok(_) => std::fs::read(file),
@@ -51,19 +51,19 @@ impl Io {
 
     pub fn write(&self, path: &str, text: &str) -> Result<(), String> {
         let written = match self.writable(path)? {
-            Place::Virtual(place) => place.write(text.as_bytes()),
-            Place::Real(file) => std::fs::write(file, text),
+            FilePlace::Virtual(place) => place.write(text.as_bytes()),
+            FilePlace::Real(file) => std::fs::write(file, text),
         };
         written.map_err(|error| failed("write", path, &error))
     }
 
     pub fn append(&self, path: &str, text: &str) -> Result<(), String> {
         let written = match self.writable(path)? {
-            Place::Virtual(place) => {
+            FilePlace::Virtual(place) => {
                 let before = self.read(path)?.unwrap_or_default();
                 place.write(format!("{before}{text}").as_bytes())
             }
-            Place::Real(file) => {
+            FilePlace::Real(file) => {
                 let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
                 opened.and_then(|mut file| file.write_all(text.as_bytes()))
             }
@@ -74,11 +74,11 @@ impl Io {
     /// The names in a folder, sorted; none if there is no such folder.
     pub fn list(&self, path: &str) -> Result<Vec<String>, String> {
         let mut names: Vec<String> = match self.place(path)? {
-            Place::Virtual(place) => {
+            FilePlace::Virtual(place) => {
                 let entries = place.entries().unwrap_or_default();
                 entries.into_iter().map(|entry| entry.name).collect()
             }
-            Place::Real(folder) => {
+            FilePlace::Real(folder) => {
                 let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
                 entries
                     .filter_map(|entry| entry.file_name().into_string().ok())
@@ -91,16 +91,16 @@ impl Io {
 
     pub fn exists(&self, path: &str) -> Result<bool, String> {
         Ok(match self.place(path)? {
-            Place::Virtual(place) => place.info().is_ok(),
-            Place::Real(file) => file.exists(),
+            FilePlace::Virtual(place) => place.info().is_ok(),
+            FilePlace::Real(file) => file.exists(),
         })
     }
 
     /// Removes a file; returns whether there was one.
     pub fn delete(&self, path: &str) -> Result<bool, String> {
         let removed = match self.writable(path)? {
-            Place::Virtual(place) => place.remove(),
-            Place::Real(file) => std::fs::remove_file(file),
+            FilePlace::Virtual(place) => place.remove(),
+            FilePlace::Real(file) => std::fs::remove_file(file),
         };
         match removed {
             Ok(()) => Ok(true),
@@ -109,16 +109,16 @@ impl Io {
         }
     }
 
-    fn place(&self, path: &str) -> Result<Place, String> {
+    fn place(&self, path: &str) -> Result<FilePlace, String> {
         match VfsPath::is_meant_by(path) {
-            true => Ok(Place::Virtual(self.vfs.place(&VfsPath::parse(path)?)?)),
-            false => Ok(Place::Real(self.cwd.join(path))),
+            true => Ok(FilePlace::Virtual(self.vfs.place(&VfsPath::parse(path)?)?)),
+            false => Ok(FilePlace::Real(self.cwd.join(path))),
         }
     }
 
-    fn writable(&self, path: &str) -> Result<Place, String> {
+    fn writable(&self, path: &str) -> Result<FilePlace, String> {
         let place = self.place(path)?;
-        if let Place::Virtual(place) = &place {
+        if let FilePlace::Virtual(place) = &place {
             place.address().check_write(Caller::System)?;
             self.vfs.prepare()?;
         }

@@ -5,10 +5,10 @@ use becket_js::HostError;
 use serde::Serialize;
 
 /// The answer to a call: JSON text, or why there is none.
-pub type Answer = Result<String, HostError>;
+pub type HostAnswer = Result<String, HostError>;
 
 /// A value as JSON text.
-pub fn json_of(value: &impl Serialize) -> Answer {
+pub fn json_of(value: &impl Serialize) -> HostAnswer {
     serde_json::to_string(value).map_err(|error| HostError::new(error.to_string()))
 }
 

@@ -17,13 +17,13 @@ use tokio_util::sync::CancellationToken;
 /// The pending calls.
 #[derive(Default)]
 pub struct Calls {
-    state: Mutex<State>,
+    state: Mutex<OpenCalls>,
     last_stream: AtomicU32,
     last_shell: AtomicU32,
 }
 
 #[derive(Default)]
-struct State {
+struct OpenCalls {
     /// Receives the progress of a running tool, by the call's id.
     tools: HashMap<String, UnboundedSender<Progress>>,
     /// Receives the news of a provider's stream, by its number; with the extension that owns the stream.
@@ -133,7 +133,7 @@ impl Calls {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OpenCalls> {
         self.state.lock().expect("no panic happens while calls are held")
     }
 }

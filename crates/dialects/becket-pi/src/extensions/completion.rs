@@ -103,7 +103,7 @@ impl Request {
             ProviderError::new(ProviderErrorKind::Broken, words)
         };
         let mut answering = timeout(IDLE, provider.send(&body)).await.map_err(silent)??;
-        let mut answer = Answer::default();
+        let mut answer = PartialAnswer::default();
         while let Some(part) = timeout(IDLE, answering.parts.next()).await.map_err(silent)? {
             answer.take(part?);
         }
@@ -113,7 +113,7 @@ impl Request {
 
 /// An answer while it arrives.
 #[derive(Default)]
-struct Answer {
+struct PartialAnswer {
     thought: String,
     signature: Option<String>,
     text: String,
@@ -121,7 +121,7 @@ struct Answer {
     end: Option<(StopReason, Usage, String)>,
 }
 
-impl Answer {
+impl PartialAnswer {
     fn take(&mut self, part: AnswerPart) {
         match part {
             // Hooks judge the session's requests, but this is the extension's own request.

@@ -16,10 +16,10 @@ use crate::host_call::OverlayAction;
 
 /// The components of extensions on the screen.
 #[derive(Default)]
-pub struct Components(Mutex<State>);
+pub struct Components(Mutex<ShownComponents>);
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct ShownComponents {
     /// The components by extension and number.
     pub(super) standing: HashMap<(String, u64), Standing>,
     /// The component in place of the editor.
@@ -66,7 +66,7 @@ impl OverlayVisibility {
 }
 
 impl Components {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, ShownComponents> {
         self.0.lock().expect("no panic happens while components are held")
     }
 

@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, json_of, refused};
+use super::answer::{HostAnswer, json_of, refused};
 use super::calls::StreamNews;
 use super::emit::emit;
 use super::extension_list::Command;
@@ -31,7 +31,7 @@ use crate::host_call::{
 pub struct RegistryHost(pub Arc<ExtensionRegistry>);
 
 impl ScriptHost for RegistryHost {
-    fn call(&self, extension: &str, name: &str, arguments: &str) -> Answer {
+    fn call(&self, extension: &str, name: &str, arguments: &str) -> HostAnswer {
         check(name)?;
         let call = HostCall::read(arguments).map_err(HostError::new)?;
         answer(&self.0, extension, call)
@@ -41,7 +41,7 @@ impl ScriptHost for RegistryHost {
         placing::lend_terminal(&self.0, meanwhile)
     }
 
-    fn call_async(&self, extension: &str, name: &str, arguments: String) -> BoxFuture<'static, Answer> {
+    fn call_async(&self, extension: &str, name: &str, arguments: String) -> BoxFuture<'static, HostAnswer> {
         if let Some(answer) = self.0.network.call(extension, name, &arguments) {
             return answer;
         }
@@ -83,12 +83,12 @@ fn check(name: &str) -> Result<(), HostError> {
     }
 }
 
-fn done() -> Answer {
+fn done() -> HostAnswer {
     Ok("null".into())
 }
 
 // tidy: a table
-pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> Answer {
+pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> HostAnswer {
     let handle = &registry.session;
     match call {
         HostCall::About => return json_of(&about(registry, name)),

@@ -10,13 +10,13 @@ use tokio::sync::mpsc::UnboundedSender;
 /// The extensions that see keys, and those that complete.
 #[derive(Default)]
 pub struct InputListeners {
-    state: Mutex<State>,
+    state: Mutex<Listening>,
     /// The completions of the program.
     pub(super) completes: OnceLock<Completes>,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct Listening {
     /// Extensions that see keys.
     pub(super) hear: Vec<String>,
     /// Extensions that complete, in the order of their registration.
@@ -26,7 +26,7 @@ pub(super) struct State {
 }
 
 impl InputListeners {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, Listening> {
         self.state
             .lock()
             .expect("no panic happens while input_listeners are held")

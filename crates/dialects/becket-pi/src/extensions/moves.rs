@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use super::answer::{Answer, json_of, refused};
+use super::answer::{HostAnswer, json_of, refused};
 use super::registry::ExtensionRegistry;
 use super::sessions;
 use crate::host_call::{ForkPosition, HostCallAsync, WentOn};
@@ -31,7 +31,7 @@ pub fn go(
     registry: &Arc<ExtensionRegistry>,
     name: &str,
     call: &HostCallAsync,
-) -> Option<BoxFuture<'static, Answer>> {
+) -> Option<BoxFuture<'static, HostAnswer>> {
     let to = match destination(registry, name, call)? {
         Ok(to) => to,
         Err(why) => return Some(std::future::ready(Err(HostError::new(why))).boxed()),

@@ -56,11 +56,11 @@ struct Which {
     id: u64,
 }
 
-type Answer = BoxFuture<'static, Result<String, HostError>>;
+type PendingAnswer = BoxFuture<'static, Result<String, HostError>>;
 
 impl Network {
     /// Answers a call of an extension, if it is about the network.
-    pub fn call(self: &Arc<Self>, extension: &str, name: &str, arguments: &str) -> Option<Answer> {
+    pub fn call(self: &Arc<Self>, extension: &str, name: &str, arguments: &str) -> Option<PendingAnswer> {
         let (network, extension) = (Arc::clone(self), extension.to_string());
         let wrong = |error: serde_json::Error| HostError::new(format!("{name}: {error}"));
         if name == "fetch" {

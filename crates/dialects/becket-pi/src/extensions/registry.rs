@@ -58,7 +58,7 @@ pub struct ExtensionRegistry {
     pub input_listeners: InputListeners,
     /// Whether an extension has asked for the file of the session.
     pub session_file: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<RegistryState>,
 }
 
 /// The facts about the run that are known from its beginning.
@@ -106,7 +106,7 @@ pub struct Stage {
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct RegistryState {
     pub(super) given_flags: Vec<GivenFlag>,
     pub(super) stage: Option<Arc<Stage>>,
     /// Whether the tools that were registered at the start have been handed over.
@@ -284,7 +284,7 @@ impl ExtensionRegistry {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, RegistryState> {
         self.state
             .lock()
             .expect("no panic happens while the registry is held")

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, json_of};
+use super::answer::{HostAnswer, json_of};
 use super::registry::ExtensionRegistry;
 use crate::host_call::{CommandInfo, Mode, SourceInfo};
 use crate::run_resources::RunResources;
@@ -41,7 +41,7 @@ fn command(name: String, description: &str, source: &'static str, from: &SourceI
 }
 
 /// The available themes.
-pub fn themes(registry: &ExtensionRegistry) -> Answer {
+pub fn themes(registry: &ExtensionRegistry) -> HostAnswer {
     look(registry, |resources| {
         let themes = resources.themes.iter();
         let shown: Vec<ShownTheme<'_>> = themes.map(|theme| theme.shown_without_colours()).collect();
@@ -50,7 +50,7 @@ pub fn themes(registry: &ExtensionRegistry) -> Answer {
 }
 
 /// One theme; by default the one that is used for drawing.
-pub fn theme(registry: &ExtensionRegistry, name: Option<&str>) -> Answer {
+pub fn theme(registry: &ExtensionRegistry, name: Option<&str>) -> HostAnswer {
     let chosen = || registry.stage().and_then(|stage| stage.resources.chosen_theme());
     let name = name.map(ToOwned::to_owned).or_else(chosen);
     let name = name.as_deref().unwrap_or(USUAL_THEME);
@@ -82,7 +82,7 @@ fn failed(error: &(impl Serialize + ?Sized)) -> Value {
 }
 
 /// Calls a function with the resources, which are empty before there is an agent.
-fn look(registry: &ExtensionRegistry, look: impl FnOnce(&Resources) -> Answer) -> Answer {
+fn look(registry: &ExtensionRegistry, look: impl FnOnce(&Resources) -> HostAnswer) -> HostAnswer {
     match registry.stage() {
         Some(stage) => stage.resources.look(look),
         None => look(&Resources::default()),

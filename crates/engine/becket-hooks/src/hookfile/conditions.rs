@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use crate::Matcher;
 use crate::matcher::Pattern;
-use crate::settings_file::{Place, SettingsError, unknown};
+use crate::settings_file::{SettingsError, TextPlace, unknown};
 
 /// The keys for patterns.
 const PATTERNS: [&str; 2] = ["regex", "glob"];
@@ -24,7 +24,7 @@ static ANYTHING: Value = Value::Bool(true);
 pub(super) fn read_matcher(
     event: EventId,
     conditions: Option<Spanned<toml::Value>>,
-    place: Place<'_>,
+    place: TextPlace<'_>,
 ) -> Result<Matcher, SettingsError> {
     let Some(conditions) = conditions else {
         return Ok(Matcher::default());

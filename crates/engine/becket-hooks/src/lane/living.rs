@@ -15,7 +15,7 @@ static LIVING: Mutex<Vec<Living>> = Mutex::new(Vec::new());
 
 /// The process group of the main process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ProcessGroup {
     /// The main process leads its own group.
     Apart,
     /// The main process is in this process's group, which must not be signalled as a whole.
@@ -27,13 +27,13 @@ pub(super) enum Place {
 pub(super) struct Living {
     main: Pid,
     started: u64,
-    place: Place,
+    place: ProcessGroup,
     mark: String,
 }
 
 impl Living {
     /// Notes that a tree is alive.
-    pub(super) fn note(main: Pid, place: Place, mark: &str) -> Self {
+    pub(super) fn note(main: Pid, place: ProcessGroup, mark: &str) -> Self {
         let tree = Self {
             main,
             started: start_of(main),
@@ -53,8 +53,8 @@ impl Living {
         // The number may belong to another process by now.
         if start_of(self.main) == self.started {
             let _ = match self.place {
-                Place::Apart => kill_process_group(self.main, Signal::KILL),
-                Place::Beside => kill_process(self.main, Signal::KILL),
+                ProcessGroup::Apart => kill_process_group(self.main, Signal::KILL),
+                ProcessGroup::Beside => kill_process(self.main, Signal::KILL),
             };
         }
         hunt.kill()

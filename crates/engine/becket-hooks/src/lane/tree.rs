@@ -13,7 +13,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::census::{self, Hunt};
-use super::living::{Living, Place};
+use super::living::{Living, ProcessGroup};
 use super::mark::Mark;
 use super::orphans;
 
@@ -34,7 +34,7 @@ pub struct Tree {
     child: Child,
     /// The main process, and its group unless it shares this process's group.
     group: Pid,
-    place: Place,
+    place: ProcessGroup,
     mark: String,
     living: Living,
     reaped: bool,
@@ -44,15 +44,15 @@ pub struct Tree {
 impl Tree {
     /// Takes charge of a process that was just started as the leader of its own group, with the mark.
     pub fn adopt(child: Child, mark: &Mark) -> io::Result<Self> {
-        Self::adopt_at(child, mark, Place::Apart)
+        Self::adopt_at(child, mark, ProcessGroup::Apart)
     }
 
     /// Takes charge of a process that was just started in the group of this one, with the mark.
     pub fn adopt_beside(child: Child, mark: &Mark) -> io::Result<Self> {
-        Self::adopt_at(child, mark, Place::Beside)
+        Self::adopt_at(child, mark, ProcessGroup::Beside)
     }
 
-    fn adopt_at(child: Child, mark: &Mark, place: Place) -> io::Result<Self> {
+    fn adopt_at(child: Child, mark: &Mark, place: ProcessGroup) -> io::Result<Self> {
         let number = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let group = number.ok_or_else(|| io::Error::other("the process ended before it could be watched"))?;
         Ok(Self {
@@ -89,7 +89,7 @@ impl Tree {
     pub fn release(mut self) {
         if self.reaped {
             self.end();
-            if self.place == Place::Apart {
+            if self.place == ProcessGroup::Apart {
                 orphans::leave_behind(self.group);
             }
         }
@@ -140,7 +140,7 @@ impl Tree {
     fn finish(&mut self, hunt: &Hunt) {
         self.end();
         orphans::expect_death(hunt.found());
-        if self.place == Place::Apart {
+        if self.place == ProcessGroup::Apart {
             orphans::leave_behind(self.group);
         }
     }
@@ -148,8 +148,10 @@ impl Tree {
     /// Signals the group. Once the leader is reaped and the group empty, its number may belong to another group.
     fn signal_group(&self, signal: Signal) {
         let _ = match self.place {
-            Place::Apart if !self.reaped || !self.group_is_empty() => kill_process_group(self.group, signal),
-            Place::Beside if !self.reaped => kill_process(self.group, signal),
+            ProcessGroup::Apart if !self.reaped || !self.group_is_empty() => {
+                kill_process_group(self.group, signal)
+            }
+            ProcessGroup::Beside if !self.reaped => kill_process(self.group, signal),
             _ => Ok(()),
         };
     }
@@ -157,7 +159,7 @@ impl Tree {
     /// Whether the reaped leader left living members behind. Orphans that this process adopted are reaped first,
     /// because zombies count as members.
     fn group_lives_on(&self) -> bool {
-        if self.place == Place::Beside {
+        if self.place == ProcessGroup::Beside {
             return false;
         }
         orphans::reap_group(self.group);

@@ -253,7 +253,7 @@ enum Trouble {
 /// A line that a worker writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer<'a> {
+struct AnswerLine<'a> {
     id: u64,
     #[serde(borrow)]
     reply: Option<&'a RawValue>,
@@ -394,7 +394,7 @@ fn write_request(request: &mut Vec<u8>, id: u64, event: &str) {
 
 /// Reads a line. The outer result says whether the worker keeps to the protocol, the inner one what it answered.
 fn read_answer(line: &[u8], id: u64) -> Result<Result<Vec<u8>, Trouble>, Trouble> {
-    let answer: Answer<'_> = serde_json::from_slice(line).map_err(|error| {
+    let answer: AnswerLine<'_> = serde_json::from_slice(line).map_err(|error| {
         if error.is_data() {
             Trouble::WrongShape(format!("{error}"))
         } else {

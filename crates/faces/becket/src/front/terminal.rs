@@ -32,12 +32,12 @@ pub struct TerminalFront {
     out: Style,
     err: Style,
     output: Arc<Output>,
-    answer: Mutex<Answer>,
+    answer: Mutex<AnswerView>,
 }
 
 /// The answer that is being shown.
 #[derive(Default)]
-struct Answer {
+struct AnswerView {
     markdown: MarkdownStream,
     begun: bool,
     ends_with_newline: bool,
@@ -82,9 +82,9 @@ impl TerminalFront {
 
     fn begin(&self, settled: bool) {
         self.output.preview(String::new);
-        *self.answer() = Answer {
+        *self.answer() = AnswerView {
             provisional: (!settled).then(String::new),
-            ..Answer::default()
+            ..AnswerView::default()
         };
     }
 
@@ -123,7 +123,7 @@ impl TerminalFront {
         self.output.preview(|| self.out.dim(&harmless(line)));
     }
 
-    fn end_thought(&self, answer: &mut Answer) {
+    fn end_thought(&self, answer: &mut AnswerView) {
         let Some(Thought { line: Some(line) }) = answer.thought.take() else {
             return;
         };
@@ -191,7 +191,7 @@ impl TerminalFront {
             MessageBody::Assistant { content, .. } => {
                 let mut answer = std::mem::take(&mut *self.answer());
                 self.end_thought(&mut answer);
-                let Answer {
+                let AnswerView {
                     mut markdown,
                     begun,
                     ends_with_newline,
@@ -249,7 +249,7 @@ impl TerminalFront {
         drawing.message(message)
     }
 
-    fn answer(&self) -> MutexGuard<'_, Answer> {
+    fn answer(&self) -> MutexGuard<'_, AnswerView> {
         self.answer
             .lock()
             .expect("no panic happens while the answer is held")

@@ -95,11 +95,11 @@ pub fn look(text: &str) -> Seen {
 fn look_with(text: &str, variables: &BTreeMap<String, String>) -> Seen {
     let script = read(text);
     let known = variables.iter();
-    let state = State {
+    let state = ShellState {
         variables: known
             .map(|(name, value)| (name.clone(), Value::literal(value)))
             .collect(),
-        ..State::default()
+        ..ShellState::default()
     };
     let mut walker = Walker::new(text, &script, state);
     walker.walk();
@@ -209,7 +209,7 @@ enum Input<'a> {
 
 /// What a shell knows at a place of a script.
 #[derive(Debug)]
-struct State {
+struct ShellState {
     variables: HashMap<String, Value>,
     /// Earlier values of variables, in the order in which they were set.
     before: Vec<(String, Option<Value>)>,
@@ -221,7 +221,7 @@ struct State {
     budget: usize,
 }
 
-impl Default for State {
+impl Default for ShellState {
     fn default() -> Self {
         Self {
             variables: HashMap::new(),
@@ -239,7 +239,7 @@ struct Walker<'a> {
     script: &'a Script,
     /// The offsets at which lines begin.
     lines: Vec<usize>,
-    state: State,
+    state: ShellState,
     /// The words that are piped into the current command.
     piped: Option<Vec<Argument<'a>>>,
     /// Where the current command reads from.
@@ -249,7 +249,7 @@ struct Walker<'a> {
 
 // Commands and words.
 impl<'a> Walker<'a> {
-    fn new(text: &'a str, script: &'a Script, state: State) -> Self {
+    fn new(text: &'a str, script: &'a Script, state: ShellState) -> Self {
         Self {
             text,
             script,

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
-use super::state::{Answer, Node, bytes_of};
+use super::state::{Node, NodeResult, bytes_of};
 use crate::host::HostError;
 
 /// The largest number of random bytes per request.
 const RANDOM: u64 = 64 << 20;
 
-pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> NodeResult {
     match function {
         "hash" => {
             let algorithm = arguments["algorithm"].as_str().unwrap_or_default();

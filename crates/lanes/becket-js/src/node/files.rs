@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::errors::{Problem, system_error};
 use super::held::Held;
-use super::state::{Answer, Asker, Need, Node, bytes_of};
+use super::state::{Asker, Need, Node, NodeResult, bytes_of};
 use crate::host::HostError;
 
 /// How many files an extension may have open. The whole program is allowed few more.
@@ -35,7 +35,7 @@ struct Asked<'a> {
 /// The name of a function in reports, and in errors.
 struct Named(&'static str, &'static str);
 
-pub(super) fn call(node: &Node, asker: Asker, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Node, asker: Asker, function: &str, arguments: &Value) -> NodeResult {
     let asked = Asked {
         node,
         asker,
@@ -148,7 +148,7 @@ impl Asked<'_> {
     }
 
     /// Calls a function on an open file.
-    fn on_open_file(&self, function: &str) -> Option<Answer> {
+    fn on_open_file(&self, function: &str) -> Option<NodeResult> {
         let (syscall, work): (_, OnOpenFile) = match function {
             "close" => ("close", |_, _| Ok(Value::Null)),
             "read" => ("read", read),

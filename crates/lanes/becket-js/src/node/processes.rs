@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use super::errors::{ended, error_name, system_error};
 use super::held::{Full, Held, Store};
 use super::running::{CHUNK, GRACE, Output, Running};
-use super::state::{Answer, Need, Node, bytes_of};
+use super::state::{Need, Node, NodeResult, bytes_of};
 use crate::clock::End;
 use crate::host::{HostError, Meanwhile};
 
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Signals by which a program is asked to end: hangup, interrupt, quit, kill, terminate.
 const ENDING: [i32; 5] = [1, 2, 3, 9, 15];
 
-pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> NodeResult {
     match function {
         "spawn" => spawn(node, arguments),
         "spawnSync" => spawn_sync(node, arguments),
@@ -56,7 +56,11 @@ pub(super) fn call(node: &Arc<Node>, function: &str, arguments: &Value) -> Answe
     }
 }
 
-pub(super) fn call_async(node: &Arc<Node>, function: &str, arguments: &Value) -> BoxFuture<'static, Answer> {
+pub(super) fn call_async(
+    node: &Arc<Node>,
+    function: &str,
+    arguments: &Value,
+) -> BoxFuture<'static, NodeResult> {
     let id = arguments["id"].as_u64().unwrap_or_default();
     let found = node
         .processes
@@ -244,7 +248,7 @@ impl Start {
     }
 }
 
-fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
+fn spawn(node: &Arc<Node>, arguments: &Value) -> NodeResult {
     let mut start = Start::of(node, arguments);
     node.permit(Need::Processes, "child_process.spawn", &start.line())?;
     let loan = start.borrow_terminal(node, Meanwhile::GoesOn);
@@ -287,7 +291,7 @@ fn spawn(node: &Arc<Node>, arguments: &Value) -> Answer {
 }
 
 /// Signals a program by its number here, or any process by its number in the system.
-fn signal(node: &Node, arguments: &Value) -> Answer {
+fn signal(node: &Node, arguments: &Value) -> NodeResult {
     let number = arguments["signal"].as_i64().unwrap_or_default() as i32;
     let failed = |error: Errno| system_error(&error.into(), "kill", None, None);
     let own = i64::from(std::process::id());
@@ -333,7 +337,7 @@ fn ended_as(status: Option<ExitStatus>) -> Value {
 }
 
 /// Runs a program while the script is blocked. Ends with the script's own deadline, and when everything is cancelled.
-fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> Answer {
+fn spawn_sync(node: &Arc<Node>, arguments: &Value) -> NodeResult {
     let mut start = Start::of(node, arguments);
     node.permit(Need::Processes, "child_process.spawnSync", &start.line())?;
     let _loan = start.borrow_terminal(node, Meanwhile::Waits);
@@ -368,7 +372,7 @@ struct Bounds {
     signal: i32,
 }
 
-async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bounds) -> Answer {
+async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bounds) -> NodeResult {
     let (mut child, mark) = start.begin(node)?;
     let pid = child.id().unwrap_or_default();
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());

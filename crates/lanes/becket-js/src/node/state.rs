@@ -42,7 +42,7 @@ pub(super) enum Asker {
 }
 
 /// The answer of a function.
-pub(super) type Answer = Result<Value, HostError>;
+pub(super) type NodeResult = Result<Value, HostError>;
 
 /// The state of Node's modules in one engine.
 pub(crate) struct Node {

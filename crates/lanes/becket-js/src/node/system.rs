@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use url::{Url, quirks};
 
 use super::errors::system_error;
-use super::state::{Answer, Node};
+use super::state::{Node, NodeResult};
 use super::table::{NodeModule, node_modules};
 use crate::host::HostError;
 
@@ -21,7 +21,7 @@ fn architecture() -> &'static str {
     }
 }
 
-pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> NodeResult {
     match function {
         "about" => Ok(about(node)),
         "memory" => Ok(memory()),
@@ -90,7 +90,7 @@ fn memory() -> Value {
     }
 }
 
-fn change_directory(node: &Node, path: &str) -> Answer {
+fn change_directory(node: &Node, path: &str) -> NodeResult {
     let wanted = node.path(path);
     let failed = |error: io::Error| system_error(&error, "chdir", Some(path), None);
     let found = std::fs::canonicalize(wanted).map_err(failed)?;
@@ -105,7 +105,7 @@ fn change_directory(node: &Node, path: &str) -> Answer {
 }
 
 /// The parts of an address, or `null` if it is not one.
-fn parse_url(arguments: &Value) -> Answer {
+fn parse_url(arguments: &Value) -> NodeResult {
     let input = arguments["input"].as_str().unwrap_or_default();
     let parsed = match arguments["base"].as_str() {
         Some(base) => Url::parse(base).and_then(|base| base.join(input)),
@@ -114,7 +114,7 @@ fn parse_url(arguments: &Value) -> Answer {
     Ok(parsed.map_or(Value::Null, |url| parts(&url)))
 }
 
-fn set_url(arguments: &Value) -> Answer {
+fn set_url(arguments: &Value) -> NodeResult {
     let text = |name: &str| arguments[name].as_str().unwrap_or_default();
     let Ok(mut url) = Url::parse(text("href")) else {
         return Ok(Value::Null);

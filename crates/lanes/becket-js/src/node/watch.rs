@@ -8,14 +8,14 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::errors::system_error;
-use super::state::{Answer, Need, Node};
+use super::state::{Need, Node, NodeResult};
 use super::watcher::Watcher;
 use crate::host::HostError;
 
 /// The pause between two polls.
 const PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> NodeResult {
     let mut watchers = node
         .watchers
         .lock()
@@ -43,7 +43,7 @@ pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
 }
 
 /// The next changes: a list of kind and name; `null` when the watcher was stopped.
-pub(super) fn next(node: &Arc<Node>, arguments: &Value) -> BoxFuture<'static, Answer> {
+pub(super) fn next(node: &Arc<Node>, arguments: &Value) -> BoxFuture<'static, NodeResult> {
     let id = arguments["id"].as_u64().unwrap_or_default();
     let node = Arc::downgrade(node);
     async move {

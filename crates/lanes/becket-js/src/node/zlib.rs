@@ -4,13 +4,13 @@ use miniz_oxide::MZFlush;
 use serde_json::{Value, json};
 
 use super::coder::{Coder, crc32};
-use super::state::{Answer, Node, bytes_of};
+use super::state::{Node, NodeResult, bytes_of};
 use crate::host::HostError;
 
 /// How many coders one extension may have open.
 const MOST_CODERS: usize = 100;
 
-pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> Answer {
+pub(super) fn call(node: &Node, function: &str, arguments: &Value) -> NodeResult {
     let coders = || {
         node.coders
             .lock()

@@ -17,7 +17,7 @@ use crate::resolve::{INTEROP, Kind, Modules};
 
 /// Where an extension is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EngineChoice {
     /// In the embedded engine. If that fails, this text says why Node was not used.
     Inside(String),
     /// In Node.
@@ -55,17 +55,17 @@ const FINDERS: &[&str] = &[
 ];
 
 /// Where a file must be loaded.
-pub(crate) fn place(kit: &Arc<Kit>, file: &Path) -> Result<Place, Failure> {
+pub(crate) fn place(kit: &Arc<Kit>, file: &Path) -> Result<EngineChoice, Failure> {
     match kit.outside.engine {
-        Engine::Embedded => Ok(Place::Inside("`js.engine` is \"embedded\"".into())),
-        Engine::Node => program(kit).map(|_| Place::Outside).map_err(|reason| {
+        Engine::Embedded => Ok(EngineChoice::Inside("`js.engine` is \"embedded\"".into())),
+        Engine::Node => program(kit).map(|_| EngineChoice::Outside).map_err(|reason| {
             Failure::new(Cause::NotFound, format!("`js.engine` is \"node\", but {reason}"))
         }),
         Engine::Auto if needs_node(&Modules::new(kit, file), file) => Ok(match program(kit) {
-            Ok(_) => Place::Outside,
-            Err(reason) => Place::Inside(reason),
+            Ok(_) => EngineChoice::Outside,
+            Err(reason) => EngineChoice::Inside(reason),
         }),
-        Engine::Auto => Ok(Place::Inside(
+        Engine::Auto => Ok(EngineChoice::Inside(
             "`js.engine = \"node\"` in the settings runs all extensions there".into(),
         )),
     }

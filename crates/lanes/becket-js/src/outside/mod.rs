@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use becket_hooks::{Cause, Failure};
 
-pub(crate) use choice::{Place, engine, place};
+pub(crate) use choice::{EngineChoice, engine, place};
 pub(crate) use guest::Guest;
 use process::{Process, Resident};
 
@@ -60,11 +60,11 @@ pub struct Outside {
     process: tokio::sync::Mutex<Option<Arc<Process>>>,
     /// Held while extensions are loaded again.
     reviving: tokio::sync::Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<Residents>,
 }
 
 #[derive(Default)]
-struct State {
+struct Residents {
     guests: Vec<Weak<dyn Resident>>,
     ends: Vec<Instant>,
     last_number: u32,
@@ -118,7 +118,7 @@ impl Outside {
         goes_on
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Residents> {
         self.state.lock().expect("no panic happens while this is held")
     }
 }

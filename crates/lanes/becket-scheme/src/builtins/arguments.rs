@@ -6,7 +6,7 @@ use crate::text::Text;
 use crate::value::{ObjectRef, PairRef, StringRef, Symbol, Value, VectorRef};
 
 /// The answer of a procedure.
-pub type Answer = Result<Value, Fault>;
+pub type ProcedureResult = Result<Value, Fault>;
 
 pub fn pair(procedure: &str, value: Value) -> Result<PairRef, Fault> {
     match value {

@@ -1,6 +1,6 @@
 //! Characters.
 
-use super::arguments::{Answer, character};
+use super::arguments::{ProcedureResult, character};
 use crate::fault::Fault;
 use crate::native::{Builtin, MANY};
 use crate::value::Value;
@@ -119,7 +119,7 @@ fn single(mut mapped: impl Iterator<Item = char>, value: char) -> char {
     }
 }
 
-fn ordered(name: &str, a: &[Value], key: fn(char) -> char, holds: fn(char, char) -> bool) -> Answer {
+fn ordered(name: &str, a: &[Value], key: fn(char) -> char, holds: fn(char, char) -> bool) -> ProcedureResult {
     let keys = a
         .iter()
         .map(|value| character(name, *value).map(key))

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::arguments::{Answer, size, symbol, text};
+use super::arguments::{ProcedureResult, size, symbol, text};
 use crate::expand::FEATURES;
 use crate::fault::{Continuable, ErrorKind, Fault};
 use crate::heap::{ErrorObject, Heap, Object, RecordProcedure, RecordType};
@@ -196,11 +196,11 @@ fn error(heap: &Heap, value: Value) -> Option<&ErrorObject> {
     }
 }
 
-fn is_error(heap: &Heap, value: Value, kind: ErrorKind) -> Answer {
+fn is_error(heap: &Heap, value: Value, kind: ErrorKind) -> ProcedureResult {
     Ok(error(heap, value).is_some_and(|error| error.kind == kind).into())
 }
 
-fn make_record_type(heap: &mut Heap, a: &[Value]) -> Answer {
+fn make_record_type(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let name = symbol("define-record-type", a[0])?;
     let fields = heap.proper_list("define-record-type", a[1])?;
     let fields = fields

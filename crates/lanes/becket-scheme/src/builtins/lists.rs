@@ -1,6 +1,6 @@
 //! Pairs and lists, symbols, booleans, and equivalence.
 
-use super::arguments::{Answer, fields, pair, size, symbol, text};
+use super::arguments::{ProcedureResult, fields, pair, size, symbol, text};
 use crate::fault::Fault;
 use crate::heap::{Heap, Object};
 use crate::native::{Builtin, MANY};
@@ -137,41 +137,41 @@ pub fn is_procedure(heap: &Heap, value: Value) -> bool {
     }
 }
 
-fn same<T: PartialEq>(values: &[Value], read: impl Fn(&Value) -> Result<T, Fault>) -> Answer {
+fn same<T: PartialEq>(values: &[Value], read: impl Fn(&Value) -> Result<T, Fault>) -> ProcedureResult {
     let values = values.iter().map(read).collect::<Result<Vec<T>, Fault>>()?;
     Ok(values.windows(2).all(|two| two[0] == two[1]).into())
 }
 
-pub fn car(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn car(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     fields(heap, "car", a[0]).map(|pair| pair.car)
 }
 
-pub fn cdr(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn cdr(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     fields(heap, "cdr", a[0]).map(|pair| pair.cdr)
 }
 
-fn path(heap: &Heap, procedure: &str, path: &str, value: Value) -> Answer {
+fn path(heap: &Heap, procedure: &str, path: &str, value: Value) -> ProcedureResult {
     path.bytes().rev().try_fold(value, |value, step| {
         let pair = fields(heap, procedure, value)?;
         Ok(if step == b'a' { pair.car } else { pair.cdr })
     })
 }
 
-fn make_list(heap: &mut Heap, a: &[Value]) -> Answer {
+fn make_list(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let count = size("make-list", a[0])?;
     heap.reserve_items(count, 32)?;
     let fill = a.get(1).copied().unwrap_or(Value::Unspecified);
     Ok((0..count).fold(Value::Nil, |rest, _| heap.cons(fill, rest)))
 }
 
-fn length(heap: &mut Heap, a: &[Value]) -> Answer {
+fn length(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     match heap.list_length(a[0])? {
         Some(length) => Ok(Value::Int(length as i64)),
         None => Err(Fault::wrong_type("length", "a list", a[0])),
     }
 }
 
-fn append(heap: &mut Heap, a: &[Value]) -> Answer {
+fn append(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let Some((last, lists)) = a.split_last() else {
         return Ok(Value::Nil);
     };
@@ -183,7 +183,7 @@ fn append(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.list_with_tail(&items, *last))
 }
 
-fn reverse(heap: &mut Heap, a: &[Value]) -> Answer {
+fn reverse(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let items = heap.proper_list("reverse", a[0])?;
     heap.reserve_items(items.len(), 32)?;
     Ok(items
@@ -191,7 +191,7 @@ fn reverse(heap: &mut Heap, a: &[Value]) -> Answer {
         .fold(Value::Nil, |rest, item| heap.cons(item, rest)))
 }
 
-fn list_tail(heap: &mut Heap, a: &[Value]) -> Answer {
+fn list_tail(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let count = size("list-tail", a[1])?;
     let mut rest = a[0];
     for _ in 0..count {
@@ -211,7 +211,7 @@ fn list_tail(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(rest)
 }
 
-fn list_copy(heap: &mut Heap, a: &[Value]) -> Answer {
+fn list_copy(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let mut list = heap.list_items(a[0]);
     let items: Vec<Value> = list.by_ref().collect();
     let rest = list.rest;
@@ -227,7 +227,7 @@ fn list_copy(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.list_with_tail(&items, rest))
 }
 
-fn last_pair(heap: &mut Heap, a: &[Value]) -> Answer {
+fn last_pair(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     pair("last-pair", a[0])?;
     let mut list = heap.list_items(a[0]);
     let mut last = a[0];
@@ -238,7 +238,7 @@ fn last_pair(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(last)
 }
 
-fn member(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
+fn member(heap: &Heap, name: &str, a: &[Value], same: Same) -> ProcedureResult {
     let mut list = heap.list_items(a[1]);
     while let Some(at) = list.next_pair() {
         heap.spend(1)?;
@@ -249,7 +249,7 @@ fn member(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
     end_of_list(name, list.rest, a[1])
 }
 
-fn association(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
+fn association(heap: &Heap, name: &str, a: &[Value], same: Same) -> ProcedureResult {
     let mut list = heap.list_items(a[1]);
     for item in list.by_ref() {
         let Value::Pair(at) = item else {
@@ -267,7 +267,7 @@ fn association(heap: &Heap, name: &str, a: &[Value], same: Same) -> Answer {
 }
 
 /// The answer of a search that found nothing, or an error if the list was not a proper one.
-fn end_of_list(name: &str, rest: Value, list: Value) -> Answer {
+fn end_of_list(name: &str, rest: Value, list: Value) -> ProcedureResult {
     if rest.is_nil() {
         Ok(Value::Bool(false))
     } else {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use num_rational::BigRational;
 
-use super::arguments::{Answer, text};
+use super::arguments::{ProcedureResult, text};
 use crate::fault::Fault;
 use crate::heap::{Heap, Object};
 use crate::native::{Builtin, MANY};
@@ -193,7 +193,7 @@ fn fold(
     a: &[Value],
     step: fn(&Number, &Number) -> Number,
     first: Number,
-) -> Answer {
+) -> ProcedureResult {
     let mut sum = first;
     for value in a {
         let number = heap.number_argument(name, *value)?;
@@ -207,7 +207,7 @@ fn fold(
     heap.number(sum)
 }
 
-pub fn add(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn add(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     match a {
         [Value::Int(x), Value::Float(y)] | [Value::Float(y), Value::Int(x)] => {
             Ok(Value::Float(*x as f64 + y))
@@ -217,14 +217,14 @@ pub fn add(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-pub fn multiply(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn multiply(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     match a {
         [one] => heap.number_argument("*", *one).map(|_| *one),
         _ => fold(heap, "*", a, Number::multiply, Number::Int(1)),
     }
 }
 
-pub fn subtract(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn subtract(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let first = heap.number_argument("-", a[0])?;
     match &a[1..] {
         [] => heap.number(first.negate()),
@@ -232,7 +232,7 @@ pub fn subtract(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn divide(heap: &mut Heap, a: &[Value]) -> Answer {
+fn divide(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let (first, rest) = match a {
         [one] => (Number::Int(1), std::slice::from_ref(one)),
         _ => (heap.number_argument("/", a[0])?, &a[1..]),
@@ -252,7 +252,7 @@ fn divide(heap: &mut Heap, a: &[Value]) -> Answer {
     heap.number(result)
 }
 
-fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> Answer {
+fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> ProcedureResult {
     let mut all = true;
     let mut before = None;
     for value in a {
@@ -263,23 +263,23 @@ fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) ->
     Ok(all.into())
 }
 
-pub fn equal(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn equal(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     ordered(heap, "=", a, Ordering::is_eq)
 }
 
-pub fn less(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn less(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     ordered(heap, "<", a, Ordering::is_lt)
 }
 
-pub fn greater(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn greater(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     ordered(heap, ">", a, Ordering::is_gt)
 }
 
-pub fn less_or_equal(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn less_or_equal(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     ordered(heap, "<=", a, Ordering::is_le)
 }
 
-pub fn greater_or_equal(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn greater_or_equal(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     ordered(heap, ">=", a, Ordering::is_ge)
 }
 
@@ -294,7 +294,7 @@ fn is_even(heap: &Heap, name: &str, value: Value) -> Result<bool, Fault> {
     }
 }
 
-fn extreme(heap: &mut Heap, name: &str, a: &[Value], wanted: Ordering) -> Answer {
+fn extreme(heap: &mut Heap, name: &str, a: &[Value], wanted: Ordering) -> ProcedureResult {
     let mut best = heap.number_argument(name, a[0])?;
     let mut exact = best.is_exact();
     for value in &a[1..] {
@@ -321,7 +321,7 @@ enum Part {
     Both,
 }
 
-fn division(heap: &mut Heap, name: &str, a: &[Value], rounding: Rounding, part: Part) -> Answer {
+fn division(heap: &mut Heap, name: &str, a: &[Value], rounding: Rounding, part: Part) -> ProcedureResult {
     if let [Value::Int(x), Value::Int(y)] = *a
         && y != 0
         && !(x == i64::MIN && y == -1)
@@ -360,7 +360,7 @@ fn division(heap: &mut Heap, name: &str, a: &[Value], rounding: Rounding, part: 
     }
 }
 
-fn common(heap: &mut Heap, name: &str, a: &[Value], multiple: Multiple, neutral: i64) -> Answer {
+fn common(heap: &mut Heap, name: &str, a: &[Value], multiple: Multiple, neutral: i64) -> ProcedureResult {
     let mut result = Number::Int(neutral);
     for value in a {
         let number = heap.number_argument(name, *value)?;
@@ -373,7 +373,7 @@ fn common(heap: &mut Heap, name: &str, a: &[Value], multiple: Multiple, neutral:
     heap.number(result)
 }
 
-fn fraction(heap: &mut Heap, name: &str, value: Value, part: Part) -> Answer {
+fn fraction(heap: &mut Heap, name: &str, value: Value, part: Part) -> ProcedureResult {
     let number = heap.number_argument(name, value)?;
     let Some(ratio) = number.to_ratio() else {
         return Err(Fault::wrong_type(name, "a rational number", value));
@@ -389,13 +389,13 @@ fn fraction(heap: &mut Heap, name: &str, value: Value, part: Part) -> Answer {
     })
 }
 
-fn round(heap: &mut Heap, name: &str, value: Value, to: Nearest) -> Answer {
+fn round(heap: &mut Heap, name: &str, value: Value, to: Nearest) -> ProcedureResult {
     let number = heap.number_argument(name, value)?.round(to);
     heap.number(number)
 }
 
 /// The simplest fraction near a number, by the tree of Stern and Brocot.
-fn rationalize(heap: &mut Heap, a: &[Value]) -> Answer {
+fn rationalize(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let x = heap.number_argument("rationalize", a[0])?;
     let y = heap.number_argument("rationalize", a[1])?.absolute();
     let exact = x.is_exact() && y.is_exact();
@@ -461,7 +461,7 @@ fn simplest_between(heap: &Heap, low: &BigRational, high: &BigRational) -> Resul
     Ok(BigRational::zero())
 }
 
-fn float(heap: &Heap, name: &str, a: &[Value], function: fn(f64) -> f64) -> Answer {
+fn float(heap: &Heap, name: &str, a: &[Value], function: fn(f64) -> f64) -> ProcedureResult {
     let number = heap.number_argument(name, a[0])?;
     // `(exp 0)` and the like are exact.
     let exact = match (name, &number) {
@@ -472,7 +472,7 @@ fn float(heap: &Heap, name: &str, a: &[Value], function: fn(f64) -> f64) -> Answ
     Ok(exact.map_or_else(|| Value::Float(function(number.to_float())), Value::Int))
 }
 
-fn log(heap: &mut Heap, a: &[Value]) -> Answer {
+fn log(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let number = heap.number_argument("log", a[0])?;
     let Some(base) = a.get(1) else {
         return Ok(if matches!(number, Number::Int(1)) {
@@ -502,7 +502,7 @@ fn ln(number: &Number) -> f64 {
     }
 }
 
-fn atan(heap: &mut Heap, a: &[Value]) -> Answer {
+fn atan(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     match a {
         [_] => float(heap, "atan", a, f64::atan),
         _ => {
@@ -518,7 +518,7 @@ fn atan(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn sqrt(heap: &mut Heap, a: &[Value]) -> Answer {
+fn sqrt(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let number = heap.number_argument("sqrt", a[0])?;
     if number.is_negative() {
         return Err(Fault::misuse("sqrt: complex numbers are not here", vec![a[0]]));
@@ -551,7 +551,7 @@ fn sqrt(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn exact_integer_sqrt(heap: &mut Heap, a: &[Value]) -> Answer {
+fn exact_integer_sqrt(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let number = heap.number_argument("exact-integer-sqrt", a[0])?;
     let Some((root, rest)) = number.exact_root() else {
         return Err(Fault::wrong_type(
@@ -564,7 +564,7 @@ fn exact_integer_sqrt(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.object(Object::Values(both)))
 }
 
-fn expt(heap: &mut Heap, a: &[Value]) -> Answer {
+fn expt(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let (base, exponent) = (
         heap.number_argument("expt", a[0])?,
         heap.number_argument("expt", a[1])?,
@@ -576,7 +576,7 @@ fn expt(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn exact(heap: &mut Heap, name: &str, value: Value) -> Answer {
+fn exact(heap: &mut Heap, name: &str, value: Value) -> ProcedureResult {
     let number = heap.number_argument(name, value)?;
     match number.to_exact() {
         Some(exact) => heap.number(exact),
@@ -592,7 +592,7 @@ fn radix(name: &str, value: Option<&Value>) -> Result<u32, Fault> {
     }
 }
 
-fn number_to_string(heap: &mut Heap, a: &[Value]) -> Answer {
+fn number_to_string(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let number = heap.number_argument("number->string", a[0])?;
     let radix = radix("number->string", a.get(1))?;
     match number_text(&number, radix) {
@@ -604,7 +604,7 @@ fn number_to_string(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn string_to_number(heap: &mut Heap, a: &[Value]) -> Answer {
+fn string_to_number(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let radix = radix("string->number", a.get(1))?;
     let text = text(heap, "string->number", a[0])?.to_string();
     match parse_number(&text, radix, heap.limits.number_bits) {

@@ -1,6 +1,6 @@
 //! Ports over strings and bytevectors. The standard ports are of that kind too: the host reads what was written.
 
-use super::arguments::{Answer, byte, bytes, character, range, size, string, text};
+use super::arguments::{ProcedureResult, byte, bytes, character, range, size, string, text};
 use crate::fault::{ErrorKind, Fault};
 use crate::heap::{Heap, Object, Port, PortKind};
 use crate::native::Builtin;
@@ -167,18 +167,18 @@ fn is_textual(port: &Port) -> bool {
     matches!(port.kind, PortKind::TextOut(_) | PortKind::TextIn { .. })
 }
 
-fn is(heap: &Heap, value: Value, test: impl Fn(&Port) -> bool) -> Answer {
+fn is(heap: &Heap, value: Value, test: impl Fn(&Port) -> bool) -> ProcedureResult {
     Ok(matches!(heap.as_object(value), Some(Object::Port(port)) if test(port)).into())
 }
 
-fn is_open(heap: &Heap, name: &str, value: Value, test: impl Fn(&Port) -> bool) -> Answer {
+fn is_open(heap: &Heap, name: &str, value: Value, test: impl Fn(&Port) -> bool) -> ProcedureResult {
     match heap.as_object(value) {
         Some(Object::Port(port)) if test(port) => Ok(port.open.into()),
         _ => Err(Fault::wrong_type(name, "a port of that kind", value)),
     }
 }
 
-fn close(heap: &mut Heap, name: &str, value: Value) -> Answer {
+fn close(heap: &mut Heap, name: &str, value: Value) -> ProcedureResult {
     let at = port(heap, name, value)?;
     if let Object::Port(port) = heap.object_mut(at) {
         port.open = false;
@@ -257,7 +257,7 @@ fn bytes_in<'h>(
     }
 }
 
-fn one_character(heap: &mut Heap, name: &str, given: Option<&Value>, step: usize) -> Answer {
+fn one_character(heap: &mut Heap, name: &str, given: Option<&Value>, step: usize) -> ProcedureResult {
     let (text, at) = text_in(heap, name, given)?;
     match text.get(*at) {
         Some(next) => {
@@ -268,7 +268,7 @@ fn one_character(heap: &mut Heap, name: &str, given: Option<&Value>, step: usize
     }
 }
 
-fn one_byte(heap: &mut Heap, name: &str, given: Option<&Value>, step: usize) -> Answer {
+fn one_byte(heap: &mut Heap, name: &str, given: Option<&Value>, step: usize) -> ProcedureResult {
     let (bytes, at) = bytes_in(heap, name, given)?;
     match bytes.get(*at) {
         Some(next) => {
@@ -279,7 +279,7 @@ fn one_byte(heap: &mut Heap, name: &str, given: Option<&Value>, step: usize) -> 
     }
 }
 
-fn read_line(heap: &mut Heap, a: &[Value]) -> Answer {
+fn read_line(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let (text, at) = text_in(heap, "read-line", a.first())?;
     let start = *at;
     if start >= text.len() {
@@ -295,7 +295,7 @@ fn read_line(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.string(line))
 }
 
-fn read_string(heap: &mut Heap, a: &[Value]) -> Answer {
+fn read_string(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     // Older programs give the port first.
     let (count, given) = match a {
         [Value::Object(_), count] => (size("read-string", *count)?, a.first()),
@@ -315,7 +315,7 @@ fn read_string(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.string(part))
 }
 
-fn read_bytevector(heap: &mut Heap, a: &[Value]) -> Answer {
+fn read_bytevector(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let count = size("read-bytevector", a[0])?;
     let (bytes, at) = bytes_in(heap, "read-bytevector", a.get(1))?;
     let start = *at;
@@ -329,7 +329,7 @@ fn read_bytevector(heap: &mut Heap, a: &[Value]) -> Answer {
 }
 
 /// `(read-bytevector! to port start end)`.
-fn read_bytevector_to(heap: &mut Heap, a: &[Value]) -> Answer {
+fn read_bytevector_to(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let to = bytes(heap, "read-bytevector!", a[0])?;
     let (start, end) = range("read-bytevector!", a, 2, heap.bytes_at(to).len())?;
     let (all, at) = bytes_in(heap, "read-bytevector!", a.get(1))?;
@@ -346,7 +346,7 @@ fn read_bytevector_to(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(Value::Int(part.len() as i64))
 }
 
-fn read(heap: &mut Heap, a: &[Value]) -> Answer {
+fn read(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let at = input(heap, "read", a.first())?;
     // The text is taken out of the port while values are made of it.
     let (text, start) = match heap.object_mut(at) {
@@ -378,7 +378,7 @@ fn read(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn print(heap: &mut Heap, name: &str, text: &Text, given: Option<&Value>) -> Answer {
+fn print(heap: &mut Heap, name: &str, text: &Text, given: Option<&Value>) -> ProcedureResult {
     let at = output(heap, name, given)?;
     // The first wide character widens everything that was written before.
     let widened = match heap.object_at(at) {
@@ -409,7 +409,7 @@ fn print(heap: &mut Heap, name: &str, text: &Text, given: Option<&Value>) -> Ans
     Ok(Value::Unspecified)
 }
 
-fn put_bytes(heap: &mut Heap, name: &str, bytes: &[u8], given: Option<&Value>) -> Answer {
+fn put_bytes(heap: &mut Heap, name: &str, bytes: &[u8], given: Option<&Value>) -> ProcedureResult {
     let at = output(heap, name, given)?;
     heap.reserve(bytes.len())?;
     match heap.object_mut(at) {
@@ -428,7 +428,7 @@ fn put_bytes(heap: &mut Heap, name: &str, bytes: &[u8], given: Option<&Value>) -
     Ok(Value::Unspecified)
 }
 
-fn show(heap: &mut Heap, name: &str, a: &[Value], style: Style) -> Answer {
+fn show(heap: &mut Heap, name: &str, a: &[Value], style: Style) -> ProcedureResult {
     if let (Value::String(at), Style::Display) = (a[0], style) {
         let text = heap.text(string(name, Value::String(at))?).clone();
         return print(heap, name, &text, a.get(1));

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::arguments::{Answer, character, index, range, size, string, text};
+use super::arguments::{ProcedureResult, character, index, range, size, string, text};
 use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::native::{Builtin, MANY};
@@ -127,21 +127,21 @@ fn folded(text: &str) -> String {
     text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
 }
 
-fn mapped(heap: &mut Heap, name: &str, value: Value, map: fn(&str) -> String) -> Answer {
+fn mapped(heap: &mut Heap, name: &str, value: Value, map: fn(&str) -> String) -> ProcedureResult {
     let length = text(heap, name, value)?.len();
     heap.reserve_items(length, 8)?;
     let text = map(&text(heap, name, value)?.to_string());
     Ok(heap.string(text))
 }
 
-fn make_string(heap: &mut Heap, a: &[Value]) -> Answer {
+fn make_string(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let count = size("make-string", a[0])?;
     let fill = a.get(1).map_or(Ok(' '), |fill| character("make-string", *fill))?;
     heap.reserve_items(count, if fill.is_ascii() { 1 } else { 4 })?;
     Ok(heap.string(Text::filled(count, fill)))
 }
 
-fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> Answer {
+fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> ProcedureResult {
     let texts = a
         .iter()
         .map(|value| {
@@ -152,7 +152,7 @@ fn ordered(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) ->
     Ok(texts.windows(2).all(|two| holds(two[0].cmp(two[1]))).into())
 }
 
-fn ordered_ci(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> Answer {
+fn ordered_ci(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool) -> ProcedureResult {
     let mut all = true;
     let mut before = None;
     for value in a {
@@ -165,7 +165,7 @@ fn ordered_ci(heap: &Heap, name: &str, a: &[Value], holds: fn(Ordering) -> bool)
     Ok(all.into())
 }
 
-fn part(heap: &mut Heap, name: &str, a: &[Value]) -> Answer {
+fn part(heap: &mut Heap, name: &str, a: &[Value]) -> ProcedureResult {
     let text = text(heap, name, a[0])?;
     let (start, end) = range(name, a, 1, text.len())?;
     let part = text.slice(start, end);
@@ -173,7 +173,7 @@ fn part(heap: &mut Heap, name: &str, a: &[Value]) -> Answer {
     Ok(heap.string(part))
 }
 
-fn string_append(heap: &mut Heap, a: &[Value]) -> Answer {
+fn string_append(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let mut bytes: usize = 0;
     let mut wide = 1;
     for value in a {
@@ -191,7 +191,7 @@ fn string_append(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.string(all))
 }
 
-fn string_to_list(heap: &mut Heap, a: &[Value]) -> Answer {
+fn string_to_list(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let text = text(heap, "string->list", a[0])?;
     let (start, end) = range("string->list", a, 1, text.len())?;
     heap.reserve_items(end - start, 32)?;
@@ -208,7 +208,7 @@ fn characters(heap: &Heap, value: Value, start: usize, end: usize) -> Result<Vec
         .collect())
 }
 
-fn list_to_string(heap: &mut Heap, a: &[Value]) -> Answer {
+fn list_to_string(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let items = heap.proper_list("list->string", a[0])?;
     let text: Text = items
         .iter()
@@ -218,7 +218,7 @@ fn list_to_string(heap: &mut Heap, a: &[Value]) -> Answer {
     Ok(heap.string(text))
 }
 
-fn search(heap: &mut Heap, a: &[Value]) -> Answer {
+fn search(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let (whole, pattern) = (
         text(heap, "string-contains", a[0])?,
         text(heap, "string-contains", a[1])?,
@@ -240,7 +240,7 @@ fn search(heap: &mut Heap, a: &[Value]) -> Answer {
 }
 
 /// `(string-copy! to at from start end)`.
-fn string_copy_to(heap: &mut Heap, a: &[Value]) -> Answer {
+fn string_copy_to(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let to = string("string-copy!", a[0])?;
     let from = text(heap, "string-copy!", a[2])?;
     let (start, end) = range("string-copy!", a, 3, from.len())?;

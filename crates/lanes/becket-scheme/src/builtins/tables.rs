@@ -1,7 +1,7 @@
 //! Hash tables, as a base for libraries. The procedures are named `%table-…`; the libraries define the names that
 //! programs use.
 
-use super::arguments::{Answer, symbol};
+use super::arguments::{ProcedureResult, symbol};
 use crate::fault::Fault;
 use crate::heap::{Heap, Object};
 use crate::native::Builtin;
@@ -90,7 +90,7 @@ fn borrowed(heap: &Heap, value: Value) -> Result<&Table, Fault> {
     }
 }
 
-fn table_set(heap: &mut Heap, a: &[Value]) -> Answer {
+fn table_set(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let at = table(heap, a[0])?;
     let known = borrowed(heap, a[0])?;
     let hash = known.sameness.hash(heap, a[1]);

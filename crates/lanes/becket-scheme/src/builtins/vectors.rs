@@ -1,6 +1,6 @@
 //! Vectors and bytevectors.
 
-use super::arguments::{Answer, byte, bytes, index, range, size, text, vector};
+use super::arguments::{ProcedureResult, byte, bytes, index, range, size, text, vector};
 use crate::fault::Fault;
 use crate::heap::{Heap, Object};
 use crate::native::{Builtin, MANY};
@@ -154,12 +154,12 @@ impl Heap {
     }
 }
 
-pub fn vector_ref(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn vector_ref(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let items = heap.items(vector("vector-ref", a[0])?);
     Ok(items[index("vector-ref", a[1], items.len())?])
 }
 
-pub fn vector_set(heap: &mut Heap, a: &[Value]) -> Answer {
+pub fn vector_set(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let items = heap.items_mut(vector("vector-set!", a[0])?);
     items[index("vector-set!", a[1], items.len())?] = a[2];
     Ok(Value::Unspecified)
@@ -180,7 +180,7 @@ fn byte_slice(heap: &Heap, name: &str, a: &[Value]) -> Result<Vec<u8>, Fault> {
 }
 
 /// `(vector-copy! to at from start end)`.
-fn vector_copy_to(heap: &mut Heap, a: &[Value]) -> Answer {
+fn vector_copy_to(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let to = vector("vector-copy!", a[0])?;
     let part = slice_of(heap, "vector-copy!", a)?;
     let length = heap.items(to).len();
@@ -203,7 +203,7 @@ fn slice_of(heap: &Heap, name: &str, a: &[Value]) -> Result<Vec<Value>, Fault> {
 }
 
 /// `(bytevector-copy! to at from start end)`.
-fn byte_copy_to(heap: &mut Heap, a: &[Value]) -> Answer {
+fn byte_copy_to(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let to = bytes(heap, "bytevector-copy!", a[0])?;
     let from = heap.bytes_at(bytes(heap, "bytevector-copy!", a[2])?);
     let (start, end) = range("bytevector-copy!", a, 3, from.len())?;

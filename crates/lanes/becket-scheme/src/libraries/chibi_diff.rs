@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use similar::{Algorithm, DiffOp};
 
-use crate::builtins::arguments::Answer;
+use crate::builtins::arguments::ProcedureResult;
 use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::library::Module;
@@ -27,7 +27,7 @@ pub fn module() -> Module {
 }
 
 /// The items that two lists have in common, in order: `((item place-in-a place-in-b) …)`.
-fn common_lines(heap: &mut Heap, a: &[Value]) -> Answer {
+fn common_lines(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let first = heap.proper_list("diff", a[0])?;
     let second = heap.proper_list("diff", a[1])?;
     let mut classes: FxHashMap<u64, Vec<(Value, u32)>> = FxHashMap::default();

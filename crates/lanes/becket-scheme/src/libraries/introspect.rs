@@ -1,6 +1,6 @@
 //! `(tein introspect)` and `(tein docs)`: what a program can find out about its environment.
 
-use crate::builtins::arguments::Answer;
+use crate::builtins::arguments::ProcedureResult;
 use crate::heap::{Heap, Object, RecordProcedure};
 use crate::library::Module;
 use crate::native::Builtin;
@@ -27,7 +27,7 @@ pub fn docs() -> Module {
 }
 
 /// `(least . most)`, with `#f` for any number; `#f` if the value is not a procedure.
-fn arity(heap: &mut Heap, a: &[Value]) -> Answer {
+fn arity(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let (least, most) = match a[0] {
         Value::Closure(at) => {
             let clauses = &heap.code.get(heap.closure_at(at).code).clauses;

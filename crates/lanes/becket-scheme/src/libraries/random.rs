@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::builtins::arguments::Answer;
+use crate::builtins::arguments::ProcedureResult;
 use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::library::Module;
@@ -53,7 +53,7 @@ fn real(heap: &mut Heap) -> Value {
     Value::Float(((bits(heap) >> 12) as f64 + 0.5) / (1u64 << 52) as f64)
 }
 
-fn integer(heap: &mut Heap, bound: Value) -> Answer {
+fn integer(heap: &mut Heap, bound: Value) -> ProcedureResult {
     let number = heap.number_argument("random-integer", bound)?;
     let Some(limit) = number.to_big().filter(|limit| *limit > BigInt::from(0)) else {
         return Err(Fault::wrong_type("random-integer", "a positive integer", bound));

@@ -7,7 +7,7 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use crate::builtins::arguments::{Answer, text};
+use crate::builtins::arguments::{ProcedureResult, text};
 use crate::fault::Fault;
 use crate::heap::{Heap, Object};
 use crate::library::Module;
@@ -163,7 +163,7 @@ fn collected<T>(
     heap: &mut Heap,
     found: impl Iterator<Item = T>,
     value: impl Fn(&mut Heap, T) -> Value,
-) -> Answer {
+) -> ProcedureResult {
     let mut values = Vec::new();
     for item in found {
         values.push(value(heap, item));
@@ -192,7 +192,7 @@ fn matched(heap: &mut Heap, found: &Captures<'_>, text: &str) -> Value {
     heap.vector(groups)
 }
 
-fn replace(heap: &mut Heap, name: &str, a: &[Value], limit: usize) -> Answer {
+fn replace(heap: &mut Heap, name: &str, a: &[Value], limit: usize) -> ProcedureResult {
     let (regex, subject) = given(heap, name, &a[..2])?;
     let replacement = text(heap, name, a[2])?.to_string();
     let mut replaced = String::new();

@@ -1,6 +1,6 @@
 //! `(tein json)`: JSON text as data and back, by the rules of [`json`](crate::json).
 
-use crate::builtins::arguments::{Answer, text};
+use crate::builtins::arguments::{ProcedureResult, text};
 use crate::fault::Fault;
 use crate::heap::Heap;
 use crate::library::Module;
@@ -16,7 +16,7 @@ pub fn module() -> Module {
     Module::new("(tein json)", &[], TABLE, "")
 }
 
-fn parse(heap: &mut Heap, a: &[Value]) -> Answer {
+fn parse(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let text = text(heap, "json-parse", a[0])?.to_string();
     // A value in the heap is larger than its text by a known factor.
     heap.reserve_items(text.len(), 32)?;
@@ -26,7 +26,7 @@ fn parse(heap: &mut Heap, a: &[Value]) -> Answer {
     }
 }
 
-fn stringify(heap: &mut Heap, a: &[Value]) -> Answer {
+fn stringify(heap: &mut Heap, a: &[Value]) -> ProcedureResult {
     let json = heap.to_json(a[0])?.to_string();
     heap.reserve(json.len())?;
     Ok(heap.string(json))

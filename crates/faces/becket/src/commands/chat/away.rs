@@ -35,7 +35,7 @@ pub enum Away<'a> {
 }
 
 /// A place to go to, as a list shows it.
-struct Place {
+struct ListedPlace {
     /// What the user types to name the place.
     name: String,
     about: String,
@@ -49,7 +49,7 @@ enum Naming {
     Within,
 }
 
-impl Place {
+impl ListedPlace {
     /// The text that is shown beside the description.
     fn beside(&self) -> &str {
         match self.naming {
@@ -126,7 +126,7 @@ pub fn told(
 }
 
 /// The other conversations, most recently used first.
-fn earlier(conversation: &Conversation) -> Result<Vec<Place>, CliError> {
+fn earlier(conversation: &Conversation) -> Result<Vec<ListedPlace>, CliError> {
     let store = conversation.store();
     let sessions = store.sessions(None)?;
     let mut names: HashMap<&str, &str> = HashMap::new();
@@ -143,7 +143,7 @@ fn earlier(conversation: &Conversation) -> Result<Vec<Place>, CliError> {
     let places = others.take(MOST_LISTED).map(|context| {
         let messages = counted(context.message_count, "message");
         let about = format!("{messages}, {}", ago(context.last_used_ms));
-        Place {
+        ListedPlace {
             name: context.name.clone(),
             about: match names.get(context.name.as_str()) {
                 Some(name) => format!("{}, {about}", harmless_name(name)),
@@ -166,7 +166,7 @@ async fn fork(
     let entry_id = match which {
         "" => {
             let said = path.iter().rev().filter(|entry| is_persons(entry));
-            let places = said.map(|entry| Place {
+            let places = said.map(|entry| ListedPlace {
                 name: entry.id.clone(),
                 about: in_one_line(&entry.content),
                 naming: Naming::Beside,
@@ -200,7 +200,7 @@ async fn entry(
     let tree = conversation.tree().await?;
     let (id, how) = match which.split_once(char::is_whitespace).unwrap_or((which, "")) {
         ("", _) => {
-            let places = drawn_lines(&tree).into_iter().map(|(name, about)| Place {
+            let places = drawn_lines(&tree).into_iter().map(|(name, about)| ListedPlace {
                 name,
                 about,
                 naming: Naming::Within,
@@ -269,7 +269,7 @@ async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Opti
 async fn choose(
     title: &str,
     usage: &str,
-    places: Vec<Place>,
+    places: Vec<ListedPlace>,
     screen: Option<&Screen>,
 ) -> Result<Option<String>, CliError> {
     if places.is_empty() {
