@@ -221,52 +221,6 @@ pub fn hooks() -> Vec<Box<dyn Hook>> {
     ]
 }
 
-/// The events that have no hook in chibi.
-pub const ABSENT: &[EventId] = &[
-    EventId::PreSessionSwitch,
-    EventId::PreSessionFork,
-    EventId::PostSessionFork,
-    EventId::PreSessionTree,
-    EventId::PostSessionTree,
-    EventId::UserInput,
-    EventId::UserShell,
-    EventId::AgentStart,
-    EventId::AgentEnd,
-    EventId::TurnStart,
-    EventId::TurnEnded,
-    EventId::Settled,
-    EventId::ModelContext,
-    EventId::ResponseStart,
-    EventId::Response,
-    EventId::MessageStart,
-    EventId::MessageUpdate,
-    EventId::MessageEnd,
-    EventId::ToolStart,
-    EventId::PermissionRequest,
-    EventId::ApprovalDecided,
-    EventId::ToolUpdate,
-    EventId::ToolEnd,
-    EventId::Steering,
-    EventId::AgentSwitch,
-    EventId::LimitRaised,
-    EventId::ModelChange,
-    EventId::ThinkingChange,
-    EventId::NameChange,
-    EventId::Resources,
-    EventId::Attention,
-    EventId::Notification,
-    EventId::ErrorRaised,
-    EventId::IterationLimit,
-    EventId::Setup,
-    EventId::InstructionsLoaded,
-    EventId::PromptExpansion,
-    EventId::PreModelChange,
-    EventId::ConfigChange,
-    EventId::PostResponse,
-    EventId::Output,
-    EventId::HookFailed,
-];
-
 /// The hook with that name.
 pub fn hook_named(name: &str) -> Option<Box<dyn Hook>> {
     hooks().into_iter().find(|hook| hook.name() == name)
@@ -541,15 +495,6 @@ fn variables(
 mod tests {
     use super::super::call::LONGEST_VARIABLE;
     use super::*;
-    use becket_events::EVENTS;
-
-    #[test]
-    fn every_event_has_a_hook_or_is_listed_as_absent() {
-        for event in EVENTS {
-            let mapped = hooks().iter().any(|hook| hook.event() == event.id);
-            assert_ne!(mapped, ABSENT.contains(&event.id), "{}", event.name);
-        }
-    }
 
     #[test]
     fn a_hook_is_at_most_as_strong_as_its_event() {

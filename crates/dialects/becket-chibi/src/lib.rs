@@ -60,7 +60,7 @@ pub use dialect::DIALECT;
 pub use discovery::{Candidate, Remark};
 pub use generations::{older_name, operation_of_older_name, profile_of, tool_type};
 pub use home::{HOME_OPTION, HOME_VARIABLE, KEY_VARIABLE, MODEL_VARIABLE, home, plugins_folder};
-pub use hooks::{ABSENT, Hook, ScriptHook, hook_named, hooks, refuse_for, register, register_further};
+pub use hooks::{Hook, ScriptHook, hook_named, hooks, refuse_for, register, register_further};
 pub use host::{FoundPlugins, PluginHost};
 pub use inbox::{LeftMessage, TakenMessages, contexts_with_messages, take_messages};
 pub use info::INFO;

@@ -24,7 +24,7 @@ mod tools;
 
 pub use dialect::DIALECT;
 pub use info::INFO;
-pub use rows::{ABSENT, ABSENT_EVENTS};
+pub use rows::ABSENT_EVENTS;
 pub use system::{HOST, SYSTEM};
 pub use tools::profile;
 

@@ -72,7 +72,7 @@ pub use output::Output;
 pub use permissions::{
     MissingTool, OtherTools, RuleKind, TranslatedRule, idle_matcher, missing_tool, translate_rule,
 };
-pub use rows::{ABSENT, contracts, register};
+pub use rows::{contracts, register};
 pub use rules::ForeignRules;
 pub use run::HookHost;
 pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
