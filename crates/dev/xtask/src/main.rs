@@ -1,7 +1,8 @@
 //! The project's chores.
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
-//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories.
+//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories,
+//! `dist` builds the program that is shipped and `weight` measures it.
 //! Nothing here is part of the program that people install.
 
 #![allow(
@@ -15,6 +16,7 @@ mod fuzz;
 mod generate;
 mod problem;
 mod tidy;
+mod weight;
 mod workspace;
 
 use std::process::{Command, ExitCode};
@@ -28,6 +30,9 @@ cargo xtask generate          write the files that are made from code
 cargo xtask generate --check  fail if one of them is stale
 cargo xtask tidy              check the habits that no compiler checks
 cargo xtask bench [ARGS]      run the benchmarks
+cargo xtask dist              build the program as it is shipped
+cargo xtask weight            print sizes, crates and the largest contributors of the programs that are built
+cargo xtask weight --check    fail if the debug program has grown much; --accept takes today's size as right
 cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts
 cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
 
@@ -45,6 +50,10 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::run(&workspace, Mode::Check),
         ["tidy"] => tidy::run(&workspace),
         ["bench", rest @ ..] => bench(&workspace, rest),
+        ["dist"] => weight::dist(&workspace),
+        ["weight"] => weight::print(&workspace),
+        ["weight", "--check"] => weight::check(&workspace),
+        ["weight", "--accept"] => weight::accept(&workspace),
         ["corpus", folder] => corpus::run(folder),
         ["fuzz", rest @ ..] => fuzz::run(&workspace, rest),
         ["help" | "--help" | "-h"] => {
