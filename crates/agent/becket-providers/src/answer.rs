@@ -11,7 +11,7 @@ use becket_agent::provider::{AnswerPart, ProviderError, ProviderErrorKind};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
-use sse_stream::{Sse, SseStream};
+use sse_stream::{Sse, SseByteStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::failure;
@@ -98,7 +98,7 @@ pub(crate) fn parts<R: AnswerReader + 'static>(
     let bytes = with_deadlines(bytes, idle);
     let events: EventStream = match framing {
         // The blank line ends an event that the server left without one at a clean end of the answer.
-        Framing::Events => Box::pin(SseStream::from_bytes_stream(
+        Framing::Events => Box::pin(SseByteStream::new(
             bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))])),
         )),
         Framing::Document => Box::pin(stream::once(document(bytes))),
