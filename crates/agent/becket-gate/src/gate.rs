@@ -60,6 +60,7 @@ use crate::stored_rule;
 use crate::url_policy::{JudgedUrl, UrlVerdict};
 use crate::vfs::{Caller, Vfs, VfsPath};
 
+mod advice;
 mod approval;
 mod call;
 mod decision;
@@ -68,13 +69,14 @@ mod permit;
 mod step;
 mod web;
 
+pub use advice::Advice;
 pub use approval::ApprovalSettings;
 pub use call::{Applicant, Target, VfsChange};
 pub use permit::{NotFetched, Permit};
 pub use step::{Step, StepListener};
 
 use call::{FinalCall, ReadArguments, as_path, changes_of, implied};
-use decision::{Decision, Opinion};
+use decision::{Decision, Opinion, Wanted};
 use grant::Grant;
 use permit::ReadingGuard;
 use step::url_step;
@@ -96,6 +98,8 @@ pub struct Gate {
     listener: Option<StepListener>,
     /// Records what was decided.
     log: Option<Arc<dyn AuditLog>>,
+    /// Whether another agent makes the calls, and asks its user itself.
+    advises: bool,
 }
 
 /// The gate's decision about a call.
@@ -123,18 +127,6 @@ type Repeatable<'a> = Option<(&'a ToolSpec, &'a FinalCall)>;
 /// How many tries the user has to write a rule that can be stored.
 const MOST_RULES: u32 = 10;
 
-/// A question for the user.
-struct Wanted {
-    reason: Option<String>,
-    /// Whether only the user can answer, and neither hooks nor `--yes`.
-    insists: bool,
-    /// The hooks that ask for the user's answer.
-    handlers: Vec<String>,
-    /// Whether the user is asked only because nothing else allowed the call; then a yes may count for later calls as
-    /// well.
-    spared: bool,
-}
-
 impl Gate {
     /// A gate for a session that works in `directory` and in the virtual file system.
     pub fn new(settings: ApprovalSettings, directory: &Path, vfs: Vfs, user: Arc<dyn User>) -> Self {
@@ -151,7 +143,14 @@ impl Gate {
             asking: tokio::sync::Mutex::default(),
             listener: None,
             log: None,
+            advises: false,
         }
+    }
+
+    /// The same gate for the calls of another agent, which asks its user itself: nobody is asked here.
+    pub fn advising(mut self) -> Self {
+        self.advises = true;
+        self
     }
 
     /// The same gate with a log that records what is decided.
@@ -229,17 +228,31 @@ impl Gate {
         }
     }
 
+    /// Judges a call of another agent. The call gets no permit, because nothing here runs it.
+    pub async fn advise(&self, hooks: &Hooks, applicant: Applicant<'_>) -> Advice {
+        let began = Instant::now();
+        let (decision, call) = self.consider(hooks, applicant).await;
+        let decision = decision.unless_ended(hooks);
+        self.tell(|| decision.step());
+        if decision.left.is_none() {
+            hooks
+                .tell::<ApprovalDecided>(|| decided_payload(applicant, &call, &decision))
+                .await;
+            self.record(hooks, || audited(applicant, &call, decision.ruling(began)));
+        }
+        Advice::of(decision, call)
+    }
+
     /// Asks hooks, rules and the user about a call.
     async fn consider(&self, hooks: &Hooks, applicant: Applicant<'_>) -> (Decision, FinalCall) {
         let (reply, handlers) = hooks.ask_whom::<PreTool>(|| pre_tool_payload(applicant)).await;
         hooks.add_context(reply.context.0);
-        let arguments = reply
-            .arguments
-            .get()
-            .unwrap_or_else(|| applicant.arguments.clone());
+        let rewritten = reply.arguments.get();
+        let is_rewritten = rewritten.is_some();
+        let arguments = rewritten.unwrap_or_else(|| applicant.arguments.clone());
         let read = ReadArguments::of(applicant.spec(), arguments);
         let opinion = Opinion::new(reply.verdict, handlers);
-        match opinion.verdict {
+        let (decision, mut call) = match opinion.verdict {
             _ if hooks.cancel().is_cancelled() => {
                 (Decision::cancelled(), FinalCall::unresolved(read.normalised()))
             }
@@ -257,7 +270,9 @@ impl Gate {
                     (decision, FinalCall::unresolved(read.normalised()))
                 }
             },
-        }
+        };
+        call.is_rewritten = is_rewritten;
+        (decision, call)
     }
 
     /// Judges a call anew with the arguments that a hook of `permission_request` has allowed. A hook that then wants
@@ -841,6 +856,9 @@ impl Gate {
             handlers: wanted.handlers.clone(),
             insists: wanted.insists,
         });
+        if self.advises {
+            return Decision::left(wanted);
+        }
         let payload = || request_payload(applicant, call, wanted.reason.clone());
         let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
         if hooks.cancel().is_cancelled() {

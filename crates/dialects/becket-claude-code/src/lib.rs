@@ -8,6 +8,7 @@
 //! Claude Code folds answers in the order in which hooks finish. Here the order is that of the files, which no script
 //! can tell apart. A hook that asks to defer a call asks the user, because there is no one to resume a run later.
 
+mod bridge;
 mod calls;
 mod dialect;
 mod hear;
@@ -21,6 +22,7 @@ mod sources;
 mod system;
 mod tools;
 
+pub use bridge::BRIDGE;
 pub use dialect::DIALECT;
 pub use info::INFO;
 pub use rows::ABSENT_EVENTS;

@@ -6,6 +6,7 @@ use std::path::Path;
 use becket_events::Scope;
 use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher, Source, System};
 
+use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
@@ -36,6 +37,7 @@ pub static SYSTEM: System = System {
     input,
     errors_refuse: false,
     hear,
+    bridge: &BRIDGE,
 };
 
 /// Finds Claude Code's hooks.

@@ -10,12 +10,12 @@
 //! here the answer of a guard that cannot be read refuses. Of several hooks that rewrite a call, the last one to finish
 //! wins in Codex. Here each sees the rewrite of the one before it.
 
+mod bridge;
 mod calls;
 mod commands;
 mod dialect;
 mod hear;
 mod info;
-mod patch;
 mod read;
 mod response;
 mod rows;
@@ -25,6 +25,7 @@ mod state;
 mod system;
 mod tools;
 
+pub use bridge::BRIDGE;
 pub use dialect::DIALECT;
 pub use info::INFO;
 pub use rows::ABSENT_EVENTS;

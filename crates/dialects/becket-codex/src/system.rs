@@ -6,6 +6,7 @@ use std::path::Path;
 use becket_events::Scope;
 use becket_hook_files::{Facts, FileHost, HookEntry, Input, NameMatcher, RuleLists, Source, System};
 
+use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
@@ -35,6 +36,7 @@ pub static SYSTEM: System = System {
     input,
     errors_refuse: false,
     hear,
+    bridge: &BRIDGE,
 };
 
 /// Finds Codex's hooks.

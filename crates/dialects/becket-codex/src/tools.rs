@@ -11,7 +11,7 @@ use becket_dialect_kit::words::schema;
 use becket_events::{Face, JOB_EXTRAS, Manner, OperationKind, Profile, Wording};
 use serde_json::{Map, Value, json};
 
-use crate::patch::{Change, Chunk, Patch};
+use becket_dialect_kit::patch::{Change, Chunk, Patch};
 
 /// The name under which hooks see every change of a file.
 pub const PATCH: &str = "apply_patch";

@@ -9,6 +9,7 @@
 //! Copilot lets a call happen if the hook before it takes too long or an address does not answer. Here such a guard
 //! refuses, like one that crashes, which refuses in Copilot too.
 
+mod bridge;
 mod calls;
 mod dialect;
 mod hear;
@@ -22,6 +23,7 @@ mod sources;
 mod system;
 mod tools;
 
+pub use bridge::BRIDGE;
 pub use dialect::DIALECT;
 pub use info::INFO;
 pub use rows::ABSENT_EVENTS;

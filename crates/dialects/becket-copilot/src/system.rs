@@ -11,6 +11,7 @@ use becket_hook_files::{
 use chrono::{DateTime, SecondsFormat};
 use serde_json::Value;
 
+use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::naming::{is_pascal, member};
@@ -41,6 +42,7 @@ pub static SYSTEM: System = System {
     input,
     errors_refuse: true,
     hear,
+    bridge: &BRIDGE,
 };
 
 /// Finds Copilot's hooks.

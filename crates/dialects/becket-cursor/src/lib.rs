@@ -13,6 +13,7 @@
 //! Cursor also reads settings of another agent. becket reads them by themselves, so they are left out here; so are
 //! hooks that a dashboard distributes.
 
+mod bridge;
 mod calls;
 mod content;
 mod dialect;
@@ -26,6 +27,7 @@ mod sources;
 mod system;
 mod tools;
 
+pub use bridge::BRIDGE;
 pub use dialect::DIALECT;
 pub use info::INFO;
 pub use rows::ABSENT_EVENTS;

@@ -9,6 +9,7 @@ use becket_hook_files::{
 };
 use serde_json::{Value, json};
 
+use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
@@ -41,6 +42,7 @@ pub static SYSTEM: System = System {
     input,
     errors_refuse: false,
     hear,
+    bridge: &BRIDGE,
 };
 
 /// Finds Cursor's hooks.

@@ -13,6 +13,7 @@
 //! Three answers cannot be carried out. Words in place of the model's, at BeforeModel, end the run with these words;
 //! another model or configuration, and a tool that a hook wants to run after another, are only reported.
 
+mod bridge;
 mod calls;
 mod dialect;
 mod hear;
@@ -26,6 +27,7 @@ mod sources;
 mod system;
 mod tools;
 
+pub use bridge::BRIDGE;
 pub use dialect::DIALECT;
 pub use info::INFO;
 pub use rows::ABSENT_EVENTS;

@@ -10,6 +10,7 @@ use becket_hook_files::{
 use becket_system::moments;
 use chrono::SecondsFormat;
 
+use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
@@ -39,6 +40,7 @@ pub static SYSTEM: System = System {
     input,
     errors_refuse: true,
     hear,
+    bridge: &BRIDGE,
 };
 
 /// Finds Gemini CLI's hooks.

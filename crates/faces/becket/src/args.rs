@@ -291,6 +291,17 @@ pub enum Command {
         #[command(subcommand)]
         command: HooksCommand,
     },
+    /// Let other agents ask becket's hooks: Claude Code, Codex, Gemini CLI, Cursor and GitHub Copilot.
+    ///
+    /// An agent that asks runs `becket bridge SYSTEM EVENT` as its hook, with the question on standard input. What cannot
+    /// be judged is refused.
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    Bridge {
+        #[command(subcommand)]
+        command: Option<BridgeCommand>,
+        #[command(flatten)]
+        asked: AskedBy,
+    },
     #[cfg(feature = "chibi")]
     /// List the plugins of the chibi home, or call one.
     ///
@@ -431,6 +442,62 @@ pub enum Command {
     /// It is listed here so that its name is known; what follows it is read before becket's own options are.
     #[command(hide = true)]
     Jq,
+}
+
+/// What can be done about bridges to other agents.
+#[derive(Debug, Subcommand)]
+pub enum BridgeCommand {
+    /// Enter becket in the hooks of an agent, for each of its events. Shows the change first; the file as it was is kept
+    /// beside it.
+    Install {
+        #[command(flatten)]
+        target: BridgeTarget,
+        /// Refuse nothing, and keep what would have been refused for `becket bridge report`.
+        #[arg(long)]
+        shadow: bool,
+    },
+    /// Take becket out of the hooks of an agent again.
+    Uninstall {
+        #[command(flatten)]
+        target: BridgeTarget,
+    },
+    /// Show which agents ask becket, what hinders them, and which guards they cannot ask.
+    Status,
+    /// Show what would have been refused where becket is installed with `--shadow`.
+    Report {
+        /// How far to look back, such as `12h` or `7d`.
+        #[arg(long, value_name = "TIME", default_value = "7d")]
+        since: String,
+    },
+}
+
+/// A question of another agent.
+#[derive(Debug, clap::Args)]
+pub struct AskedBy {
+    /// The agent that asks.
+    #[arg(requires = "event")]
+    pub system: Option<String>,
+    /// What it asks about, by its own name for the event.
+    pub event: Option<String>,
+    /// Refuse nothing, and keep what would have been refused for `becket bridge report`.
+    #[arg(long)]
+    pub shadow: bool,
+}
+
+/// A file of an agent in which becket is entered.
+#[derive(Debug, clap::Args)]
+pub struct BridgeTarget {
+    /// The agent: `claude-code`, `codex`, `gemini`, `cursor` or `copilot`.
+    pub system: String,
+    /// The user's own file; the default.
+    #[arg(long, conflicts_with = "project")]
+    pub user: bool,
+    /// The file of the project.
+    #[arg(long)]
+    pub project: bool,
+    /// Only show the change.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// What can be done with stored rules.

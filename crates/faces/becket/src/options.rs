@@ -32,6 +32,7 @@ impl Options {
         let (given, args) = (&args.guests, &args.options);
         let OptionArgs { pi, .. } = args;
         let run = RunOptions {
+            bridged_by: None,
             home: args.home.clone(),
             trust: args.trust,
             without: args.without.clone(),

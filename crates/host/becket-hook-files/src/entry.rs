@@ -8,6 +8,8 @@ use std::time::Duration;
 use becket_hooks::CommandLine;
 use serde_json::{Map, Value};
 
+use crate::bridging::is_bridge_command;
+
 /// A file with hooks, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -64,6 +66,11 @@ pub struct HookEntry {
 }
 
 impl HookEntry {
+    /// Whether the hook does nothing but ask becket's hooks.
+    pub fn asks_becket(&self) -> bool {
+        matches!(&self.action, Action::Command(CommandLine::Shell(line)) if is_bridge_command(line))
+    }
+
     /// Where the hook is defined, for listings.
     pub fn place(&self) -> String {
         format!("{}#{}", self.source.file.display(), self.pointer)

@@ -10,8 +10,8 @@ use becket_check::{HookFile, NamedFile};
 use becket_events::{Class, Profile};
 use becket_hooks::{CommandLane, CommandLine, HookEnvironment, Program, Section};
 use becket_host::{
-    DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, KnownCommand, KnownCommands, Listed,
-    Loading, NoGuests, Reach, Report, RuleReading, ServerCalls, Stage, Unloaded, unknown_server,
+    Bridge, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, KnownCommand, KnownCommands,
+    Listed, Loading, NoGuests, Reach, Report, RuleReading, ServerCalls, Stage, Unloaded, unknown_server,
 };
 use becket_system::CliError;
 use becket_system::files::read_regular;
@@ -41,6 +41,10 @@ impl Host for FileHost {
 
     fn dialect(&self) -> Option<&'static str> {
         Some(self.0.dialect.name)
+    }
+
+    fn bridge(&self) -> Option<&'static Bridge> {
+        Some(self.0.bridge)
     }
 
     fn sections(&self) -> &'static [Section] {
@@ -98,6 +102,8 @@ impl Host for FileHost {
             ));
             (self.0.read)(&value, &Arc::new(source), &mut reading);
         }
+        // Whoever asks becket would make becket ask itself.
+        reading.entries.retain(|entry| !entry.asks_becket());
         let mut found = FoundFiles::new(self.0, place, reading, settings.strict);
         found.add_lists(rules, place.trust);
         Ok(Box::new(found))

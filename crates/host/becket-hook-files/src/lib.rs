@@ -8,7 +8,8 @@
 //! `replies.rs` what that means at each event. `transcript.rs` writes the conversation into a file for hooks,
 //! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
-//! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules.
+//! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules. `bridging.rs` is the
+//! other direction: such an agent asks becket.
 //!
 //! Such systems let an action happen when a hook breaks. Here a guard that is missing, times out, dies by a signal or
 //! prints garbage refuses. The one exception: a process that ends by itself with a code that its system calls an error
@@ -16,6 +17,7 @@
 //! `strict = true` in `[dialects]` makes it a refusal too.
 
 mod answer;
+mod bridging;
 mod check;
 mod comments;
 mod condition;
@@ -43,6 +45,9 @@ mod turn;
 mod web;
 
 pub use answer::{Decision, HookAnswer};
+pub use bridging::{
+    HostWords, OTHERWISE_EXIT, OTHERWISE_JSON, bridge_command, is_bridge_command, patch_parts, server_of,
+};
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};
 pub use entry::{Action, Background, Dropped, HookEntry, Owner, Reading, Source};

@@ -11,7 +11,7 @@ use becket_agent::url_policy::UrlJudge;
 use becket_dialect_kit::RowInfo;
 use becket_events::{Class, EventId, InputSource, Profile, Scope};
 use becket_hooks::{CommandLane, Dialect, Engine, Failure, Finished, HookEnvironment};
-use becket_host::{GuestSearch, Reader, ServerCalls};
+use becket_host::{Bridge, GuestSearch, Reader, ServerCalls};
 use becket_system::CliError;
 use becket_tools::Models;
 use serde_json::Value;
@@ -68,6 +68,8 @@ pub struct System {
     pub errors_refuse: bool,
     /// What a program has said. A failure refuses if the hook is a guard.
     pub hear: fn(&Contract, &Finished) -> Result<HookAnswer, Failure>,
+    /// The system as an agent that asks becket's hooks.
+    pub bridge: &'static Bridge,
 }
 
 impl System {

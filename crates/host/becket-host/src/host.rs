@@ -40,6 +40,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::agent_file::{AgentFile, ServerTool};
+use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::interactive::Interactive;
 use crate::known_commands::KnownCommands;
@@ -121,6 +122,11 @@ pub trait Host: Send + Sync {
 
     /// The name of the guests' own system in the table `[dialects]`, if that table is about them.
     fn dialect(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The guests' own system as an agent that asks becket's hooks, if it can.
+    fn bridge(&self) -> Option<&'static Bridge> {
         None
     }
 

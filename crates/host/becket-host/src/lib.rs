@@ -5,11 +5,12 @@
 //! and the calls of hooks to them, `unloaded.rs` guests that could not be understood. `interactive.rs` is everything
 //! that guests bring to a session besides hooks and tools, `agent_file.rs` agents that a file describes,
 //! `run_settings.rs` another system's settings about a run, `reader.rs` files for models that decide in place of hooks,
-//! `client.rs` a program that has started becket, `session_files.rs` conversations as files of another system. `ui.rs`
+//! `client.rs` a program that has started becket, `bridge.rs` another agent that asks becket's hooks, `session_files.rs` conversations as files of another system. `ui.rs`
 //! is the user's side of guests: what guests show and ask (`shown.rs`), and what they draw (`drawing.rs`);
 //! `question.rs` lists the possible answers to a question about a call.
 
 mod agent_file;
+mod bridge;
 mod client;
 mod dialect_settings;
 mod drawing;
@@ -29,6 +30,10 @@ mod unloaded;
 
 pub use agent_file::{
     AGENT, AGENT_FILE, AgentCommands, AgentFile, AgentResources, CommandPrompt, NoCommands, Piece, ServerTool,
+};
+pub use bridge::{
+    Asked, Bridge, BridgeEntry, BridgePayload, BridgedCall, BridgedEvent, CallPart, Moment, MomentKind,
+    Ruling, ToolNames,
 };
 pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};

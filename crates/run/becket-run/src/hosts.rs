@@ -11,9 +11,10 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::mail::MailSource;
 use becket_hooks::{Engine, Section, nearest};
 use becket_host::{
-    AgentFile, Client, DialectSettings, ForeignHome, Found, FoundGuest, GuestOptions, GuestSearch, Guests,
-    Host, HostOption, Interactive, KnownTools, Listed, Mode, NoInteraction, NoServers, Report, RuleReading,
-    RunSettings, ServerCalls, ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
+    AgentFile, Bridge, Client, DialectSettings, ForeignHome, Found, FoundGuest, GuestOptions, GuestSearch,
+    Guests, Host, HostOption, Interactive, KnownTools, Listed, Mode, NoInteraction, NoServers, Report,
+    RuleReading, RunSettings, ServerCalls, ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox,
+    Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_trust::Judged;
@@ -105,6 +106,11 @@ impl Hosts {
         self.0.iter().filter_map(|host| host.session_files())
     }
 
+    /// The agents that can ask becket's hooks.
+    pub fn bridges(self) -> impl Iterator<Item = &'static Bridge> {
+        self.0.iter().filter_map(|host| host.bridge())
+    }
+
     /// The client that speaks with the program that has started becket.
     pub fn client(self, mode: Mode, front: Arc<dyn Front>) -> Result<Arc<dyn Client>, CliError> {
         let mut clients = self
@@ -158,10 +164,12 @@ impl Hosts {
 pub struct FoundGuests(Vec<(&'static dyn Host, Box<dyn Found>)>);
 
 impl FoundGuests {
-    /// Finds guests of all kinds.
-    pub fn find(hosts: Hosts, place: &GuestSearch<'_>) -> Result<Self, CliError> {
+    /// Finds guests of all kinds, but for those of the agent that asks becket's hooks: it runs them itself.
+    pub fn find(hosts: Hosts, place: &GuestSearch<'_>, bridged_by: Option<&str>) -> Result<Self, CliError> {
         hosts.check_dialects(place)?;
-        let found = hosts.0.iter().map(|host| Ok((*host, host.find(place)?)));
+        let is_asked = |host: &&&dyn Host| bridged_by.is_none() || host.dialect() != bridged_by;
+        let asked = hosts.0.iter().filter(is_asked);
+        let found = asked.map(|host| Ok((*host, host.find(place)?)));
         Ok(Self(found.collect::<Result<_, CliError>>()?))
     }
 

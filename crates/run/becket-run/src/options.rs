@@ -23,6 +23,8 @@ pub struct RunOptions {
     pub without: Vec<String>,
     /// The kinds of guests there are.
     pub hosts: Hosts,
+    /// The agent that asks becket's hooks, if one does. It runs the hooks of its own files itself.
+    pub bridged_by: Option<&'static str>,
     /// The options of the command line that are about guests.
     pub guests: GuestOptions,
     /// Guests that were loaded already, because the command line could not be read without them.

@@ -100,7 +100,7 @@ impl Setup {
             sections: &sections,
             operation_called: becket_dialects::operation_called,
         };
-        let found = FoundGuests::find(options.hosts, &place)?;
+        let found = FoundGuests::find(options.hosts, &place, options.bridged_by)?;
         surroundings.hide_keys(found.key_variables().iter().map(String::as_str));
         let prompt_files = prompt_files(&surroundings.cwd, &project_root);
         take_keys(&mut config, &found, surroundings);

@@ -86,6 +86,8 @@ pub(super) struct FinalCall {
     pub(super) inside: bool,
     /// The file, if it has further hard links.
     pub(super) linked: Option<LinkedFile>,
+    /// Whether a hook has written the arguments.
+    pub(super) is_rewritten: bool,
 }
 
 impl FinalCall {
@@ -97,6 +99,7 @@ impl FinalCall {
             changes: Vec::new(),
             inside: false,
             linked: None,
+            is_rewritten: false,
         }
     }
 

@@ -9,6 +9,18 @@ use super::step::Step;
 use crate::audit::Ruling;
 use crate::hooks::Hooks;
 
+/// A question for the user.
+pub(super) struct Wanted {
+    pub(super) reason: Option<String>,
+    /// Whether only the user can answer, and neither hooks nor `--yes`.
+    pub(super) insists: bool,
+    /// The hooks that ask for the user's answer.
+    pub(super) handlers: Vec<String>,
+    /// Whether the user is asked only because nothing else allowed the call; then a yes may count for later calls as
+    /// well.
+    pub(super) spared: bool,
+}
+
 /// How a call was decided, and by whom.
 pub(super) struct Decision {
     pub(super) verdict: ApprovalDecision,
@@ -18,6 +30,8 @@ pub(super) struct Decision {
     pub(super) handlers: Vec<String>,
     /// The arguments that the call is allowed with, if a hook changed them. They are not judged yet.
     pub(super) rewritten: Option<Map<String, Value>>,
+    /// The question that another agent asks its user, if it decides.
+    pub(super) left: Option<Wanted>,
 }
 
 impl Decision {
@@ -28,6 +42,7 @@ impl Decision {
             reason: None,
             handlers: Vec::new(),
             rewritten: None,
+            left: None,
         }
     }
 
@@ -36,6 +51,15 @@ impl Decision {
             verdict: ApprovalDecision::Deny,
             reason: Some(reason.into()),
             ..Self::allow(source)
+        }
+    }
+
+    /// Another agent decides.
+    pub(super) fn left(question: Wanted) -> Self {
+        Self {
+            handlers: question.handlers.clone(),
+            left: Some(question),
+            ..Self::deny(ApprovalSource::Headless, "another agent decides")
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod audit;
+mod bridge;
 mod cache;
 mod chat;
 mod compact;
@@ -89,6 +90,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
             }
             hooks::run(&options, command, surroundings)
         }
+        Some(Command::Bridge { command, asked }) => bridge::run(&options, command, &asked, surroundings),
         Some(Command::Trace(wanted)) => trace::run(&options, &wanted, surroundings),
         Some(Command::Replay(wanted)) => replay::run(&options, &wanted, surroundings),
         Some(Command::Audit { command }) => audit::run(&options, command, surroundings),
@@ -169,6 +171,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         #[cfg(feature = "web")]
         Command::Web { .. } => ("web", false),
         Command::Hooks { .. } => ("hooks", false),
+        Command::Bridge { .. } => ("bridge", false),
         Command::Trace(_) => ("trace", false),
         Command::Replay(_) => ("replay", false),
         Command::Audit { .. } => ("audit", false),

@@ -6,6 +6,7 @@ mod answers;
 mod approval;
 mod audit;
 mod boundaries;
+mod bridge;
 mod broken_guests;
 mod chibi;
 mod chibi_contexts;

@@ -1,4 +1,5 @@
-//! The format in which Codex changes files, as far as one call of becket's can say it: one file, made or changed.
+//! A format for changes of files that models of several systems write. One call of becket's makes or changes one file
+//! (`Patch`); other systems change several at once (`patched_files`).
 //!
 //! ```text
 //! *** Begin Patch
@@ -173,6 +174,65 @@ impl Patch {
     }
 }
 
+/// What a patch of several files does to one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchedFile {
+    /// The file.
+    pub path: String,
+    /// What becomes of the file; `None` if it goes.
+    pub change: Option<Change>,
+}
+
+/// The files that a patch makes, changes, moves or removes. The error says what cannot be read.
+pub fn patched_files(text: &str) -> Result<Vec<PatchedFile>, String> {
+    let body = text
+        .trim()
+        .strip_prefix(BEGIN)
+        .and_then(|body| body.strip_suffix(END));
+    let body = body.ok_or_else(|| format!("a patch begins with `{BEGIN}` and ends with `{END}`"))?;
+    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in body.split('\n').skip(1) {
+        match (begins_file(line), sections.last_mut()) {
+            (true, _) => sections.push((line.trim(), Vec::new())),
+            (false, Some((_, lines))) => lines.push(line),
+            (false, None) => return Err(format!("`{line}` stands before the name of a file")),
+        }
+    }
+    let mut files = Vec::new();
+    for (header, mut lines) in sections {
+        if let Some(path) = header.strip_prefix(DELETE) {
+            files.push(PatchedFile {
+                path: path.into(),
+                change: None,
+            });
+            continue;
+        }
+        // The last section ends with the line break before the end of the patch.
+        lines.pop_if(|line| line.is_empty());
+        let moved = lines.first().and_then(|line| line.trim_end().strip_prefix(MOVE));
+        let rest = lines.get(usize::from(moved.is_some())..).unwrap_or_default();
+        let alone = Patch::read(&format!("{BEGIN}\n{header}\n{}\n{END}", rest.join("\n")))?;
+        files.extend(moved.map(|path| PatchedFile {
+            path: path.into(),
+            change: Some(alone.change.clone()),
+        }));
+        files.push(PatchedFile {
+            path: alone.path,
+            change: Some(alone.change),
+        });
+    }
+    match files.is_empty() {
+        true => Err("a patch names a file".into()),
+        false => Ok(files),
+    }
+}
+
+fn begins_file(line: &str) -> bool {
+    [ADD, UPDATE, DELETE]
+        .iter()
+        .any(|header| line.starts_with(header))
+}
+
 /// A line that is no part of a change.
 enum Header {
     /// The beginning of a file's change.
@@ -227,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_written_as_codex_writes_it() {
+    fn a_patch_is_written_line_by_line() {
         let text = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n-y\n+z\n*** End Patch";
         assert_eq!(edit("a.rs", &["x", "y"], &["z"]).text(), text);
         let new = Patch {
@@ -277,6 +337,26 @@ mod tests {
             panic!("it changes a file");
         };
         assert_eq!(chunks[0].texts(), Some(("x\n".into(), String::new())));
+    }
+
+    #[test]
+    fn a_patch_of_several_files_is_taken_apart() {
+        let text = "*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n@@\n-1\n+2\n\n*** Update File: c\n\
+                    *** Move to: d\n@@\n-1\n+2\n*** Delete File: e\n*** End Patch\n";
+        let files = patched_files(text).unwrap();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["a", "b", "d", "c", "e"]);
+        assert_eq!(files[0].change, Some(Change::Write("x\n".into())));
+        assert!(matches!(&files[2].change, Some(Change::Edit(chunks)) if chunks.len() == 1));
+        assert_eq!(files[4].change, None);
+        for wrong in [
+            "",
+            "rm -rf /",
+            "*** Begin Patch\n*** End Patch",
+            "*** Begin Patch\nx\n*** End Patch",
+        ] {
+            assert!(patched_files(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

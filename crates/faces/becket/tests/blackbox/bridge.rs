@@ -1,0 +1,587 @@
+//! Other agents ask becket's hooks: what each of them is answered, in its own format, and that whatever goes wrong
+//! refuses.
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room};
+
+use crate::room;
+
+/// A guard in becket's own format, for each agent.
+const GUARD: &str = "\
+[[hook]]
+event = \"pre_shell\"
+name = \"no rm\"
+command = '''case $(cat) in *'rm -rf'*) echo no rm here >&2; exit 2;; esac'''
+
+[[hook]]
+event = \"pre_file_write\"
+name = \"no secrets\"
+command = '''case $(cat) in *secret.txt*) echo not that file >&2; exit 2;; esac'''
+";
+
+/// What one agent calls things.
+struct Host {
+    system: &'static str,
+    call: &'static str,
+    /// The question about a command.
+    shell: fn(&Room, &str) -> Value,
+    /// The question about a file that is written.
+    write: fn(&Room, &str) -> Value,
+    /// Why the call is refused, if it is.
+    refusal: fn(&Value) -> Option<String>,
+    prompt: &'static str,
+    /// Why the prompt is refused, if it is.
+    prompt_refusal: fn(&Value) -> Option<String>,
+    stop: &'static str,
+    goes_on: fn(&Value) -> Option<String>,
+}
+
+fn text(value: &Value, pointer: &str) -> Option<String> {
+    value.pointer(pointer)?.as_str().map(ToOwned::to_owned)
+}
+
+fn snake(room: &Room, event: &str, name: &str, input: Value) -> Value {
+    json!({"session_id": "s1", "cwd": room.work(), "hook_event_name": event, "tool_name": name, "tool_input": input,
+        "tool_use_id": "call-1"})
+}
+
+fn claude_refusal(answer: &Value) -> Option<String> {
+    (answer["hookSpecificOutput"]["permissionDecision"] == "deny")
+        .then(|| text(answer, "/hookSpecificOutput/permissionDecisionReason"))?
+}
+
+fn block(answer: &Value) -> Option<String> {
+    (answer["decision"] == "block").then(|| text(answer, "/reason"))?
+}
+
+fn deny(answer: &Value) -> Option<String> {
+    (answer["decision"] == "deny").then(|| text(answer, "/reason"))?
+}
+
+const HOSTS: &[Host] = &[
+    Host {
+        system: "claude-code",
+        call: "PreToolUse",
+        shell: |room, command| {
+            snake(
+                room,
+                "PreToolUse",
+                "Bash",
+                json!({"command": command, "description": "x"}),
+            )
+        },
+        write: |room, path| {
+            snake(
+                room,
+                "PreToolUse",
+                "Write",
+                json!({"file_path": path, "content": "x"}),
+            )
+        },
+        refusal: claude_refusal,
+        prompt: "UserPromptSubmit",
+        prompt_refusal: block,
+        stop: "Stop",
+        goes_on: block,
+    },
+    Host {
+        system: "codex",
+        call: "PreToolUse",
+        shell: |room, command| snake(room, "PreToolUse", "Bash", json!({"command": command})),
+        write: |room, path| {
+            let patch =
+                format!("*** Begin Patch\n*** Add File: a\n+x\n*** Add File: {path}\n+x\n*** End Patch");
+            snake(room, "PreToolUse", "apply_patch", json!({"command": patch}))
+        },
+        refusal: claude_refusal,
+        prompt: "UserPromptSubmit",
+        prompt_refusal: block,
+        stop: "Stop",
+        goes_on: block,
+    },
+    Host {
+        system: "gemini",
+        call: "BeforeTool",
+        shell: |room, command| {
+            snake(
+                room,
+                "BeforeTool",
+                "run_shell_command",
+                json!({"command": command}),
+            )
+        },
+        write: |room, path| {
+            snake(
+                room,
+                "BeforeTool",
+                "write_file",
+                json!({"file_path": path, "content": "x"}),
+            )
+        },
+        refusal: deny,
+        prompt: "BeforeAgent",
+        prompt_refusal: deny,
+        stop: "AfterAgent",
+        goes_on: deny,
+    },
+    Host {
+        system: "cursor",
+        call: "preToolUse",
+        shell: |room, command| snake(room, "preToolUse", "Shell", json!({"command": command})),
+        write: |room, path| {
+            snake(
+                room,
+                "preToolUse",
+                "Write",
+                json!({"file_path": path, "content": "x"}),
+            )
+        },
+        refusal: |answer| (answer["permission"] == "deny").then(|| text(answer, "/agent_message"))?,
+        prompt: "beforeSubmitPrompt",
+        prompt_refusal: |answer| (answer["continue"] == false).then(|| text(answer, "/user_message"))?,
+        stop: "stop",
+        goes_on: |answer| text(answer, "/followup_message"),
+    },
+    Host {
+        system: "copilot",
+        call: "preToolUse",
+        shell: |room, command| {
+            let arguments = json!({"command": command}).to_string();
+            json!({"sessionId": "s1", "timestamp": 1, "cwd": room.work(), "toolName": "bash", "toolArgs": arguments})
+        },
+        write: |room, path| {
+            let arguments = json!({"path": path, "file_text": "x"});
+            json!({"sessionId": "s1", "timestamp": 1, "cwd": room.work(), "toolName": "create", "toolArgs": arguments})
+        },
+        refusal: |answer| {
+            (answer["permissionDecision"] == "deny").then(|| text(answer, "/permissionDecisionReason"))?
+        },
+        prompt: "userPromptSubmitted",
+        // Copilot cannot refuse a prompt: the model is told.
+        prompt_refusal: |answer| text(answer, "/additionalContext"),
+        stop: "agentStop",
+        goes_on: block,
+    },
+];
+
+/// A room whose user has these hooks.
+fn guarded(hooks: &str) -> Room {
+    let room = room();
+    room.config(hooks);
+    room
+}
+
+fn ask(room: &Room, host: &Host, event: &str, question: &Value) -> Value {
+    answered(room.run_with_input(["bridge", host.system, event], question.to_string()))
+}
+
+/// What was printed; an agent takes nothing for an empty object.
+fn answered(run: Finished) -> Value {
+    let run = run.ended_with(0);
+    match run.stdout.trim() {
+        "" => json!({}),
+        text => serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}")),
+    }
+}
+
+#[test]
+fn a_guard_refuses_in_every_agent_and_says_nothing_about_the_rest() {
+    let room = guarded(GUARD);
+    for host in HOSTS {
+        let name = host.system;
+        let refused = ask(&room, host, host.call, &(host.shell)(&room, "rm -rf build"));
+        let reason = (host.refusal)(&refused).unwrap_or_else(|| panic!("{name}: {refused}"));
+        assert!(reason.contains("no rm here"), "{name}: {reason}");
+        let refused = ask(&room, host, host.call, &(host.write)(&room, "secret.txt"));
+        let reason = (host.refusal)(&refused).unwrap_or_else(|| panic!("{name}: {refused}"));
+        assert!(reason.contains("not that file"), "{name}: {reason}");
+        for harmless in [(host.shell)(&room, "ls"), (host.write)(&room, "notes.txt")] {
+            let answer = ask(&room, host, host.call, &harmless);
+            let nothing = [json!({}), json!({"permission": "allow"})];
+            assert!(nothing.contains(&answer), "{name}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn rules_judge_the_calls_of_other_agents_too() {
+    let room =
+        guarded("[permissions]\ndeny = [\"shell:command=git push*\"]\nallow = [\"shell:command=ls\"]\n");
+    for host in HOSTS {
+        let refused = ask(&room, host, host.call, &(host.shell)(&room, "git push origin"));
+        let reason = (host.refusal)(&refused).unwrap_or_else(|| panic!("{}: {refused}", host.system));
+        assert!(reason.contains("git push*"), "{}: {reason}", host.system);
+        assert!(!reason.contains("spelling"), "{reason}");
+    }
+    let host = &HOSTS[0];
+    let allowed = ask(&room, host, host.call, &(host.shell)(&room, "ls"));
+    assert_eq!(allowed["hookSpecificOutput"]["permissionDecision"], "allow");
+}
+
+#[test]
+fn whatever_goes_wrong_refuses() {
+    let broken = "[[hook]]\nevent = \"pre_tool\"\nname = \"broken\"\ncommand = \"./missing\"\n";
+    let ill = "[permissions]\nnonsense = 1\n";
+    for host in HOSTS {
+        let name = host.system;
+        let refused = |answer: Value| {
+            assert!(
+                (host.refusal)(&answer).is_some_and(|why| !why.is_empty()),
+                "{name}: {answer}"
+            );
+        };
+        let room = guarded(broken);
+        refused(ask(&room, host, host.call, &(host.shell)(&room, "ls")));
+        let room = guarded(ill);
+        refused(ask(&room, host, host.call, &(host.shell)(&room, "ls")));
+        let room = guarded(GUARD);
+        for garbage in ["", "{", "[]", "null", "{}", "{\"session_id\": 1}"] {
+            refused(answered(
+                room.run_with_input(["bridge", name, host.call], garbage),
+            ));
+        }
+        let mut elsewhere = (host.shell)(&room, "ls");
+        elsewhere["cwd"] = "/no/such/folder".into();
+        refused(ask(&room, host, host.call, &elsewhere));
+        // What becket does not know is refused by the exit code, which the entry makes of any failure.
+        for words in [[name, "NoSuchEvent"], ["no-such-agent", host.call]] {
+            room.run_with_input(["bridge", words[0], words[1]], "{}")
+                .ended_with(2);
+        }
+    }
+}
+
+#[test]
+fn hooks_of_a_project_that_is_not_trusted_refuse() {
+    for host in HOSTS {
+        let room = room();
+        room.write("becket.toml", GUARD);
+        let question = (host.shell)(&room, "ls");
+        let answer = ask(&room, host, host.call, &question);
+        let reason = (host.refusal)(&answer).unwrap_or_else(|| panic!("{}: {answer}", host.system));
+        assert!(reason.contains("hooks trust"), "{}: {reason}", host.system);
+        room.run(["hooks", "trust", "--all"]).ended_with(0);
+        let answer = ask(&room, host, host.call, &question);
+        assert_eq!((host.refusal)(&answer), None, "{}: {answer}", host.system);
+        let refused = ask(&room, host, host.call, &(host.shell)(&room, "rm -rf x"));
+        assert!((host.refusal)(&refused).is_some(), "{}: {refused}", host.system);
+    }
+}
+
+#[test]
+fn prompts_are_refused_and_get_context() {
+    let hooks = "[[hook]]\nevent = \"user_prompt\"\nname = \"words\"\ncommand = '''case $(cat) in *password*) echo no \
+                 passwords >&2; exit 2;; *) printf '{\"context\": [\"be brief\"]}';; esac'''\n";
+    let room = guarded(hooks);
+    for host in HOSTS {
+        let name = host.system;
+        let prompt = |text: &str| {
+            json!({"session_id": "s1", "sessionId": "s1", "cwd": room.work(), "hook_event_name": host.prompt,
+                "prompt": text})
+        };
+        let refused = ask(&room, host, host.prompt, &prompt("my password is x"));
+        let reason = (host.prompt_refusal)(&refused).unwrap_or_else(|| panic!("{name}: {refused}"));
+        assert!(reason.contains("no passwords"), "{name}: {reason}");
+        let answer = ask(&room, host, host.prompt, &prompt("hello")).to_string();
+        assert!(
+            answer.contains("be brief") && !answer.contains("no passwords"),
+            "{name}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn arguments_are_rewritten_whole_and_in_the_agents_words() {
+    let hooks = "[[hook]]\nevent = \"pre_tool\"\nname = \"safer\"\nmatch = { tool_name = \"shell\" }\ncommand = '''printf \
+                 '{\"arguments\": {\"command\": \"echo safe\"}}' '''\n";
+    let room = guarded(hooks);
+    let rewritten = |host: &Host, event: &str, question: Value| ask(&room, host, event, &question);
+    let question = |host: &Host| (host.shell)(&room, "echo unsafe");
+    let claude = rewritten(&HOSTS[0], HOSTS[0].call, question(&HOSTS[0]));
+    let input = &claude["hookSpecificOutput"]["updatedInput"];
+    assert_eq!(*input, json!({"command": "echo safe"}), "{claude}");
+    let codex = rewritten(&HOSTS[1], HOSTS[1].call, question(&HOSTS[1]));
+    assert_eq!(codex["hookSpecificOutput"]["permissionDecision"], "allow");
+    assert_eq!(
+        codex["hookSpecificOutput"]["updatedInput"],
+        json!({"command": "echo safe"})
+    );
+    let gemini = rewritten(&HOSTS[2], HOSTS[2].call, question(&HOSTS[2]));
+    assert_eq!(
+        gemini["hookSpecificOutput"]["tool_input"],
+        json!({"command": "echo safe"})
+    );
+    let cursor = rewritten(&HOSTS[3], HOSTS[3].call, question(&HOSTS[3]));
+    assert_eq!(cursor["updated_input"], json!({"command": "echo safe"}));
+    // At its event for commands Cursor takes no other command, so the call is refused with it.
+    let event = "beforeShellExecution";
+    let question =
+        json!({"conversation_id": "s1", "command": "echo unsafe", "workspace_roots": [room.work()]});
+    let refused = ask(&room, &HOSTS[3], event, &question);
+    assert!(
+        (HOSTS[3].refusal)(&refused).is_some_and(|why| why.contains("echo safe")),
+        "{refused}"
+    );
+    let copilot = rewritten(&HOSTS[4], HOSTS[4].call, (HOSTS[4].shell)(&room, "echo unsafe"));
+    assert_eq!(copilot["modifiedArgs"], json!({"command": "echo safe"}));
+}
+
+#[test]
+fn a_question_of_a_guard_is_asked_or_refused_but_never_lost() {
+    let hooks = "[[hook]]\nevent = \"pre_tool\"\nname = \"careful\"\ncommand = '''printf '{\"verdict\": {\"ask\": \"really?\"}}' '''\n";
+    let room = guarded(hooks);
+    let answers: Vec<Value> = HOSTS
+        .iter()
+        .map(|host| ask(&room, host, host.call, &(host.shell)(&room, "ls")))
+        .collect();
+    assert_eq!(
+        answers[0]["hookSpecificOutput"]["permissionDecision"], "ask",
+        "{answers:?}"
+    );
+    assert_eq!(
+        answers[1]["hookSpecificOutput"]["permissionDecision"], "deny",
+        "{answers:?}"
+    );
+    assert_eq!(answers[2]["decision"], "ask", "{answers:?}");
+    assert_eq!(answers[3]["permission"], "deny", "{answers:?}");
+    assert_eq!(answers[4]["permissionDecision"], "ask", "{answers:?}");
+    let question = json!({"conversation_id": "s1", "command": "ls", "workspace_roots": [room.work()]});
+    let shell = ask(&room, &HOSTS[3], "beforeShellExecution", &question);
+    assert_eq!(shell["permission"], "ask", "{shell}");
+}
+
+#[test]
+fn results_are_replaced_where_the_agent_takes_another() {
+    let hooks = "[[hook]]\nevent = \"pre_tool_output\"\nname = \"mask\"\ncommand = '''sed -n 's/.*key=abc.*/{\"content\": \
+                 [{\"type\": \"text\", \"text\": \"key=***\"}]}/p' '''\n";
+    let room = guarded(hooks);
+    let mut claude = snake(&room, "PostToolUse", "Bash", json!({"command": "env"}));
+    claude["tool_response"] = json!({"stdout": "key=abc", "stderr": "", "interrupted": false});
+    let answer = ask(&room, &HOSTS[0], "PostToolUse", &claude);
+    let output = &answer["hookSpecificOutput"]["updatedToolOutput"];
+    assert_eq!(
+        *output,
+        json!({"stdout": "key=***", "stderr": "", "interrupted": false}),
+        "{answer}"
+    );
+    // A result that has no place for text is not shown: the run ends.
+    claude["tool_response"] = json!({"odd": ["key=abc"]});
+    let answer = ask(&room, &HOSTS[0], "PostToolUse", &claude);
+    assert_eq!(answer["continue"], false, "{answer}");
+    let mut codex = snake(&room, "PostToolUse", "Bash", json!({"command": "env"}));
+    codex["tool_response"] = "key=abc".into();
+    let answer = ask(&room, &HOSTS[1], "PostToolUse", &codex);
+    assert_eq!(answer, json!({"decision": "block", "reason": "key=***"}));
+    let mut gemini = snake(&room, "AfterTool", "run_shell_command", json!({"command": "env"}));
+    gemini["tool_response"] = json!({"llmContent": "key=abc", "returnDisplay": "key=abc"});
+    assert_eq!(
+        deny(&ask(&room, &HOSTS[2], "AfterTool", &gemini)).as_deref(),
+        Some("key=***")
+    );
+    let mut copilot = (HOSTS[4].shell)(&room, "env");
+    copilot["toolResult"] = json!({"resultType": "success", "textResultForLlm": "key=abc"});
+    let answer = ask(&room, &HOSTS[4], "postToolUse", &copilot);
+    assert_eq!(
+        answer["modifiedResult"]["textResultForLlm"], "key=***",
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_hook_makes_every_agent_go_on() {
+    let hooks = "[[hook]]\nevent = \"stop\"\nname = \"tests\"\ncommand = '''case $(cat) in *'\"continuations\":0'*) printf \
+                 '{\"continue_with\": \"run the tests\"}';; esac'''\n";
+    let room = guarded(hooks);
+    for host in HOSTS {
+        let stop = |active: bool| {
+            json!({"session_id": "s1", "sessionId": "s1", "cwd": room.work(), "hook_event_name": host.stop,
+                "prompt": "p", "stop_hook_active": active, "last_assistant_message": "done"})
+        };
+        let answer = ask(&room, host, host.stop, &stop(false));
+        assert_eq!(
+            (host.goes_on)(&answer).as_deref(),
+            Some("run the tests"),
+            "{}: {answer}",
+            host.system
+        );
+        let answer = ask(&room, host, host.stop, &stop(true));
+        assert_eq!((host.goes_on)(&answer), None, "{}: {answer}", host.system);
+    }
+}
+
+#[test]
+fn an_agent_runs_its_own_files_itself_and_becket_never_asks_itself() {
+    let room = room();
+    let settings = |command: &str| {
+        let handler = json!({"type": "command", "command": command});
+        json!({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}).to_string()
+    };
+    room.write(
+        "../home/.claude/settings.json",
+        settings("echo from claude >&2; exit 2"),
+    );
+    room.write(
+        "../home/.codex/hooks.json",
+        settings("echo from codex >&2; exit 2"),
+    );
+    let refusal =
+        |host: &Host| (host.refusal)(&ask(&room, host, host.call, &(host.shell)(&room, "ls"))).unwrap();
+    assert!(refusal(&HOSTS[0]).contains("from codex"));
+    assert!(refusal(&HOSTS[1]).contains("from claude"));
+    // An entry of becket's is no hook for becket.
+    let room = guarded(GUARD);
+    room.run(["bridge", "install", "claude-code"]).ended_with(0);
+    room.run(["bridge", "install", "codex"]).ended_with(0);
+    let listed = room.run(["hooks", "list"]).ended_with(0);
+    assert!(!listed.stdout.contains("claude-code"), "{}", listed.stdout);
+    let answer = ask(&room, &HOSTS[0], HOSTS[0].call, &(HOSTS[0].shell)(&room, "ls"));
+    assert_eq!(answer, json!({}));
+}
+
+#[test]
+fn what_is_entered_is_taken_out_again_byte_for_byte() {
+    for host in HOSTS {
+        let name = host.system;
+        let room = guarded(GUARD);
+        let file = match name {
+            "claude-code" => "../home/.claude/settings.json",
+            "codex" => "../home/.codex/hooks.json",
+            "gemini" => "../home/.gemini/settings.json",
+            "cursor" => "../home/.cursor/hooks.json",
+            _ => "../home/.copilot/hooks/becket.json",
+        };
+        let shown = room.run(["bridge", "install", name, "--dry-run"]).ended_with(0);
+        assert!(shown.stdout.contains("bridge") && !room.has(file), "{name}");
+        room.run(["bridge", "install", name]).ended_with(0);
+        let entered = room.read(file);
+        serde_json::from_str::<Value>(&entered).unwrap();
+        room.run(["bridge", "install", name])
+            .ended_with(0)
+            .complained("stays as it is");
+        assert_eq!(room.read(file), entered, "{name}");
+        room.run(["bridge", "uninstall", name]).ended_with(0);
+        assert!(!room.has(file), "{name}");
+        let original = "{ \"version\": 1,\n    \"hooks\":{\"x\" : [ ]},   \"other\": [1,2 , 3]}";
+        room.write(file, original);
+        room.run(["bridge", "install", name]).ended_with(0);
+        assert!(
+            room.read(file).contains("\"other\": [1,2 , 3]"),
+            "{name}: {}",
+            room.read(file)
+        );
+        room.run(["bridge", "uninstall", name]).ended_with(0);
+        assert_eq!(room.read(file), original, "{name}");
+        assert!(!room.has(&format!("{file}.before-becket")), "{name}");
+        // What somebody has changed since stays.
+        room.run(["bridge", "install", name]).ended_with(0);
+        let changed = room.read(file).replace("[1,2 , 3]", "[4]");
+        room.write(file, &changed);
+        room.run(["bridge", "uninstall", name]).ended_with(0);
+        let left = room.read(file);
+        assert!(
+            left.contains("\"other\": [4]") && !left.contains("bridge"),
+            "{name}: {left}"
+        );
+        room.write(file, "{ not json");
+        room.run(["bridge", "install", name]).ended_with(2);
+        assert_eq!(room.read(file), "{ not json", "{name}");
+    }
+}
+
+#[test]
+fn an_entry_refuses_when_becket_is_gone() {
+    let room = guarded(GUARD);
+    room.run(["bridge", "install", "claude-code"]).ended_with(0);
+    let file: Value = serde_json::from_str(&room.read("../home/.claude/settings.json")).unwrap();
+    let command = |event: &str| text(&file, &format!("/hooks/{event}/0/hooks/0/command")).unwrap();
+    let gone = |event: &str| {
+        let line = command(event).replace("becket'", "no-such-becket'");
+        let output = std::process::Command::new("/bin/sh")
+            .args(["-c", &line])
+            .output()
+            .unwrap();
+        (output.status.code(), output.stderr.is_empty())
+    };
+    assert_eq!(gone("PreToolUse"), (Some(2), false));
+    assert_eq!(gone("UserPromptSubmit"), (Some(2), false));
+    assert_eq!(gone("Stop").0, Some(0));
+}
+
+#[test]
+fn the_shadow_refuses_nothing_and_tells_what_it_would_have() {
+    let room = guarded(GUARD);
+    for host in HOSTS {
+        for command in ["rm -rf a", "rm -rf b", "ls"] {
+            let question = (host.shell)(&room, command).to_string();
+            let run = room.run_with_input(["bridge", host.system, host.call, "--shadow"], question);
+            assert_eq!((host.refusal)(&answered(run)), None, "{}", host.system);
+        }
+    }
+    let report = room.run(["bridge", "report", "--since", "1h"]).ended_with(0);
+    assert!(
+        report.stdout.contains("10 × deny: no rm here"),
+        "{}",
+        report.stdout
+    );
+    assert!(report.stdout.contains("rm -rf b"), "{}", report.stdout);
+    room.run(["bridge", "report", "--since", "yesterday"])
+        .ended_with(2);
+}
+
+#[test]
+fn the_status_names_guards_that_cannot_be_asked() {
+    let hooks =
+        format!("{GUARD}\n[[hook]]\nevent = \"pre_request\"\nname = \"budget\"\ncommand = \"true\"\n");
+    let room = guarded(&hooks);
+    room.run(["bridge", "status"])
+        .ended_with(0)
+        .complained("no agent asks becket");
+    room.run(["bridge", "install", "claude-code"]).ended_with(0);
+    let status = room.run(["bridge", "status"]).ended_with(0).stdout;
+    assert!(status.contains("GUARD NOT ASKED: budget"), "{status}");
+    assert!(!status.contains("NOT ASKED: no rm"), "{status}");
+    let file = "../home/.claude/settings.json";
+    let off = room.read(file).replacen('{', "{\"disableAllHooks\": true,", 1);
+    room.write(file, off);
+    let status = room.run(["bridge", "status"]).ended_with(0).stdout;
+    assert!(status.contains("would not run: `disableAllHooks`"), "{status}");
+}
+
+#[test]
+fn the_trace_and_the_audit_log_know_the_agents_sessions() {
+    let room = guarded(GUARD);
+    for host in HOSTS {
+        let mut question = (host.shell)(&room, "rm -rf build");
+        for member in ["session_id", "sessionId"] {
+            if question.get(member).is_some() {
+                question[member] = format!("of-{}", host.system).into();
+            }
+        }
+        ask(&room, host, host.call, &question);
+        let trace = room.run(["trace", &format!("of-{}", host.system)]).ended_with(0);
+        assert!(
+            trace.stdout.contains("no rm"),
+            "{}: {}",
+            host.system,
+            trace.stdout
+        );
+    }
+    let audit = room.run(["audit", "export"]).ended_with(0).stdout;
+    let refused = audit
+        .lines()
+        .filter(|line| line.contains("\"kind\":\"call\"") && line.contains("no rm here"));
+    assert_eq!(refused.count(), HOSTS.len(), "{audit}");
+    room.run(["audit", "verify"]).ended_with(0);
+}
+
+#[test]
+fn a_guard_that_hangs_refuses_before_the_agent_stops_waiting() {
+    // Codex waits three seconds for the end of a session, so becket must not take longer.
+    let hooks = "[[hook]]\nevent = \"session_end\"\nname = \"slow\"\ncommand = \"sleep 30\"\n";
+    let room = guarded(hooks);
+    let question =
+        json!({"session_id": "s1", "cwd": room.work(), "hook_event_name": "SessionEnd", "reason": "other"});
+    let began = std::time::Instant::now();
+    ask(&room, &HOSTS[1], "SessionEnd", &question);
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}

@@ -1,0 +1,441 @@
+//! Other agents that ask becket's hooks: what they ask, and what they are answered.
+//!
+//! `becket bridge` is a hook of such an agent. How an agent writes its questions and reads answers is said by the crate
+//! of its dialect, in one `Bridge`; what hooks say to a question is the same for all of them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use becket_events::{CompactReason, EventId, OperationKind, Profile, StartReason, Verdict};
+use serde_json::{Map, Value};
+
+/// An agent that can ask becket's hooks.
+pub struct Bridge {
+    /// The agent's name on the command line.
+    pub system: &'static str,
+    /// The agent's name for people.
+    pub title: &'static str,
+    /// The agent's tools.
+    pub profile: fn() -> Profile,
+    /// The events about which the agent asks.
+    pub events: &'static [BridgedEvent],
+    /// Reads a question. The error says what cannot be understood.
+    pub read: fn(&BridgedEvent, &BridgePayload) -> Result<Asked, String>,
+    /// All arguments of a call by the agent's names, where a hook has written others by becket's. The error says that the
+    /// agent has no words for them.
+    pub written: fn(&BridgedCall, &Map<String, Value>) -> Result<Map<String, Value>, String>,
+    /// Writes an answer; nothing is printed for `None`.
+    pub write: fn(&BridgedEvent, &BridgePayload, &Ruling) -> Option<Value>,
+    /// How becket is entered in the agent's files.
+    pub entry: BridgeEntry,
+}
+
+/// One event of another agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BridgedEvent {
+    /// The agent's name for the event.
+    pub name: &'static str,
+    /// What happens then.
+    pub kind: MomentKind,
+    /// How long the agent waits for an answer; becket gives up before that.
+    pub timeout: Duration,
+    /// What the agent cannot do with an answer, for listings.
+    pub unable: &'static str,
+}
+
+impl BridgedEvent {
+    /// An event whose answers the agent takes as a whole.
+    pub const fn new(name: &'static str, kind: MomentKind, seconds: u64) -> Self {
+        Self {
+            name,
+            kind,
+            timeout: Duration::from_secs(seconds),
+            unable: "",
+        }
+    }
+
+    /// The same event of an agent that cannot do something with the answer.
+    pub const fn unable(self, what: &'static str) -> Self {
+        Self { unable: what, ..self }
+    }
+
+    /// Whether something does not happen if nobody can be asked.
+    pub fn is_guard(&self) -> bool {
+        self.kind.is_guard()
+    }
+}
+
+/// The kind of a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MomentKind {
+    SessionStart,
+    SessionEnd,
+    Prompt,
+    Call,
+    Permission,
+    Called,
+    Stop,
+    SubagentStart,
+    SubagentStop,
+    PreCompact,
+    PostCompact,
+    Attention,
+}
+
+impl MomentKind {
+    /// Whether something does not happen if nobody can be asked.
+    pub fn is_guard(self) -> bool {
+        matches!(
+            self,
+            Self::Prompt | Self::Call | Self::Permission | Self::PreCompact
+        )
+    }
+
+    /// becket's events that fire then.
+    pub fn events(self) -> &'static [EventId] {
+        match self {
+            Self::SessionStart | Self::SubagentStart => &[EventId::SessionStart],
+            Self::SessionEnd => &[EventId::SessionEnd],
+            Self::Prompt => &[EventId::UserPrompt],
+            Self::Call => &[
+                EventId::ToolStart,
+                EventId::PreTool,
+                EventId::PreShell,
+                EventId::PreFileRead,
+                EventId::PreFileWrite,
+                EventId::PreFetch,
+                EventId::ApprovalDecided,
+            ],
+            Self::Permission => &[EventId::PermissionRequest],
+            Self::Called => &[EventId::PreToolOutput, EventId::ToolEnd, EventId::PostTool],
+            Self::Stop | Self::SubagentStop => &[EventId::Stop],
+            Self::PreCompact => &[EventId::PreCompact],
+            Self::PostCompact => &[EventId::PostCompact],
+            Self::Attention => &[EventId::Attention],
+        }
+    }
+}
+
+/// What another agent asks about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The agent's session.
+    pub session_id: String,
+    /// The sub-agent that asks, if one does.
+    pub subagent: Option<String>,
+    /// The model, if the agent names it.
+    pub model: Option<String>,
+    /// What is about to happen or has happened.
+    pub moment: Moment,
+}
+
+/// What happens in another agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Moment {
+    SessionStart(StartReason),
+    SessionEnd,
+    Prompt(String),
+    Call(BridgedCall),
+    Permission(BridgedCall),
+    Called {
+        call: BridgedCall,
+        output: String,
+        is_error: bool,
+        duration: Duration,
+    },
+    Stop {
+        response: String,
+        /// Whether hooks have made the model go on already.
+        goes_on: bool,
+    },
+    PreCompact(CompactReason),
+    PostCompact {
+        reason: CompactReason,
+        summary: String,
+    },
+    Attention(String),
+}
+
+/// A tool call of another agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BridgedCall {
+    /// Identifies the call.
+    pub id: String,
+    /// The agent's name for the tool.
+    pub name: String,
+    /// The arguments as the agent wrote them.
+    pub arguments: Map<String, Value>,
+    /// The call in becket's words. Most calls are one; a patch is one for each file.
+    pub parts: Vec<CallPart>,
+}
+
+/// A tool call, or a part of one, in becket's words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallPart {
+    /// becket's name for the tool.
+    pub own_name: String,
+    /// Where the tool comes from.
+    pub source: String,
+    /// The operation, if the tool is one of becket's.
+    pub operation: Option<OperationKind>,
+    /// The arguments by becket's names.
+    pub arguments: Map<String, Value>,
+    /// The names of arguments that the operation does not have.
+    pub extra: Vec<String>,
+}
+
+/// What hooks and rules say to another agent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ruling {
+    pub verdict: Option<Verdict>,
+    /// All arguments of the call by the agent's names, if a hook has written others.
+    pub arguments: Option<Map<String, Value>>,
+    /// Text for the model.
+    pub context: Vec<String>,
+    /// The text in place of a tool's result.
+    pub output: Option<String>,
+    /// What the model is to do in place of stopping.
+    pub go_on: Option<String>,
+    /// Why the agent must end its run.
+    pub halt: Option<String>,
+    /// Text for the user.
+    pub notices: Vec<String>,
+}
+
+impl Ruling {
+    /// A ruling that refuses.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self {
+            verdict: Some(Verdict::Deny(reason.into())),
+            ..Self::default()
+        }
+    }
+
+    /// Why it is refused, for an agent that cannot ask its user: then what a hook wants to ask is refused too.
+    pub fn refusal_without_asking(&self, title: &str) -> Option<String> {
+        match self.verdict.as_ref()? {
+            Verdict::Deny(reason) => Some(reason.clone()),
+            Verdict::Ask(reason) | Verdict::Insist(reason) => Some(format!(
+                "{reason} (a hook wants to ask the user, and {title} cannot here)"
+            )),
+            Verdict::Allow => None,
+        }
+    }
+
+    /// All texts for the model as one.
+    pub fn context_text(&self) -> Option<String> {
+        (!self.context.is_empty()).then(|| self.context.join("\n\n"))
+    }
+
+    /// All texts for the user as one.
+    pub fn notice_text(&self) -> Option<String> {
+        (!self.notices.is_empty()).then(|| self.notices.join("\n"))
+    }
+}
+
+/// How becket is entered in the files of another agent.
+pub struct BridgeEntry {
+    /// The file in the user's home, or in the folder that the variable names.
+    pub user_file: &'static str,
+    /// The variable that moves the first folder of `user_file`.
+    pub home_variable: &'static str,
+    /// The file in a project.
+    pub project_file: &'static str,
+    /// Whether the file must say `"version": 1`.
+    pub has_version: bool,
+    /// One entry, for this event with this command.
+    pub entry: fn(&BridgedEvent, &str) -> Value,
+    /// What the shell does when becket cannot be started or dies, so that the agent refuses.
+    pub otherwise: &'static str,
+    /// Why the agent would not run the entries of a file with this content.
+    pub hindrances: fn(&Value) -> Vec<String>,
+    /// What the user has to do besides, if anything.
+    pub hint: &'static str,
+}
+
+/// What another agent has written.
+pub struct BridgePayload(pub Map<String, Value>);
+
+impl BridgePayload {
+    /// A text that stands under one of these names.
+    pub fn text(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.0.get(*name)?.as_str())
+    }
+
+    /// A text that must be there.
+    pub fn needed(&self, name: &str) -> Result<&str, String> {
+        self.text(&[name])
+            .ok_or_else(|| format!("`{name}` is missing or no text"))
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// An object, which may be written as text.
+    pub fn object(&self, name: &str) -> Result<Map<String, Value>, String> {
+        let wrong = || format!("`{name}` is missing or no object");
+        match self.0.get(name).ok_or_else(wrong)? {
+            Value::Object(object) => Ok(object.clone()),
+            Value::String(text) => serde_json::from_str(text).map_err(|_| wrong()),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// A text, or any other value as JSON.
+    pub fn shown(&self, name: &str) -> String {
+        match self.0.get(name) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        }
+    }
+
+    /// A number of milliseconds.
+    pub fn milliseconds(&self, name: &str) -> Duration {
+        let number = self.0.get(name).and_then(Value::as_f64).unwrap_or_default();
+        Duration::from_secs_f64(number.clamp(0.0, 1e9) / 1000.0)
+    }
+
+    /// The directory in which the agent works, if it says so.
+    pub fn directory(&self) -> Option<PathBuf> {
+        let first_root = || self.0.get("workspace_roots")?.get(0)?.as_str();
+        let directory = self.text(&["cwd"]).filter(|cwd| !cwd.is_empty());
+        Some(PathBuf::from(directory.or_else(first_root)?))
+    }
+}
+
+/// Another agent's names for tools that are none of becket's operations.
+pub struct ToolNames {
+    /// Former names of tools, each with the name of today.
+    pub former: &'static [(&'static str, &'static str)],
+    /// becket's names with the agent's, for tools that both have.
+    pub others: &'static [(&'static str, &'static str)],
+    /// becket's names with the agent's, for the arguments of a sub-agent's call.
+    pub subagent: &'static [(&'static str, &'static str)],
+    /// The server and the tool in the name of a server's tool.
+    pub server: fn(&str) -> Option<(String, String)>,
+    /// Tools that mean operations in another way than one face.
+    pub special: fn(&str, &Map<String, Value>) -> Option<Result<Vec<CallPart>, String>>,
+}
+
+impl ToolNames {
+    /// A call in becket's words. The error says what cannot be understood of a tool that is known.
+    pub fn call(
+        &self,
+        profile: &Profile,
+        (id, name): (&str, &str),
+        arguments: Map<String, Value>,
+    ) -> Result<BridgedCall, String> {
+        let known = self.former.iter().find(|(former, _)| *former == name);
+        let today = known.map_or(name, |(_, today)| *today);
+        let parts = match (self.special)(today, &arguments) {
+            Some(parts) => parts?,
+            None => vec![self.part(profile, today, &arguments)?],
+        };
+        Ok(BridgedCall {
+            id: id.into(),
+            name: today.into(),
+            arguments,
+            parts,
+        })
+    }
+
+    fn part(
+        &self,
+        profile: &Profile,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<CallPart, String> {
+        if let Some(face) = profile.face_named(name) {
+            let (own, extra): (Map<_, _>, Map<_, _>) = arguments
+                .clone()
+                .into_iter()
+                .partition(|(name, _)| face.knows(name));
+            let mut read = face
+                .read(own)
+                .map_err(|error| format!("the arguments of {name} cannot be read: {error}"))?
+                .arguments();
+            let names = extra.keys().cloned().collect();
+            read.extend(extra);
+            return Ok(CallPart {
+                extra: names,
+                ..CallPart::operation(face.operation, read)
+            });
+        }
+        let (own_name, source) = match (
+            (self.server)(name),
+            self.others.iter().find(|(_, other)| *other == name),
+        ) {
+            (Some((server, tool)), _) => (format!("{server}_{tool}"), format!("mcp:{server}")),
+            (None, Some((own, _))) => ((*own).to_owned(), "builtin".to_owned()),
+            (None, None) => (name.to_owned(), profile.name.to_owned()),
+        };
+        let renamed =
+            |(name, value): (String, Value)| match self.subagent.iter().find(|(_, other)| *other == name) {
+                Some((own, _)) if own_name == "spawn_agent" => ((*own).to_owned(), value),
+                _ => (name, value),
+            };
+        Ok(CallPart {
+            arguments: arguments.clone().into_iter().map(renamed).collect(),
+            own_name,
+            source,
+            operation: None,
+            extra: Vec::new(),
+        })
+    }
+
+    /// All arguments of a call by the agent's names, where a hook has written others by becket's. The error says that
+    /// the agent has no words for them.
+    pub fn written(
+        &self,
+        profile: &Profile,
+        call: &BridgedCall,
+        own: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, String> {
+        let unable = || {
+            let name = &call.name;
+            Err(format!(
+                "a hook has changed the call of {name} to one that cannot be made here"
+            ))
+        };
+        let [part] = call.parts.as_slice() else {
+            return unable();
+        };
+        let Some(face) = profile.face_named(&call.name) else {
+            if part.operation.is_some() {
+                return unable();
+            }
+            let renamed = |(name, value): (&String, &Value)| {
+                let known = self.subagent.iter().find(|(own, _)| own == name);
+                let foreign = known.filter(|_| part.own_name == "spawn_agent");
+                (
+                    foreign.map_or(name.as_str(), |(_, other)| other).to_owned(),
+                    value.clone(),
+                )
+            };
+            return Ok(own.iter().map(renamed).collect());
+        };
+        let (extra, own): (Map<_, _>, Map<_, _>) = own
+            .clone()
+            .into_iter()
+            .partition(|(name, _)| part.extra.contains(name));
+        if !face.expresses(&own) {
+            return unable();
+        }
+        Ok((face.to_foreign)(&own).into_iter().chain(extra).collect())
+    }
+}
+
+impl CallPart {
+    /// A call of one of becket's operations.
+    pub fn operation(operation: OperationKind, arguments: Map<String, Value>) -> Self {
+        Self {
+            own_name: operation.name().into(),
+            source: "builtin".into(),
+            operation: Some(operation),
+            arguments,
+            extra: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! becket's events behind the questions of other agents, and what hooks say to them as one ruling.
+//!
+//! A call passes the gate as in becket's own agent, so hooks, rules and the URL policy judge what it really touches. It
+//! gets no permit: the other agent runs it, and asks its user where nobody has spoken.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use becket_agent::front::{Front, user_at};
+use becket_agent::gate::{Advice, Applicant, ApprovalSettings, Gate};
+use becket_agent::store::log_of;
+use becket_agent::vfs::Vfs;
+use becket_agent::{AgentSettings, Hooks};
+use becket_events::{
+    Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource, Part,
+    PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool, PostToolPayload,
+    PreCompact, PreCompactPayload, PreToolOutput, PreToolOutputPayload, Scope, SessionEnd, SessionEndPayload,
+    SessionStart, SessionStartPayload, StartReason, Stop, StopPayload, Strictest, ToolEnd, ToolEndPayload,
+    ToolStart, ToolStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict, text_of,
+};
+use becket_gate::called_tool::{CalledTool, NetworkUse, ToolFace, ToolSpec};
+use becket_host::{Bridge, BridgedCall, CallPart, Moment, Ruling};
+use becket_run::assemble::Assembled;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::Said;
+
+/// What happens in one session of another agent.
+pub(crate) struct Moments<'a> {
+    hooks: Hooks,
+    gate: Gate,
+    settings: &'a AgentSettings,
+}
+
+impl<'a> Moments<'a> {
+    pub fn new(assembled: &'a Assembled, scope: Scope, said: Arc<Said>) -> Self {
+        let agent = &assembled.agent;
+        let user = user_at(said as Arc<dyn Front>);
+        let approval = ApprovalSettings {
+            yes: false,
+            keeper: None,
+            ..agent.settings.approval.clone()
+        };
+        let vfs = Vfs::new(&agent.settings.vfs);
+        let gate = Gate::new(approval, Path::new(&scope.cwd), vfs, Arc::clone(&user));
+        Self {
+            gate: gate.recording(log_of(assembled.store.clone())).advising(),
+            hooks: Hooks::new(Arc::clone(&agent.engine), user, CancellationToken::new(), scope),
+            settings: &agent.settings,
+        }
+    }
+
+    /// Fires the events of a moment.
+    pub async fn rule(&self, bridge: &Bridge, moment: &Moment) -> Ruling {
+        let mut ruling = match moment {
+            Moment::SessionStart(reason) => self.session_start(*reason).await,
+            Moment::SessionEnd => self.session_end().await,
+            Moment::Prompt(text) => self.prompt(bridge, text).await,
+            Moment::Call(call) => self.call(bridge, call).await,
+            Moment::Permission(call) => self.permission(bridge, call).await,
+            Moment::Called {
+                call,
+                output,
+                is_error,
+                duration,
+            } => {
+                self.called(call, output, (*is_error, duration.as_millis() as u64))
+                    .await
+            }
+            Moment::Stop { response, goes_on } => self.stop(response, *goes_on).await,
+            Moment::PreCompact(reason) => self.pre_compact(*reason).await,
+            Moment::PostCompact { reason, summary } => self.post_compact(*reason, summary).await,
+            Moment::Attention(message) => self.attention(message).await,
+        };
+        ruling.context.extend(self.hooks.take_context());
+        ruling.halt = ruling.halt.or_else(|| self.hooks.halt());
+        ruling
+    }
+
+    async fn session_start(&self, reason: StartReason) -> Ruling {
+        let payload = || SessionStartPayload {
+            reason,
+            home: self.home(),
+            project_root: self.settings.project_root.display().to_string(),
+            tool_count: 0,
+            message_count: 0,
+            previous_session_id: None,
+            previous_session_file: None,
+        };
+        let reply = self.hooks.ask::<SessionStart>(payload).await;
+        Ruling {
+            context: reply.context.0,
+            ..Ruling::default()
+        }
+    }
+
+    async fn session_end(&self) -> Ruling {
+        let payload = || SessionEndPayload {
+            reason: EndReason::Done,
+            home: self.home(),
+            project_root: self.settings.project_root.display().to_string(),
+            tool_count: 0,
+            usage: Usage::default(),
+            next: None,
+            next_session_file: None,
+        };
+        self.hooks.tell::<SessionEnd>(payload).await;
+        Ruling::default()
+    }
+
+    fn home(&self) -> String {
+        self.settings.home.display().to_string()
+    }
+
+    async fn prompt(&self, bridge: &Bridge, text: &str) -> Ruling {
+        let payload = || UserPromptPayload {
+            prompt: text.into(),
+            images: Vec::new(),
+            source: InputSource::Interactive,
+            summary: None,
+            continuation: 0,
+        };
+        let reply = self.hooks.ask::<UserPrompt>(payload).await;
+        let rewritten = reply.prompt.get().filter(|new| new != text).map(|new| {
+            let title = bridge.title;
+            Verdict::Deny(format!(
+                "a hook changed the prompt, which {title} cannot take; send this: {new}"
+            ))
+        });
+        Ruling {
+            verdict: reply
+                .verdict
+                .0
+                .filter(|verdict| *verdict != Verdict::Allow)
+                .or(rewritten),
+            context: reply.context.0,
+            ..Ruling::default()
+        }
+    }
+
+    async fn call(&self, bridge: &Bridge, call: &BridgedCall) -> Ruling {
+        self.hooks.tell::<ToolStart>(|| start_payload(call)).await;
+        let mut verdict = Strictest::default();
+        let mut rewritten = None;
+        for part in &call.parts {
+            let advice = self.advice(call, part).await;
+            // A call is allowed if all of its parts are.
+            verdict = match (verdict.0, advice.verdict) {
+                (None, later) if call.parts.len() == 1 => Strictest(later),
+                (earlier, Some(Verdict::Allow)) => Strictest(earlier),
+                (earlier, later) => stricter(earlier, later),
+            };
+            rewritten = rewritten.or(advice.arguments);
+            if let Some(Verdict::Deny(_)) = verdict.0 {
+                break;
+            }
+        }
+        let mut ruling = Ruling {
+            verdict: verdict.0,
+            ..Ruling::default()
+        };
+        if let Some(Verdict::Deny(_)) = ruling.verdict {
+            return ruling;
+        }
+        match rewritten.map(|own| (bridge.written)(call, &own)) {
+            Some(Ok(arguments)) => ruling.arguments = Some(arguments).filter(|new| *new != call.arguments),
+            Some(Err(why)) => ruling.verdict = Some(Verdict::Deny(why)),
+            None => {}
+        }
+        ruling
+    }
+
+    async fn advice(&self, call: &BridgedCall, part: &CallPart) -> Advice {
+        let tool = BridgedTool::new(call, part);
+        let applicant = Applicant {
+            tool_call_id: &call.id,
+            tool: &tool,
+            arguments: &part.arguments,
+            parent_tool_call_id: None,
+        };
+        self.gate.advise(&self.hooks, applicant).await
+    }
+
+    async fn permission(&self, bridge: &Bridge, call: &BridgedCall) -> Ruling {
+        let Some(part) = call.parts.first() else {
+            return Ruling::default();
+        };
+        let payload = || PermissionRequestPayload {
+            tool_call_id: call.id.clone(),
+            tool_name: part.own_name.clone(),
+            called_as: call.name.clone(),
+            tool_source: part.source.clone(),
+            operation: part.operation,
+            arguments: part.arguments.clone(),
+            reason: None,
+        };
+        let reply = self.hooks.ask::<PermissionRequest>(payload).await;
+        let rewritten = reply.arguments.get().filter(|new| *new != part.arguments);
+        let verdict = match (reply.verdict.0, rewritten) {
+            // What is allowed with other arguments is not allowed with these.
+            (Some(Verdict::Allow), Some(_)) => {
+                let title = bridge.title;
+                Some(Verdict::Deny(format!(
+                    "a hook allows the call with other arguments only, which {title} cannot take here"
+                )))
+            }
+            (verdict, _) => verdict,
+        };
+        Ruling {
+            verdict,
+            ..Ruling::default()
+        }
+    }
+
+    async fn called(&self, call: &BridgedCall, output: &str, (is_error, duration_ms): (bool, u64)) -> Ruling {
+        let Some(part) = call.parts.first() else {
+            return Ruling::default();
+        };
+        let content = vec![Part::text(output)];
+        let payload = || PreToolOutputPayload {
+            tool_call_id: call.id.clone(),
+            tool_name: part.own_name.clone(),
+            called_as: call.name.clone(),
+            tool_source: part.source.clone(),
+            operation: part.operation,
+            arguments: part.arguments.clone(),
+            content: content.clone(),
+            is_error,
+            ran: true,
+            details: Value::Null,
+            duration_ms,
+        };
+        let reply = self.hooks.tell::<PreToolOutput>(payload).await;
+        let withheld = reply.withheld.get();
+        let replaced = withheld.or_else(|| reply.content.get().map(|content| text_of(&content)));
+        let replaced = replaced.filter(|text| text != output);
+        let result = replaced.as_deref().unwrap_or(output);
+        let ended = || ToolEndPayload {
+            tool_call_id: call.id.clone(),
+            tool_name: part.own_name.clone(),
+            called_as: call.name.clone(),
+            operation: part.operation,
+            content: vec![Part::text(result)],
+            details: Value::Null,
+            is_error,
+            ran: true,
+            duration_ms,
+        };
+        self.hooks.tell::<ToolEnd>(ended).await;
+        let after = || PostToolPayload {
+            tool_call_id: call.id.clone(),
+            tool_name: part.own_name.clone(),
+            called_as: call.name.clone(),
+            tool_source: part.source.clone(),
+            operation: part.operation,
+            arguments: part.arguments.clone(),
+            original_arguments: part.arguments.clone(),
+            result: result.to_owned(),
+            is_error,
+            ran: true,
+            cached: false,
+            duration_ms,
+        };
+        let last = self.hooks.tell::<PostTool>(after).await;
+        Ruling {
+            output: replaced,
+            context: [reply.context.0, last.context.0].concat(),
+            halt: last.stop.get(),
+            ..Ruling::default()
+        }
+    }
+
+    async fn stop(&self, response: &str, goes_on: bool) -> Ruling {
+        let payload = || StopPayload {
+            response: response.into(),
+            prompt: String::new(),
+            continuations: goes_on.into(),
+            entries: Vec::new(),
+            go_on: false,
+        };
+        let reply = self.hooks.ask::<Stop>(payload).await;
+        Ruling {
+            go_on: reply.continue_with.get(),
+            ..Ruling::default()
+        }
+    }
+
+    async fn pre_compact(&self, reason: CompactReason) -> Ruling {
+        let payload = || PreCompactPayload {
+            reason,
+            scope: CompactScope::Full,
+            message_count: 0,
+            messages: Vec::new(),
+            first_kept_id: None,
+            kept: Vec::new(),
+            summary: None,
+            instructions: None,
+            input_tokens: 0,
+            output_tokens: 0,
+            context_limit: None,
+        };
+        let reply = self.hooks.ask::<PreCompact>(payload).await;
+        Ruling {
+            verdict: reply.verdict.0.filter(|verdict| *verdict != Verdict::Allow),
+            ..Ruling::default()
+        }
+    }
+
+    async fn post_compact(&self, reason: CompactReason, summary: &str) -> Ruling {
+        let payload = || PostCompactPayload {
+            reason,
+            scope: CompactScope::Full,
+            message_count_before: 0,
+            message_count: 0,
+            summary: summary.into(),
+            entry_id: String::new(),
+            parent_id: None,
+            first_kept_id: None,
+            details: None,
+            by_hook: false,
+            input_tokens: 0,
+            output_tokens: 0,
+            context_limit: None,
+        };
+        let reply = self.hooks.tell::<PostCompact>(payload).await;
+        Ruling {
+            context: reply.context.0,
+            ..Ruling::default()
+        }
+    }
+
+    async fn attention(&self, message: &str) -> Ruling {
+        let payload = || AttentionPayload {
+            reason: AttentionReason::Question,
+            message: message.into(),
+        };
+        self.hooks.ask::<Attention>(payload).await;
+        Ruling::default()
+    }
+}
+
+fn stricter(earlier: Option<Verdict>, later: Option<Verdict>) -> Strictest {
+    let strictness = |verdict: &Option<Verdict>| verdict.as_ref().map_or(0, Verdict::strictness);
+    match strictness(&later) > strictness(&earlier) {
+        true => Strictest(later),
+        false => Strictest(earlier),
+    }
+}
+
+fn start_payload(call: &BridgedCall) -> ToolStartPayload {
+    let part = call.parts.first();
+    ToolStartPayload {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        own_name: part.map(|part| part.own_name.clone()),
+        operation: part.and_then(|part| part.operation),
+        arguments: call.arguments.clone().into(),
+        normalised: part.map(|part| part.arguments.clone()),
+    }
+}
+
+/// A tool of another agent, as the gate sees it.
+struct BridgedTool(ToolSpec);
+
+impl BridgedTool {
+    fn new(call: &BridgedCall, part: &CallPart) -> Self {
+        Self(ToolSpec {
+            face: ToolFace {
+                name: call.name.clone(),
+                description: String::new(),
+                parameters: Value::Null,
+                operation: part.operation,
+            },
+            own_name: part.own_name.clone(),
+            operation: part.operation,
+            source: part.source.clone(),
+            read_only: false,
+            parallel: false,
+            handoff: None,
+            extra_arguments: part.extra.clone(),
+        })
+    }
+}
+
+impl CalledTool for BridgedTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, _: &Map<String, Value>) -> Option<String> {
+        None
+    }
+
+    fn other_names(&self) -> &[String] {
+        &[]
+    }
+
+    fn network(&self, _: &Map<String, Value>) -> NetworkUse {
+        NetworkUse::None
+    }
+
+    fn is_installed(&self) -> bool {
+        false
+    }
+}
