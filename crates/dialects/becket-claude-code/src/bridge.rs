@@ -63,6 +63,7 @@ const WORDS: HostWords = HostWords {
         server: |name| server_of(name, "mcp__", "__"),
         special,
     },
+    arguments: &["tool_input"],
     output,
 };
 

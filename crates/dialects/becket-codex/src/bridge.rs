@@ -73,83 +73,50 @@ const WORDS: HostWords = HostWords {
             (name == PATCH).then(parts)
         },
     },
+    arguments: &["tool_input"],
     output: |payload| (payload.shown("tool_response"), false),
 };
 
 fn write(event: &BridgedEvent, _: &BridgePayload, ruling: &Ruling) -> Option<Value> {
-    let mut answer = Map::new();
-    let mut specific = Map::new();
-    let mut block = |reason: &str| {
-        answer.insert("decision".into(), "block".into());
-        answer.insert("reason".into(), reason.into());
-    };
     // Codex drops a refusal without a reason.
+    let worded = |reason: String| {
+        if reason.is_empty() {
+            "a hook refuses it".into()
+        } else {
+            reason
+        }
+    };
     let refusal = ruling
         .refusal_without_asking("Codex")
         .or_else(|| ruling.halt.clone())
-        .map(|reason| {
-            if reason.is_empty() {
-                "a hook refuses it".into()
-            } else {
-                reason
-            }
-        });
-    let mut stop = ruling.halt.clone();
-    match (event.kind, refusal) {
-        (MomentKind::Call, Some(reason)) => {
-            specific.insert("permissionDecision".into(), "deny".into());
-            specific.insert("permissionDecisionReason".into(), reason.into());
-            stop = None;
-        }
-        (MomentKind::Call, None) => {
-            if let Some(arguments) = &ruling.arguments {
-                specific.insert("permissionDecision".into(), "allow".into());
-                specific.insert("updatedInput".into(), arguments.clone().into());
-            }
-        }
-        (MomentKind::Permission, refusal) => {
-            let decision = match (&ruling.verdict, refusal) {
-                (Some(Verdict::Ask(_) | Verdict::Insist(_)), _) => None,
-                (_, Some(reason)) => Some(json!({"behavior": "deny", "message": reason})),
-                (Some(Verdict::Allow), None) => Some(json!({"behavior": "allow"})),
-                (_, None) => None,
-            };
-            specific.extend(decision.map(|decision| ("decision".to_owned(), decision)));
-            stop = None;
-        }
-        (MomentKind::Prompt, Some(reason)) => block(&reason),
-        (MomentKind::PreCompact, Some(reason)) => stop = Some(reason),
-        (MomentKind::Stop | MomentKind::SubagentStop, _) => {
-            if let Some(reason) = ruling.go_on.as_deref().filter(|reason| !reason.is_empty()) {
-                block(reason);
-            }
+        .map(worded);
+    let mut specific = Map::new();
+    let mut answer = Map::new();
+    match event.kind {
+        MomentKind::Call => specific = decision(refusal, ruling),
+        MomentKind::Permission => specific = permission(refusal, ruling),
+        MomentKind::Prompt => block(&mut answer, refusal),
+        MomentKind::Stop | MomentKind::SubagentStop => {
+            block(
+                &mut answer,
+                ruling.go_on.clone().filter(|reason| !reason.is_empty()),
+            );
         }
         // The reason stands in place of the result.
-        (MomentKind::Called, _) => {
-            if let Some(text) = &ruling.output {
-                block(if text.is_empty() {
-                    "[the result is withheld]"
-                } else {
-                    text
-                });
-            }
-        }
+        MomentKind::Called => block(&mut answer, ruling.output.clone().map(worded)),
+        MomentKind::PreCompact => answer.extend(refusal.map(ended).into_iter().flatten()),
         _ => {}
     }
-    let takes_context = matches!(
-        event.kind,
-        MomentKind::Call
-            | MomentKind::Called
-            | MomentKind::Prompt
-            | MomentKind::SessionStart
-            | MomentKind::SubagentStart
-    );
-    if let Some(context) = ruling.context_text().filter(|_| takes_context) {
+    if let Some(context) = ruling.context_text().filter(|_| takes_context(event.kind)) {
         specific.insert("additionalContext".into(), context.into());
     }
-    if let Some(reason) = stop.filter(|_| event.kind != MomentKind::SessionEnd) {
-        answer.insert("continue".into(), false.into());
-        answer.insert("stopReason".into(), reason.into());
+    // A call is refused in place of that, and nothing is read at the end of a session.
+    let ends = !matches!(
+        event.kind,
+        MomentKind::Call | MomentKind::Permission | MomentKind::SessionEnd
+    );
+    if let Some(reason) = ruling.halt.clone().filter(|_| ends) {
+        answer.extend(ended(reason));
     }
     if let Some(notice) = ruling
         .notice_text()
@@ -162,4 +129,54 @@ fn write(event: &BridgedEvent, _: &BridgePayload, ruling: &Ruling) -> Option<Val
         answer.insert("hookSpecificOutput".into(), specific.into());
     }
     (!answer.is_empty()).then_some(Value::Object(answer))
+}
+
+fn takes_context(kind: MomentKind) -> bool {
+    matches!(
+        kind,
+        MomentKind::Call
+            | MomentKind::Called
+            | MomentKind::Prompt
+            | MomentKind::SessionStart
+            | MomentKind::SubagentStart
+    )
+}
+
+fn decision(refusal: Option<String>, ruling: &Ruling) -> Map<String, Value> {
+    let decision = match (refusal, &ruling.arguments) {
+        (Some(reason), _) => json!({"permissionDecision": "deny", "permissionDecisionReason": reason}),
+        // Codex takes an allow together with other arguments only.
+        (None, Some(arguments)) => json!({"permissionDecision": "allow", "updatedInput": arguments}),
+        (None, None) => json!({}),
+    };
+    decision.as_object().cloned().unwrap_or_default()
+}
+
+fn permission(refusal: Option<String>, ruling: &Ruling) -> Map<String, Value> {
+    let decision = match (&ruling.verdict, refusal) {
+        // Codex asks its user anyway.
+        (Some(Verdict::Ask(_) | Verdict::Insist(_)), _) => None,
+        (_, Some(reason)) => Some(json!({"behavior": "deny", "message": reason})),
+        (Some(Verdict::Allow), None) => Some(json!({"behavior": "allow"})),
+        (_, None) => None,
+    };
+    decision
+        .map(|decision| ("decision".to_owned(), decision))
+        .into_iter()
+        .collect()
+}
+
+fn block(answer: &mut Map<String, Value>, reason: Option<String>) {
+    if let Some(reason) = reason {
+        answer.insert("decision".into(), "block".into());
+        answer.insert("reason".into(), reason.into());
+    }
+}
+
+/// The members that end the run.
+fn ended(reason: String) -> [(String, Value); 2] {
+    [
+        ("continue".into(), false.into()),
+        ("stopReason".into(), reason.into()),
+    ]
 }

@@ -66,6 +66,7 @@ const WORDS: HostWords = HostWords {
             (name == "apply_patch").then(parts)
         },
     },
+    arguments: &["toolArgs", "toolInput"],
     output: |payload| {
         if let Some(error) = payload.0.get("error").filter(|error| !error.is_null()) {
             return (

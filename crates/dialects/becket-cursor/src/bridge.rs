@@ -105,6 +105,7 @@ const WORDS: HostWords = HostWords {
             (name == "Delete").then(removed)
         },
     },
+    arguments: &["tool_input"],
     output: |payload| match payload.text(&["error_message"]) {
         Some(error) => (error.to_owned(), true),
         None => (payload.shown("tool_output"), false),

@@ -55,6 +55,7 @@ const WORDS: HostWords = HostWords {
         server: |name| server_of(name, "mcp_", "_"),
         special: |_, _| None,
     },
+    arguments: &["tool_input"],
     output,
 };
 

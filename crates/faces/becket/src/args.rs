@@ -293,8 +293,8 @@ pub enum Command {
     },
     /// Let other agents ask becket's hooks: Claude Code, Codex, Gemini CLI, Cursor and GitHub Copilot.
     ///
-    /// An agent that asks runs `becket bridge SYSTEM EVENT` as its hook, with the question on standard input. What cannot
-    /// be judged is refused.
+    /// An agent that asks runs `becket bridge SYSTEM EVENT` as its hook, with the question on standard input. What
+    /// cannot be judged is refused.
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Bridge {
         #[command(subcommand)]
@@ -447,8 +447,8 @@ pub enum Command {
 /// What can be done about bridges to other agents.
 #[derive(Debug, Subcommand)]
 pub enum BridgeCommand {
-    /// Enter becket in the hooks of an agent, for each of its events. Shows the change first; the file as it was is kept
-    /// beside it.
+    /// Enter becket in the hooks of an agent, for each of its events. Shows the change first; the file as it was is
+    /// kept beside it.
     Install {
         #[command(flatten)]
         target: BridgeTarget,

@@ -1,9 +1,9 @@
 //! What the crates of the dialects share. This crate names no foreign system.
 //!
 //! `info.rs` is how a dialect describes itself to listings, checks and the documentation. `words.rs` turns one set of
-//! argument names into another, `called.rs` shows a tool call in a dialect's terms, `edits.rs` an edit, `patch.rs` reads patches, `alignment.rs`
-//! finds out what a hook did to a list, `yaml.rs` reads settings, `misspelt.rs` finds guards whose names are almost
-//! right.
+//! argument names into another, `called.rs` shows a tool call in a dialect's terms, `edits.rs` an edit, `patch.rs`
+//! reads patches, `alignment.rs` finds out what a hook did to a list, `yaml.rs` reads settings, `misspelt.rs` finds
+//! guards whose names are almost right.
 
 pub mod alignment;
 pub mod called;

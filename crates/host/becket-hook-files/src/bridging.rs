@@ -17,6 +17,8 @@ pub struct HostWords {
     pub profile: fn() -> Profile,
     /// The agent's other tools.
     pub tools: ToolNames,
+    /// The members in which the arguments of a call may stand.
+    pub arguments: &'static [&'static str],
     /// The text of a tool's result, and whether it is an error.
     pub output: fn(&BridgePayload) -> (String, bool),
 }
@@ -92,10 +94,8 @@ impl HostWords {
     fn call(&self, session_id: &str, payload: &BridgePayload) -> Result<BridgedCall, String> {
         let name = payload.text(&["tool_name", "toolName"]);
         let name = name.ok_or("`tool_name` is missing or no text")?;
-        let member = ["tool_input", "toolArgs", "toolInput"]
-            .into_iter()
-            .find(|name| payload.0.contains_key(*name));
-        let arguments = payload.object(member.unwrap_or("tool_input"))?;
+        let found = self.arguments.iter().find(|name| payload.0.contains_key(**name));
+        let arguments = payload.object(found.or(self.arguments.first()).unwrap_or(&""))?;
         let id = match payload.text(&["tool_use_id", "toolUseId"]) {
             Some(id) => id.to_owned(),
             None => made_up_id(session_id, name, &arguments),

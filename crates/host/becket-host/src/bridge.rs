@@ -21,8 +21,8 @@ pub struct Bridge {
     pub events: &'static [BridgedEvent],
     /// Reads a question. The error says what cannot be understood.
     pub read: fn(&BridgedEvent, &BridgePayload) -> Result<Asked, String>,
-    /// All arguments of a call by the agent's names, where a hook has written others by becket's. The error says that the
-    /// agent has no words for them.
+    /// All arguments of a call by the agent's names, where a hook has written others by becket's. The error says that
+    /// the agent has no words for them.
     pub written: fn(&BridgedCall, &Map<String, Value>) -> Result<Map<String, Value>, String>,
     /// Writes an answer; nothing is printed for `None`.
     pub write: fn(&BridgedEvent, &BridgePayload, &Ruling) -> Option<Value>,

@@ -1,8 +1,8 @@
 //! One question of another agent: read, put to the hooks, answered.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question as AskedOfUser};
+use becket_agent::front::Front;
 use becket_agent::store::{NewSession, Store};
 use becket_events::Scope;
 use becket_host::{Asked, Asking, Bridge, BridgePayload, BridgedEvent, Moment, Person, Ruling};
@@ -12,26 +12,12 @@ use becket_run::conversation::with_some_model;
 use becket_run::options::Caller;
 use becket_run::setup::Setup;
 use becket_system::CliError;
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::moments::Moments;
+use crate::question::{Mode, Question};
+use crate::said::Said;
 use crate::shadow::{self, ShadowRecord};
-
-/// A question of another agent.
-pub struct Question {
-    pub bridge: &'static Bridge,
-    pub event: &'static BridgedEvent,
-    pub payload: BridgePayload,
-}
-
-/// Whether a refusal counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    Enforce,
-    /// A refusal is kept for a report, and the agent is told nothing.
-    Shadow,
-}
 
 /// The agent's event of that name.
 pub fn event_named(bridge: &'static Bridge, name: &str) -> Option<&'static BridgedEvent> {
@@ -102,6 +88,9 @@ async fn rule(
     if mode == Mode::Shadow {
         ruling = put_aside(question, asked, ruling, &hooks.setup)?;
     }
+    if asked.moment == Moment::SessionEnd {
+        hooks.assembled.store.end_session(&asked.session_id, "done").await?;
+    }
     hooks.assembled.close().await?;
     Ok(ruling)
 }
@@ -171,33 +160,5 @@ impl Loaded {
             turn: u32::from(!matches!(asked.moment, Moment::SessionStart(_))),
             ..Scope::default()
         })
-    }
-}
-
-/// What hooks say to the user. Nobody can be asked: the other agent asks its user itself.
-#[derive(Default)]
-pub(crate) struct Said(Mutex<Vec<String>>);
-
-impl Said {
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn add(&self, text: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
-    }
-}
-
-impl Front for Said {
-    fn show(&self, update: FrontUpdate<'_>) {
-        match update {
-            FrontUpdate::HookFailed(failure) => self.add(format!("becket: {failure}")),
-            FrontUpdate::Notice(text) => self.add(text.to_owned()),
-            _ => {}
-        }
-    }
-
-    fn ask<'a>(&'a self, _: &'a AskedOfUser) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(async { PersonsAnswer::Nobody })
     }
 }

@@ -24,7 +24,7 @@ use becket_run::assemble::Assembled;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::Said;
+use crate::said::Said;
 
 /// What happens in one session of another agent.
 pub(crate) struct Moments<'a> {

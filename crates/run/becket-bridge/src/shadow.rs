@@ -10,7 +10,7 @@ use becket_host::{Asked, Moment, Ruling};
 use becket_system::CliError;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::Question;
+use crate::question::Question;
 
 /// Something that becket would have refused, changed or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! `becket bridge SYSTEM EVENT`: another agent asks becket's hooks.
 //!
-//! Whatever happens, the agent is answered in its own way before it would stop waiting. The clock is watched by a thread
-//! of its own, because even reading a file may take for ever.
+//! Whatever happens, the agent is answered in its own way before it would stop waiting. The clock is watched by a
+//! thread of its own, because even reading a file may take for ever.
 
 use std::io::Read;
 use std::path::PathBuf;
