@@ -89,7 +89,11 @@ async fn rule(
         ruling = put_aside(question, asked, ruling, &hooks.setup)?;
     }
     if asked.moment == Moment::SessionEnd {
-        hooks.assembled.store.end_session(&asked.session_id, "done").await?;
+        hooks
+            .assembled
+            .store
+            .end_session(&asked.session_id, "done")
+            .await?;
     }
     hooks.assembled.close().await?;
     Ok(ruling)

@@ -72,6 +72,7 @@ mod plugin_faults;
 mod plugins;
 mod project;
 mod projects;
+mod recorded;
 mod replay;
 mod restrictions;
 mod scheme;
