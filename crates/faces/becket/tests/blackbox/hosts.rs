@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use testkit::{Finished, Room, Signal, wait_until_gone};
 
 use crate::scheme::put;
@@ -199,6 +200,42 @@ fn a_guard_that_counts_refuses() {
         let run = attempt(&room).ended_with(0);
         assert!(!room.has("made"), "{title}: {run:#?}");
         assert!(run.stdout.contains("sample says no"), "{title}: {run:#?}");
+    }
+}
+
+/// A question of another agent about a command.
+fn asked_by(room: &Room, system: &str) -> String {
+    let (event, name) = match system {
+        "gemini" => ("BeforeTool", "run_shell_command"),
+        _ => ("PreToolUse", "Bash"),
+    };
+    let question = json!({"session_id": "s", "cwd": room.work(), "hook_event_name": event, "tool_name": name,
+        "tool_input": {"command": "touch made"}, "tool_use_id": "1"});
+    let run = room.run_with_input(["bridge", system, event], question.to_string());
+    run.ended_with(0).stdout
+}
+
+#[test]
+fn a_guard_of_every_kind_refuses_the_calls_of_other_agents() {
+    for sample in SAMPLES {
+        let (room, title) = (trusted(sample), sample.title());
+        for system in ["claude-code", "gemini"] {
+            let own_folder = if system == "gemini" { ".gemini" } else { ".claude" };
+            let answer = asked_by(&room, system);
+            // An agent runs the hooks of its own files itself.
+            let is_asked = !sample.file.contains(own_folder);
+            assert_eq!(
+                answer.contains("sample says no"),
+                is_asked,
+                "{system} {title}: {answer}"
+            );
+            assert_eq!(answer.contains("deny"), is_asked, "{system} {title}: {answer}");
+        }
+        let (room, title) = (self::room(), sample.title());
+        sample.install(&room, sample.broken);
+        let answer = asked_by(&room, "codex");
+        let is_asked = !sample.file.contains(".codex");
+        assert_eq!(answer.contains("deny"), is_asked, "{title}: {answer}");
     }
 }
 
