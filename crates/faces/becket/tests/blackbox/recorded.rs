@@ -1,6 +1,6 @@
-//! Questions that real agents put to their hooks, recorded from Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0
-//! in a session with one command. The bridge understands every one of them, and becket's own hooks of these systems
-//! read the same members in the same session.
+//! Questions that real agents put to their hooks, recorded from Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI
+//! 0.61.0 in a session with one command. The bridge understands every one of them, and becket's own hooks of these
+//! systems read the same members in the same session.
 
 use std::collections::BTreeMap;
 use std::path::Path;
