@@ -28,8 +28,12 @@ pub struct ModelServer {
     listener: Option<JoinHandle<()>>,
 }
 
+/// Answers a request for which no answer is left.
+type Answering = Box<dyn Fn(&Recorded) -> Response + Send + Sync>;
+
 struct Shared {
     state: Mutex<ServerState>,
+    answering: Option<Answering>,
     arrived: Condvar,
     stopped: AtomicBool,
     connections: AtomicUsize,
@@ -173,14 +177,24 @@ impl Response {
 impl ModelServer {
     /// Starts a server with these answers.
     pub fn start(responses: impl IntoIterator<Item = Response>) -> Self {
+        Self::serving(responses.into_iter().collect(), None)
+    }
+
+    /// Starts a server that answers each request by itself.
+    pub fn answering(answer: impl Fn(&Recorded) -> Response + Send + Sync + 'static) -> Self {
+        Self::serving(VecDeque::new(), Some(Box::new(answer)))
+    }
+
+    fn serving(responses: VecDeque<Response>, answering: Option<Answering>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("this machine has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let state = ServerState {
-            responses: responses.into_iter().collect(),
+            responses,
             requests: Vec::new(),
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
+            answering,
             arrived: Condvar::new(),
             stopped: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
@@ -289,6 +303,7 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
     connection.set_write_timeout(Some(SOCKET_TIMEOUT))?;
     connection.set_nodelay(true)?;
     let request = read_request(&mut connection)?;
+    let own = shared.answering.as_ref().map(|answer| answer(&request));
     let response = {
         let mut state = shared.lock();
         if state.requests.len() < MOST_RECORDED {
@@ -297,7 +312,7 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
         state.responses.pop_front()
     };
     shared.arrived.notify_all();
-    let response = response.unwrap_or_else(|| {
+    let response = response.or(own).unwrap_or_else(|| {
         let message = "the test's server has no answer left";
         Response::json(500, &json!({"error": {"message": message}}))
     });

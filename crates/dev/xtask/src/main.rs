@@ -2,8 +2,8 @@
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
 //! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories,
-//! `dist` builds the program that is shipped and `weight` measures it.
-//! Nothing here is part of the program that people install.
+//! `real-agents` lets other agents ask becket's hooks, `dist` builds the program that is shipped and `weight` measures
+//! it. Nothing here is part of the program that people install.
 
 #![allow(
     clippy::print_stdout,
@@ -15,6 +15,7 @@ mod corpus;
 mod fuzz;
 mod generate;
 mod problem;
+mod real_agents;
 mod tidy;
 mod weight;
 mod workspace;
@@ -34,6 +35,7 @@ cargo xtask dist              build the program as it is shipped
 cargo xtask weight            print sizes, crates and the largest contributors of the programs that are built
 cargo xtask weight --check    fail if the debug program has grown much; --accept takes today's size as right
 cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts
+cargo xtask real-agents       play sessions of real agents that ask becket's hooks; installs them from npm
 cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         ["weight", "--check"] => weight::check(&workspace),
         ["weight", "--accept"] => weight::accept(&workspace),
         ["corpus", folder] => corpus::run(folder),
+        ["real-agents"] => real_agents::run(&workspace),
         ["fuzz", rest @ ..] => fuzz::run(&workspace, rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
