@@ -77,27 +77,37 @@ fn words(words: &[&str]) -> Vec<String> {
 
 /// A guard in each of the languages in which hooks are written. It says no to the one command.
 const GUARDS: &[(&str, &str, &str)] = &[
-    (
-        "own TOML",
-        ".config/becket/config.toml",
-        "[[hook]]\nevent = \"pre_shell\"\nname = \"guard\"\ncommand = \"echo the guard says no >&2; exit 2\"\n",
-    ),
-    (
-        "chibi plugin",
-        ".chibi/plugins/guard",
-        "#!/bin/sh\nif [ \"$1\" = --schema ]; then\n  echo '{\"name\":\"guard\",\"description\":\"A guard\",\"hooks\":[\"pre_tool\"]}'\n  exit\nfi\necho '{\"block\":true,\"message\":\"the guard says no\"}'\n",
-    ),
-    (
-        "pi extension",
-        ".pi/agent/extensions/guard.ts",
-        "export default function (pi) {\n  pi.on(\"tool_call\", async () => ({ block: true, reason: \"the guard says no\" }));\n}\n",
-    ),
-    (
-        "docker-agent YAML",
-        ".config/becket/hooks.d/guard.yaml",
-        "pre_tool_use:\n  - matcher: \"*\"\n    hooks:\n      - type: command\n        command: echo the guard says no >&2; exit 2\n",
-    ),
+    ("own TOML", ".config/becket/config.toml", OWN_GUARD),
+    ("chibi plugin", ".chibi/plugins/guard", PLUGIN),
+    ("pi extension", ".pi/agent/extensions/guard.ts", EXTENSION),
+    ("docker-agent YAML", ".config/becket/hooks.d/guard.yaml", YAML),
 ];
+
+const OWN_GUARD: &str = r#"[[hook]]
+event = "pre_shell"
+name = "guard"
+command = "echo the guard says no >&2; exit 2"
+"#;
+
+const PLUGIN: &str = r#"#!/bin/sh
+if [ "$1" = --schema ]; then
+  echo '{"name":"guard","description":"A guard","hooks":["pre_tool"]}'
+  exit
+fi
+echo '{"block":true,"message":"the guard says no"}'
+"#;
+
+const EXTENSION: &str = r#"export default function (pi) {
+  pi.on("tool_call", async () => ({ block: true, reason: "the guard says no" }));
+}
+"#;
+
+const YAML: &str = r#"pre_tool_use:
+  - matcher: "*"
+    hooks:
+      - type: command
+        command: echo the guard says no >&2; exit 2
+"#;
 
 /// Hooks that change a command, add context, and refuse a prompt.
 const OTHERS: &str = r#"
