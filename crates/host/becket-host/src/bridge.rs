@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use becket_events::{CompactReason, EventId, OperationKind, Profile, StartReason, Verdict};
+use becket_events::{CompactReason, EventId, Face, OperationKind, Profile, StartReason, Verdict};
 use serde_json::{Map, Value};
 
 /// An agent that can ask becket's hooks.
@@ -348,20 +348,7 @@ impl ToolNames {
         arguments: &Map<String, Value>,
     ) -> Result<CallPart, String> {
         if let Some(face) = profile.face_named(name) {
-            let (own, extra): (Map<_, _>, Map<_, _>) = arguments
-                .clone()
-                .into_iter()
-                .partition(|(name, _)| face.knows(name));
-            let mut read = face
-                .read(own)
-                .map_err(|error| format!("the arguments of {name} cannot be read: {error}"))?
-                .arguments();
-            let names = extra.keys().cloned().collect();
-            read.extend(extra);
-            return Ok(CallPart {
-                extra: names,
-                ..CallPart::operation(face.operation, read)
-            });
+            return of_face(face, arguments);
         }
         let (own_name, source) = match (
             (self.server)(name),
@@ -425,6 +412,37 @@ impl ToolNames {
         }
         Ok((face.to_foreign)(&own).into_iter().chain(extra).collect())
     }
+}
+
+/// A call of one of becket's operations, as the agent writes it.
+///
+/// Arguments that only becket knows by that name mean nothing to the agent. They must not stand in for those that it
+/// uses, or another file would be judged than the one that is written.
+fn of_face(face: &Face, arguments: &Map<String, Value>) -> Result<CallPart, String> {
+    let is_agents = |name: &str| face.parameters["properties"].get(name).is_some();
+    let is_own = |name: &str| face.operation.argument_names().contains(&name);
+    let only = |wanted: &dyn Fn(&str) -> bool| -> Map<String, Value> {
+        let members = arguments.iter().filter(|(name, _)| wanted(name));
+        members
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    };
+    let read = face
+        .read(only(&is_agents))
+        // Some versions of an agent use the name that becket uses.
+        .or_else(|error| {
+            face.read(only(&|name| is_agents(name) || is_own(name)))
+                .map_err(|_| error)
+        })
+        .map_err(|error| format!("the arguments of {} cannot be read: {error}", face.name))?;
+    let extra = only(&|name| !is_agents(name) && !is_own(name));
+    Ok(CallPart {
+        extra: extra.keys().cloned().collect(),
+        ..CallPart::operation(
+            face.operation,
+            read.arguments().into_iter().chain(extra).collect(),
+        )
+    })
 }
 
 impl CallPart {

@@ -150,7 +150,11 @@ impl Loaded {
                 model: model.clone(),
                 cwd: cwd.clone(),
             };
-            store.begin_session(session).await?;
+            let begun = store.begin_session(session).await;
+            // Another call of the same session may have been quicker.
+            if begun.is_err() && store.record().family(&session_id)?.is_empty() {
+                begun?;
+            }
         }
         self.assembled.enter(bridge.system);
         Ok(Scope {

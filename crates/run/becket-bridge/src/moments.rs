@@ -15,8 +15,8 @@ use becket_events::{
     Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource, Part,
     PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool, PostToolPayload,
     PreCompact, PreCompactPayload, PreToolOutput, PreToolOutputPayload, Scope, SessionEnd, SessionEndPayload,
-    SessionStart, SessionStartPayload, StartReason, Stop, StopPayload, Strictest, ToolEnd, ToolEndPayload,
-    ToolStart, ToolStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict, text_of,
+    SessionStart, SessionStartPayload, StartReason, Stop, StopPayload, ToolEnd, ToolEndPayload, ToolStart,
+    ToolStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict, text_of,
 };
 use becket_gate::called_tool::{CalledTool, NetworkUse, ToolFace, ToolSpec};
 use becket_host::{Bridge, BridgedCall, CallPart, Moment, Ruling};
@@ -141,23 +141,20 @@ impl<'a> Moments<'a> {
 
     async fn call(&self, bridge: &Bridge, call: &BridgedCall) -> Ruling {
         self.hooks.tell::<ToolStart>(|| start_payload(call)).await;
-        let mut verdict = Strictest::default();
+        let mut verdicts = Vec::new();
         let mut rewritten = None;
         for part in &call.parts {
             let advice = self.advice(call, part).await;
-            // A call is allowed if all of its parts are.
-            verdict = match (verdict.0, advice.verdict) {
-                (None, later) if call.parts.len() == 1 => Strictest(later),
-                (earlier, Some(Verdict::Allow)) => Strictest(earlier),
-                (earlier, later) => stricter(earlier, later),
-            };
+            let is_refused = matches!(advice.verdict, Some(Verdict::Deny(_)));
+            verdicts.push(advice.verdict);
             rewritten = rewritten.or(advice.arguments);
-            if let Some(Verdict::Deny(_)) = verdict.0 {
+            if is_refused {
                 break;
             }
         }
+        let verdict = together(verdicts);
         let mut ruling = Ruling {
-            verdict: verdict.0,
+            verdict,
             ..Ruling::default()
         };
         if let Some(Verdict::Deny(_)) = ruling.verdict {
@@ -183,9 +180,17 @@ impl<'a> Moments<'a> {
     }
 
     async fn permission(&self, bridge: &Bridge, call: &BridgedCall) -> Ruling {
-        let Some(part) = call.parts.first() else {
-            return Ruling::default();
-        };
+        let mut verdicts = Vec::new();
+        for part in &call.parts {
+            verdicts.push(self.permission_of(bridge, call, part).await);
+        }
+        Ruling {
+            verdict: together(verdicts),
+            ..Ruling::default()
+        }
+    }
+
+    async fn permission_of(&self, bridge: &Bridge, call: &BridgedCall, part: &CallPart) -> Option<Verdict> {
         let payload = || PermissionRequestPayload {
             tool_call_id: call.id.clone(),
             tool_name: part.own_name.clone(),
@@ -197,7 +202,7 @@ impl<'a> Moments<'a> {
         };
         let reply = self.hooks.ask::<PermissionRequest>(payload).await;
         let rewritten = reply.arguments.get().filter(|new| *new != part.arguments);
-        let verdict = match (reply.verdict.0, rewritten) {
+        match (reply.verdict.0, rewritten) {
             // What is allowed with other arguments is not allowed with these.
             (Some(Verdict::Allow), Some(_)) => {
                 let title = bridge.title;
@@ -206,10 +211,6 @@ impl<'a> Moments<'a> {
                 )))
             }
             (verdict, _) => verdict,
-        };
-        Ruling {
-            verdict,
-            ..Ruling::default()
         }
     }
 
@@ -340,12 +341,11 @@ impl<'a> Moments<'a> {
     }
 }
 
-fn stricter(earlier: Option<Verdict>, later: Option<Verdict>) -> Strictest {
-    let strictness = |verdict: &Option<Verdict>| verdict.as_ref().map_or(0, Verdict::strictness);
-    match strictness(&later) > strictness(&earlier) {
-        true => Strictest(later),
-        false => Strictest(earlier),
-    }
+/// The verdict about a call from those about its parts: the strictest, and an allow only if all parts are allowed.
+fn together(verdicts: Vec<Option<Verdict>>) -> Option<Verdict> {
+    let all_allow = verdicts.iter().all(|verdict| *verdict == Some(Verdict::Allow));
+    let strictest = verdicts.into_iter().flatten().max_by_key(Verdict::strictness);
+    strictest.filter(|verdict| *verdict != Verdict::Allow || all_allow)
 }
 
 fn start_payload(call: &BridgedCall) -> ToolStartPayload {

@@ -327,6 +327,48 @@ fn arguments_are_rewritten_whole_and_in_the_agents_words() {
 }
 
 #[test]
+fn the_file_that_the_agent_writes_is_judged_and_no_other() {
+    let room = guarded(GUARD);
+    for host in HOSTS {
+        let mut question = (host.write)(&room, "secret.txt");
+        let arguments = if question.get("toolArgs").is_some() {
+            "toolArgs"
+        } else {
+            "tool_input"
+        };
+        // becket's own names of arguments mean nothing to the agent.
+        for (name, value) in [("path", "notes.txt"), ("file_path", "notes.txt")] {
+            let members = question[arguments].as_object_mut().unwrap();
+            members.entry(name).or_insert(value.into());
+        }
+        let answer = ask(&room, host, host.call, &question);
+        assert!((host.refusal)(&answer).is_some(), "{}: {answer}", host.system);
+    }
+}
+
+#[test]
+fn calls_at_the_same_time_in_a_new_session_are_all_judged() {
+    let room = guarded(GUARD);
+    let host = &HOSTS[0];
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..12)
+            .map(|number| {
+                let command = if number % 2 == 0 { "ls" } else { "rm -rf x" };
+                let question = (host.shell)(&room, command);
+                let room = &room;
+                scope.spawn(move || (number, ask(room, host, host.call, &question)))
+            })
+            .collect();
+        for one in asked {
+            let (number, answer) = one.join().unwrap();
+            let reason = (host.refusal)(&answer);
+            let expected = (number % 2 == 1).then(|| "no rm here".to_owned());
+            assert_eq!(reason, expected, "{answer}");
+        }
+    });
+}
+
+#[test]
 fn a_question_of_a_guard_is_asked_or_refused_but_never_lost() {
     let hooks = "[[hook]]\nevent = \"pre_tool\"\nname = \"careful\"\ncommand = '''printf '{\"verdict\": {\"ask\": \"really?\"}}' '''\n";
     let room = guarded(hooks);
