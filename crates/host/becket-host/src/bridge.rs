@@ -9,6 +9,12 @@ use std::time::Duration;
 use becket_events::{CompactReason, EventId, Face, OperationKind, Profile, StartReason, Verdict};
 use serde_json::{Map, Value};
 
+/// The arguments of a call.
+type Arguments = Map<String, Value>;
+
+/// The parts of a call, or what cannot be understood of it.
+type CallParts = Result<Vec<CallPart>, String>;
+
 /// An agent that can ask becket's hooks.
 pub struct Bridge {
     /// The agent's name on the command line.
@@ -23,7 +29,7 @@ pub struct Bridge {
     pub read: fn(&BridgedEvent, &BridgePayload) -> Result<Asked, String>,
     /// All arguments of a call by the agent's names, where a hook has written others by becket's. The error says that
     /// the agent has no words for them.
-    pub written: fn(&BridgedCall, &Map<String, Value>) -> Result<Map<String, Value>, String>,
+    pub written: fn(&BridgedCall, &Arguments) -> Result<Arguments, String>,
     /// Writes an answer; nothing is printed for `None`.
     pub write: fn(&BridgedEvent, &BridgePayload, &Ruling) -> Option<Value>,
     /// How becket is entered in the agent's files.
@@ -316,7 +322,7 @@ pub struct ToolNames {
     /// The server and the tool in the name of a server's tool.
     pub server: fn(&str) -> Option<(String, String)>,
     /// Tools that mean operations in another way than one face.
-    pub special: fn(&str, &Map<String, Value>) -> Option<Result<Vec<CallPart>, String>>,
+    pub special: fn(&str, &Arguments) -> Option<CallParts>,
 }
 
 impl ToolNames {

@@ -166,7 +166,6 @@ impl Loaded {
             model,
             cwd,
             turn: u32::from(!matches!(asked.moment, Moment::SessionStart(_))),
-            ..Scope::default()
         })
     }
 }
