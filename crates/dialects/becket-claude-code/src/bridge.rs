@@ -1,9 +1,9 @@
 //! Claude Code as an agent that asks becket's hooks.
 
-use becket_events::{OperationKind, Verdict};
+use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, server_of};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, text_argument,
 };
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,7 @@ use crate::tools::profile;
 pub static BRIDGE: Bridge = Bridge {
     system: "claude-code",
     title: "Claude Code",
+    project_variable: "CLAUDE_PROJECT_DIR",
     profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
@@ -36,10 +37,12 @@ pub static BRIDGE: Bridge = Bridge {
     },
 };
 
+const SEARCHES: &str = "a search is judged by its folder, not by each file that it finds";
+
 const EVENTS: &[BridgedEvent] = &[
     BridgedEvent::new("SessionStart", MomentKind::SessionStart, 30),
     BridgedEvent::new("UserPromptSubmit", MomentKind::Prompt, 30),
-    BridgedEvent::new("PreToolUse", MomentKind::Call, 60),
+    BridgedEvent::new("PreToolUse", MomentKind::Call, 60).unable(SEARCHES),
     BridgedEvent::new("PermissionRequest", MomentKind::Permission, 60),
     BridgedEvent::new("PostToolUse", MomentKind::Called, 60),
     BridgedEvent::new("PostToolUseFailure", MomentKind::Called, 60)
@@ -67,56 +70,97 @@ const WORDS: HostWords = HostWords {
     output,
 };
 
-/// Tools that run commands or write files besides the usual ones.
+/// Tools that run commands, read or write files besides the usual ones.
 fn special(name: &str, arguments: &Map<String, Value>) -> Option<Result<Vec<CallPart>, String>> {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let needed = |name: &str| text(name).ok_or_else(|| format!("`{name}` is missing or no text"));
-    let part = |operation, own: Value| {
-        let own = own.as_object().cloned().unwrap_or_default();
-        vec![CallPart::operation(operation, own)]
-    };
+    let text = |name: &str| text_argument(arguments, name);
+    let one = |part: CallPart| vec![part];
     match name {
-        "Monitor" | "PowerShell" => {
-            Some(needed("command").map(|command| part(OperationKind::Shell, json!({"command": command}))))
-        }
-        "NotebookEdit" => Some(needed("notebook_path").map(|path| {
+        "Monitor" | "PowerShell" => Some(text("command").map(CallPart::shell).map(one)),
+        "NotebookRead" => Some(text("notebook_path").map(CallPart::read).map(one)),
+        "NotebookEdit" => {
             let content = text("new_source").unwrap_or_default();
-            part(OperationKind::Write, json!({"path": path, "content": content}))
-        })),
-        "MultiEdit" => Some(needed("file_path").and_then(|path| {
-            let edits = arguments.get("edits").and_then(Value::as_array);
-            let edits = edits.ok_or("`edits` is missing or no list")?.iter().map(|edit| {
-                let text = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
-                json!({"old_text": text("old_string"), "new_text": text("new_string")})
-            });
-            let edits: Vec<Value> = edits.collect();
-            Ok(part(OperationKind::Edit, json!({"path": path, "edits": edits})))
-        })),
+            Some(text("notebook_path").map(|path| one(CallPart::write(path, content))))
+        }
+        "MultiEdit" => Some(text("file_path").and_then(|path| multi_edit(path, arguments))),
         _ => None,
     }
 }
 
-/// The text of a result: what the model reads of it, as far as it can be told.
+fn multi_edit(path: &str, arguments: &Map<String, Value>) -> Result<Vec<CallPart>, String> {
+    let edits = arguments.get("edits").and_then(Value::as_array);
+    let edits = edits.ok_or("`edits` is missing or no list")?.iter().map(|edit| {
+        let text = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
+        CallPart::edit(path, text("old_string"), text("new_string"))
+    });
+    Ok(edits.collect())
+}
+
+/// The text of a result: what the model reads of it. Where a result has members that are not known, it is all of them.
 fn output(payload: &BridgePayload) -> (String, bool) {
     if let Some(error) = payload.text(&["error"]) {
         return (error.to_owned(), true);
     }
+    let response = payload.0.get("tool_response").unwrap_or(&Value::Null);
+    (
+        text_of(response).unwrap_or_else(|| payload.shown("tool_response")),
+        false,
+    )
+}
+
+fn text_of(response: &Value) -> Option<String> {
+    if let Some(texts) = response.as_array().and_then(|list| texts_of(list)) {
+        return Some(texts);
+    }
+    let members = response.as_object()?;
+    if members.keys().any(|name| !KNOWN.contains(&name.as_str())) {
+        return None;
+    }
     let text = |path: &[&str]| {
-        let member = path
-            .iter()
-            .try_fold(payload.0.get("tool_response")?, |value, name| value.get(name));
-        member?.as_str().map(ToOwned::to_owned)
+        let member = path.iter().try_fold(response, |value, name| value.get(name));
+        member?.as_str()
     };
-    let text = match (text(&["stdout"]), text(&["stderr"])) {
+    match (text(&["stdout"]), text(&["stderr"])) {
         (Some(out), Some(err)) if !err.is_empty() => Some(format!("{out}\n{err}")),
-        (Some(out), _) => Some(out),
-        (None, _) => PLACES.iter().find_map(|path| text(path)),
-    };
-    (text.unwrap_or_else(|| payload.shown("tool_response")), false)
+        (Some(out), _) => Some(out.to_owned()),
+        (None, _) => PLACES.iter().find_map(|path| text(path)).map(ToOwned::to_owned),
+    }
+}
+
+/// The texts of a server's result; `None` if it holds something else.
+fn texts_of(list: &[Value]) -> Option<String> {
+    let texts = list.iter().map(|part| {
+        let text = part.get("text")?.as_str()?;
+        (part["type"] == "text").then_some(text)
+    });
+    Some(texts.collect::<Option<Vec<&str>>>()?.join("\n"))
 }
 
 /// Where the text of a result stands.
 const PLACES: &[&[&str]] = &[&["file", "content"], &["content"], &["result"]];
+
+/// Members of results beside which the model reads nothing but the text.
+const KNOWN: &[&str] = &[
+    "stdout",
+    "stderr",
+    "interrupted",
+    "isImage",
+    "noOutputExpected",
+    "backgroundTaskId",
+    "persistedOutputPath",
+    "type",
+    "file",
+    "content",
+    "result",
+    "mode",
+    "filenames",
+    "numFiles",
+    "numLines",
+    "bytes",
+    "code",
+    "codeText",
+    "url",
+    "durationMs",
+];
 
 /// The result with another text in it; `None` if there is no place for one.
 fn with_text(payload: &BridgePayload, text: &str) -> Option<Value> {
@@ -124,6 +168,10 @@ fn with_text(payload: &BridgePayload, text: &str) -> Option<Value> {
     if response.is_string() {
         return Some(text.into());
     }
+    if response.as_array().is_some_and(|list| texts_of(list).is_some()) {
+        return Some(json!([{"type": "text", "text": text}]));
+    }
+    text_of(&response)?;
     if response.get("stdout").is_some_and(Value::is_string) {
         response["stdout"] = text.into();
         response["stderr"] = "".into();

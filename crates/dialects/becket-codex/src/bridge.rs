@@ -3,7 +3,9 @@
 
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, patch_parts, server_of};
-use becket_host::{Bridge, BridgeEntry, BridgePayload, BridgedEvent, MomentKind, Ruling, ToolNames};
+use becket_host::{
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, text_argument,
+};
 use serde_json::{Map, Value, json};
 
 use crate::tools::{COMMAND, PATCH, profile};
@@ -12,6 +14,7 @@ use crate::tools::{COMMAND, PATCH, profile};
 pub static BRIDGE: Bridge = Bridge {
     system: "codex",
     title: "Codex",
+    project_variable: "",
     profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
@@ -64,6 +67,9 @@ const WORDS: HostWords = HostWords {
         subagent: &[("input", "message"), ("preset", "agent_type")],
         server: |name| server_of(name, "mcp__", "__"),
         special: |name, arguments| {
+            if name == "view_image" {
+                return Some(text_argument(arguments, "path").map(|path| vec![CallPart::read(path)]));
+            }
             let text = || arguments.get(COMMAND).and_then(Value::as_str);
             let parts = || {
                 text()

@@ -2,7 +2,9 @@
 
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, patch_parts};
-use becket_host::{Bridge, BridgeEntry, BridgePayload, BridgedEvent, MomentKind, Ruling, ToolNames};
+use becket_host::{
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, text_argument,
+};
 use serde_json::{Map, Value, json};
 
 use crate::tools::profile;
@@ -11,6 +13,7 @@ use crate::tools::profile;
 pub static BRIDGE: Bridge = Bridge {
     system: "copilot",
     title: "GitHub Copilot",
+    project_variable: "",
     profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
@@ -50,21 +53,12 @@ const EVENTS: &[BridgedEvent] = &[
 const WORDS: HostWords = HostWords {
     profile,
     tools: ToolNames {
-        former: &[
-            ("powershell", "bash"),
-            ("str_replace_editor", "edit"),
-            ("rg", "grep"),
-        ],
+        former: &[("powershell", "bash"), ("rg", "grep")],
         others: &[("spawn_agent", "task"), ("update_todos", "update_todo")],
         subagent: &[("input", "prompt"), ("preset", "agent_type")],
         // The name of a server's tool cannot be told from other names.
         server: |_| None,
-        special: |name, arguments| {
-            let texts = ["patch", "input", "command"];
-            let text = || texts.into_iter().find_map(|name| arguments.get(name)?.as_str());
-            let parts = || text().ok_or("the patch is missing".into()).and_then(patch_parts);
-            (name == "apply_patch").then(parts)
-        },
+        special,
     },
     arguments: &["toolArgs", "toolInput"],
     output: |payload| {
@@ -84,6 +78,33 @@ const WORDS: HostWords = HostWords {
         (text.unwrap_or_else(|| payload.shown("toolResult")), false)
     },
 };
+
+/// Tools that mean several operations, or go to a running command.
+fn special(name: &str, arguments: &Map<String, Value>) -> Option<Result<Vec<CallPart>, String>> {
+    match name {
+        "apply_patch" => {
+            let names = ["patch", "input", "command"].into_iter();
+            let texts: Vec<&str> = names.filter_map(|name| arguments.get(name)?.as_str()).collect();
+            Some(match texts.as_slice() {
+                [text] => patch_parts(text),
+                _ => Err("there is no patch, or more than one".into()),
+            })
+        }
+        "write_bash" | "write_powershell" => {
+            let texts = arguments.values().filter_map(Value::as_str);
+            Some(Ok(texts.map(CallPart::shell).collect()))
+        }
+        "str_replace_editor" => Some(text_argument(arguments, "path").map(|path| {
+            let text = |name: &str| text_argument(arguments, name).unwrap_or_default();
+            vec![match text("command") {
+                "view" => CallPart::read(path),
+                "str_replace" => CallPart::edit(path, text("old_str"), text("new_str")),
+                _ => CallPart::write(path, &[text("file_text"), text("new_str")].concat()),
+            }]
+        })),
+        _ => None,
+    }
+}
 
 fn write(event: &BridgedEvent, _: &BridgePayload, ruling: &Ruling) -> Option<Value> {
     let mut answer = Map::new();

@@ -3,7 +3,7 @@
 //! The entries are `failClosed`, so that Cursor refuses when becket says nothing; therefore something is always
 //! written. Commands and servers' tools have events of their own, at which Cursor can ask its user.
 
-use becket_events::{OperationKind, Verdict};
+use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT};
 use becket_host::{
     Asked, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
@@ -16,6 +16,7 @@ use crate::tools::profile;
 pub static BRIDGE: Bridge = Bridge {
     system: "cursor",
     title: "Cursor",
+    project_variable: "CURSOR_PROJECT_DIR",
     profile,
     events: EVENTS,
     read,
@@ -28,7 +29,7 @@ pub static BRIDGE: Bridge = Bridge {
         has_version: true,
         entry: |event, command| {
             let mut entry = json!({"command": command, "timeout": event.timeout.as_secs()});
-            if refuses(event) {
+            if refuses(event) && !command.contains(" --shadow") {
                 entry["failClosed"] = true.into();
             }
             if event.name == "preToolUse" {
@@ -79,31 +80,14 @@ fn refuses(event: &BridgedEvent) -> bool {
 const WORDS: HostWords = HostWords {
     profile,
     tools: ToolNames {
-        former: &[],
+        former: &[("Edit", "StrReplace"), ("WebFetch", "Fetch")],
         others: &[("spawn_agent", "Task")],
         subagent: &[("input", "prompt"), ("preset", "subagent_type")],
         server: |name| {
             let tool = name.strip_prefix("MCP:")?;
             Some(("cursor".to_owned(), tool.to_owned()))
         },
-        special: |name, arguments| {
-            let path = || {
-                arguments
-                    .get("file_path")
-                    .or(arguments.get("path"))
-                    .and_then(Value::as_str)
-            };
-            let removed = || {
-                // Guards of writing judge what goes as well.
-                let path = path().ok_or("`file_path` is missing or no text")?;
-                let own = json!({"path": path, "content": ""}).as_object().cloned();
-                Ok(vec![CallPart::operation(
-                    OperationKind::Write,
-                    own.unwrap_or_default(),
-                )])
-            };
-            (name == "Delete").then(removed)
-        },
+        special,
     },
     arguments: &["tool_input"],
     output: |payload| match payload.text(&["error_message"]) {
@@ -111,6 +95,27 @@ const WORDS: HostWords = HostWords {
         None => (payload.shown("tool_output"), false),
     },
 };
+
+/// Tools that go to a running command or remove a file.
+fn special(name: &str, arguments: &Map<String, Value>) -> Option<Result<Vec<CallPart>, String>> {
+    match name {
+        "WriteShellStdin" => {
+            let texts = arguments.values().filter_map(Value::as_str);
+            Some(Ok(texts.map(CallPart::shell).collect()))
+        }
+        "Delete" => {
+            let names = ["file_path", "path"].into_iter();
+            let paths = names.filter_map(|name| arguments.get(name)?.as_str());
+            let parts: Vec<CallPart> = paths.map(|path| CallPart::write(path, "")).collect();
+            Some(if parts.is_empty() {
+                Err("`file_path` is missing or no text".into())
+            } else {
+                Ok(parts)
+            })
+        }
+        _ => None,
+    }
+}
 
 /// Events about commands and servers' tools have no tool's name, or a shorter one.
 fn read(event: &BridgedEvent, payload: &BridgePayload) -> Result<Asked, String> {

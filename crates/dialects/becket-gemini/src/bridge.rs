@@ -2,7 +2,9 @@
 
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_JSON, server_of};
-use becket_host::{Bridge, BridgeEntry, BridgePayload, BridgedEvent, MomentKind, Ruling, ToolNames};
+use becket_host::{
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
+};
 use serde_json::{Map, Value, json};
 
 use crate::tools::profile;
@@ -11,6 +13,7 @@ use crate::tools::profile;
 pub static BRIDGE: Bridge = Bridge {
     system: "gemini",
     title: "Gemini CLI",
+    project_variable: "GEMINI_PROJECT_DIR",
     profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
@@ -53,7 +56,19 @@ const WORDS: HostWords = HostWords {
         others: &[("spawn_agent", "invoke_agent"), ("update_todos", "write_todos")],
         subagent: &[("input", "prompt"), ("preset", "agent_name")],
         server: |name| server_of(name, "mcp_", "_"),
-        special: |_, _| None,
+        special: |name, arguments| {
+            let include = || {
+                let list = arguments.get("include").and_then(Value::as_array);
+                let paths = list.ok_or("`include` is missing or no list")?.iter();
+                let paths = paths.map(|path| {
+                    path.as_str()
+                        .map(CallPart::read)
+                        .ok_or("`include` holds no texts".into())
+                });
+                paths.collect()
+            };
+            (name == "read_many_files").then(include)
+        },
     },
     arguments: &["tool_input"],
     output,
@@ -82,7 +97,11 @@ fn output(payload: &BridgePayload) -> (String, bool) {
         Some(other) => other.to_string(),
         None => payload.shown("tool_response"),
     };
-    (text, is_error)
+    // After an error the model reads its message.
+    match member("error").and_then(|error| error.get("message")?.as_str()) {
+        Some(message) => (format!("{text}\n{message}"), is_error),
+        None => (text, is_error),
+    }
 }
 
 fn write(event: &BridgedEvent, _: &BridgePayload, ruling: &Ruling) -> Option<Value> {

@@ -319,5 +319,6 @@ fn addresses(text: &str) -> impl Iterator<Item = &str> {
         true => word,
         false => word.trim_start_matches(BEFORE).trim_end_matches(BEHIND),
     });
-    words.filter(|word| word.starts_with("http://") || word.starts_with("https://"))
+    // Whatever might be an address is judged as one; what is none is refused then.
+    words.filter(|word| word.contains("://"))
 }

@@ -201,6 +201,10 @@ pub fn patched_files(text: &str) -> Result<Vec<PatchedFile>, String> {
     let mut files = Vec::new();
     for (header, mut lines) in sections {
         if let Some(path) = header.strip_prefix(DELETE) {
+            // A reader that is less strict might take one of them for the next header.
+            if let Some(line) = lines.iter().find(|line| !line.trim().is_empty()) {
+                return Err(format!("`{line}` stands below a file that goes"));
+            }
             files.push(PatchedFile {
                 path: path.into(),
                 change: None,
@@ -354,6 +358,7 @@ mod tests {
             "rm -rf /",
             "*** Begin Patch\n*** End Patch",
             "*** Begin Patch\nx\n*** End Patch",
+            "*** Begin Patch\n*** Delete File: a\n *** Add File: b\n+x\n*** End Patch",
         ] {
             assert!(patched_files(wrong).is_err(), "{wrong}");
         }

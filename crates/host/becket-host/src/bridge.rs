@@ -21,6 +21,9 @@ pub struct Bridge {
     pub system: &'static str,
     /// The agent's name for people.
     pub title: &'static str,
+    /// The variable in which the agent names its project. A command of the model may change the directory that it works
+    /// in, but not the project whose hooks count.
+    pub project_variable: &'static str,
     /// The agent's tools.
     pub profile: fn() -> Profile,
     /// The events about which the agent asks.
@@ -303,11 +306,15 @@ impl BridgePayload {
         Duration::from_secs_f64(number.clamp(0.0, 1e9) / 1000.0)
     }
 
-    /// The directory in which the agent works, if it says so.
+    /// The directory in which the agent works, if it says so. Where the agent names the folders of its window, its
+    /// `cwd` is an argument of the call, which the model writes.
     pub fn directory(&self) -> Option<PathBuf> {
-        let first_root = || self.0.get("workspace_roots")?.get(0)?.as_str();
-        let directory = self.text(&["cwd"]).filter(|cwd| !cwd.is_empty());
-        Some(PathBuf::from(directory.or_else(first_root)?))
+        let first_root = self
+            .0
+            .get("workspace_roots")
+            .and_then(|roots| roots.get(0)?.as_str());
+        let directory = || self.text(&["cwd"]).filter(|cwd| !cwd.is_empty());
+        Some(PathBuf::from(first_root.or_else(directory)?))
     }
 }
 
@@ -416,8 +423,25 @@ impl ToolNames {
         if !face.expresses(&own) {
             return unable();
         }
-        Ok((face.to_foreign)(&own).into_iter().chain(extra).collect())
+        let mut written = (face.to_foreign)(&own);
+        written.extend(extra);
+        for (name, value) in without_meaning(face, &call.arguments) {
+            written.entry(name).or_insert(value);
+        }
+        Ok(written)
     }
+}
+
+/// Arguments that mean nothing to becket, but that the agent may need, such as what a page is fetched for.
+fn without_meaning(face: &Face, arguments: &Map<String, Value>) -> Map<String, Value> {
+    let means = |arguments: &Map<String, Value>| of_face(face, arguments).map(|part| part.arguments).ok();
+    let all = means(arguments);
+    let kept = arguments.iter().filter(|(name, _)| {
+        let mut others = arguments.clone();
+        others.remove(*name);
+        means(&others) == all
+    });
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// A call of one of becket's operations, as the agent writes it.
@@ -452,6 +476,34 @@ fn of_face(face: &Face, arguments: &Map<String, Value>) -> Result<CallPart, Stri
 }
 
 impl CallPart {
+    /// A command.
+    pub fn shell(command: &str) -> Self {
+        Self::operation(OperationKind::Shell, members([("command", command)]))
+    }
+
+    /// The reading of a file.
+    pub fn read(path: &str) -> Self {
+        Self::operation(OperationKind::Read, members([("path", path)]))
+    }
+
+    /// The writing of a file; also its removal, which guards of writing judge as well.
+    pub fn write(path: &str, content: &str) -> Self {
+        Self::operation(
+            OperationKind::Write,
+            members([("path", path), ("content", content)]),
+        )
+    }
+
+    /// The replacement of a piece of a file.
+    pub fn edit(path: &str, old: &str, new: &str) -> Self {
+        let mut arguments = members([("path", path)]);
+        arguments.insert(
+            "edits".into(),
+            serde_json::json!([{"old_text": old, "new_text": new}]),
+        );
+        Self::operation(OperationKind::Edit, arguments)
+    }
+
     /// A call of one of becket's operations.
     pub fn operation(operation: OperationKind, arguments: Map<String, Value>) -> Self {
         Self {
@@ -462,4 +514,17 @@ impl CallPart {
             extra: Vec::new(),
         }
     }
+}
+
+fn members<const N: usize>(members: [(&str, &str); N]) -> Map<String, Value> {
+    members
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
+}
+
+/// A text among the arguments of a call. The error says that it is missing.
+pub fn text_argument<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+    let text = arguments.get(name).and_then(Value::as_str);
+    text.ok_or_else(|| format!("`{name}` is missing or no text"))
 }

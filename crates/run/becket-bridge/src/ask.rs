@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_agent::front::Front;
 use becket_agent::store::{NewSession, Store};
 use becket_events::Scope;
-use becket_host::{Asked, Asking, Bridge, BridgePayload, BridgedEvent, Moment, Person, Ruling};
+use becket_host::{Asked, Asking, Bridge, BridgePayload, BridgedEvent, Moment, MomentKind, Person, Ruling};
 use becket_run::Purpose;
 use becket_run::assemble::{Assembled, assemble};
 use becket_run::conversation::with_some_model;
@@ -32,9 +32,14 @@ pub fn refusal(
     reason: &str,
 ) -> Option<Value> {
     let told = format!("becket refuses it: {reason}");
-    let ruling = match event.is_guard() {
-        true => Ruling::deny(told),
-        false => Ruling {
+    let ruling = match event.kind {
+        kind if kind.is_guard() => Ruling::deny(told),
+        // A hook might have kept it from the model.
+        MomentKind::Called => Ruling {
+            output: Some(format!("[becket withholds the result: {reason}]")),
+            ..Ruling::default()
+        },
+        _ => Ruling {
             notices: vec![format!("becket: {reason}")],
             ..Ruling::default()
         },
@@ -48,6 +53,7 @@ pub async fn answer(question: &Question, mode: Mode, caller: Caller<'_>) -> Opti
         bridge,
         event,
         payload,
+        ..
     } = question;
     let ruling = match (bridge.read)(event, payload) {
         Err(why) => Err(format!("the question of {} cannot be read: {why}", bridge.title)),
@@ -81,7 +87,7 @@ async fn rule(
     }
     let said = Arc::new(Said::default());
     let mut hooks = Loaded::open(setup, &said, caller).await?;
-    let scope = hooks.enter(question.bridge, asked, caller).await?;
+    let scope = hooks.enter(question, asked).await?;
     let moments = Moments::new(&hooks.assembled, scope, Arc::clone(&said));
     let mut ruling = moments.rule(question.bridge, &asked.moment).await;
     ruling.notices.extend(said.take());
@@ -129,7 +135,8 @@ impl Loaded {
     }
 
     /// Takes up the agent's session. Sessions of one agent are in one context, which bears its name.
-    async fn enter(&mut self, bridge: &Bridge, asked: &Asked, caller: Caller<'_>) -> Result<Scope, CliError> {
+    async fn enter(&mut self, question: &Question, asked: &Asked) -> Result<Scope, CliError> {
+        let bridge = question.bridge;
         let main = &asked.session_id;
         let (session_id, parent_session_id) = match &asked.subagent {
             Some(name) => (format!("{main}-{name}"), Some(main.clone())),
@@ -140,7 +147,7 @@ impl Loaded {
             bridge.system,
             asked.model.as_deref().unwrap_or("unknown")
         );
-        let cwd = caller.surroundings.cwd.display().to_string();
+        let cwd = question.directory.display().to_string();
         let store = &self.assembled.store;
         if store.record().family(&session_id)?.is_empty() {
             let session = NewSession {

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use becket_hook_files::{bridge_command, is_bridge_command};
-use becket_host::{Bridge, BridgedEvent};
+use becket_host::{Bridge, BridgedEvent, MomentKind};
 use becket_system::{CliError, Surroundings};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
@@ -141,7 +141,14 @@ impl Change {
 
     /// Changes the file. A link is followed, so that a file that is kept elsewhere stays there.
     pub fn apply(&self) -> Result<(), CliError> {
-        let file = self.file.canonicalize().unwrap_or_else(|_| self.file.clone());
+        let file = match self.file.canonicalize() {
+            Ok(file) => file,
+            Err(_) if !self.file.is_symlink() => self.file.clone(),
+            Err(error) => {
+                let link = self.file.display();
+                return Err(CliError::failed(format!("{link} is a link to nowhere: {error}")));
+            }
+        };
         let failed =
             |error: std::io::Error| CliError::failed(format!("cannot write {}: {error}", file.display()));
         if let (Backup::Keep, Some(text)) = (self.backup, &self.before) {
@@ -245,7 +252,8 @@ fn with(bridge: &Bridge, text: &str, call: (&str, &str), file: &Path) -> Result<
 fn command(bridge: &Bridge, event: &BridgedEvent, (program, options): (&str, &str)) -> String {
     let arguments = format!("{} {} {options}", bridge.system, event.name);
     let is_shadow = options.split(' ').any(|option| option == "--shadow");
-    let otherwise = match event.is_guard() && !is_shadow {
+    let holds = event.is_guard() || event.kind == MomentKind::Called;
+    let otherwise = match holds && !is_shadow {
         true => bridge.entry.otherwise,
         // Nothing depends on it, and an agent may take a failure for a wish to go on.
         false => "true",

@@ -75,6 +75,12 @@ impl<'a> Moments<'a> {
         };
         ruling.context.extend(self.hooks.take_context());
         ruling.halt = ruling.halt.or_else(|| self.hooks.halt());
+        // An agent may still make the call after which its run ends.
+        if let (Moment::Call(_), Some(reason)) = (moment, &ruling.halt)
+            && !matches!(ruling.verdict, Some(Verdict::Deny(_)))
+        {
+            ruling.verdict = Some(Verdict::Deny(reason.clone()));
+        }
         ruling
     }
 

@@ -1,5 +1,7 @@
 //! A question of another agent, as it stands on the command line and on standard input.
 
+use std::path::PathBuf;
+
 use becket_host::{Bridge, BridgePayload, BridgedEvent};
 
 /// A question of another agent.
@@ -7,6 +9,8 @@ pub struct Question {
     pub bridge: &'static Bridge,
     pub event: &'static BridgedEvent,
     pub payload: BridgePayload,
+    /// The directory in which the agent works.
+    pub directory: PathBuf,
 }
 
 /// Whether a refusal counts.

@@ -299,7 +299,8 @@ fn arguments_are_rewritten_whole_and_in_the_agents_words() {
     let question = |host: &Host| (host.shell)(&room, "echo unsafe");
     let claude = rewritten(&HOSTS[0], HOSTS[0].call, question(&HOSTS[0]));
     let input = &claude["hookSpecificOutput"]["updatedInput"];
-    assert_eq!(*input, json!({"command": "echo safe"}), "{claude}");
+    let expected = json!({"command": "echo safe", "description": "x"});
+    assert_eq!(*input, expected, "{claude}");
     let codex = rewritten(&HOSTS[1], HOSTS[1].call, question(&HOSTS[1]));
     assert_eq!(codex["hookSpecificOutput"]["permissionDecision"], "allow");
     assert_eq!(
@@ -346,6 +347,162 @@ fn the_file_that_the_agent_writes_is_judged_and_no_other() {
     }
 }
 
+/// Guards of what is read and fetched.
+const READING: &str = "\
+[[hook]]
+event = \"pre_file_read\"
+name = \"no reading\"
+command = '''case $(cat) in *secret.txt*) echo not that file >&2; exit 2;; esac'''
+
+[[hook]]
+event = \"pre_fetch\"
+name = \"no net\"
+command = '''echo no net >&2; exit 2'''
+";
+
+#[test]
+fn every_tool_that_runs_writes_or_reads_is_judged() {
+    let room = guarded(&format!("{GUARD}\n{READING}"));
+    let patch = |lines: &str| format!("*** Begin Patch\n{lines}\n*** End Patch");
+    let hidden = patch("*** Delete File: a\n *** Add File: secret.txt\n+x");
+    let several = patch("*** Update File: a\n@@\n-x\n+y\n*** Add File: secret.txt\n+x");
+    let moved = patch("*** Update File: a\n*** Move to: secret.txt\n@@\n-x\n+y");
+    let edit = json!({"file_path": "secret.txt", "old_string": "a", "new_string": "b"});
+    let cases = [
+        (0, "PowerShell", json!({"command": "rm -rf x"})),
+        (0, "Monitor", json!({"command": "rm -rf x"})),
+        (
+            0,
+            "NotebookEdit",
+            json!({"notebook_path": "secret.txt", "new_source": "x"}),
+        ),
+        (0, "NotebookRead", json!({"notebook_path": "secret.txt"})),
+        (
+            0,
+            "MultiEdit",
+            json!({"file_path": "secret.txt", "edits": [edit]}),
+        ),
+        (0, "Edit", edit.clone()),
+        (0, "Read", json!({"file_path": "./x/../secret.txt"})),
+        (0, "WebFetch", json!({"url": "http://127.0.0.1/", "prompt": "x"})),
+        (1, "apply_patch", json!({"command": hidden})),
+        (1, "apply_patch", json!({"command": several})),
+        (1, "apply_patch", json!({"command": moved})),
+        (1, "apply_patch", json!({"command": "*** Begin Patch"})),
+        (1, "apply_patch", json!({"patch": several})),
+        (1, "view_image", json!({"path": "secret.txt"})),
+        (2, "read_many_files", json!({"include": ["a.txt", "secret.txt"]})),
+        (
+            2,
+            "web_fetch",
+            json!({"prompt": "see http://127.0.0.1/ and HTTPS://example.com/"}),
+        ),
+        (2, "replace", edit.clone()),
+        (3, "WriteShellStdin", json!({"chars": "rm -rf /"})),
+        (3, "Delete", json!({"file_path": "ok.txt", "path": "secret.txt"})),
+        (3, "Edit", edit),
+        (3, "WebFetch", json!({"url": "http://127.0.0.1/"})),
+        (
+            4,
+            "apply_patch",
+            json!({"patch": patch("*** Add File: a\n+x"), "input": several}),
+        ),
+        (4, "apply_patch", json!({"input": several})),
+        (4, "write_bash", json!({"input": "rm -rf /"})),
+        (
+            4,
+            "str_replace_editor",
+            json!({"command": "create", "path": "secret.txt", "file_text": "x"}),
+        ),
+        (4, "powershell", json!({"command": "rm -rf x"})),
+    ];
+    for (number, name, arguments) in cases {
+        let host = &HOSTS[number];
+        let mut question = (host.shell)(&room, "ls");
+        let (tool, input) = match host.system {
+            "copilot" => ("toolName", "toolArgs"),
+            _ => ("tool_name", "tool_input"),
+        };
+        question[tool] = name.into();
+        question[input] = arguments.clone();
+        let answer = ask(&room, host, host.call, &question);
+        assert!(
+            (host.refusal)(&answer).is_some(),
+            "{} {name} {arguments}: {answer}",
+            host.system
+        );
+    }
+}
+
+#[test]
+fn a_command_of_the_model_does_not_leave_the_project() {
+    let room = room();
+    room.write("becket.toml", GUARD);
+    room.run(["hooks", "trust", "--all"]).ended_with(0);
+    let (elsewhere, project) = (room.home(), room.work());
+    // Claude Code's directory follows the model's `cd`; its project does not.
+    let room = room.with("CLAUDE_PROJECT_DIR", project.to_str().unwrap());
+    let mut question = (HOSTS[0].shell)(&room, "rm -rf x");
+    question["cwd"] = elsewhere.to_str().into();
+    let answer = ask(&room, &HOSTS[0], HOSTS[0].call, &question);
+    assert!((HOSTS[0].refusal)(&answer).is_some(), "{answer}");
+    // Cursor's directory is an argument of the command.
+    let question = json!({"conversation_id": "s1", "command": "rm -rf x", "cwd": elsewhere,
+        "workspace_roots": [project]});
+    let answer = ask(&room, &HOSTS[3], "beforeShellExecution", &question);
+    assert!((HOSTS[3].refusal)(&answer).is_some(), "{answer}");
+}
+
+#[test]
+fn a_result_that_cannot_be_judged_is_withheld() {
+    let hooks = "[[hook]]\nevent = \"pre_tool_output\"\nname = \"broken\"\ncommand = \"./missing\"\n";
+    for hooks in [hooks, "[permissions]\nnonsense = 1\n"] {
+        let room = guarded(hooks);
+        let mut claude = snake(&room, "PostToolUse", "Bash", json!({"command": "env"}));
+        claude["tool_response"] = json!({"stdout": "SECRET", "stderr": "", "interrupted": false});
+        let answer = ask(&room, &HOSTS[0], "PostToolUse", &claude);
+        let output = answer["hookSpecificOutput"]["updatedToolOutput"].to_string();
+        assert!(
+            output.contains("stdout") && !output.contains("SECRET"),
+            "{answer}"
+        );
+        let mut codex = snake(&room, "PostToolUse", "Bash", json!({"command": "env"}));
+        codex["tool_response"] = "SECRET".into();
+        assert!(block(&ask(&room, &HOSTS[1], "PostToolUse", &codex)).is_some());
+        let mut gemini = snake(&room, "AfterTool", "run_shell_command", json!({"command": "env"}));
+        gemini["tool_response"] = json!({"llmContent": "SECRET"});
+        assert!(deny(&ask(&room, &HOSTS[2], "AfterTool", &gemini)).is_some());
+    }
+}
+
+#[test]
+fn guards_of_results_see_all_that_the_model_reads() {
+    let hooks = "\
+[[hook]]
+event = \"pre_tool_output\"
+name = \"mask\"
+command = '''case $(cat) in *SECRET*) printf '{\"withheld\": \"hidden\"}';; esac'''
+";
+    let room = guarded(hooks);
+    let claude = |name: &str, response: Value| {
+        let mut question = snake(&room, "PostToolUse", name, json!({"command": "env"}));
+        question["tool_response"] = response;
+        ask(&room, &HOSTS[0], "PostToolUse", &question)
+    };
+    let list = claude("mcp__a__b", json!([{"type": "text", "text": "SECRET"}]));
+    let masked = list["hookSpecificOutput"]["updatedMCPToolOutput"].to_string();
+    assert!(masked.contains("text") && !masked.contains("SECRET"), "{list}");
+    // Where more than the text may be read, the run ends.
+    let odd = claude(
+        "mcp__a__b",
+        json!({"content": "ok", "structuredContent": {"x": "SECRET"}}),
+    );
+    assert_eq!(odd["continue"], false, "{odd}");
+    let mut gemini = snake(&room, "AfterTool", "run_shell_command", json!({"command": "env"}));
+    gemini["tool_response"] = json!({"llmContent": "ok", "error": {"message": "SECRET"}});
+    assert!(deny(&ask(&room, &HOSTS[2], "AfterTool", &gemini)).is_some());
+}
+
 #[test]
 fn calls_at_the_same_time_in_a_new_session_are_all_judged() {
     let room = guarded(GUARD);
@@ -366,6 +523,25 @@ fn calls_at_the_same_time_in_a_new_session_are_all_judged() {
             assert_eq!(reason, expected, "{answer}");
         }
     });
+}
+
+#[test]
+fn a_rewrite_keeps_what_becket_has_no_use_for() {
+    let arguments = r#"{"arguments": {"path": "b", "edits": [{"old_text": "x", "new_text": "z"}]}}"#;
+    let hooks = format!(
+        "[[hook]]\nevent = \"pre_tool\"\nname = \"other file\"\ncommand = \"echo '{}'\"\n",
+        arguments.replace('"', "\\\"")
+    );
+    let room = guarded(&hooks);
+    let input = json!({"file_path": "a", "old_string": "x", "new_string": "y", "instruction": "why"});
+    let answer = ask(
+        &room,
+        &HOSTS[2],
+        HOSTS[2].call,
+        &snake(&room, "BeforeTool", "replace", input),
+    );
+    let expected = json!({"file_path": "b", "old_string": "x", "new_string": "z", "instruction": "why"});
+    assert_eq!(answer["hookSpecificOutput"]["tool_input"], expected, "{answer}");
 }
 
 #[test]

@@ -4,12 +4,12 @@
 //! thread of its own, because even reading a file may take for ever.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becket_bridge::{Mode, Question, answer, event_named, refusal};
-use becket_host::{Bridge, BridgePayload, BridgedEvent};
+use becket_host::{Bridge, BridgePayload, BridgedEvent, Ruling};
 use becket_run::RunOptions;
 use becket_run::options::Caller;
 use becket_system::{CliError, Exit, Surroundings};
@@ -35,24 +35,38 @@ pub fn run(options: &Options, asked: &AskedBy, surroundings: &Surroundings) -> R
     let (bridge, event) = parse(options, asked)?;
     let mode = if asked.shadow { Mode::Shadow } else { Mode::Enforce };
     let output = Arc::new(Output::default());
-    watch_the_clock(bridge, event, mode, &output);
+    watch_the_clock((bridge, event, mode), &output);
     let read = read_question();
     let payload = BridgePayload(read.as_ref().cloned().unwrap_or_default());
-    let result = read.and_then(|_| inside(&payload, surroundings));
-    let said = match result {
-        Ok(surroundings) => {
+    output.keep(&payload);
+    let said = match read.and_then(|_| inside(bridge, &payload, surroundings)) {
+        Ok((surroundings, directory)) => {
             let question = Question {
                 bridge,
                 event,
                 payload,
+                directory,
             };
             ask(options, &question, mode, &surroundings)?
         }
-        Err(_) if mode == Mode::Shadow => None,
-        Err(why) => refusal(bridge, event, &payload, &why),
+        Err(why) => unable(bridge, event, mode, &payload, &why),
     };
     output.say(said.as_ref())?;
     Ok(Exit::Answered)
+}
+
+/// The answer where nothing can be judged.
+fn unable(
+    bridge: &Bridge,
+    event: &BridgedEvent,
+    mode: Mode,
+    payload: &BridgePayload,
+    why: &str,
+) -> Option<Value> {
+    match mode {
+        Mode::Enforce => refusal(bridge, event, payload, why),
+        Mode::Shadow => (bridge.write)(event, payload, &Ruling::default()),
+    }
 }
 
 /// The agent and its event that the command line names.
@@ -90,26 +104,42 @@ fn read_question() -> Result<Map<String, Value>, String> {
     serde_json::from_slice(&text).map_err(|error| format!("the question is no JSON object: {error}"))
 }
 
-/// The surroundings in which hooks are asked: the agent's directory, and one bridge deeper.
-fn inside(payload: &BridgePayload, surroundings: &Surroundings) -> Result<Surroundings, String> {
-    let depth = surroundings
-        .variable(DEPTH)
-        .and_then(|depth| depth.parse().ok())
-        .unwrap_or(0);
+/// The surroundings in which hooks are asked, which are those of the agent's project and one bridge deeper, and the
+/// directory in which the agent works.
+fn inside(
+    bridge: &Bridge,
+    payload: &BridgePayload,
+    surroundings: &Surroundings,
+) -> Result<(Surroundings, PathBuf), String> {
+    let depth = surroundings.variable(DEPTH);
+    let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0);
     if depth >= DEEPEST {
         return Err("bridges ask each other in a circle".into());
+    }
+    if let Some(home) = surroundings
+        .variable("HOME")
+        .filter(|home| !Path::new(home).is_absolute())
+    {
+        return Err(format!("HOME must be an absolute path, not `{home}`"));
     }
     let mut surroundings = surroundings.clone();
     surroundings
         .variables
         .insert(DEPTH.into(), (depth + 1).to_string().into());
-    if let Some(directory) = payload.directory() {
-        let wrong = |error: std::io::Error| format!("cannot work in {}: {error}", directory.display());
-        let directory: PathBuf = directory.canonicalize().map_err(wrong)?;
-        std::env::set_current_dir(&directory).map_err(wrong)?;
-        surroundings.cwd = directory;
-    }
-    Ok(surroundings)
+    let existing = |directory: &Path| {
+        let found = directory.canonicalize();
+        found.map_err(|error| format!("cannot work in {}: {error}", directory.display()))
+    };
+    let directory = existing(&payload.directory().unwrap_or_else(|| surroundings.cwd.clone()))?;
+    let project = surroundings.variable(bridge.project_variable);
+    let project = match project.filter(|project| Path::new(project).is_absolute()) {
+        Some(project) => existing(Path::new(&project))?,
+        None => directory.clone(),
+    };
+    std::env::set_current_dir(&project)
+        .map_err(|error| format!("cannot work in {}: {error}", project.display()))?;
+    surroundings.cwd = project;
+    Ok((surroundings, directory))
 }
 
 fn ask(
@@ -132,36 +162,56 @@ fn ask(
     let runtime = runtime(options)?;
     let said = runtime.block_on(async { tokio::time::timeout(limit, answer(question, mode, caller)).await });
     runtime.shutdown_background();
-    Ok(said.unwrap_or_else(|_| too_late(question.bridge, question.event, mode)))
+    let Question {
+        bridge,
+        event,
+        payload,
+        ..
+    } = question;
+    Ok(said.unwrap_or_else(|_| unable(bridge, event, mode, payload, TOO_LATE)))
 }
 
-fn too_late(bridge: &Bridge, event: &BridgedEvent, mode: Mode) -> Option<Value> {
-    let nothing = BridgePayload(Map::new());
-    let why = "the hooks did not answer in time";
-    (mode == Mode::Enforce)
-        .then(|| refusal(bridge, event, &nothing, why))
-        .flatten()
-}
+const TOO_LATE: &str = "the hooks did not answer in time";
 
 /// Answers in place of the main thread if that does not come to an end.
-fn watch_the_clock(bridge: &'static Bridge, event: &'static BridgedEvent, mode: Mode, output: &Arc<Output>) {
+fn watch_the_clock(
+    (bridge, event, mode): (&'static Bridge, &'static BridgedEvent, Mode),
+    output: &Arc<Output>,
+) {
     let output = Arc::clone(output);
     let limit: Duration = event.timeout.mul_f64(0.9);
     std::thread::spawn(move || {
         std::thread::sleep(limit);
-        let said = too_late(bridge, event, mode);
+        let payload = output.kept();
+        let said = unable(bridge, event, mode, &payload, TOO_LATE);
         let code = i32::from(output.say(said.as_ref()).is_err());
         std::process::exit(code);
     });
 }
 
-/// Standard output, to which one answer is written.
+/// Standard output, to which one answer is written, and the question as far as it was read.
 #[derive(Default)]
-struct Output(Mutex<bool>);
+struct Output {
+    is_said: Mutex<bool>,
+    payload: Mutex<Map<String, Value>>,
+}
 
 impl Output {
+    fn keep(&self, payload: &BridgePayload) {
+        *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = payload.0.clone();
+    }
+
+    fn kept(&self) -> BridgePayload {
+        BridgePayload(
+            self.payload
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        )
+    }
+
     fn say(&self, answer: Option<&Value>) -> Result<(), CliError> {
-        let mut is_said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_said = self.is_said.lock().unwrap_or_else(PoisonError::into_inner);
         match answer {
             Some(answer) if !std::mem::replace(&mut *is_said, true) => print(&format!("{answer}\n")),
             _ => {
