@@ -360,17 +360,15 @@ name = \"no net\"
 command = '''echo no net >&2; exit 2'''
 ";
 
-#[test]
-fn every_tool_that_runs_writes_or_reads_is_judged() {
-    let room = guarded(&format!("{GUARD}\n{READING}"));
+/// Calls that a guard refuses, by the number of the host.
+fn forbidden_calls() -> Vec<(usize, &'static str, Value)> {
     let patch = |lines: &str| format!("*** Begin Patch\n{lines}\n*** End Patch");
     let hidden = patch("*** Delete File: a\n *** Add File: secret.txt\n+x");
     let several = patch("*** Update File: a\n@@\n-x\n+y\n*** Add File: secret.txt\n+x");
     let moved = patch("*** Update File: a\n*** Move to: secret.txt\n@@\n-x\n+y");
     let edit = json!({"file_path": "secret.txt", "old_string": "a", "new_string": "b"});
-    let cases = [
+    vec![
         (0, "PowerShell", json!({"command": "rm -rf x"})),
-        (0, "Monitor", json!({"command": "rm -rf x"})),
         (
             0,
             "NotebookEdit",
@@ -415,13 +413,20 @@ fn every_tool_that_runs_writes_or_reads_is_judged() {
             json!({"command": "create", "path": "secret.txt", "file_text": "x"}),
         ),
         (4, "powershell", json!({"command": "rm -rf x"})),
-    ];
-    for (number, name, arguments) in cases {
+    ]
+}
+
+#[test]
+fn every_tool_that_runs_writes_or_reads_is_judged() {
+    let room = guarded(&format!("{GUARD}\n{READING}"));
+    for (number, name, arguments) in forbidden_calls() {
         let host = &HOSTS[number];
         let mut question = (host.shell)(&room, "ls");
-        let (tool, input) = match host.system {
-            "copilot" => ("toolName", "toolArgs"),
-            _ => ("tool_name", "tool_input"),
+        let is_copilot = host.system == "copilot";
+        let (tool, input) = if is_copilot {
+            ("toolName", "toolArgs")
+        } else {
+            ("tool_name", "tool_input")
         };
         question[tool] = name.into();
         question[input] = arguments.clone();
