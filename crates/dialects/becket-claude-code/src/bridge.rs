@@ -14,7 +14,6 @@ pub static BRIDGE: Bridge = Bridge {
     system: "claude-code",
     title: "Claude Code",
     project_variable: "CLAUDE_PROJECT_DIR",
-    profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

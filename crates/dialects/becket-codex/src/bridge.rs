@@ -15,7 +15,6 @@ pub static BRIDGE: Bridge = Bridge {
     system: "codex",
     title: "Codex",
     project_variable: "",
-    profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

@@ -14,7 +14,6 @@ pub static BRIDGE: Bridge = Bridge {
     system: "copilot",
     title: "GitHub Copilot",
     project_variable: "",
-    profile,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

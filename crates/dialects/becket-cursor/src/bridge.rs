@@ -17,7 +17,6 @@ pub static BRIDGE: Bridge = Bridge {
     system: "cursor",
     title: "Cursor",
     project_variable: "CURSOR_PROJECT_DIR",
-    profile,
     events: EVENTS,
     read,
     written: |call, own| WORDS.written(call, own),

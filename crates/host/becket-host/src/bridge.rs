@@ -24,8 +24,6 @@ pub struct Bridge {
     /// The variable in which the agent names its project. A command of the model may change the directory that it works
     /// in, but not the project whose hooks count.
     pub project_variable: &'static str,
-    /// The agent's tools.
-    pub profile: fn() -> Profile,
     /// The events about which the agent asks.
     pub events: &'static [BridgedEvent],
     /// Reads a question. The error says what cannot be understood.

@@ -95,8 +95,16 @@ impl<'a> Moments<'a> {
             previous_session_file: None,
         };
         let reply = self.hooks.ask::<SessionStart>(payload).await;
+        let names: Vec<String> = reply.environment.0.keys().cloned().collect();
+        let unset = (!names.is_empty()).then(|| {
+            format!(
+                "becket: the variables {} of a hook cannot be set here",
+                names.join(", ")
+            )
+        });
         Ruling {
             context: reply.context.0,
+            notices: unset.into_iter().collect(),
             ..Ruling::default()
         }
     }
