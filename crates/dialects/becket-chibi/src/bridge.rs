@@ -72,13 +72,13 @@ pub fn bridge_file(home: &Path) -> PathBuf {
 pub fn read_bridge(home: &Path) -> Result<Vec<BridgeServer>, String> {
     let file = bridge_file(home);
     let wrong = |what: String| format!("{} is left out: {what}", file.display());
-    let text = match std::fs::metadata(&file) {
+    let text = match becket_fs::metadata(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(wrong(error.to_string())),
         Ok(metadata) if !metadata.is_file() || metadata.len() > MOST_BYTES => {
             return Err(wrong("it is no file of at most 1 MiB".into()));
         }
-        Ok(_) => std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?,
+        Ok(_) => becket_fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?,
     };
     servers(&text).map_err(wrong)
 }

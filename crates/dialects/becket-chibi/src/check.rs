@@ -74,15 +74,19 @@ fn read(shown: &Path, whole: &Path) -> HookFile {
 /// The plugins in a folder: files that are neither hidden nor disabled, programs in folders with their name, and broken
 /// links.
 fn programs_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| {
             let (path, name) = (entry.path(), entry.file_name());
             let shown = name.to_string_lossy();
             let is_left_out = shown.starts_with('.') || shown.ends_with(".disabled");
-            let leads_nowhere = path.is_symlink() && !path.exists();
-            let program = if path.is_dir() { path.join(&name) } else { path };
-            (!is_left_out && (leads_nowhere || program.is_file())).then_some(program)
+            let leads_nowhere = becket_fs::is_symlink(&path) && !becket_fs::exists(&path);
+            let program = if becket_fs::is_dir(&path) {
+                path.join(&name)
+            } else {
+                path
+            };
+            (!is_left_out && (leads_nowhere || becket_fs::is_file(&program))).then_some(program)
         })
         .collect();
     files.sort();

@@ -55,9 +55,11 @@ impl fmt::Display for Remark {
 /// The entries of a home's plugins folder, sorted by name. The error says why the folder cannot be read.
 pub fn discover(home: &Path) -> Result<Vec<Candidate>, String> {
     let folder = plugins_folder(home);
-    let entries = match std::fs::read_dir(&folder) {
+    let entries = match becket_fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound && !folder.is_symlink() => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound && !becket_fs::is_symlink(&folder) => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(format!("the folder {} cannot be read: {error}", folder.display())),
     };
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
@@ -73,13 +75,13 @@ pub fn discover(home: &Path) -> Result<Vec<Candidate>, String> {
 
 /// The path of a plugin of a home, independent of how the home is written.
 pub fn place_of(home: &Path, name: impl AsRef<Path>) -> PathBuf {
-    let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+    let home = becket_fs::canonicalize(home).unwrap_or_else(|_| home.to_path_buf());
     plugins_folder(&home).join(name)
 }
 
 /// The entry at a path, with the reason if it cannot be run.
 pub fn examine(place: PathBuf, name: String) -> Candidate {
-    let folder = place.is_dir().then(|| place.clone());
+    let folder = becket_fs::is_dir(&place).then(|| place.clone());
     let program = folder
         .as_ref()
         .map_or_else(|| place.clone(), |folder| folder.join(&name));
@@ -98,7 +100,7 @@ pub fn examine(place: PathBuf, name: String) -> Candidate {
 
 /// The program of an entry, or why there is none.
 fn find_program(place: &Path, program: &Path, name: &str) -> Result<PathBuf, String> {
-    let metadata = std::fs::metadata(place).map_err(|error| match std::fs::read_link(place) {
+    let metadata = becket_fs::metadata(place).map_err(|error| match becket_fs::read_link(place) {
         Ok(target) => format!("the link leads to {}: {error}", target.display()),
         Err(_) => format!("it cannot be looked at: {error}"),
     })?;
@@ -106,8 +108,8 @@ fn find_program(place: &Path, program: &Path, name: &str) -> Result<PathBuf, Str
         true => format!("the folder holds no program `{name}`, which it must be named after ({error})"),
         false => error.to_string(),
     };
-    let path = program.canonicalize().map_err(is_missing)?;
-    let metadata = std::fs::metadata(&path).map_err(is_missing)?;
+    let path = becket_fs::canonicalize(program).map_err(is_missing)?;
+    let metadata = becket_fs::metadata(&path).map_err(is_missing)?;
     if !metadata.is_file() {
         return Err(format!("{} is no regular file", path.display()));
     }

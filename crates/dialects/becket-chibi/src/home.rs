@@ -19,7 +19,7 @@ const USUAL_FOLDER: &str = ".chibi";
 
 /// chibi's home: the one that is named, else the default folder if it exists.
 pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
-    named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| folder.is_dir()))
+    named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| becket_fs::is_dir(folder)))
 }
 
 /// The folder of a home's plugins.

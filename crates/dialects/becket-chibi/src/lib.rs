@@ -10,6 +10,8 @@
 //! takes messages that plugins leave for contexts, `mail.rs` brings them into the store. `plugins.rs` holds the plugins
 //! of a run. `scheme.rs` holds the tables about Scheme files, `scheme_files` runs such files.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod answer;
 mod answer_fields;
 mod bridge;

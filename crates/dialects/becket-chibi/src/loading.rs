@@ -223,7 +223,7 @@ fn look_at(candidate: Candidate, cache: &Cache, asking: Asking) -> Looked {
 /// Whether an entry that cannot be run is a plugin anyway: chibi would start it, it has been one before, or it is a
 /// link whose program is gone. A README or an empty folder is none.
 fn is_meant(candidate: &Candidate, cache: &Cache) -> bool {
-    let is_lost = |path: &Path| path.is_symlink() && !path.exists();
+    let is_lost = |path: &Path| becket_fs::is_symlink(path) && !becket_fs::exists(path);
     candidate.trouble.is_none()
         || cache.has_been_plugin(&candidate.place)
         || is_lost(&candidate.place)

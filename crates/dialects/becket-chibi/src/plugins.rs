@@ -85,7 +85,7 @@ pub fn home_of_run(
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
     let home = home::home(named, persons_home.as_deref());
     match home {
-        Some(home) if !home.is_dir() => Err(CliError::usage(format!(
+        Some(home) if !becket_fs::is_dir(&home) => Err(CliError::usage(format!(
             "the chibi home {} is not a folder",
             home.display()
         ))
@@ -336,7 +336,7 @@ fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
     let is_usual = home::home(None, persons_home.as_deref()).as_deref() == Some(home);
     let folder = plugins_folder(home);
-    let is_missing = !is_usual && !folder.exists() && !folder.is_symlink();
+    let is_missing = !is_usual && !becket_fs::exists(&folder) && !becket_fs::is_symlink(&folder);
     is_missing.then(|| {
         let message = format!(
             "there is no folder {}, so there are none; is it the right home?",

@@ -82,8 +82,8 @@ impl Fingerprint {
     pub(super) fn take(candidate: &Candidate) -> Result<(Self, Vec<u8>), String> {
         let unreadable =
             |error: std::io::Error| format!("{} cannot be read: {error}", candidate.path.display());
-        let metadata = std::fs::metadata(&candidate.path).map_err(unreadable)?;
-        let program = std::fs::read(&candidate.path).map_err(unreadable)?;
+        let metadata = becket_fs::metadata(&candidate.path).map_err(unreadable)?;
+        let program = becket_fs::read(&candidate.path).map_err(unreadable)?;
         let print = Self {
             program: candidate.path.to_string_lossy().into_owned(),
             size: metadata.len(),
@@ -98,11 +98,11 @@ impl Fingerprint {
 /// The files beside a program in its own folder: the program may be only a wrapper for scripts there, or make its list
 /// of tools from folders there.
 fn neighbours(folder: &Path) -> Vec<(String, u64, u64)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
     let mut neighbours: Vec<(String, u64, u64)> = entries
         .filter_map(|entry| {
             let name = entry.file_name().to_str()?.to_owned();
-            let metadata = std::fs::metadata(entry.path()).ok()?;
+            let metadata = becket_fs::metadata(entry.path()).ok()?;
             let size = if metadata.is_file() { metadata.len() } else { 0 };
             // Python writes into this folder whenever it runs.
             let counts = !name.starts_with('.') && name != "__pycache__";
@@ -117,7 +117,7 @@ fn neighbours(folder: &Path) -> Vec<(String, u64, u64)> {
 pub(super) fn scripts_beside(candidate: &Candidate) -> Vec<u8> {
     let folder = candidate.folder.as_deref();
     let files = folder
-        .and_then(|folder| std::fs::read_dir(folder).ok())
+        .and_then(|folder| becket_fs::read_dir(folder).ok())
         .into_iter()
         .flatten()
         .flatten();
@@ -127,7 +127,7 @@ pub(super) fn scripts_beside(candidate: &Candidate) -> Vec<u8> {
     });
     let texts = small
         .take(MOST_SCRIPTS)
-        .filter_map(|file| std::fs::read(file.path()).ok());
+        .filter_map(|file| becket_fs::read(file.path()).ok());
     texts.collect::<Vec<_>>().join(&b'\n')
 }
 

@@ -8,6 +8,8 @@
 //! Claude Code folds answers in the order in which hooks finish. Here the order is that of the files, which no script
 //! can tell apart. A hook that asks to defer a call asks the user, because there is no one to resume a run later.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bridge;
 mod calls;
 mod dialect;

@@ -50,9 +50,9 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
     for (name, kind) in TEXTS {
         let mut folders = vec![(folder.join(name), 0)];
         while let Some((folder, depth)) = folders.pop() {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
             for path in entries.map(|entry| entry.path()) {
-                let is_folder = path.symlink_metadata().is_ok_and(|data| data.is_dir());
+                let is_folder = becket_fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir());
                 let is_named = kind.is_none_or(|kind| path.ends_with(kind));
                 match is_folder {
                     true if depth < DEEPEST => folders.push((path, depth + 1)),
@@ -70,7 +70,7 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
 pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
     let mut add = |file: PathBuf, owner, plugin| {
-        if file.symlink_metadata().is_ok() {
+        if becket_fs::symlink_metadata(&file).is_ok() {
             sources.push(Source { file, owner, plugin });
         }
     };
@@ -152,7 +152,7 @@ fn plugins(user: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// The files of a plugin that hold hooks.
 fn plugin_files(plugin: &Path) -> Result<Vec<PathBuf>, CliError> {
-    if !plugin.is_dir() {
+    if !becket_fs::is_dir(plugin) {
         return Err(CliError::usage(format!(
             "the plugin in {} is enabled, and there is no such folder",
             plugin.display()

@@ -10,6 +10,8 @@
 //! here the answer of a guard that cannot be read refuses. Of several hooks that rewrite a call, the last one to finish
 //! wins in Codex. Here each sees the rewrite of the one before it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bridge;
 mod calls;
 mod commands;

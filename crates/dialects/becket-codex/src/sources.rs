@@ -39,7 +39,7 @@ pub fn is_file(file: &Path) -> bool {
 pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
     let mut add = |file: PathBuf, owner, plugin: Option<&Path>| {
-        if file.symlink_metadata().is_ok() {
+        if becket_fs::symlink_metadata(&file).is_ok() {
             let plugin = plugin.map(Path::to_path_buf);
             sources.push(Source { file, owner, plugin });
         }
@@ -105,8 +105,10 @@ fn plugins(user: &Path) -> Vec<PathBuf> {
 
 /// The folder of the version of a plugin that counts.
 fn newest(plugin: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(plugin).ok()?.flatten();
-    let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
+    let entries = becket_fs::read_dir(plugin).ok()?.flatten();
+    let folders = entries
+        .map(|entry| entry.path())
+        .filter(|path| becket_fs::is_dir(path));
     let number = |path: &PathBuf| -> Vec<u64> {
         let name = path
             .file_name()
@@ -124,7 +126,7 @@ fn newest(plugin: &Path) -> Option<PathBuf> {
 fn plugin_files(plugin: &Path) -> Vec<PathBuf> {
     let usual = || vec![plugin.join(PLUGIN_HOOKS)];
     let manifests = MANIFESTS.iter().map(|name| plugin.join(name));
-    let Some(manifest) = manifests.into_iter().find(|file| file.is_file()) else {
+    let Some(manifest) = manifests.into_iter().find(|file| becket_fs::is_file(file)) else {
         return usual();
     };
     let text = read_regular(&manifest, MOST_BYTES).ok();

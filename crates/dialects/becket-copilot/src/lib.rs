@@ -9,6 +9,8 @@
 //! Copilot lets a call happen if the hook before it takes too long or an address does not answer. Here such a guard
 //! refuses, like one that crashes, which refuses in Copilot too.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bridge;
 mod calls;
 mod dialect;

@@ -40,7 +40,7 @@ pub fn is_file(file: &Path) -> bool {
 pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
     let mut add = |file: PathBuf, owner, plugin: Option<&Path>| {
-        if file.symlink_metadata().is_ok() {
+        if becket_fs::symlink_metadata(&file).is_ok() {
             let plugin = plugin.map(Path::to_path_buf);
             sources.push(Source { file, owner, plugin });
         }
@@ -65,7 +65,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     }
     for plugin in user.iter().flat_map(|user| plugins(user)) {
         let files = ["hooks.json", "hooks/hooks.json"].map(|name| plugin.join(name));
-        if let Some(file) = files.into_iter().find(|file| file.is_file()) {
+        if let Some(file) = files.into_iter().find(|file| becket_fs::is_file(file)) {
             add(file, Owner::User, Some(&plugin));
         }
     }
@@ -74,7 +74,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
 
 /// Checks that only the machine's owner can change a policy. Copilot ignores others, and then a guard would be missing.
 fn is_policy(file: &Path) -> Result<(), CliError> {
-    let metadata = std::fs::metadata(file);
+    let metadata = becket_fs::metadata(file);
     match metadata {
         Ok(metadata) if metadata.uid() == 0 && metadata.mode() & 0o022 == 0 => Ok(()),
         _ => Err(CliError::usage(format!(
@@ -99,10 +99,10 @@ fn user_folder(place: &GuestSearch<'_>) -> Option<PathBuf> {
 /// marketplaces.
 fn plugins(user: &Path) -> Vec<PathBuf> {
     let folders = |folder: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
         let mut folders: Vec<PathBuf> = entries
             .map(|entry| entry.path())
-            .filter(|path| path.is_dir())
+            .filter(|path| becket_fs::is_dir(path))
             .collect();
         folders.sort();
         folders

@@ -13,6 +13,8 @@
 //! Cursor also reads settings of another agent. becket reads them by themselves, so they are left out here; so are
 //! hooks that a dashboard distributes.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bridge;
 mod calls;
 mod content;

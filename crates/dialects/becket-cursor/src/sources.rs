@@ -30,7 +30,7 @@ pub fn is_file(file: &Path) -> bool {
 pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
     let mut add = |file: PathBuf, owner, plugin| {
-        if file.symlink_metadata().is_ok() {
+        if becket_fs::symlink_metadata(&file).is_ok() {
             sources.push(Source { file, owner, plugin });
         }
     };
@@ -54,7 +54,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
 
 /// The folders of plugins.
 fn plugins(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     folders.sort();
     folders

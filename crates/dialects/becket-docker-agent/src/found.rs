@@ -49,7 +49,7 @@ pub fn folder_of_run(
     });
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
     match sources::config_folder(named, persons_home.as_deref()) {
-        Some(folder) if !folder.is_dir() => Err(CliError::usage(format!(
+        Some(folder) if !becket_fs::is_dir(&folder) => Err(CliError::usage(format!(
             "docker-agent's configuration folder {} is not a folder",
             folder.display()
         ))
@@ -84,7 +84,7 @@ impl Sources {
             drop_ins.extend(drop_ins_of(&sources::drop_in_folder(folder))?);
         }
         Ok(Self {
-            settings: settings.filter(|file| file.exists() || file.is_symlink()),
+            settings: settings.filter(|file| becket_fs::exists(file) || becket_fs::is_symlink(file)),
             drop_ins,
         })
     }
@@ -113,7 +113,7 @@ impl Sources {
 /// The files of a folder, sorted by name; none if the folder does not exist.
 fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let told = |error: std::io::Error| CliError::usage(format!("cannot read {}: {error}", folder.display()));
-    let listing = match std::fs::read_dir(folder) {
+    let listing = match becket_fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(told(error)),
@@ -121,7 +121,7 @@ fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for entry in listing {
         let file = entry.map_err(told)?.path();
-        if sources::is_drop_in(&file) && !file.is_dir() {
+        if sources::is_drop_in(&file) && !becket_fs::is_dir(&file) {
             files.push(file);
         }
     }
@@ -130,6 +130,6 @@ fn drop_ins_of(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 fn text_of(file: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(file)
+    becket_fs::read_to_string(file)
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))
 }

@@ -14,6 +14,8 @@
 //! After a rewrite only guards are asked once more. Other hooks that can block are asked once for each event, as their
 //! authors expect.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod builtin;
 mod call;
 mod check;

@@ -31,7 +31,7 @@ const SNAPSHOT_EVENTS: &[&str] = &[
 
 /// docker-agent's configuration folder: the one that is named, else the default one if it exists.
 pub fn config_folder(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
-    named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| folder.is_dir()))
+    named.or_else(|| Some(persons_home?.join(USUAL_FOLDER)).filter(|folder| becket_fs::is_dir(folder)))
 }
 
 /// The user's settings file in a configuration folder.

@@ -71,7 +71,7 @@ pub struct TeamServer {
 
 /// The text of an agent file. A pipe could block forever, and a device has no end.
 fn text_of(path: &Path) -> io::Result<String> {
-    let about = std::fs::metadata(path)?;
+    let about = becket_fs::metadata(path)?;
     if about.is_file() && about.len() > LONGEST_FILE {
         let told = format!(
             "it has {} bytes, and at most {LONGEST_FILE} are read",
@@ -82,7 +82,7 @@ fn text_of(path: &Path) -> io::Result<String> {
     if !about.is_file() && !about.is_dir() {
         return Err(io::Error::other("it is no regular file"));
     }
-    std::fs::read_to_string(path)
+    becket_fs::read_to_string(path)
 }
 
 impl TeamFile {
@@ -659,7 +659,7 @@ fn servers<'a>(agents: impl Iterator<Item = &'a AgentDefinition>) -> Vec<TeamSer
 
 fn unreadable(given: &Path, path: &Path, error: &io::Error) -> CliError {
     let message = format!("cannot read the agent file {}: {error}", given.display());
-    let folder = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let folder = path.parent().and_then(|folder| becket_fs::read_dir(folder).ok());
     let names = folder.into_iter().flatten().filter_map(Result::ok);
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
     let files: Vec<String> = names

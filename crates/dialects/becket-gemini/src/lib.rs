@@ -13,6 +13,8 @@
 //! Three answers cannot be carried out. Words in place of the model's, at BeforeModel, end the run with these words;
 //! another model or configuration, and a tool that a hook wants to run after another, are only reported.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bridge;
 mod calls;
 mod dialect;

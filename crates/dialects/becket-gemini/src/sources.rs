@@ -31,7 +31,7 @@ pub fn is_file(file: &Path) -> bool {
 pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
     let mut add = |file: PathBuf, owner, plugin| {
-        if file.symlink_metadata().is_ok() {
+        if becket_fs::symlink_metadata(&file).is_ok() {
             sources.push(Source { file, owner, plugin });
         }
     };
@@ -69,10 +69,10 @@ fn extensions(user: &Path, cwd: &Path) -> Vec<PathBuf> {
     let rules: Value = rules
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let entries = becket_fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries
         .map(|entry| entry.path())
-        .filter(|path| path.join("gemini-extension.json").is_file())
+        .filter(|path| becket_fs::is_file(path.join("gemini-extension.json")))
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let rules = rules

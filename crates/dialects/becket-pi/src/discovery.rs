@@ -159,7 +159,7 @@ impl Search<'_> {
                 )
             })?,
         };
-        let entries = match std::fs::metadata(&path) {
+        let entries = match becket_fs::metadata(&path) {
             Err(error) => return Err(format!("there is no extension {}: {error}", path.display())),
             Ok(metadata) if metadata.is_dir() => of_package(&path)?,
             Ok(_) => vec![Entry::of_file(path.clone())],
@@ -207,7 +207,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, entries: Vec<Entry>, origin: &Origin) {
         for Entry { name, file } in entries {
-            let real = match file.canonicalize() {
+            let real = match becket_fs::canonicalize(&file) {
                 Ok(real) => real,
                 Err(error) => {
                     self.found
@@ -248,7 +248,7 @@ impl Finder<'_> {
         let mut named = Vec::new();
         for path in paths {
             let path = folder.join(from_home(Path::new(path.trim()), self.search.persons_home));
-            match std::fs::metadata(&path) {
+            match becket_fs::metadata(&path) {
                 Err(error) => {
                     let why = format!("{error}; it is named in {}", Settings::file(folder).display());
                     let Entry { name, file } = Entry::of_file(path);
@@ -286,7 +286,7 @@ impl Finder<'_> {
                 .push(Unloaded::new(EXTENSION, source, &Settings::file(folder), why));
             return Ok(());
         };
-        let entries = match root.is_dir() {
+        let entries = match becket_fs::is_dir(&root) {
             true => of_package(&root)?,
             false => vec![Entry::of_file(root.clone())],
         };

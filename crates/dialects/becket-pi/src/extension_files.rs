@@ -34,16 +34,20 @@ pub(super) fn places_in(folder: &Path) -> Result<Vec<ExtensionPlace>, String> {
     }
     let mut paths = match list(folder) {
         Ok(paths) => paths,
-        Err(error) if error.kind() == ErrorKind::NotFound && !folder.is_symlink() => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound && !becket_fs::is_symlink(folder) => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(format!("the folder {} cannot be read: {error}", folder.display())),
     };
     let ignored = ignored_in(folder);
-    paths.retain(|path| !ignored.matched(path, path.is_dir()).is_ignore());
-    let inner = paths.into_iter().filter_map(|path| match path.is_dir() {
-        true => Some(place(&path, own_entries(&path).unwrap_or_default())),
-        false if is_script(&path) => Some(place(&path, vec![Entry::of_file(path.clone())])),
-        false => None,
-    });
+    paths.retain(|path| !ignored.matched(path, becket_fs::is_dir(path)).is_ignore());
+    let inner = paths
+        .into_iter()
+        .filter_map(|path| match becket_fs::is_dir(&path) {
+            true => Some(place(&path, own_entries(&path).unwrap_or_default())),
+            false if is_script(&path) => Some(place(&path, vec![Entry::of_file(path.clone())])),
+            false => None,
+        });
     Ok(std::iter::once(place(folder, Vec::new())).chain(inner).collect())
 }
 
@@ -53,7 +57,7 @@ pub(super) fn of_package(root: &Path) -> Result<Vec<Entry>, String> {
     let usual = root.join(EXTENSIONS);
     match manifest(root, EXTENSIONS) {
         Some(named) => Ok(of_manifest(root, &named)),
-        None if usual.is_dir() => in_folder(&usual),
+        None if becket_fs::is_dir(&usual) => in_folder(&usual),
         None => in_folder(root),
     }
 }
@@ -74,13 +78,13 @@ fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
         return Some(entries);
     }
     let index = ["index.ts", "index.js"].map(|name| folder.join(name));
-    let index = index.into_iter().find(|file| file.is_file())?;
+    let index = index.into_iter().find(|file| becket_fs::is_file(file))?;
     Some(vec![Entry::of_file(index)])
 }
 
 /// The paths that a list of `pi` in a folder's `package.json` names; `None` if there is no such list.
 pub(super) fn manifest(folder: &Path, list: &str) -> Option<Vec<String>> {
-    let text = std::fs::read_to_string(folder.join("package.json")).ok()?;
+    let text = becket_fs::read_to_string(folder.join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&text).ok()?;
     let named = package["pi"][list].as_array()?;
     let named = named.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
@@ -94,7 +98,7 @@ fn of_manifest(root: &Path, named: &[String]) -> Vec<Entry> {
         false => vec![root.join(path)],
     });
     let files: Vec<Entry> = paths
-        .filter_map(|path| match std::fs::metadata(&path) {
+        .filter_map(|path| match becket_fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => in_folder(&path).ok(),
             Ok(_) => Some(vec![Entry::of_file(path)]),
             Err(_) => None,
@@ -128,12 +132,12 @@ pub(super) fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut open = vec![(root.to_path_buf(), 0)];
     while let Some((folder, depth)) = open.pop() {
         // A link may lead in a circle.
-        let is_new = folder.canonicalize().is_ok_and(|real| seen.insert(real));
+        let is_new = becket_fs::canonicalize(&folder).is_ok_and(|real| seen.insert(real));
         for path in list(&folder).ok().filter(|_| is_new).into_iter().flatten() {
             let below = path.strip_prefix(root).unwrap_or(&path);
             if pattern(&below.to_string_lossy()) {
                 found.push(path);
-            } else if depth < DEEPEST && path.is_dir() {
+            } else if depth < DEEPEST && becket_fs::is_dir(&path) {
                 open.push((path, depth + 1));
             }
         }
@@ -144,7 +148,7 @@ pub(super) fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
 
 /// The entries of a folder, sorted; without hidden files and `node_modules`.
 pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
-    let entries = std::fs::read_dir(folder)?;
+    let entries = becket_fs::read_dir(folder)?;
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     names.sort();
     let is_hidden = |name: &str| name.starts_with('.') || name == "node_modules";
@@ -157,7 +161,7 @@ pub(super) fn ignored_in(folder: &Path) -> Gitignore {
     for name in IGNORE_FILES {
         let file = folder.join(name);
         // A missing file, or an invalid line, excludes nothing.
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let text = becket_fs::read_to_string(&file).unwrap_or_default();
         let lines = text.trim_start_matches('\u{feff}').lines();
         for line in lines.filter(|line| check_glob(line).is_ok()) {
             let _ = builder.add_line(Some(file.clone()), line);

@@ -7,7 +7,7 @@ pub const HOME_VARIABLE: &str = "PI_CODING_AGENT_DIR";
 
 /// pi's folder: the one that is named, else the default one if it exists.
 pub fn home(named: Option<PathBuf>, persons_home: Option<&Path>) -> Option<PathBuf> {
-    let usual = || Some(persons_home?.join(".pi/agent")).filter(|folder| folder.is_dir());
+    let usual = || Some(persons_home?.join(".pi/agent")).filter(|folder| becket_fs::is_dir(folder));
     named.map(|named| from_home(&named, persons_home)).or_else(usual)
 }
 

@@ -53,7 +53,7 @@ impl Found {
             let mut files = self.places.iter().flat_map(|place| &place.files);
             files.any(|found| found.file == known.file)
         };
-        let counts = |known: &Entry| place.files.is_empty() || known.file.exists();
+        let counts = |known: &Entry| place.files.is_empty() || becket_fs::exists(&known.file);
         let known = known.at(&place.path).into_iter().flatten();
         known
             .filter(|known| !is_found(known) && counts(known))

@@ -8,6 +8,8 @@
 //! TypeScript (`js/`), which runs in the engine, connects the two. `modules.rs` lists the packages that extensions can
 //! import besides (`js/modules/`).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod answer_fields;
 mod api;
 pub mod arguments;

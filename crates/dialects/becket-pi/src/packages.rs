@@ -96,7 +96,7 @@ pub(super) fn installed(
         Source::Local(path) => (from_home(Path::new(&path), persons_home), Vec::new()),
     };
     let own = base.map(|base| base.join(path));
-    own.into_iter().chain(others).find(|path| path.exists())
+    own.into_iter().chain(others).find(|path| becket_fs::exists(path))
 }
 
 /// The folders in which package managers keep globally installed packages. No program is run to find them: they are
@@ -122,7 +122,7 @@ pub fn global_folders(
     let paths = variable("PATH").unwrap_or_default();
     for program in ["pi", "npm", "node"] {
         let mut folders = std::env::split_paths(&paths);
-        let Some(file) = folders.find_map(|folder| folder.join(program).canonicalize().ok()) else {
+        let Some(file) = folders.find_map(|folder| becket_fs::canonicalize(folder.join(program)).ok()) else {
             continue;
         };
         let above = file.ancestors().find(|folder| folder.ends_with(PACKAGES));
@@ -137,13 +137,13 @@ pub fn global_folders(
     let bun = folder("BUN_INSTALL").or_else(|| of_home(".bun"));
     found.extend(bun.map(|bun| bun.join("install/global").join(PACKAGES)));
     let mut known = HashSet::new();
-    found.retain(|folder| folder.is_dir() && known.insert(folder.clone()));
+    found.retain(|folder| becket_fs::is_dir(folder) && known.insert(folder.clone()));
     found
 }
 
 /// The prefix in npm's settings.
 fn prefix_in(file: &Path, persons_home: Option<&Path>) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = becket_fs::read_to_string(file).ok()?;
     let mut lines = text.lines().filter_map(|line| line.split_once('='));
     let (_, value) = lines.rfind(|(name, _)| name.trim() == "prefix")?;
     let value = value.trim().trim_matches(['"', '\'']);

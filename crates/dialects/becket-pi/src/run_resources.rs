@@ -164,7 +164,9 @@ impl PromptLibrary for RunResources {
     fn folders(&self) -> Vec<PathBuf> {
         self.look(|resources| {
             let folders = resources.skills.iter().map(|skill| skill.own_place());
-            folders.filter_map(|folder| folder.canonicalize().ok()).collect()
+            folders
+                .filter_map(|folder| becket_fs::canonicalize(folder).ok())
+                .collect()
         })
     }
 }

@@ -93,7 +93,7 @@ impl Settings {
     /// The settings in a folder; empty if there is no file.
     pub(super) fn read(folder: &Path) -> Result<Self, String> {
         let file = Self::file(folder);
-        match std::fs::read_to_string(&file) {
+        match becket_fs::read_to_string(&file) {
             Ok(text) => serde_json::from_str(&text)
                 .map_err(|error| format!("{} cannot be understood: {error}", file.display())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),

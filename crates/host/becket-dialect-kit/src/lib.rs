@@ -5,6 +5,8 @@
 //! reads patches, `alignment.rs` finds out what a hook did to a list, `yaml.rs` reads settings, `misspelt.rs` finds
 //! guards whose names are almost right.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod alignment;
 pub mod called;
 pub mod edits;

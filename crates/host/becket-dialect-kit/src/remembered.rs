@@ -29,7 +29,7 @@ struct MemoryFile<T> {
 impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
     /// The content of the file; empty if it does not exist, cannot be read or has another version.
     pub fn read(file: Option<&Path>, version: u32) -> Self {
-        let text = file.and_then(|file| std::fs::read(file).ok());
+        let text = file.and_then(|file| becket_fs::read(file).ok());
         let read = text.and_then(|text| serde_json::from_slice::<MemoryFile<T>>(&text).ok());
         let guests = read
             .filter(|read| read.version == version)
@@ -83,7 +83,8 @@ impl<T: Serialize + DeserializeOwned + PartialEq> Remembered<T> {
 /// Whether nothing exists at a path any more. A dangling link still exists, and a folder that cannot be read proves
 /// nothing.
 fn is_gone(place: &Path) -> bool {
-    let folder_is_lost = |folder: &Path| folder.is_symlink() && !folder.exists();
-    let is_missing = std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let folder_is_lost = |folder: &Path| becket_fs::is_symlink(folder) && !becket_fs::exists(folder);
+    let is_missing =
+        becket_fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound);
     is_missing && !place.parent().is_some_and(folder_is_lost)
 }

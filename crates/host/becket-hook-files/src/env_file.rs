@@ -3,6 +3,8 @@
 //! Such a file may use everything that a shell can do, as in `export PATH="$PWD/bin:$PATH"`, so a shell reads it: what
 //! is different in its environment afterwards are the variables.
 
+#![allow(clippy::disallowed_methods, reason = "a file that hooks write")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};

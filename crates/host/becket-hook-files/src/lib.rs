@@ -16,6 +16,8 @@
 //! does not refuse, because many scripts end like that when they have no opinion. Each time is reported, and
 //! `strict = true` in `[dialects]` makes it a refusal too.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod answer;
 mod bridging;
 mod check;

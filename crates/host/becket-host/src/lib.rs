@@ -10,6 +10,8 @@
 //! and ask (`shown.rs`), and what they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
 //! about a call.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod agent_file;
 mod bridge;
 mod client;

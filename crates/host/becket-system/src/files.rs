@@ -33,6 +33,7 @@ impl Unread {
 
 /// Reads a regular file as text. Never blocks: a pipe without a writer is opened and refused at once.
 pub fn read_regular(file: &Path, limit: u64) -> Result<String, Unread> {
+    becket_fs::will_read(file);
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new()
         .read(true)

@@ -3,6 +3,8 @@
 //! This crate knows no dialect, no command line and no configuration. Start with `surroundings.rs`: nothing below the
 //! program reads the environment or the terminal by itself.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod failure;
 pub mod files;
 pub mod folders;

@@ -11,7 +11,7 @@ pub const SETTINGS: &[&str] = &["becket.toml", ".becket/becket.toml"];
 /// The root of the project around a folder; the folder itself if there is none.
 pub fn project_root(cwd: &Path) -> PathBuf {
     let mut folders = cwd.ancestors();
-    let root = folders.find(|folder| ROOT_MARKS.iter().any(|mark| folder.join(mark).exists()));
+    let root = folders.find(|folder| ROOT_MARKS.iter().any(|mark| becket_fs::exists(folder.join(mark))));
     root.unwrap_or(cwd).to_path_buf()
 }
 
@@ -21,12 +21,12 @@ pub fn project_root(cwd: &Path) -> PathBuf {
 /// Not [`project_root`]: settings of folders above must count below them, and conversations must not. So the user's
 /// home and `/` are never the project of what lies in them.
 pub fn nearest_project(cwd: &Path, persons_home: Option<&Path>) -> PathBuf {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let real = |path: &Path| becket_fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let (cwd, home) = (real(cwd), persons_home.map(real));
     let is_common = |folder: &Path| folder.parent().is_none() || Some(folder) == home.as_deref();
     let is_root = |folder: &&Path| {
         let mut marks = ROOT_MARKS.iter().chain(SETTINGS);
-        marks.any(|mark| folder.join(mark).symlink_metadata().is_ok())
+        marks.any(|mark| becket_fs::symlink_metadata(folder.join(mark)).is_ok())
     };
     let mut folders = cwd.ancestors().take_while(|folder| !is_common(folder));
     folders.find(is_root).unwrap_or(&cwd).to_path_buf()

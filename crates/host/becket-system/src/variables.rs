@@ -62,7 +62,7 @@ impl<'a> Variables<'a> {
 
 /// Whether a variable only says where or who the user is. A server that works with files says such things all the time.
 fn is_no_secret(name: &str, value: &str) -> bool {
-    let is_place = |value: &str| Path::new(value).is_absolute() && Path::new(value).exists();
+    let is_place = |value: &str| Path::new(value).is_absolute() && becket_fs::exists(Path::new(value));
     matches!(name, "HOME" | "USER" | "LOGNAME" | "HOSTNAME" | "SHELL" | "LANG") || is_place(value)
 }
 

@@ -74,7 +74,7 @@ impl Look {
     }
 
     fn add(&mut self, path: &Path) -> io::Result<()> {
-        let data = path.symlink_metadata()?;
+        let data = becket_fs::symlink_metadata(path)?;
         let facts = [
             data.ino().cast_signed(),
             data.size().cast_signed(),
@@ -86,7 +86,7 @@ impl Look {
         self.newest = self.newest.max(changed);
         self.files.insert(path.to_path_buf(), facts);
         if data.is_dir() {
-            for entry in std::fs::read_dir(path)? {
+            for entry in becket_fs::read_dir(path)? {
                 self.add(&entry?.path())?;
             }
         }
@@ -122,7 +122,7 @@ pub fn copy(item: &Item, copies: &Path) -> io::Result<PathBuf> {
         write(&draft.join(name), piece)?;
     }
     std::fs::create_dir_all(&draft)?;
-    if folder.exists() {
+    if becket_fs::exists(&folder) {
         let away = draft.with_extension("old");
         std::fs::rename(&folder, &away)?;
         let _ = std::fs::remove_dir_all(&away);
@@ -188,23 +188,23 @@ fn is_true(folder: &Path, wanted: &BTreeMap<PathBuf, Piece>) -> bool {
 }
 
 fn found(path: &Path) -> Option<Piece> {
-    let data = path.symlink_metadata().ok()?;
+    let data = becket_fs::symlink_metadata(path).ok()?;
     if data.is_symlink() {
-        return std::fs::read_link(path).ok().map(Piece::Link);
+        return becket_fs::read_link(path).ok().map(Piece::Link);
     }
     Some(Piece::File {
-        bytes: std::fs::read(path).ok()?,
+        bytes: becket_fs::read(path).ok()?,
         mode: data.permissions().mode() & 0o777,
     })
 }
 
 /// Whether a path is a folder itself, and not a link to one.
 fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|data| data.is_dir())
+    becket_fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
 }
 
 fn is_tidy(root: &Path, folder: &Path, wanted: &BTreeMap<PathBuf, Piece>) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).all(|path| {
         let name = path.strip_prefix(root).unwrap_or(&path);
         let belongs = wanted.keys().any(|wanted| wanted.starts_with(name));

@@ -143,7 +143,7 @@ impl<'a> Gatherer<'a> {
             Some(Holds::Orders) => value.contains('/'),
             Some(Holds::Paths) => value
                 .split(':')
-                .any(|piece| leads_here(piece) && !self.directory.join(piece).exists()),
+                .any(|piece| leads_here(piece) && !becket_fs::exists(self.directory.join(piece))),
             None => false,
         };
         if is_told {
@@ -172,10 +172,10 @@ impl<'a> Gatherer<'a> {
         let path = self.root.join(&name);
         // A word such as `debug` does not mean a folder that happens to exist.
         let is_path = is_path || value.contains('/') || path.extension().is_some();
-        if !is_path || !path.exists() {
+        if !is_path || !becket_fs::exists(&path) {
             return None;
         }
-        match path.is_dir() {
+        match becket_fs::is_dir(&path) {
             true => self.folder(&path),
             false => self.code(&name, None),
         }
@@ -251,7 +251,7 @@ impl<'a> Gatherer<'a> {
             let program = self.directory.join(&used.path);
             match self.named(&program) {
                 Some(name) if name.is_empty() => {}
-                Some(_) if program.is_dir() => self.folder(&program),
+                Some(_) if becket_fs::is_dir(&program) => self.folder(&program),
                 Some(_) => {
                     self.open.push(format!(
                         "{name}: it is run by {} of the project",
@@ -306,7 +306,7 @@ impl<'a> Gatherer<'a> {
                 let Some(name) = self.named(&base.join(&used.path)) else {
                     continue;
                 };
-                let is_there = self.root.join(&name).exists();
+                let is_there = becket_fs::exists(self.root.join(&name));
                 if name.is_empty() || (!is_there && (used.is_guess || is_a_second(&base, script))) {
                     continue;
                 }
@@ -335,7 +335,7 @@ impl<'a> Gatherer<'a> {
     /// Adds a file or a folder that is run or loaded.
     fn used(&mut self, name: &str, used: &Use) {
         let path = self.root.join(name);
-        if path.is_dir() {
+        if becket_fs::is_dir(&path) {
             return self.folder(&path);
         }
         let is_new = !self.files.contains_key(name) && self.read(name);
@@ -389,21 +389,21 @@ impl<'a> Gatherer<'a> {
     }
 
     fn walk(&mut self, folder: &Path, depth: usize) {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
             let is_left_out = path
                 .file_name()
                 .is_some_and(|name| LEFT_OUT.iter().any(|other| name == *other));
-            let is_folder = path.symlink_metadata().is_ok_and(|data| data.is_dir());
+            let is_folder = becket_fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir());
             if is_left_out || self.trouble.is_some() {
                 continue;
             }
             match is_folder {
                 true if depth < DEEPEST => self.walk(&path, depth + 1),
                 true => {}
-                false if path.is_file() => self.script(&path),
+                false if becket_fs::is_file(&path) => self.script(&path),
                 false => {}
             }
         }
@@ -424,7 +424,7 @@ impl<'a> Gatherer<'a> {
         };
         let file = match read_bytes(&path, MOST_BYTES - self.size.min(MOST_BYTES)) {
             Ok((bytes, state)) => {
-                let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let real = becket_fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
                 let place = real.strip_prefix(self.root).unwrap_or(&real);
                 self.size += bytes.len();
                 File {
@@ -459,6 +459,7 @@ fn is_a_second(base: &Path, script: Option<&[PathBuf; 2]>) -> bool {
 
 /// The bytes of a regular file, and whether it is executable. Never blocks on a pipe.
 fn read_bytes(path: &Path, most: usize) -> std::io::Result<(Vec<u8>, FileState)> {
+    becket_fs::will_read(path);
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
         .read(true)

@@ -12,6 +12,8 @@
 //!
 //! Nothing here runs anything, and nothing of a project counts before it was judged here.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod absence;
 mod copy;
 pub mod follow;

@@ -78,14 +78,14 @@ impl Store {
 
     /// Everything that is trusted in this project, the newest last.
     pub fn records(&self) -> Vec<Record> {
-        let entries = std::fs::read_dir(&self.records).into_iter().flatten().flatten();
+        let entries = becket_fs::read_dir(&self.records).into_iter().flatten().flatten();
         let mut records: Vec<Record> = entries.filter_map(|entry| self.record(&entry.path())).collect();
         records.sort_by_key(|record| record.time_ms);
         records
     }
 
     fn record(&self, file: &Path) -> Option<Record> {
-        let text = std::fs::read_to_string(file).ok()?;
+        let text = becket_fs::read_to_string(file).ok()?;
         Record::read(&text)
     }
 
@@ -102,7 +102,7 @@ impl Store {
             .filter(|file| file.bytes.len() <= LARGEST_KEPT)
         {
             let blob = blobs.join(&file.hash);
-            if file.state != FileState::Missing && !blob.exists() {
+            if file.state != FileState::Missing && !becket_fs::exists(&blob) {
                 put(&blob, &file.bytes)?;
             }
         }
@@ -142,7 +142,7 @@ impl Store {
 
     /// The bytes of a file as it was trusted, if they were kept and are intact.
     pub fn bytes(&self, hash: &str) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.base.join("bytes").join(hash)).ok()?;
+        let bytes = becket_fs::read(self.base.join("bytes").join(hash)).ok()?;
         (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
     }
 

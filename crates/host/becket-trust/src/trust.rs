@@ -132,7 +132,7 @@ impl Judged {
 impl Trust {
     /// Judges the project at this root. `of_run` says that everything is trusted for this run.
     pub fn open(of_run: bool, folders: &Folders, surroundings: &Surroundings, root: &Path) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let real = |path: &Path| becket_fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let (root, cwd) = (real(root), real(&surroundings.cwd));
         let mut trust = Self {
             of_run,
@@ -148,7 +148,7 @@ impl Trust {
 
     fn read_lock(&self) -> Option<Locked> {
         let file = self.root.join(LOCK_FILE);
-        file.symlink_metadata().ok()?;
+        becket_fs::symlink_metadata(&file).ok()?;
         let text = read_regular(&file, lock::MOST_BYTES);
         let content = text
             .map_err(|error| format!("{LOCK_FILE} cannot be read: {error}"))
@@ -184,7 +184,7 @@ impl Trust {
     /// A path as the user writes it, relative to the project's root.
     pub fn named(&self, path: &Path) -> Option<PathBuf> {
         let whole = item::plain(&self.cwd.join(path));
-        let real = whole.canonicalize();
+        let real = becket_fs::canonicalize(&whole);
         let name = whole.strip_prefix(&self.root).ok().map(Path::to_path_buf);
         name.or_else(|| Some(real.ok()?.strip_prefix(&self.root).ok()?.to_path_buf()))
     }
@@ -372,7 +372,7 @@ impl Trust {
     pub fn extension(&self, file: &Path, settings: &Path) -> Judged {
         let mut files = self.gatherer(&self.root);
         let file = item::plain(&self.cwd.join(file));
-        if settings.exists() {
+        if becket_fs::exists(settings) {
             files.plain(settings);
         }
         match files.named(&file) {
@@ -398,7 +398,7 @@ impl Trust {
         if files.files.is_empty() {
             return None;
         }
-        if settings.exists() {
+        if becket_fs::exists(settings) {
             files.plain(settings);
         }
         let item = self.item(Kind::Resources, "resources", Path::new(""), String::new(), files);

@@ -41,7 +41,7 @@ impl Extension {
             EngineChoice::Outside => return Ok(Self(Running::Outside(Guest::load(kit, name, file).await?))),
             EngineChoice::Inside(reason) => reason,
         };
-        let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+        let file = becket_fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
         let machine = boot::machine(kit, name, &file, reason)?;
         let load = Load {
             prelude: kit.prelude,

@@ -15,6 +15,8 @@
 //! This crate knows no agent and no foreign hook format: the caller says which modules and functions an extension finds
 //! (`Kit`).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod boot;
 mod bytecode;
 mod clock;

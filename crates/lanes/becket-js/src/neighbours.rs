@@ -23,7 +23,7 @@ pub fn own_files(file: &Path) -> HashSet<PathBuf> {
         let folder = file.parent().unwrap_or(&file);
         for name in named_modules(&source).filter(|name| name.starts_with(['.', '/'])) {
             let path = packages.existing(&folder.join(name)).filter(|path| is_code(path));
-            let path = path.and_then(|path| std::fs::canonicalize(path).ok());
+            let path = path.and_then(|path| becket_fs::canonicalize(path).ok());
             next.extend(path.filter(|path| found.insert(path.clone())));
         }
     }
@@ -100,7 +100,7 @@ pub fn imports(file: &Path, source: &str) -> Imports {
                 found
                     .manifests
                     .extend(manifest_around(&packages, file.parent().unwrap_or(&file)));
-                found.files.extend(std::fs::canonicalize(file).ok());
+                found.files.extend(becket_fs::canonicalize(file).ok());
             }
         }
     }
@@ -118,7 +118,7 @@ fn open_words(source: &str, at: usize, word: &str) -> String {
 
 fn manifest_around(packages: &Packages, folder: &Path) -> Option<PathBuf> {
     let (folder, _) = packages.around(folder)?;
-    std::fs::canonicalize(folder.join("package.json")).ok()
+    becket_fs::canonicalize(folder.join("package.json")).ok()
 }
 
 /// The files whose paths stand in quotes.
@@ -144,7 +144,7 @@ fn quoted_files(
             None => None,
         };
         let path = path.filter(|path| is_wanted(path));
-        found.extend(path.and_then(|path| std::fs::canonicalize(path).ok()));
+        found.extend(path.and_then(|path| becket_fs::canonicalize(path).ok()));
     }
     found
 }

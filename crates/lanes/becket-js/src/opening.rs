@@ -24,6 +24,7 @@ pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 
 /// The text of a regular file of limited size: a module, or a `package.json`.
 pub(crate) fn text(path: &Path, most: usize) -> io::Result<String> {
+    becket_fs::will_read(path);
     let file = open(OpenOptions::new().read(true), path)?;
     let data = file.metadata()?;
     if data.is_dir() {
@@ -43,6 +44,10 @@ pub(crate) fn text(path: &Path, most: usize) -> io::Result<String> {
 /// Whether a file shows the memory or the environment of a process. Checked once the file is open, so that no link
 /// leads around it. Other processes than becket count as well: its parent has the same keys.
 #[cfg(target_os = "linux")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the place of an open file is asked of the system"
+)]
 fn is_secret(file: &File) -> bool {
     use std::os::fd::AsRawFd;
 

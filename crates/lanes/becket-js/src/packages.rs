@@ -72,11 +72,11 @@ impl Packages {
         }
         for ancestor in folder.ancestors() {
             let found = ancestor.join("node_modules").join(package);
-            if found.is_dir() {
+            if becket_fs::is_dir(&found) {
                 return self.inside(&found, &rest, asked, name);
             }
             if rest == "."
-                && ancestor.join("node_modules").is_dir()
+                && becket_fs::is_dir(ancestor.join("node_modules"))
                 && let Some(file) = self.existing(&found)
             {
                 return Ok(file);
@@ -140,7 +140,7 @@ impl Packages {
     /// folder's main file.
     pub(crate) fn existing(&self, wanted: &Path) -> Option<PathBuf> {
         file_like(wanted).or_else(|| {
-            if !wanted.is_dir() {
+            if !becket_fs::is_dir(wanted) {
                 return None;
             }
             let manifest = self.manifest(wanted).unwrap_or_default();
@@ -172,7 +172,7 @@ fn file_like(wanted: &Path) -> Option<PathBuf> {
     let mut candidates = std::iter::once(wanted.to_path_buf())
         .chain(typescript)
         .chain(with_ending);
-    candidates.find(|path| path.is_file())
+    candidates.find(|path| becket_fs::is_file(path))
 }
 
 /// The name of the package, and the path in it as `exports` writes it.

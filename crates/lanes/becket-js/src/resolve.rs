@@ -188,7 +188,7 @@ impl Modules {
     }
 
     fn named(&self, file: &Path, importer: &Path, asked: Asked) -> Result<String, String> {
-        let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+        let file = becket_fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
         let name = file.to_string_lossy().into_owned();
         let in_package = |path: &Path| path.components().any(|part| part.as_os_str() == "node_modules");
         let is_script = file.extension().is_none_or(|ending| ending != "node");
@@ -741,7 +741,7 @@ fn has_word(text: &str, name: &str) -> bool {
 fn own_folder(kit: &Kit, packages: &Packages, file: &Path) -> PathBuf {
     let around = file.parent().unwrap_or(file);
     let holds = |folder: &Path, place: &Path| {
-        let place = std::fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
+        let place = becket_fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
         !place.as_os_str().is_empty() && place.starts_with(folder)
     };
     let surroundings = &kit.surroundings;

@@ -3,6 +3,11 @@
 //! Results are cached on disk, under a hash of the source: the code, and beside it the source map, which is read only
 //! when an error must be described.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a cache, found by the hash of what it was made of"
+)]
+
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

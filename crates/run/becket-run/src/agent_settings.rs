@@ -38,10 +38,10 @@ fn named_profile(name: &str) -> Result<Profile, CliError> {
 /// The text of a file, or the words themselves if there is no such file.
 fn text_or_file(words: &str, surroundings: &Surroundings) -> Result<String, CliError> {
     let file = surroundings.cwd.join(words);
-    if !file.is_file() {
+    if !becket_fs::is_file(&file) {
         return Ok(words.to_owned());
     }
-    std::fs::read_to_string(&file)
+    becket_fs::read_to_string(&file)
         .map_err(|error| CliError::usage(format!("{} cannot be read: {error}", file.display())))
 }
 
@@ -280,7 +280,7 @@ pub(crate) fn approval(
     let readable = setup.permissions().flat_map(|list| &list.readable);
     let readable = readable
         .chain(of_guests.iter().flatten())
-        .map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
+        .map(|folder| becket_fs::canonicalize(folder).unwrap_or_else(|_| folder.clone()))
         .collect();
     Ok(ApprovalSettings {
         urls: url_judge(setup)?,

@@ -1,5 +1,10 @@
 //! Brings a conversation from a file of another system into a context.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "nothing here decides which hooks there are"
+)]
+
 use std::path::Path;
 
 use becket_agent::store::{NewSession, Store, fresh_id};

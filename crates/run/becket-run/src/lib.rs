@@ -13,6 +13,7 @@
 //! This crate knows no command line and draws nothing. What it asks the user goes through `becket_host::Person`, or,
 //! before a run begins, through the terminal that `Surroundings` describes.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // What only some kinds of guests use, nobody uses in a program without them.
 #![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
 

@@ -39,8 +39,7 @@ impl Host for OwnHookHost {
     fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         let cwd = &place.surroundings.cwd;
         let settings = place.folders.config_file();
-        let settings = settings
-            .symlink_metadata()
+        let settings = becket_fs::symlink_metadata(&settings)
             .is_ok()
             .then_some((settings, Format::Config));
         let given = place.options.paths(HOOKS_OPTION).into_iter();
@@ -82,7 +81,7 @@ impl Host for OwnHookHost {
         let mut hooks = place.settings.hooks.clone();
         for given in place.options.paths(HOOKS_OPTION) {
             let file = cwd.join(&given);
-            let text = std::fs::read_to_string(&file).map_err(|error| {
+            let text = becket_fs::read_to_string(&file).map_err(|error| {
                 CliError::usage(format!("cannot read the hook file {}: {error}", file.display()))
             })?;
             let read = read_hook_file(&text, &file)?.into_iter();

@@ -1,5 +1,10 @@
 //! Images that go with a prompt.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "nothing here decides which hooks there are"
+)]
+
 use std::path::Path;
 
 use base64::Engine;

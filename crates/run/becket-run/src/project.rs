@@ -165,7 +165,9 @@ impl Project {
 pub fn settings_files(cwd: &Path, root: &Path) -> Vec<PathBuf> {
     let folders = folders_between(cwd, root).into_iter();
     let files = folders.flat_map(|folder| SETTINGS.iter().map(move |name| folder.join(name)));
-    files.filter(|file| file.symlink_metadata().is_ok()).collect()
+    files
+        .filter(|file| becket_fs::symlink_metadata(file).is_ok())
+        .collect()
 }
 
 /// A settings file as it is read and as it is written.
@@ -219,7 +221,8 @@ pub fn prompt_files(cwd: &Path, root: &Path) -> PromptFiles {
     for folder in folders_between(cwd, root) {
         let file = folder.join("AGENTS.md");
         // Whether the name itself is there: a link that leads nowhere is worth a word.
-        if std::fs::symlink_metadata(&file).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        if becket_fs::symlink_metadata(&file).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        {
             continue;
         }
         match read_inside(&file, root) {
@@ -234,8 +237,8 @@ pub fn prompt_files(cwd: &Path, root: &Path) -> PromptFiles {
 
 fn read_inside(file: &Path, root: &Path) -> Result<String, String> {
     let words = |error: Unread| error.to_string();
-    let resolved = file.canonicalize().map_err(|error| error.to_string())?;
-    let root = root.canonicalize().map_err(|error| error.to_string())?;
+    let resolved = becket_fs::canonicalize(file).map_err(|error| error.to_string())?;
+    let root = becket_fs::canonicalize(root).map_err(|error| error.to_string())?;
     if !resolved.starts_with(&root) {
         return Err("it is a link that leads out of the project".into());
     }

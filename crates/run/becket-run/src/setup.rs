@@ -260,7 +260,7 @@ pub fn read_config(file: &Path, hosts: Hosts) -> Result<(Config, SettingsText), 
         let file = file.to_path_buf();
         Ok((config, SettingsText { file, text, hooks }))
     };
-    match std::fs::read_to_string(file) {
+    match becket_fs::read_to_string(file) {
         Ok(text) => read(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((
             Config::default(),

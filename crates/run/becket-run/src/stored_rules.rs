@@ -49,7 +49,7 @@ impl StoredRules {
 
     /// The rules of all projects that have some, ordered by project. The error names a file that cannot be read.
     pub fn of_all(folders: &Folders) -> Result<Vec<Self>, String> {
-        let entries = std::fs::read_dir(folders.permissions_folder());
+        let entries = becket_fs::read_dir(folders.permissions_folder());
         let files = entries.into_iter().flatten().flatten().map(|entry| entry.path());
         let files = files.filter(|file| file.extension().is_some_and(|extension| extension == "toml"));
         let mut all = Vec::new();

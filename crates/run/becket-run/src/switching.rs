@@ -5,6 +5,11 @@
 //! Extensions that bring along what they knew of one conversation would mix it up with another. So each of them is
 //! loaded anew between two sessions, as in pi.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "nothing here decides which hooks there are"
+)]
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

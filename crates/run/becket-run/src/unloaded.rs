@@ -186,8 +186,8 @@ struct Without {
 
 /// Adds a name to the list `without` of a settings file. The rest of the file stays as it is.
 fn add_to_settings(file: &Path, name: &str) -> Result<(), String> {
-    let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
-    let text = match std::fs::read_to_string(&target) {
+    let target = becket_fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let text = match becket_fs::read_to_string(&target) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error.to_string()),
@@ -198,7 +198,7 @@ fn add_to_settings(file: &Path, name: &str) -> Result<(), String> {
     let write = || {
         std::fs::create_dir_all(folder)?;
         std::fs::write(&draft, changed)?;
-        if let Ok(metadata) = std::fs::metadata(&target) {
+        if let Ok(metadata) = becket_fs::metadata(&target) {
             std::fs::set_permissions(&draft, metadata.permissions())?;
         }
         std::fs::rename(&draft, &target)

@@ -65,7 +65,7 @@ impl SchemeConfig {
         };
         let file = home.join(HOME_SETTINGS_FILE);
         let wrong = |words: String| CliError::usage(format!("{}: {words}", file.display()));
-        match std::fs::read_to_string(&file) {
+        match becket_fs::read_to_string(&file) {
             Ok(text) => {
                 let settings = FileSettings::of_home(&text).map_err(wrong)?;
                 check_addresses(&settings).map_err(wrong)?;

@@ -290,7 +290,7 @@ impl SchemeFiles {
     }
 
     fn print(&self, file: &Path) -> Option<Print> {
-        let metadata = std::fs::symlink_metadata(file).ok()?;
+        let metadata = becket_fs::symlink_metadata(file).ok()?;
         Some(Print {
             modified: metadata.modified().ok(),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
@@ -627,7 +627,7 @@ fn on_a_file<T>(
 
 /// The content of a file; `None` if there is no such file.
 fn content_of(file: &Path) -> Result<Option<Vec<u8>>, String> {
-    match std::fs::read(file) {
+    match becket_fs::read(file) {
         Ok(content) => Ok(Some(content)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("it is not known what is in {}: {error}", file.display())),

@@ -65,7 +65,7 @@ impl Host for SchemeHost {
         let vfs = Vfs::new(&shared.join("vfs"));
         let is_left_out = |name: &&String| {
             let address = VfsPath::parse(name).and_then(|path| vfs.place(&path));
-            name.starts_with(vfs::SCHEME) && address.is_ok_and(|place| place.file().exists())
+            name.starts_with(vfs::SCHEME) && address.is_ok_and(|place| becket_fs::exists(place.file()))
         };
         Ok(Box::new(FoundScheme {
             left_out: place.without.iter().filter(is_left_out).cloned().collect(),

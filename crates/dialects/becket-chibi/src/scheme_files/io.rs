@@ -1,6 +1,11 @@
 //! Files for Scheme files with the right to use them: addresses of the virtual file system, and paths of this machine.
 //! No hook is asked: it is the author's own code that reads and writes, and hooks themselves keep their notes this way.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of Scheme code, which looks at them itself"
+)]
+
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 

@@ -142,7 +142,7 @@ fn instruction(reader: &Reader<'_>, agent: &WrittenAgent) -> Result<String, Sett
             let message = format!("`{name}` does not lie beside the agent file; name a file in its folder");
             return Err(reader.error(line, message));
         }
-        let text = std::fs::read_to_string(folder.join(name)).map_err(|error| {
+        let text = becket_fs::read_to_string(folder.join(name)).map_err(|error| {
             reader.error(line, format!("cannot read the instructions in {name}: {error}"))
         })?;
         texts.push(text.trim_end().to_owned());

@@ -222,7 +222,7 @@ fn home(
     let home = pis_home(named, persons_home).map(|home| surroundings.cwd.join(home));
     match home {
         // Programs that run pi name their own folder for it, and pi creates it.
-        Some(home) if is_wanted && !home.exists() => match std::fs::create_dir_all(&home) {
+        Some(home) if is_wanted && !becket_fs::exists(&home) => match std::fs::create_dir_all(&home) {
             Ok(()) => Ok(Some(home)),
             Err(error) => Err(CliError::failed(format!(
                 "pi's folder {} is not there and cannot be made: {error}",
@@ -230,7 +230,7 @@ fn home(
             ))
             .hint("name another one with PI_CODING_AGENT_DIR")),
         },
-        Some(home) if !home.is_dir() => Err(CliError::usage(format!(
+        Some(home) if !becket_fs::is_dir(&home) => Err(CliError::usage(format!(
             "pi's folder {} is not a folder",
             home.display()
         ))

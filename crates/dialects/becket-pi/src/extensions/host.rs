@@ -282,7 +282,7 @@ fn show(registry: &Arc<ExtensionRegistry>, name: &str, shown: Shown) {
 fn git_branch(folder: &Path) -> Option<String> {
     let heads = folder.ancestors().map(|folder| folder.join(".git/HEAD"));
     let head = heads
-        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .filter_map(|file| becket_fs::read_to_string(file).ok())
         .next()?;
     let head = head.trim();
     let branch = head.strip_prefix("ref: refs/heads/");
@@ -309,7 +309,7 @@ fn export_line(registry: &ExtensionRegistry, name: &str) -> usize {
     let file = registry
         .extensions
         .with(name, |guest| guest.candidate.code().to_path_buf());
-    let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+    let text = file.and_then(|file| becket_fs::read_to_string(file).ok());
     let exports = |line: &str| {
         let line = line.trim_start();
         line.starts_with("export default") || line.starts_with("module.exports")

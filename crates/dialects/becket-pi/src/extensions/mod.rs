@@ -372,11 +372,11 @@ async fn last_moment(registry: &ExtensionRegistry) {
 /// it. pi tries to load such files, too, and continues without them.
 fn is_part_of_another(candidate: &Candidate, all: &[Candidate]) -> bool {
     let exports_nothing = || {
-        let source = std::fs::read_to_string(&candidate.file).ok()?;
+        let source = becket_fs::read_to_string(&candidate.file).ok()?;
         let outline = becket_js::outline(&candidate.file, &source, "").ok()?;
         (outline.default == DefaultExport::Missing).then_some(())
     };
-    let Ok(file) = candidate.file.canonicalize() else {
+    let Ok(file) = becket_fs::canonicalize(&candidate.file) else {
         return false;
     };
     let others = all.iter().filter(|other| other.file != candidate.file);

@@ -90,14 +90,14 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn enter(&mut self, folder: &Path, depth: usize) {
-        let is_new = folder.canonicalize().is_ok_and(|real| self.seen.insert(real));
+        let is_new = becket_fs::canonicalize(folder).is_ok_and(|real| self.seen.insert(real));
         let Ok(paths) = list(folder) else { return };
         if !is_new || depth > DEEPEST {
             return;
         }
         self.ignored.push(ignored_in(folder));
         let skill = folder.join(SKILL_FILE);
-        if self.kind == Kind::Skill && skill.is_file() && !self.is_ignored(&skill) {
+        if self.kind == Kind::Skill && becket_fs::is_file(&skill) && !self.is_ignored(&skill) {
             self.found.push(skill);
         } else {
             for path in paths {
@@ -111,7 +111,7 @@ impl Walk<'_> {
         if self.is_ignored(&path) {
             return;
         }
-        if path.is_dir() {
+        if becket_fs::is_dir(&path) {
             let goes_deeper = self.kind == Kind::Skill || self.look == Look::Named;
             if goes_deeper {
                 self.enter(&path, depth + 1);
@@ -131,7 +131,7 @@ impl Walk<'_> {
 
     fn is_ignored(&self, path: &Path) -> bool {
         let rules = self.ignored.iter().rev();
-        let mut said = rules.map(|rules| rules.matched(path, path.is_dir()));
+        let mut said = rules.map(|rules| rules.matched(path, becket_fs::is_dir(path)));
         said.find(|said| !said.is_none())
             .is_some_and(|said| said.is_ignore())
     }
@@ -139,7 +139,7 @@ impl Walk<'_> {
 
 /// The files of a kind at a path: the file itself, or those in the folder.
 pub(super) fn at(kind: Kind, path: &Path) -> Vec<PathBuf> {
-    match std::fs::metadata(path) {
+    match becket_fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => in_folder(kind, path, Look::Named),
         Ok(_) => vec![path.to_owned()],
         Err(_) => Vec::new(),

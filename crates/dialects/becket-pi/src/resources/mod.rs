@@ -138,8 +138,11 @@ impl Provenance {
 
 /// Whether the project around a folder may have resources, by a cheap check.
 pub fn may_bring_resources(cwd: &Path) -> bool {
-    let shared = || cwd.ancestors().any(|folder| folder.join(SHARED_FOLDER).is_dir());
-    cwd.join(PROJECT_FOLDER).is_dir() || shared()
+    let shared = || {
+        cwd.ancestors()
+            .any(|folder| becket_fs::is_dir(folder.join(SHARED_FOLDER)))
+    };
+    becket_fs::is_dir(cwd.join(PROJECT_FOLDER)) || shared()
 }
 
 impl Resources {
@@ -187,7 +190,7 @@ impl Resources {
             .flat_map(|(kind, paths)| paths.iter().map(move |path| (*kind, path)))
         {
             let path = cwd.join(path.trim());
-            if let Err(error) = std::fs::metadata(&path) {
+            if let Err(error) = becket_fs::metadata(&path) {
                 let word = kind.word();
                 remarks.push(format!(
                     "an extension brings the {word} {}: {error}",
@@ -226,7 +229,7 @@ impl Resources {
 
     /// Reads a file, unless it was read before. Returns remarks about it.
     fn add(&mut self, kind: Kind, file: &Path, source: SourceInfo) -> Vec<String> {
-        let is_new = file.canonicalize().is_ok_and(|real| self.seen.insert(real));
+        let is_new = becket_fs::canonicalize(file).is_ok_and(|real| self.seen.insert(real));
         if !is_new {
             return Vec::new();
         }
@@ -325,7 +328,7 @@ impl Finder<'_> {
     /// Adds a path of the command line, which must exist.
     fn add_given(&mut self, kind: Kind, given: &Path) -> Result<(), String> {
         let path = self.search.cwd.join(from_home(given, self.search.persons_home));
-        let metadata = std::fs::metadata(&path)
+        let metadata = becket_fs::metadata(&path)
             .map_err(|error| format!("there is no {} {}: {error}", kind.word(), path.display()))?;
         if metadata.is_file() && !kind.fits(&path) {
             let wanted = if kind == Kind::Theme { ".json" } else { ".md" };
@@ -350,7 +353,7 @@ impl Finder<'_> {
         let search = self.search;
         for given in search.given {
             let path = search.cwd.join(from_home(given, search.persons_home));
-            if path.is_dir() {
+            if becket_fs::is_dir(&path) {
                 let by = Provenance::new("cli", "temporary", &path);
                 self.add(kind, files::of_package(kind, &path, None), &by);
             }
@@ -366,7 +369,7 @@ impl Finder<'_> {
         let mut named = Vec::new();
         for path in paths {
             let path = folder.join(from_home(Path::new(path.trim()), self.search.persons_home));
-            if let Err(error) = std::fs::metadata(&path) {
+            if let Err(error) = becket_fs::metadata(&path) {
                 let (file, word) = (Settings::file(folder), kind.word());
                 let words = format!("{} names the {word} {}: {error}", file.display(), path.display());
                 self.remarks.push(words);
@@ -403,7 +406,9 @@ impl Finder<'_> {
     /// The shared folders from the working directory up to the root of its repository, without the user's own.
     fn shared_of_project(&self) -> Vec<PathBuf> {
         let (cwd, home) = (self.search.cwd, self.search.persons_home);
-        let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        let root = cwd
+            .ancestors()
+            .find(|folder| becket_fs::exists(folder.join(".git")));
         let within = cwd
             .ancestors()
             .take_while(|folder| root.is_none_or(|root| folder.starts_with(root)));
@@ -417,7 +422,7 @@ impl Finder<'_> {
         let global = if scope == "user" { search.global } else { &[] };
         // A package that is not installed was reported when extensions were searched.
         let root = installed(&package.source, Some(folder), global, search.persons_home);
-        if let Some(root) = root.filter(|root| root.is_dir()) {
+        if let Some(root) = root.filter(|root| becket_fs::is_dir(root)) {
             let by = Provenance {
                 origin: "package",
                 ..Provenance::new(&package.source, scope, &root)

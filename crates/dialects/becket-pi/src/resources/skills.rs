@@ -47,7 +47,7 @@ impl Skill {
     pub(super) fn read(file: &Path, source: SourceInfo) -> ReadSkill {
         let is_declared = file.file_name().is_some_and(|name| name == SKILL_FILE);
         let remark = |words: &str| vec![format!("the skill {}: {words}", file.display())];
-        let text = match std::fs::read_to_string(file) {
+        let text = match becket_fs::read_to_string(file) {
             Ok(text) => text,
             Err(error) => return ReadSkill::none(remark(&error.to_string())),
         };
@@ -115,7 +115,8 @@ impl Skill {
     pub fn expanded(&self, words: &str) -> Result<String, String> {
         let (file, folder) = (self.file.display(), self.folder().display());
         let failed = |error: String| format!("the skill {} cannot be used: {error}", self.name);
-        let text = std::fs::read_to_string(&self.file).map_err(|error| failed(format!("{file}: {error}")))?;
+        let text =
+            becket_fs::read_to_string(&self.file).map_err(|error| failed(format!("{file}: {error}")))?;
         let body = front_matter(&text, &self.file).map_err(failed)?.body;
         let mut expanded = format!(
             "<skill name=\"{}\" location=\"{file}\">\nReferences are relative to {folder}.\n\n{body}\n</skill>",

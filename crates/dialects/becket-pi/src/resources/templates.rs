@@ -32,7 +32,7 @@ impl Template {
     /// Reads a file; the error says what is wrong with it.
     pub(super) fn read(file: &Path, source: SourceInfo) -> Result<Self, String> {
         let failed = |error: String| format!("the prompt template {}: {error}", file.display());
-        let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        let text = becket_fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
         let front = front_matter(&text, file).map_err(failed)?;
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let first_line = || front.body.lines().find(|line| !line.trim().is_empty());

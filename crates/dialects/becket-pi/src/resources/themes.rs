@@ -42,7 +42,7 @@ impl Theme {
     /// Reads a file; the error says what is wrong with it.
     pub(super) fn read(file: &Path, source: SourceInfo) -> Result<Self, String> {
         let failed = |error: String| format!("the theme {}: {error}", file.display());
-        let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        let text = becket_fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
         let theme = Self::of(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(failed)?;
         Ok(Self {
             file: Some(file.to_owned()),

@@ -140,6 +140,7 @@ impl WorkerLane {
                 }
             }
         }
+        self.program.note_files(&invocation.directory);
         let process = self.program.start(&invocation.directory, &[], deadline).await?;
         Ok(Worker::new(process, self.limits))
     }

@@ -1,5 +1,10 @@
 //! Files: the functions of `fs`.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of extensions, which look at them themselves"
+)]
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{

@@ -1,6 +1,11 @@
 //! Reading and writing that may take long: a pipe may have nothing at its other end, and a device may never end.
 //! Everything is opened without blocking (`opening.rs`), and waiting stops regularly to check whether it may go on.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of extensions, which look at them themselves"
+)]
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt};

@@ -3,6 +3,11 @@
 //! Each program is started as the leader of its own group and with two marks, one of its own and one that all programs
 //! of the extension have: so it ends, with everything that it started, when the extension's engine does.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of extensions, which look at them themselves"
+)]
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;

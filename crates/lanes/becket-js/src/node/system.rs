@@ -1,5 +1,10 @@
 //! What a script can learn about the machine and its environment, and addresses.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of extensions, which look at them themselves"
+)]
+
 use std::io;
 
 use rustix::io::Errno;

@@ -1,5 +1,10 @@
 //! Watching files and folders by polling every tenth of a second, the same on every system.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of extensions, which look at them themselves"
+)]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,10 @@
 //! What is known of a watched file or folder, and how it has changed.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are the files of extensions, which look at them themselves"
+)]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -118,7 +118,7 @@ pub(super) fn is_bun(program: &Path) -> bool {
 /// wherever they are named. In the author's files everything counts that the embedded engine refuses; in packages,
 /// which are written for every case, only what they can hardly do without.
 fn needs_node(modules: &Modules, entry: &Path) -> bool {
-    let entry = std::fs::canonicalize(entry).unwrap_or_else(|_| entry.into());
+    let entry = becket_fs::canonicalize(entry).unwrap_or_else(|_| entry.into());
     let (mut seen, mut next) = (HashSet::new(), vec![entry.to_string_lossy().into_owned()]);
     while let Some(file) = next.pop() {
         if !seen.insert(file.clone()) {
@@ -173,5 +173,5 @@ fn is_native((folder, manifest): &(PathBuf, Arc<Value>)) -> bool {
         || !manifest["napi"].is_null()
         || !manifest["binary"].is_null()
         || FINDERS.iter().any(|name| depends_on(name))
-        || folder.join("binding.gyp").is_file()
+        || becket_fs::is_file(folder.join("binding.gyp"))
 }

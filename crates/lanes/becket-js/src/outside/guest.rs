@@ -50,7 +50,7 @@ impl Guest {
             name: name.into(),
             kit: Arc::clone(kit),
             clock: Arc::new(Clock::new()),
-            file: std::fs::canonicalize(file).unwrap_or_else(|_| file.into()),
+            file: becket_fs::canonicalize(file).unwrap_or_else(|_| file.into()),
             load_state: Mutex::new(LoadState::Unloaded {
                 failure: nowhere,
                 returns: false,

@@ -1,6 +1,8 @@
 //! The life of the Node process: how it is started, how its messages come in, how it ends, and how it comes back with
 //! all its extensions.
 
+#![allow(clippy::disallowed_methods, reason = "what the system says about a process")]
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;

@@ -1,0 +1,291 @@
+//! The record of what was looked at, one for the process.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// How closely something was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Look {
+    /// What is there: a file, a folder, a link, nothing.
+    Kind,
+    /// What is known about it; the entries of a folder do not count.
+    State,
+    /// The contents, or the entries of a folder.
+    Contents,
+    /// Where links lead.
+    RealPath,
+}
+
+/// How something looked.
+#[derive(Debug, PartialEq, Eq)]
+enum Sight {
+    /// Nothing was there, or it could not be looked at.
+    Nothing,
+    Kind {
+        mode: u32,
+    },
+    State(Box<[Stamp; 2]>),
+    RealPath(PathBuf),
+    /// A file that was changed at the time of the look. Its clock is too coarse to show a second change right after
+    /// the first, so this equals no other sight.
+    Unsettled,
+}
+
+/// What the system changes when a file or a link changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    mode: u32,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// The time in which a file may change twice and show the same time of change.
+const COARSENESS: Duration = Duration::from_millis(30);
+
+struct Record {
+    /// Counts how often something had changed.
+    generation: u64,
+    sights: BTreeMap<(PathBuf, Look), Sight>,
+}
+
+/// How many looks are noted. Whoever looks at more has to read again.
+const MOST: usize = 20_000;
+
+impl Record {
+    fn begin_anew(&mut self) {
+        self.generation += 1;
+        self.sights.clear();
+    }
+}
+
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+static RECORD: Mutex<Record> = Mutex::new(Record {
+    generation: 0,
+    sights: BTreeMap::new(),
+});
+
+fn held() -> MutexGuard<'static, Record> {
+    RECORD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes from now on what this process looks at.
+pub fn record() {
+    IS_ON.store(true, Ordering::Release);
+}
+
+/// The generation of what is read now. Once something has changed, what was read in an earlier one is out of date.
+pub fn generation() -> u64 {
+    held().generation
+}
+
+/// Looks at everything again that was looked at, and names something that has changed. Then a new generation begins,
+/// with an empty record.
+pub fn has_changed() -> Option<PathBuf> {
+    let mut record = held();
+    let changed = record.sights.iter().find_map(|((path, look), sight)| {
+        let is_same = *sight != Sight::Unsettled && *sight == look.at(path);
+        (!is_same).then(|| path.clone())
+    });
+    if changed.is_some() {
+        record.begin_anew();
+    }
+    changed
+}
+
+/// Notes a look, if the record is on. What was noted before stays: it is what somebody has read.
+pub(crate) fn note(path: &Path, look: Look) {
+    if !IS_ON.load(Ordering::Acquire) {
+        return;
+    }
+    let mut record = held();
+    if record.sights.len() >= MOST {
+        record.begin_anew();
+    }
+    let key = (path.to_path_buf(), look);
+    record.sights.entry(key).or_insert_with(|| look.at(path));
+}
+
+impl Look {
+    fn at(self, path: &Path) -> Sight {
+        match self {
+            Self::RealPath => path.canonicalize().map_or(Sight::Nothing, Sight::RealPath),
+            Self::Kind => path.symlink_metadata().map_or(Sight::Nothing, |link| {
+                let target = path.metadata().map_or(0, |target| target.mode());
+                let kind = |mode: u32| mode & FILE_TYPE;
+                Sight::Kind {
+                    mode: kind(link.mode()) << 16 | kind(target),
+                }
+            }),
+            Self::State | Self::Contents => self.stamped(path),
+        }
+    }
+
+    fn stamped(self, path: &Path) -> Sight {
+        let Ok(link) = path.symlink_metadata() else {
+            return Sight::Nothing;
+        };
+        let target = if link.is_symlink() {
+            path.metadata().ok()
+        } else {
+            None
+        };
+        let of = |data: &Metadata| Stamp::of(data, self == Self::State && data.is_dir());
+        let stamps = [of(&link), target.as_ref().map_or(of(&link), of)];
+        match stamps.iter().any(Stamp::is_unsettled) {
+            true => Sight::Unsettled,
+            false => Sight::State(Box::new(stamps)),
+        }
+    }
+}
+
+/// The bits of a file's mode that say what it is.
+const FILE_TYPE: u32 = 0o170_000;
+
+impl Stamp {
+    fn of(data: &Metadata, without_entries: bool) -> Self {
+        let stamp = Self {
+            device: data.dev(),
+            inode: data.ino(),
+            mode: data.mode(),
+            size: data.size(),
+            modified: (data.mtime(), data.mtime_nsec()),
+            changed: (data.ctime(), data.ctime_nsec()),
+        };
+        match without_entries {
+            true => Self {
+                size: 0,
+                modified: (0, 0),
+                changed: (0, 0),
+                ..stamp
+            },
+            false => stamp,
+        }
+    }
+
+    fn is_unsettled(&self) -> bool {
+        let (seconds, nanoseconds) = self.changed;
+        let time = Duration::new(
+            seconds.max(0).unsigned_abs(),
+            u32::try_from(nanoseconds).unwrap_or(0),
+        );
+        let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + time);
+        // A change in the future is one that the clock cannot tell.
+        age.map_or(true, |age| age < COARSENESS) && time != Duration::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{create_dir, remove_file, rename, write};
+    use std::os::unix::fs::symlink;
+    use std::thread::sleep;
+
+    use super::*;
+    use crate as fs;
+
+    /// Waits until the clock can tell the next change from what was done before.
+    fn settle() {
+        sleep(2 * COARSENESS);
+    }
+
+    /// One test, because there is one record.
+    #[test]
+    fn every_change_shows_and_nothing_else() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| room.path().join(name);
+        write(at("file"), "one").unwrap();
+        write(at("target"), "one").unwrap();
+        symlink(at("target"), at("link")).unwrap();
+        create_dir(at("folder")).unwrap();
+        settle();
+        record();
+        type Case<'a> = (&'a str, Box<dyn Fn() + 'a>, Box<dyn Fn() + 'a>, bool);
+        let cases: Vec<Case<'_>> = vec![
+            (
+                "a file with other contents of the same length",
+                Box::new(|| drop(fs::read(at("file")))),
+                Box::new(|| write(at("file"), "two").unwrap()),
+                true,
+            ),
+            (
+                "a file in place of another",
+                Box::new(|| drop(fs::read_to_string(at("file")))),
+                Box::new(|| {
+                    write(at("new"), "six").unwrap();
+                    rename(at("new"), at("file")).unwrap();
+                }),
+                true,
+            ),
+            (
+                "the target of a link",
+                Box::new(|| drop(fs::read(at("link")))),
+                Box::new(|| write(at("target"), "two").unwrap()),
+                true,
+            ),
+            (
+                "where a link leads",
+                Box::new(|| drop(fs::canonicalize(at("link")))),
+                Box::new(|| {
+                    remove_file(at("link")).unwrap();
+                    symlink(at("file"), at("link")).unwrap();
+                }),
+                true,
+            ),
+            (
+                "an entry of a folder",
+                Box::new(|| drop(fs::read_dir(at("folder")))),
+                Box::new(|| write(at("folder/a"), "").unwrap()),
+                true,
+            ),
+            (
+                "an entry of a folder that was only known to be there",
+                Box::new(|| {
+                    fs::is_dir(at("folder"));
+                    fs::metadata(at("folder")).unwrap();
+                }),
+                Box::new(|| write(at("folder/b"), "").unwrap()),
+                false,
+            ),
+            (
+                "a file that was missing",
+                Box::new(|| assert!(!fs::exists(at("late")))),
+                Box::new(|| write(at("late"), "").unwrap()),
+                true,
+            ),
+            (
+                "a file whose contents nobody read",
+                Box::new(|| assert!(fs::is_file(at("late")))),
+                Box::new(|| write(at("late"), "more").unwrap()),
+                false,
+            ),
+            (
+                "a file that is gone",
+                Box::new(|| assert!(fs::exists(at("late")))),
+                Box::new(|| remove_file(at("late")).unwrap()),
+                true,
+            ),
+        ];
+        for (what, look, change, shows) in cases {
+            look();
+            assert_eq!(has_changed(), None, "{what}: before the change");
+            let before = generation();
+            change();
+            settle();
+            assert_eq!(has_changed().is_some(), shows, "{what}");
+            assert_eq!(generation() != before, shows, "{what}");
+            assert_eq!(has_changed(), None, "{what}: after the change");
+        }
+        write(at("file"), "now").unwrap();
+        fs::read(at("file")).unwrap();
+        assert!(has_changed().is_some(), "a file that changes while it is read");
+    }
+}
