@@ -150,6 +150,11 @@ impl SqliteStore {
         Claims::beside(self.path()).holder(context)
     }
 
+    /// Writes what is pending, traces included.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        self.database.write("keep the trace", |_| Ok(())).await
+    }
+
     /// Writes what is pending and ends the writer's thread. Later writes fail. Needs a tokio runtime with a timer.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.database.close().await

@@ -11,6 +11,7 @@ mod room;
 pub use browser::Browser;
 pub use model_server::{AnthropicStream, Ending, ModelServer, OpenAiStream, Piece, Recorded, Response};
 pub use room::{
-    Finished, Room, Running, finish, is_running, needs, quoted, skipped, wait_until_gone, write_program,
+    Finished, Room, Running, finish, is_running, needs, quoted, run_with_input, skipped, wait_until_gone,
+    write_program,
 };
 pub use rustix::process::Signal;

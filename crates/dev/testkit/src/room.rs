@@ -109,7 +109,16 @@ impl Room {
 
     /// The binary with arguments, ready to be started by hand.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new(&self.binary);
+        self.command_of(&self.binary, arguments)
+    }
+
+    /// Another program with arguments, ready to be started by hand in the same environment.
+    pub fn command_of<A: AsRef<OsStr>>(
+        &self,
+        program: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(self.work())
@@ -161,17 +170,21 @@ impl Room {
         arguments: impl IntoIterator<Item = A>,
         input: impl Into<Vec<u8>>,
     ) -> Finished {
-        let mut child = self
-            .command(arguments)
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("the binary can be started");
-        let mut stdin = child.stdin.take().expect("standard input is a pipe");
-        let input = input.into();
-        // The program may end before it has read everything; then the pipe breaks, which is no failure.
-        std::thread::spawn(move || stdin.write_all(&input));
-        finish(child)
+        run_with_input(self.command(arguments), input)
     }
+}
+
+/// Runs a program with something on standard input.
+pub fn run_with_input(mut command: Command, input: impl Into<Vec<u8>>) -> Finished {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the binary can be started");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    let input = input.into();
+    // The program may end before it has read everything; then the pipe breaks, which is no failure.
+    std::thread::spawn(move || stdin.write_all(&input));
+    finish(child)
 }
 
 /// A run in progress. Dropping it ends it.

@@ -14,6 +14,7 @@ pub static BRIDGE: Bridge = Bridge {
     system: "claude-code",
     title: "Claude Code",
     project_variable: "CLAUDE_PROJECT_DIR",
+    event_variables: &["CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "COLUMNS", "LINES"],
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

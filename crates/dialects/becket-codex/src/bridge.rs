@@ -15,6 +15,7 @@ pub static BRIDGE: Bridge = Bridge {
     system: "codex",
     title: "Codex",
     project_variable: "",
+    event_variables: &[],
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

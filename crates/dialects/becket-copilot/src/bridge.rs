@@ -14,6 +14,7 @@ pub static BRIDGE: Bridge = Bridge {
     system: "copilot",
     title: "GitHub Copilot",
     project_variable: "",
+    event_variables: &[],
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

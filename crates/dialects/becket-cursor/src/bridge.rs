@@ -17,6 +17,7 @@ pub static BRIDGE: Bridge = Bridge {
     system: "cursor",
     title: "Cursor",
     project_variable: "CURSOR_PROJECT_DIR",
+    event_variables: &[],
     events: EVENTS,
     read,
     written: |call, own| WORDS.written(call, own),

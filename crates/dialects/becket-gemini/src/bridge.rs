@@ -14,6 +14,7 @@ pub static BRIDGE: Bridge = Bridge {
     system: "gemini",
     title: "Gemini CLI",
     project_variable: "GEMINI_PROJECT_DIR",
+    event_variables: &["GEMINI_CWD"],
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

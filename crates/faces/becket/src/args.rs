@@ -469,6 +469,31 @@ pub enum BridgeCommand {
         #[arg(long, value_name = "TIME", default_value = "7d")]
         since: String,
     },
+    /// The daemons that keep hooks loaded between the questions of other agents, one for each project.
+    ///
+    /// They start and end by themselves. Without one, each question loads the hooks; the answers are the same.
+    Daemon {
+        #[command(subcommand)]
+        command: DaemonCommand,
+    },
+}
+
+/// Commands about daemons.
+#[derive(Debug, Subcommand)]
+pub enum DaemonCommand {
+    /// Show the daemons that run, and the sessions for which they keep hooks loaded.
+    Status,
+    /// End all daemons. The next question starts a new one.
+    Stop,
+    /// Be the daemon of a project, until nobody has asked for long. `becket-hook` starts it.
+    Run {
+        /// The project.
+        #[arg(long, value_name = "FOLDER")]
+        project: PathBuf,
+        /// How long to wait for a question.
+        #[arg(long, value_name = "SECONDS", default_value_t = 15 * 60)]
+        idle: u64,
+    },
 }
 
 /// A question of another agent.
@@ -482,6 +507,9 @@ pub struct AskedBy {
     /// Refuse nothing, and keep what would have been refused for `becket bridge report`.
     #[arg(long)]
     pub shadow: bool,
+    /// How many milliseconds the agent has waited already.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 0, hide = true)]
+    pub elapsed: u64,
 }
 
 /// A file of an agent in which becket is entered.

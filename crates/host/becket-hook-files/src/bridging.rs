@@ -178,6 +178,9 @@ pub fn server_of(name: &str, beginning: &str, separator: &str) -> Option<(String
     Some((server.to_owned(), tool.to_owned()))
 }
 
+/// The client of becket's daemon, which stands beside becket.
+pub const CLIENT: &str = "becket-hook";
+
 /// The command of an entry by which another agent asks becket. If becket cannot be started or dies, the shell does
 /// `otherwise`.
 pub fn bridge_command(program: &str, arguments: &str, otherwise: &str) -> String {
@@ -187,24 +190,53 @@ pub fn bridge_command(program: &str, arguments: &str, otherwise: &str) -> String
     } else {
         format!(" || {otherwise}")
     };
-    format!("'{program}' bridge {arguments}{otherwise}")
+    format!("'{program}' {arguments}{otherwise}")
+}
+
+/// A command that asks becket, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeCommand<'a> {
+    pub program: String,
+    /// The agent, the event, and options.
+    pub words: Vec<&'a str>,
+}
+
+impl<'a> BridgeCommand<'a> {
+    /// Takes a command apart; `None` unless it asks becket and does nothing else.
+    pub fn read(command: &'a str) -> Option<Self> {
+        let (program, rest) = command.strip_prefix('\'')?.split_once("' ")?;
+        let (arguments, otherwise) = rest.split_once(" || ").unwrap_or((rest, ""));
+        let is_word = |word: &&str| {
+            let mut bytes = word.bytes();
+            bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        };
+        let mut words: Vec<&str> = arguments.split(' ').collect();
+        match program.rsplit('/').next() {
+            Some("becket") if words.first() == Some(&"bridge") => drop(words.remove(0)),
+            Some(CLIENT) => {}
+            _ => return None,
+        }
+        let is_plain = words.iter().all(is_word) && (otherwise.is_empty() || OTHERWISE.contains(&otherwise));
+        is_plain.then(|| Self {
+            program: program.replace(r"'\''", "'"),
+            words,
+        })
+    }
+
+    /// Whether the command asks about that event of that agent.
+    pub fn asks(&self, system: &str, event: &str) -> bool {
+        self.words.starts_with(&[system, event])
+    }
+
+    /// Whether refusals are only kept for a report.
+    pub fn is_shadow(&self) -> bool {
+        self.words.contains(&"--shadow")
+    }
 }
 
 /// Whether a command does nothing but ask becket: then becket itself does not run it, because it asks all hooks anyway.
 pub fn is_bridge_command(command: &str) -> bool {
-    let Some((program, rest)) = command.strip_prefix('\'').and_then(|rest| rest.split_once("' ")) else {
-        return false;
-    };
-    let (arguments, otherwise) = rest.split_once(" || ").unwrap_or((rest, ""));
-    let is_word = |word: &str| {
-        word.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    let mut words = arguments.split(' ');
-    program.rsplit('/').next() == Some("becket")
-        && words.next() == Some("bridge")
-        && words.all(is_word)
-        && (otherwise.is_empty() || OTHERWISE.contains(&otherwise))
+    BridgeCommand::read(command).is_some()
 }
 
 /// The shell refuses by its exit code.
@@ -223,8 +255,21 @@ mod tests {
     #[test]
     fn only_what_asks_becket_and_nothing_else_is_a_bridge() {
         for otherwise in ["", OTHERWISE_EXIT, OTHERWISE_JSON, "true"] {
-            let command = bridge_command("/opt/x y/becket", "claude-code PreToolUse --shadow", otherwise);
-            assert!(is_bridge_command(&command), "{command}");
+            for (program, arguments) in [
+                ("/opt/x y/becket", "bridge claude-code PreToolUse --shadow"),
+                (
+                    "/opt/o'x/becket-hook",
+                    "claude-code PreToolUse --shadow --project-variable A_B",
+                ),
+            ] {
+                let command = bridge_command(program, arguments, otherwise);
+                let read = BridgeCommand::read(&command).unwrap();
+                assert_eq!(read.program, program);
+                assert!(
+                    read.asks("claude-code", "PreToolUse") && read.is_shadow(),
+                    "{command}"
+                );
+            }
         }
         for command in [
             "becket bridge claude-code PreToolUse",
@@ -233,6 +278,9 @@ mod tests {
             "'/bin/becket' bridge claude-code PreToolUse || ./guard.sh",
             "'/bin/guard' bridge claude-code PreToolUse",
             "'/bin/becket' hooks list",
+            "'/bin/becket' claude-code PreToolUse",
+            "'/bin/becket-hook' claude-code PreToolUse; ./guard.sh",
+            "'/bin/becket-hooks' claude-code PreToolUse",
             "./guard.sh && '/bin/becket' bridge claude-code PreToolUse",
         ] {
             assert!(!is_bridge_command(command), "{command}");

@@ -48,7 +48,8 @@ mod web;
 
 pub use answer::{Decision, HookAnswer};
 pub use bridging::{
-    HostWords, OTHERWISE_EXIT, OTHERWISE_JSON, bridge_command, is_bridge_command, patch_parts, server_of,
+    BridgeCommand, CLIENT, HostWords, OTHERWISE_EXIT, OTHERWISE_JSON, bridge_command, is_bridge_command,
+    patch_parts, server_of,
 };
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use becket_agent::front::Front;
 use becket_agent::store::{NewSession, Store};
 use becket_events::Scope;
-use becket_host::{Asked, Asking, Bridge, BridgePayload, BridgedEvent, Moment, MomentKind, Person, Ruling};
+use becket_host::{Asked, Asking, Moment, Person, Ruling};
 use becket_run::Purpose;
 use becket_run::assemble::{Assembled, assemble};
 use becket_run::conversation::with_some_model;
@@ -19,90 +19,39 @@ use crate::question::{Mode, Question};
 use crate::said::Said;
 use crate::shadow::{self, ShadowRecord};
 
-/// The agent's event of that name.
-pub fn event_named(bridge: &'static Bridge, name: &str) -> Option<&'static BridgedEvent> {
-    bridge.events.iter().find(|event| event.name == name)
-}
+impl Question {
+    /// What the agent asks about. The error says what cannot be understood.
+    pub(crate) fn read(&self) -> Result<Asked, CliError> {
+        let bridge = self.asked.bridge;
+        (bridge.read)(self.asked.event, &self.payload)
+            .map_err(|why| CliError::usage(format!("the question of {} cannot be read: {why}", bridge.title)))
+    }
 
-/// What is printed when an event cannot be judged: a refusal, if something can be refused there.
-pub fn refusal(
-    bridge: &Bridge,
-    event: &BridgedEvent,
-    payload: &BridgePayload,
-    reason: &str,
-) -> Option<Value> {
-    let told = format!("becket refuses it: {reason}");
-    let ruling = match event.kind {
-        kind if kind.is_guard() => Ruling::deny(told),
-        // A hook might have kept it from the model.
-        MomentKind::Called => Ruling {
-            output: Some(format!("[becket withholds the result: {reason}]")),
-            ..Ruling::default()
-        },
-        _ => Ruling {
-            notices: vec![format!("becket: {reason}")],
-            ..Ruling::default()
-        },
-    };
-    (bridge.write)(event, payload, &ruling)
-}
-
-/// Puts a question to the hooks, and writes the answer.
-pub async fn answer(question: &Question, mode: Mode, caller: Caller<'_>) -> Option<Value> {
-    let Question {
-        bridge,
-        event,
-        payload,
-        ..
-    } = question;
-    let ruling = match (bridge.read)(event, payload) {
-        Err(why) => Err(format!("the question of {} cannot be read: {why}", bridge.title)),
-        Ok(asked) => rule(question, &asked, mode, caller)
-            .await
-            .map_err(|error| error.to_string()),
-    };
-    match (ruling, mode) {
-        (Ok(ruling), _) => (bridge.write)(event, payload, &ruling),
-        (Err(why), Mode::Enforce) => refusal(bridge, event, payload, &why),
-        (Err(why), Mode::Shadow) => {
-            let notices = vec![format!("becket: {why}")];
-            let ruling = Ruling {
-                notices,
+    /// The answer in the agent's own words.
+    pub(crate) fn answer(&self, ruling: Result<Ruling, CliError>) -> Option<Value> {
+        let asked = self.asked;
+        let ruling = match (ruling, asked.mode) {
+            (Ok(ruling), _) => ruling,
+            (Err(why), Mode::Enforce) => return asked.unable(&self.payload, &why.to_string()),
+            (Err(why), Mode::Shadow) => Ruling {
+                notices: vec![format!("becket: {why}")],
                 ..Ruling::default()
-            };
-            (bridge.write)(event, payload, &ruling)
-        }
+            },
+        };
+        (asked.bridge.write)(asked.event, &self.payload, &ruling)
     }
 }
 
-async fn rule(
-    question: &Question,
-    asked: &Asked,
-    mode: Mode,
-    caller: Caller<'_>,
-) -> Result<Ruling, CliError> {
-    let setup = Setup::read(caller.options, caller.surroundings)?;
-    if let Some(refusal) = &setup.project.refusal {
-        return Err(refusal.clone());
-    }
-    let said = Arc::new(Said::default());
-    let mut hooks = Loaded::open(setup, &said, caller).await?;
-    let scope = hooks.enter(question, asked).await?;
-    let moments = Moments::new(&hooks.assembled, scope, Arc::clone(&said));
-    let mut ruling = moments.rule(question.bridge, &asked.moment).await;
-    ruling.notices.extend(said.take());
-    if mode == Mode::Shadow {
-        ruling = put_aside(question, asked, ruling, &hooks.setup)?;
-    }
-    if asked.moment == Moment::SessionEnd {
-        hooks
-            .assembled
-            .store
-            .end_session(&asked.session_id, "done")
-            .await?;
-    }
-    hooks.assembled.close().await?;
-    Ok(ruling)
+/// Puts a question to hooks that are loaded for it, and writes the answer.
+pub async fn answer(question: &Question, caller: Caller<'_>) -> Option<Value> {
+    let ruling = async {
+        let asked = question.read()?;
+        let mut hooks = LoadedHooks::open(caller).await?;
+        let ruling = hooks.rule(question, &asked).await?;
+        hooks.close().await?;
+        Ok(ruling)
+    };
+    question.answer(ruling.await)
 }
 
 /// Keeps what would have been refused, changed or ended, and leaves only what cannot hinder.
@@ -118,25 +67,56 @@ fn put_aside(question: &Question, asked: &Asked, ruling: Ruling, setup: &Setup) 
 }
 
 /// The hooks that are asked.
-struct Loaded {
+pub(crate) struct LoadedHooks {
     setup: Setup,
     assembled: Assembled,
+    said: Arc<Said>,
 }
 
-impl Loaded {
-    async fn open(setup: Setup, said: &Arc<Said>, caller: Caller<'_>) -> Result<Self, CliError> {
+impl LoadedHooks {
+    pub async fn open(caller: Caller<'_>) -> Result<Self, CliError> {
+        let setup = Setup::read(caller.options, caller.surroundings)?;
+        if let Some(refusal) = &setup.project.refusal {
+            return Err(refusal.clone());
+        }
+        let said = Arc::new(Said::default());
         let options = &with_some_model(&setup, Purpose::Care, caller.options, caller.surroundings);
         let store = Arc::new(setup.folders.open_store()?);
-        let front: Arc<dyn Front> = Arc::clone(said) as Arc<dyn Front>;
+        let front: Arc<dyn Front> = Arc::clone(&said) as Arc<dyn Front>;
         let caller = Caller { options, ..caller };
         let assembled = assemble(&setup, caller, Person::reading(front), store, Asking::Never).await?;
         assembled.interactive.bind().await;
-        Ok(Self { setup, assembled })
+        Ok(Self {
+            setup,
+            assembled,
+            said,
+        })
+    }
+
+    /// Fires the events of a question. What it left in the record is on disk afterwards.
+    pub async fn rule(&mut self, question: &Question, asked: &Asked) -> Result<Ruling, CliError> {
+        let scope = self.enter(question, asked).await?;
+        let moments = Moments::new(&self.assembled, scope, Arc::clone(&self.said));
+        let mut ruling = moments.rule(question.asked.bridge, &asked.moment).await;
+        ruling.notices.extend(self.said.take());
+        if question.asked.mode == Mode::Shadow {
+            ruling = put_aside(question, asked, ruling, &self.setup)?;
+        }
+        let store = &self.assembled.store;
+        if asked.moment == Moment::SessionEnd {
+            store.end_session(&asked.session_id, "done").await?;
+        }
+        store.flush().await?;
+        Ok(ruling)
+    }
+
+    pub async fn close(self) -> Result<(), CliError> {
+        self.assembled.close().await
     }
 
     /// Takes up the agent's session. Sessions of one agent are in one context, which bears its name.
     async fn enter(&mut self, question: &Question, asked: &Asked) -> Result<Scope, CliError> {
-        let bridge = question.bridge;
+        let bridge = question.asked.bridge;
         let main = &asked.session_id;
         let (session_id, parent_session_id) = match &asked.subagent {
             Some(name) => (format!("{main}-{name}"), Some(main.clone())),

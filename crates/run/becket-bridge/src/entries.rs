@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use becket_hook_files::{bridge_command, is_bridge_command};
+use becket_hook_files::{BridgeCommand, CLIENT, bridge_command, is_bridge_command};
 use becket_host::{Bridge, BridgedEvent, MomentKind};
 use becket_system::{CliError, Surroundings};
 use jsonc_parser::ParseOptions;
@@ -63,9 +63,20 @@ pub fn entry_file(
     Ok(PathBuf::from(home).join(entry.user_file))
 }
 
-/// Puts becket's entries into a file, in place of those that are there. `options` follow the event on the command line.
-pub fn install(bridge: &Bridge, file: &Path, program: &Path, options: &str) -> Result<Change, CliError> {
+/// The program that agents start: the client of the daemon if it stands beside becket, else becket.
+pub fn entered_program(becket: &Path) -> PathBuf {
+    let client = becket.with_file_name(CLIENT);
+    if client.is_file() {
+        client
+    } else {
+        becket.to_path_buf()
+    }
+}
+
+/// Puts becket's entries into a file, in place of those that are there.
+pub fn install(bridge: &Bridge, file: &Path, becket: &Path, is_shadow: bool) -> Result<Change, CliError> {
     let before = read(file)?;
+    let program = entered_program(becket);
     let program = program.to_str().ok_or_else(|| {
         CliError::usage(format!(
             "the path of {} is no text, so no file can name it",
@@ -74,7 +85,7 @@ pub fn install(bridge: &Bridge, file: &Path, program: &Path, options: &str) -> R
     })?;
     let own = read(&backup_of(file))?;
     let text = without(before.as_deref().unwrap_or_default(), file)?;
-    let after = with(bridge, &text, (program, options), file)?;
+    let after = with(bridge, &text, (program, is_shadow), file)?;
     let keeps = before.is_some() && own.is_none() && before.as_deref() == Some(&*text);
     Ok(Change {
         file: file.to_path_buf(),
@@ -91,10 +102,11 @@ pub fn uninstall(bridge: &Bridge, file: &Path) -> Result<Change, CliError> {
     let text = before.as_deref().unwrap_or_default();
     let commands = commands(text, file)?;
     let made_of = |original: &str| {
-        let Some((program, options)) = commands.first().and_then(|command| parts_of(command)) else {
+        let Some(own) = commands.first().and_then(|command| BridgeCommand::read(command)) else {
             return false;
         };
-        with(bridge, original, (&program, &options), file).is_ok_and(|made| made == text)
+        let call = (own.program.as_str(), own.is_shadow());
+        with(bridge, original, call, file).is_ok_and(|made| made == text)
     };
     let after = match &kept {
         _ if commands.is_empty() => before.clone(),
@@ -112,14 +124,6 @@ pub fn uninstall(bridge: &Bridge, file: &Path) -> Result<Change, CliError> {
         before,
         after,
     })
-}
-
-/// The program and the options in one of becket's commands.
-fn parts_of(command: &str) -> Option<(String, String)> {
-    let (program, rest) = command.strip_prefix('\'')?.split_once("' bridge ")?;
-    let arguments = rest.split(" || ").next()?;
-    let options = arguments.splitn(3, ' ').nth(2).unwrap_or_default();
-    Some((program.replace(r"'\''", "'"), options.to_owned()))
 }
 
 impl Change {
@@ -227,7 +231,7 @@ fn misshapen(file: &Path, what: &str) -> CliError {
     ))
 }
 
-fn with(bridge: &Bridge, text: &str, call: (&str, &str), file: &Path) -> Result<String, CliError> {
+fn with(bridge: &Bridge, text: &str, call: (&str, bool), file: &Path) -> Result<String, CliError> {
     let root = parsed(text, file)?;
     let top = root
         .object_value_or_create()
@@ -249,16 +253,26 @@ fn with(bridge: &Bridge, text: &str, call: (&str, &str), file: &Path) -> Result<
     Ok(if text.ends_with('\n') { text } else { text + "\n" })
 }
 
-fn command(bridge: &Bridge, event: &BridgedEvent, (program, options): (&str, &str)) -> String {
-    let arguments = format!("{} {} {options}", bridge.system, event.name);
-    let is_shadow = options.split(' ').any(|option| option == "--shadow");
+fn command(bridge: &Bridge, event: &BridgedEvent, (program, is_shadow): (&str, bool)) -> String {
+    let mut words = format!("{} {}", bridge.system, event.name);
+    if is_shadow {
+        words += " --shadow";
+    }
+    if program.ends_with(CLIENT) {
+        words += &format!(" --timeout {}", event.timeout.as_secs());
+        if !bridge.project_variable.is_empty() {
+            words += &format!(" --project-variable {}", bridge.project_variable);
+        }
+    } else {
+        words.insert_str(0, "bridge ");
+    }
     let holds = event.is_guard() || event.kind == MomentKind::Called;
     let otherwise = match holds && !is_shadow {
         true => bridge.entry.otherwise,
         // Nothing depends on it, and an agent may take a failure for a wish to go on.
         false => "true",
     };
-    bridge_command(program, arguments.trim_end(), otherwise)
+    bridge_command(program, &words, otherwise)
 }
 
 fn input(value: &Value) -> CstInputValue {

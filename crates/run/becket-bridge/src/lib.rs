@@ -1,7 +1,7 @@
 //! becket as a hook of other agents.
 //!
 //! Another agent runs `becket bridge SYSTEM EVENT` as its hook (`question.rs`). `ask.rs` reads its question and loads
-//! the hooks, `moments.rs` fires becket's events and folds what hooks say into one ruling, and the crate of the agent's
+//! the hooks (`daemon` keeps them loaded between questions), `moments.rs` fires becket's events and folds what hooks say into one ruling, and the crate of the agent's
 //! dialect writes the answer (`becket_host::Bridge`). `entries.rs` enters becket in the agent's files and takes it out
 //! again, `status.rs` says whether the agent really asks and what it cannot ask, `shadow.rs` keeps what would have been
 //! refused.
@@ -9,6 +9,7 @@
 //! Whatever goes wrong here refuses what another agent was about to do.
 
 mod ask;
+mod daemon;
 mod entries;
 mod moments;
 mod question;
@@ -16,8 +17,9 @@ mod said;
 mod shadow;
 mod status;
 
-pub use ask::{answer, event_named, refusal};
+pub use ask::answer;
+pub use daemon::{Daemon, DaemonStatus, SessionStatus};
 pub use entries::{Change, Place, entry_file, install, uninstall};
-pub use question::{Mode, Question};
+pub use question::{AskedEvent, Mode, Question, event_named};
 pub use shadow::{ShadowRecord, records_since};
 pub use status::{Installed, Unasked, installed, unasked};

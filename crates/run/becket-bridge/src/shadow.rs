@@ -38,8 +38,8 @@ impl ShadowRecord {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Some(Self {
             time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-            system: question.bridge.system.into(),
-            event: question.event.name.into(),
+            system: question.asked.bridge.system.into(),
+            event: question.asked.event.name.into(),
             session_id: asked.session_id.clone(),
             effect: effect.into(),
             subject: subject(&asked.moment),

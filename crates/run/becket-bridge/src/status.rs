@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use becket_events::{Class, EventId};
+use becket_hook_files::BridgeCommand;
 use becket_hooks::Engine;
 use becket_host::Bridge;
 use becket_system::CliError;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::entries::commands;
+use crate::entries::{commands, entered_program};
 
 /// becket in one file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,12 +36,11 @@ pub fn installed(bridge: &Bridge, file: &Path, program: &Path) -> Result<Option<
     if commands.is_empty() {
         return Ok(None);
     }
-    let asks = |name: &str| {
-        let call = format!("' bridge {} {name}", bridge.system);
-        commands
-            .iter()
-            .any(|command| command.contains(&format!("{call} ")) || command.ends_with(&call))
-    };
+    let read: Vec<BridgeCommand<'_>> = commands
+        .iter()
+        .filter_map(|command| BridgeCommand::read(command))
+        .collect();
+    let asks = |name: &str| read.iter().any(|command| command.asks(bridge.system, name));
     let missing = bridge
         .events
         .iter()
@@ -50,21 +50,15 @@ pub fn installed(bridge: &Bridge, file: &Path, program: &Path) -> Result<Option<
     let mut hindrances = parsed
         .map(|file| (bridge.entry.hindrances)(&file))
         .unwrap_or_default();
-    let named = format!(
-        "'{}' bridge ",
-        program.display().to_string().replace('\'', r"'\''")
-    );
-    if let Some(other) = commands.iter().find(|command| !command.starts_with(&named)) {
-        let other = other.split("' bridge ").next().unwrap_or_default();
-        hindrances.push(format!(
-            "another becket is entered: {}",
-            other.trim_start_matches('\'')
-        ));
+    let own = [program.to_path_buf(), entered_program(program)];
+    let is_own = |command: &&BridgeCommand<'_>| own.iter().any(|own| own == Path::new(&command.program));
+    if let Some(other) = read.iter().find(|command| !is_own(command)) {
+        hindrances.push(format!("another becket is entered: {}", other.program));
     }
     Ok(Some(Installed {
         system: bridge.system,
         file: file.to_path_buf(),
-        shadow: commands.iter().any(|command| command.contains(" --shadow")),
+        shadow: read.iter().any(BridgeCommand::is_shadow),
         missing: missing.collect(),
         hindrances,
     }))

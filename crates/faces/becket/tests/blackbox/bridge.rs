@@ -1,13 +1,15 @@
 //! Other agents ask becket's hooks: what each of them is answered, in its own format, and that whatever goes wrong
 //! refuses.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
-use testkit::{Finished, Room};
+use testkit::{Finished, Room, run_with_input};
 
 use crate::room;
 
 /// A guard in becket's own format, for each agent.
-const GUARD: &str = "\
+pub const GUARD: &str = "\
 [[hook]]
 event = \"pre_shell\"
 name = \"no rm\"
@@ -20,20 +22,20 @@ command = '''case $(cat) in *secret.txt*) echo not that file >&2; exit 2;; esac'
 ";
 
 /// What one agent calls things.
-struct Host {
-    system: &'static str,
-    call: &'static str,
+pub struct Host {
+    pub system: &'static str,
+    pub call: &'static str,
     /// The question about a command.
-    shell: fn(&Room, &str) -> Value,
+    pub shell: fn(&Room, &str) -> Value,
     /// The question about a file that is written.
-    write: fn(&Room, &str) -> Value,
+    pub write: fn(&Room, &str) -> Value,
     /// Why the call is refused, if it is.
-    refusal: fn(&Value) -> Option<String>,
-    prompt: &'static str,
+    pub refusal: fn(&Value) -> Option<String>,
+    pub prompt: &'static str,
     /// Why the prompt is refused, if it is.
-    prompt_refusal: fn(&Value) -> Option<String>,
-    stop: &'static str,
-    goes_on: fn(&Value) -> Option<String>,
+    pub prompt_refusal: fn(&Value) -> Option<String>,
+    pub stop: &'static str,
+    pub goes_on: fn(&Value) -> Option<String>,
 }
 
 fn text(value: &Value, pointer: &str) -> Option<String> {
@@ -58,7 +60,7 @@ fn deny(answer: &Value) -> Option<String> {
     (answer["decision"] == "deny").then(|| text(answer, "/reason"))?
 }
 
-const HOSTS: &[Host] = &[
+pub const HOSTS: &[Host] = &[
     Host {
         system: "claude-code",
         call: "PreToolUse",
@@ -176,7 +178,7 @@ fn ask(room: &Room, host: &Host, event: &str, question: &Value) -> Value {
 }
 
 /// What was printed; an agent takes nothing for an empty object.
-fn answered(run: Finished) -> Value {
+pub fn answered(run: Finished) -> Value {
     let run = run.ended_with(0);
     match run.stdout.trim() {
         "" => json!({}),
@@ -674,7 +676,7 @@ fn what_is_entered_is_taken_out_again_byte_for_byte() {
             _ => "../home/.copilot/hooks/becket.json",
         };
         let shown = room.run(["bridge", "install", name, "--dry-run"]).ended_with(0);
-        assert!(shown.stdout.contains("bridge") && !room.has(file), "{name}");
+        assert!(shown.stdout.contains("becket-hook") && !room.has(file), "{name}");
         room.run(["bridge", "install", name]).ended_with(0);
         let entered = room.read(file);
         serde_json::from_str::<Value>(&entered).unwrap();
@@ -702,7 +704,7 @@ fn what_is_entered_is_taken_out_again_byte_for_byte() {
         room.run(["bridge", "uninstall", name]).ended_with(0);
         let left = room.read(file);
         assert!(
-            left.contains("\"other\": [4]") && !left.contains("bridge"),
+            left.contains("\"other\": [4]") && !left.contains("becket"),
             "{name}: {left}"
         );
         room.write(file, "{ not json");
@@ -718,16 +720,24 @@ fn an_entry_refuses_when_becket_is_gone() {
     let file: Value = serde_json::from_str(&room.read("../home/.claude/settings.json")).unwrap();
     let command = |event: &str| text(&file, &format!("/hooks/{event}/0/hooks/0/command")).unwrap();
     let gone = |event: &str| {
-        let line = command(event).replace("becket'", "no-such-becket'");
-        let output = std::process::Command::new("/bin/sh")
-            .args(["-c", &line])
-            .output()
+        let (_, arguments) = command(event)
+            .split_once("becket-hook'")
+            .map(|(a, b)| (a.len(), b.to_owned()))
             .unwrap();
-        (output.status.code(), output.stderr.is_empty())
+        let alone = room.write("../alone/becket-hook", "");
+        std::fs::remove_file(&alone).unwrap();
+        std::fs::copy(env!("CARGO_BIN_EXE_becket-hook"), &alone).unwrap();
+        // The client is gone, or becket beside it.
+        [alone.with_file_name("no-such-program"), alone].map(|program| {
+            let line = format!("'{}'{arguments}", program.display());
+            let shell = room.command_of(Path::new("/bin/sh"), ["-c", &line]);
+            let run = run_with_input(shell, (HOSTS[0].shell)(&room, "ls").to_string());
+            (run.code, run.stderr.is_empty())
+        })
     };
-    assert_eq!(gone("PreToolUse"), (Some(2), false));
-    assert_eq!(gone("UserPromptSubmit"), (Some(2), false));
-    assert_eq!(gone("Stop").0, Some(0));
+    assert_eq!(gone("PreToolUse"), [(2, false); 2]);
+    assert_eq!(gone("UserPromptSubmit"), [(2, false); 2]);
+    assert_eq!(gone("Stop").map(|(code, _)| code), [0; 2]);
 }
 
 #[test]

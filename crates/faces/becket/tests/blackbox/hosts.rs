@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{Finished, Room, Signal, wait_until_gone};
 
+use crate::daemon::Served;
 use crate::scheme::put;
 use crate::unloaded::touching;
 
@@ -163,9 +164,13 @@ impl Sample {
 }
 
 /// becket with the toy dialect.
-fn room() -> Room {
+fn toy_becket() -> PathBuf {
     let examples = PathBuf::from(env!("CARGO_BIN_EXE_becket"));
-    Room::new(examples.with_file_name("examples").join("toy_dialect"))
+    examples.with_file_name("examples").join("toy_dialect")
+}
+
+fn room() -> Room {
+    Room::new(toy_becket())
 }
 
 /// A room with that guard, which counts.
@@ -204,15 +209,56 @@ fn a_guard_that_counts_refuses() {
 }
 
 /// A question of another agent about a command.
-fn asked_by(room: &Room, system: &str) -> String {
+fn question_of(room: &Room, system: &str) -> (&'static str, Value) {
     let (event, name) = match system {
         "gemini" => ("BeforeTool", "run_shell_command"),
         _ => ("PreToolUse", "Bash"),
     };
     let question = json!({"session_id": "s", "cwd": room.work(), "hook_event_name": event, "tool_name": name,
         "tool_input": {"command": "touch made"}, "tool_use_id": "1"});
+    (event, question)
+}
+
+fn asked_by(room: &Room, system: &str) -> String {
+    let (event, question) = question_of(room, system);
     let run = room.run_with_input(["bridge", system, event], question.to_string());
     run.ended_with(0).stdout
+}
+
+#[test]
+fn a_guard_of_every_kind_that_changes_is_heard_although_the_daemon_keeps_it_loaded() {
+    for sample in SAMPLES {
+        let (served, title) = (Served::new(room(), &toy_becket()), sample.title());
+        let room = &served.room;
+        let trust = || {
+            if sample.is_of_project {
+                room.run(["hooks", "trust", "--all"]).ended_with(0);
+            }
+        };
+        sample.install(room, sample.text);
+        trust();
+        let _daemon = served.start();
+        // An agent runs the hooks of its own files itself.
+        let is_claudes = sample.file.contains(".claude");
+        let system = if is_claudes { "gemini" } else { "claude-code" };
+        let (event, question) = question_of(room, system);
+        let answer = || served.ask(system, event, &question).ended_with(0).stdout;
+        for _ in 0..2 {
+            let answer = answer();
+            assert!(answer.contains("sample says no"), "{title}: {answer}");
+        }
+        sample.install(room, &sample.text.replace("says no", "says never"));
+        if sample.is_of_project {
+            let answer = answer();
+            assert!(
+                answer.contains("deny") && !answer.contains("says no"),
+                "{title}: {answer}"
+            );
+            trust();
+        }
+        let answer = answer();
+        assert!(answer.contains("sample says never"), "{title}: {answer}");
+    }
 }
 
 #[test]

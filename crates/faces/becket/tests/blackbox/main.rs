@@ -19,6 +19,7 @@ mod compaction;
 mod contexts;
 mod copilot;
 mod cursor;
+mod daemon;
 mod docker_agent;
 mod docker_agent_scripts;
 mod docker_agent_tools;

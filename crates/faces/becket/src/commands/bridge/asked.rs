@@ -4,12 +4,11 @@
 //! thread of its own, because even reading a file may take for ever.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use becket_bridge::{Mode, Question, answer, event_named, refusal};
-use becket_host::{Bridge, BridgePayload, BridgedEvent, Ruling};
+use becket_bridge::{AskedEvent, Mode, Question, answer, event_named};
+use becket_host::{Bridge, BridgePayload};
 use becket_run::RunOptions;
 use becket_run::options::Caller;
 use becket_system::{CliError, Exit, Surroundings};
@@ -24,53 +23,29 @@ use crate::running::runtime;
 /// The largest question that is read.
 const LARGEST_QUESTION: u64 = 64 << 20;
 
-/// The variable that counts bridges within bridges.
-const DEPTH: &str = "BECKET_BRIDGE_DEPTH";
-
-/// How many bridges may be within each other: hooks of one agent may start another agent.
-const DEEPEST: u32 = 8;
+const TOO_LATE: &str = "the hooks did not answer in time";
 
 /// Answers one question.
 pub fn run(options: &Options, asked: &AskedBy, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let (bridge, event) = parse(options, asked)?;
-    let mode = if asked.shadow { Mode::Shadow } else { Mode::Enforce };
+    let elapsed = Duration::from_millis(asked.elapsed);
+    let asked = parse(options, asked)?;
+    let left = |part: f64| asked.event.timeout.mul_f64(part).saturating_sub(elapsed);
     let output = Arc::new(Output::default());
-    watch_the_clock((bridge, event, mode), &output);
+    watch_the_clock(asked, left(0.9), &output);
     let read = read_question();
     let payload = BridgePayload(read.as_ref().cloned().unwrap_or_default());
     output.keep(&payload);
-    let said = match read.and_then(|_| inside(bridge, &payload, surroundings)) {
-        Ok((surroundings, directory)) => {
-            let question = Question {
-                bridge,
-                event,
-                payload,
-                directory,
-            };
-            ask(options, &question, mode, &surroundings)?
-        }
-        Err(why) => unable(bridge, event, mode, &payload, &why),
+    let within = read.and_then(|_| Question::within(asked, payload.clone(), surroundings));
+    let said = match within {
+        Ok((question, surroundings)) => ask(options, &question, left(0.8), &surroundings)?,
+        Err(why) => asked.unable(&payload, &why),
     };
     output.say(said.as_ref())?;
     Ok(Exit::Answered)
 }
 
-/// The answer where nothing can be judged.
-fn unable(
-    bridge: &Bridge,
-    event: &BridgedEvent,
-    mode: Mode,
-    payload: &BridgePayload,
-    why: &str,
-) -> Option<Value> {
-    match mode {
-        Mode::Enforce => refusal(bridge, event, payload, why),
-        Mode::Shadow => (bridge.write)(event, payload, &Ruling::default()),
-    }
-}
-
 /// The agent and its event that the command line names.
-fn parse(options: &Options, asked: &AskedBy) -> Result<(&'static Bridge, &'static BridgedEvent), CliError> {
+fn parse(options: &Options, asked: &AskedBy) -> Result<AskedEvent, CliError> {
     let bridge = bridge_to(options, asked.system.as_deref().unwrap_or_default())?;
     let name = asked.event.as_deref().unwrap_or_default();
     let event = event_named(bridge, name).ok_or_else(|| {
@@ -78,7 +53,8 @@ fn parse(options: &Options, asked: &AskedBy) -> Result<(&'static Bridge, &'stati
         CliError::usage(format!("becket is not asked about `{name}` by {}", bridge.title))
             .hint(format!("its events are {}", names.join(", ")))
     })?;
-    Ok((bridge, event))
+    let mode = if asked.shadow { Mode::Shadow } else { Mode::Enforce };
+    Ok(AskedEvent { bridge, event, mode })
 }
 
 /// The agent of that name.
@@ -104,86 +80,43 @@ fn read_question() -> Result<Map<String, Value>, String> {
     serde_json::from_slice(&text).map_err(|error| format!("the question is no JSON object: {error}"))
 }
 
-/// The surroundings in which hooks are asked, which are those of the agent's project and one bridge deeper, and the
-/// directory in which the agent works.
-fn inside(
-    bridge: &Bridge,
-    payload: &BridgePayload,
-    surroundings: &Surroundings,
-) -> Result<(Surroundings, PathBuf), String> {
-    let depth = surroundings.variable(DEPTH);
-    let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0);
-    if depth >= DEEPEST {
-        return Err("bridges ask each other in a circle".into());
-    }
-    if let Some(home) = surroundings
-        .variable("HOME")
-        .filter(|home| !Path::new(home).is_absolute())
-    {
-        return Err(format!("HOME must be an absolute path, not `{home}`"));
-    }
-    let mut surroundings = surroundings.clone();
-    surroundings
-        .variables
-        .insert(DEPTH.into(), (depth + 1).to_string().into());
-    let existing = |directory: &Path| {
-        let found = directory.canonicalize();
-        found.map_err(|error| format!("cannot work in {}: {error}", directory.display()))
-    };
-    let directory = existing(&payload.directory().unwrap_or_else(|| surroundings.cwd.clone()))?;
-    let project = surroundings.variable(bridge.project_variable);
-    let project = match project.filter(|project| Path::new(project).is_absolute()) {
-        Some(project) => existing(Path::new(&project))?,
-        None => directory.clone(),
-    };
-    std::env::set_current_dir(&project)
-        .map_err(|error| format!("cannot work in {}: {error}", project.display()))?;
-    surroundings.cwd = project;
-    Ok((surroundings, directory))
-}
-
 fn ask(
     options: &Options,
     question: &Question,
-    mode: Mode,
+    limit: Duration,
     surroundings: &Surroundings,
 ) -> Result<Option<Value>, CliError> {
+    let project = &surroundings.cwd;
+    if let Err(error) = std::env::set_current_dir(project) {
+        let why = format!("cannot work in {}: {error}", project.display());
+        return Ok(question.asked.unable(&question.payload, &why));
+    }
+    let mut surroundings = surroundings.clone();
+    for name in question.asked.bridge.event_variables {
+        surroundings.variables.remove(std::ffi::OsStr::new(name));
+    }
     let run = RunOptions {
-        bridged_by: Some(question.bridge.system),
+        bridged_by: Some(question.asked.bridge.system),
         ..options.run.clone()
     };
     let cancel = CancellationToken::new();
     let caller = Caller {
         options: &run,
-        surroundings,
+        surroundings: &surroundings,
         cancel: &cancel,
     };
-    let limit = question.event.timeout.mul_f64(0.8);
     let runtime = runtime(options)?;
-    let said = runtime.block_on(async { tokio::time::timeout(limit, answer(question, mode, caller)).await });
+    let said = runtime.block_on(async { tokio::time::timeout(limit, answer(question, caller)).await });
     runtime.shutdown_background();
-    let Question {
-        bridge,
-        event,
-        payload,
-        ..
-    } = question;
-    Ok(said.unwrap_or_else(|_| unable(bridge, event, mode, payload, TOO_LATE)))
+    Ok(said.unwrap_or_else(|_| question.asked.unable(&question.payload, TOO_LATE)))
 }
 
-const TOO_LATE: &str = "the hooks did not answer in time";
-
 /// Answers in place of the main thread if that does not come to an end.
-fn watch_the_clock(
-    (bridge, event, mode): (&'static Bridge, &'static BridgedEvent, Mode),
-    output: &Arc<Output>,
-) {
+fn watch_the_clock(asked: AskedEvent, limit: Duration, output: &Arc<Output>) {
     let output = Arc::clone(output);
-    let limit: Duration = event.timeout.mul_f64(0.9);
     std::thread::spawn(move || {
         std::thread::sleep(limit);
-        let payload = output.kept();
-        let said = unable(bridge, event, mode, &payload, TOO_LATE);
+        let said = asked.unable(&output.kept(), TOO_LATE);
         let code = i32::from(output.say(said.as_ref()).is_err());
         std::process::exit(code);
     });
@@ -193,21 +126,19 @@ fn watch_the_clock(
 #[derive(Default)]
 struct Output {
     is_said: Mutex<bool>,
-    payload: Mutex<Map<String, Value>>,
+    payload: Mutex<BridgePayload>,
 }
 
 impl Output {
     fn keep(&self, payload: &BridgePayload) {
-        *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = payload.0.clone();
+        *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = payload.clone();
     }
 
     fn kept(&self) -> BridgePayload {
-        BridgePayload(
-            self.payload
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
-        )
+        self.payload
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn say(&self, answer: Option<&Value>) -> Result<(), CliError> {

@@ -1,6 +1,7 @@
 //! `becket bridge`: becket's hooks for other agents.
 
 mod asked;
+mod daemon;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,14 +39,14 @@ pub fn run(
                 return Err(CliError::usage(why).hint("set BECKET_HOME where the agent is started"));
             }
             let program = program(options)?;
-            let words = if shadow { "--shadow" } else { "" };
             change(options, &target, surroundings, |bridge, file| {
-                install(bridge, file, &program, words)
+                install(bridge, file, &program, shadow)
             })
         }
         BridgeCommand::Uninstall { target } => change(options, &target, surroundings, uninstall),
         BridgeCommand::Status => status(options, surroundings),
         BridgeCommand::Report { since } => report(options, &since, surroundings),
+        BridgeCommand::Daemon { command } => daemon::run(options, &command, surroundings),
     }
 }
 
