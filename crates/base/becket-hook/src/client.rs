@@ -1,13 +1,15 @@
 //! The client: one question in, one answer out.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 
@@ -65,11 +67,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
     let start = Instant::now();
     let call = Call::parse(arguments)?;
     let becket = std::env::current_exe()?.with_file_name("becket");
-    let mut input = Vec::new();
-    io::stdin()
-        .lock()
-        .take(LARGEST_QUESTION + 1)
-        .read_to_end(&mut input)?;
+    let input = read_input(start + call.timeout.mul_f64(PATIENCE))?;
     match call.ask(&becket, &input, start) {
         Asked::Answered(answer) => {
             let mut output = io::stdout().lock();
@@ -197,6 +195,31 @@ impl Call {
             .unwrap_or(REFUSED)
             .into())
     }
+}
+
+/// Standard input to its end, or what there is of it at the deadline: an agent that never ends its question is told no
+/// by becket, which cannot read half of one.
+fn read_input(deadline: Instant) -> io::Result<Vec<u8>> {
+    let stdin = io::stdin().lock();
+    let mut input = Vec::new();
+    let mut bytes = vec![0; 64 << 10];
+    while input.len() as u64 <= LARGEST_QUESTION {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut waiting, Some(&left)) {
+            Ok(0) => break,
+            Err(Errno::INTR) => continue,
+            outcome => outcome?,
+        };
+        match rustix::io::read(&stdin, &mut bytes) {
+            Ok(0) => break,
+            Ok(count) => input.extend(&bytes[..count]),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(input)
 }
 
 /// A connection to the daemon. Even a daemon that hangs does not make this wait for long.

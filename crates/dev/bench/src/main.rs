@@ -4,6 +4,7 @@
 //! figures are taken, `programs.rs` builds and finds the programs that are measured. Machines are noisy, so bars are
 //! printed and not asserted, unless `--strict` asks for it; what is compared is always measured in the same run.
 
+mod bridge;
 mod command;
 mod deadline;
 mod dispatch;
@@ -57,7 +58,7 @@ struct Args {
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "start",
     "turns",
     "dispatch",
@@ -65,6 +66,7 @@ const NAMES: [&str; 17] = [
     "worker",
     "plugins",
     "hook-files",
+    "bridge",
     "deadline",
     "memory",
     "index",
@@ -86,6 +88,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     worker::run,
     plugins::run,
     hook_files::run,
+    bridge::run,
     deadline::run,
     memory::run,
     index::run,

@@ -19,6 +19,14 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
     }
 
+    /// The time that this part of a hundred does not exceed.
+    pub fn percentile(&self, part: usize) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let at = (sorted.len() * part / 100).min(sorted.len().saturating_sub(1));
+        sorted.get(at).copied().unwrap_or_default()
+    }
+
     /// The longest time.
     pub fn longest(&self) -> Duration {
         self.0.iter().copied().max().unwrap_or_default()

@@ -25,7 +25,7 @@ const FOREIGN_NAMES: &[&str] = &[
 ];
 
 /// Crates that are programs, or that run programs in tests: they may look at the process they run in.
-const PROGRAMS: &[&str] = &["becket", "testkit", "bench", "fuzz", "xtask"];
+const PROGRAMS: &[&str] = &["becket", "becket-hook", "testkit", "bench", "fuzz", "xtask"];
 
 /// Functions of `std::env` that read nothing.
 const PURE: &[&str] = &["split_paths", "join_paths", "consts"];
@@ -72,6 +72,12 @@ const STRANGERS: &[&str] = &["lanes", "dialects"];
 
 /// Crates that only list their neighbours.
 const LISTS: &[&str] = &["becket-dialects"];
+
+/// The lint that sends reading through `becket-fs`, as it is turned on.
+const NOTED: &str = "#![cfg_attr(not(test), warn(clippy::disallowed_methods))]";
+
+/// Crates beside those that find hooks which read none of them for a run.
+const READS_NO_HOOKS: &[&str] = &["becket-check", "becket-dialects"];
 
 /// The names of each dialect, which the crates of the other dialects must not use.
 const DIALECT_NAMES: &[(&str, &[&str])] = &[
@@ -225,6 +231,22 @@ pub fn toml_is_parsed_in_one_place(file: &SourceFile) -> Vec<Finding> {
     })
 }
 
+/// Checks that crates which find and load hooks turn on the lint that sends their reading through `becket-fs`: a daemon
+/// that keeps hooks loaded must notice every change of what was read.
+pub fn hooks_are_read_where_it_is_noted(file: &SourceFile) -> Vec<Finding> {
+    let reads_hooks = (["host", "dialects"].contains(&file.floor())
+        && !READS_NO_HOOKS.contains(&file.crate_name()))
+        || ["becket-run", "becket-js"].contains(&file.crate_name());
+    if !reads_hooks || !file.path.ends_with("/src/lib.rs") || file.text.contains(NOTED) {
+        return Vec::new();
+    }
+    vec![Finding::new(
+        file,
+        1,
+        format!("`{NOTED}` is missing; see clippy.toml"),
+    )]
+}
+
 /// Findings about the lines of code, without comments and tests, for which `object` returns an objection.
 fn find(file: &SourceFile, object: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
@@ -305,6 +327,19 @@ mod tests {
         assert_eq!(lines(check(&file("crates/faces/becket/src/x.rs", text))), [1, 2]);
         assert!(check(&file("crates/engine/becket-hooks/src/toml_text.rs", text)).is_empty());
         assert!(check(&file("crates/faces/becket/tests/x.rs", text)).is_empty());
+    }
+
+    #[test]
+    fn a_crate_that_reads_hooks_says_so() {
+        let check = hooks_are_read_where_it_is_noted;
+        let text = "//! A dialect.\n";
+        assert_eq!(
+            lines(check(&file("crates/dialects/becket-x/src/lib.rs", text))),
+            [1]
+        );
+        assert!(check(&file("crates/dialects/becket-x/src/lib.rs", NOTED)).is_empty());
+        assert!(check(&file("crates/dialects/becket-x/src/x.rs", text)).is_empty());
+        assert!(check(&file("crates/agent/becket-x/src/lib.rs", text)).is_empty());
     }
 
     #[test]

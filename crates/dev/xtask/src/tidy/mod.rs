@@ -29,6 +29,7 @@ const CHECKS: &[Check] = &[
     boundaries::only_the_gate_makes_permits,
     boundaries::the_vocabulary_does_no_io,
     boundaries::toml_is_parsed_in_one_place,
+    boundaries::hooks_are_read_where_it_is_noted,
 ];
 
 /// Runs all checks.
