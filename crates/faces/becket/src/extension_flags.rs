@@ -96,7 +96,10 @@ fn helped(arguments: &[OsString], (hosts, surroundings): (Hosts, &Surroundings))
 }
 
 fn told(error: &clap::Error, surroundings: &Surroundings) -> ExitCode {
-    if let Err(broken) = error.print() {
+    // A reader such as `head` that has seen enough is no failure.
+    if let Err(broken) = error.print()
+        && broken.kind() != std::io::ErrorKind::BrokenPipe
+    {
         surroundings.complain(&broken.to_string());
     }
     match error.use_stderr() {

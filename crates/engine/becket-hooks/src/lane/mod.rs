@@ -21,6 +21,7 @@ mod process;
 mod script;
 mod script_file;
 mod shell;
+mod starting;
 mod terminal;
 mod tree;
 mod worker;

@@ -21,6 +21,7 @@ use super::environment::{absolute_path, find_program};
 use super::mark::Mark;
 use super::script_file;
 use super::shell::{self, Shell};
+use super::starting::start;
 use super::terminal::{TerminalInput, Turn};
 use super::tree::Tree;
 use crate::{Cause, Failure};
@@ -418,7 +419,9 @@ struct Launch {
 impl Launch {
     async fn spawn(mut self, deadline: Instant) -> Result<Child, Failure> {
         loop {
-            match self.command.spawn() {
+            let (command, started) = start(self.command).await;
+            self.command = command;
+            match started {
                 Ok(child) => return Ok(child),
                 // The file is still being written, or a process started meanwhile has inherited the open file.
                 Err(error)
