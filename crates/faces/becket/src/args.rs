@@ -7,7 +7,7 @@ use becket_agent::provider::ThinkingLevel;
 use becket_host::GuestOptions;
 use becket_run::Hosts;
 use clap::builder::PossibleValuesParser;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::guest_options;
 
@@ -28,11 +28,7 @@ use crate::guest_options;
 )]
 pub struct Args {
     #[command(flatten)]
-    pub options: OptionArgs,
-
-    /// What the model is asked. One argument: quote it.
-    #[arg(value_name = "PROMPT")]
-    pub prompt: Vec<String>,
+    pub asked: PromptArgs,
 
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -40,6 +36,17 @@ pub struct Args {
     /// The options about guests.
     #[arg(skip)]
     pub guests: GuestOptions,
+}
+
+/// A command line without a command.
+#[derive(Debug, clap::Args)]
+pub struct PromptArgs {
+    #[command(flatten)]
+    pub options: OptionArgs,
+
+    /// What the model is asked. One argument: quote it.
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
 }
 
 /// Options that every command understands.
@@ -1168,10 +1175,47 @@ pub fn command_line() -> clap::Command {
     guest_options::add_to(Args::command())
 }
 
+/// The command line with those commands only that the words name: describing all of them with all their options takes
+/// longer than everything else at the start of the program. `None` where a word asks for help.
+fn narrow_command_line(words: &[OsString]) -> Option<clap::Command> {
+    let words = || words.iter().skip(1).filter_map(|word| word.to_str());
+    if words().any(|word| ["help", "--help", "-h"].contains(&word)) {
+        return None;
+    }
+    let command = PromptArgs::augment_args(clap::Command::new("becket"));
+    let mut named: Vec<&str> = words().filter(|word| Command::has_subcommand(word)).collect();
+    if named.is_empty() {
+        return Some(guest_options::add_to(command));
+    }
+    named.sort_unstable();
+    named.dedup();
+    let all = commands();
+    let found = named.into_iter().filter_map(|name| all.find_subcommand(name));
+    Some(guest_options::add_to(command.subcommands(found.cloned())))
+}
+
+/// The commands, without the options that all of them have.
+fn commands() -> clap::Command {
+    Command::augment_subcommands(clap::Command::new("becket"))
+}
+
+/// The names of the commands.
+pub fn command_names() -> Vec<String> {
+    let commands = commands();
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    names.map(ToOwned::to_owned).collect()
+}
+
 impl Args {
     /// Parses a command line, whose first word is the program.
     pub fn parse_words(words: &[OsString]) -> Result<Self, clap::Error> {
-        Self::of(&command_line().try_get_matches_from(words)?)
+        let narrow = narrow_command_line(words);
+        let parsed = narrow.and_then(|narrow| narrow.try_get_matches_from(words).ok());
+        match parsed {
+            Some(matches) => Self::of(&matches),
+            // Help and errors know all commands.
+            None => Self::of(&command_line().try_get_matches_from(words)?),
+        }
     }
 
     /// Converts what clap has parsed.
@@ -1185,7 +1229,9 @@ impl Args {
 
 /// The names of becket's own options.
 pub fn own_option_names() -> Vec<String> {
-    option_names(&command_line())
+    option_names(&guest_options::add_to(PromptArgs::augment_args(
+        clap::Command::new("becket"),
+    )))
 }
 
 /// The long names of a command's options.

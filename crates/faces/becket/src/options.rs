@@ -29,7 +29,7 @@ pub struct Options {
 impl Options {
     /// The options of a command line, for a program with these kinds of guests.
     pub fn new(args: &Args, hosts: Hosts) -> Self {
-        let (given, args) = (&args.guests, &args.options);
+        let (given, args) = (&args.guests, &args.asked.options);
         let OptionArgs { pi, .. } = args;
         let run = RunOptions {
             bridged_by: None,

@@ -7,11 +7,13 @@
 
 mod models;
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::ModelServer;
 
 use crate::problem::Problem;
@@ -203,6 +205,11 @@ fn sessions(folder: &Path, becket: &Path) -> Result<(), Problem> {
         tell("context reaches the next request", seen.contains("be brief"));
         let seen = session.play(&program, "my password is x", "touch made")?;
         tell("a refused prompt makes no request", !seen.contains("my password"));
+        let (questions, loads) = session.daemon_counts()?;
+        tell(
+            &format!("the daemon answers ({questions} events, {loads} loads)"),
+            questions >= 6 && loads < questions,
+        );
     }
     match all_well {
         true => Ok(()),
@@ -230,8 +237,37 @@ impl<'a> Session<'a> {
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
         session.write("home/.gemini/settings.json", &settings.to_string())?;
         session.write("work/a.txt", "words\n")?;
+        let runtime = DirBuilder::new().mode(0o700).create(session.path("runtime"));
+        runtime.map_err(|error| format!("cannot make a folder: {error}"))?;
         session.becket(&["bridge", "install", agent.system])?;
+        session.start_daemon()?;
         Ok(session)
+    }
+
+    /// Starts the daemon of the project; it ends once its socket is gone with the folder.
+    fn start_daemon(&self) -> Result<(), Problem> {
+        let work = self.path("work");
+        let mut daemon = self.command(self.becket);
+        daemon.args(["bridge", "daemon", "run", "--project"]).arg(&work);
+        daemon.stdout(Stdio::null()).stderr(Stdio::null());
+        let started = daemon.spawn();
+        started.map_err(|error| format!("cannot start the daemon: {error}"))?;
+        let deadline = Instant::now() + SESSION_TIMEOUT;
+        while self.becket(&["bridge", "daemon", "status", "--json"])?.is_empty() {
+            if Instant::now() > deadline {
+                return Err("the daemon does not listen".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// How many events the daemon has answered, and how often it loaded the hooks.
+    fn daemon_counts(&self) -> Result<(u64, u64), Problem> {
+        let text = self.becket(&["bridge", "daemon", "status", "--json"])?;
+        let status: Value = serde_json::from_str(text.lines().next().unwrap_or_default())
+            .map_err(|error| format!("the daemon says nothing about itself: {error}"))?;
+        let count = |name: &str| status[name].as_u64().unwrap_or_default();
+        Ok((count("questions"), count("loads")))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -258,6 +294,7 @@ impl<'a> Session<'a> {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path("home"))
+            .env("XDG_RUNTIME_DIR", self.path("runtime"))
             .current_dir(self.path("work"))
             .stdin(Stdio::null());
         command

@@ -135,9 +135,8 @@ fn near_command(word: &str) -> Option<String> {
     if word.len() < 3 {
         return None;
     }
-    let command = args::command_line();
-    let names = command.get_subcommands().map(clap::Command::get_name);
-    nearest(word, names).map(ToString::to_string)
+    let names = args::command_names();
+    nearest(word, names.iter().map(String::as_str)).map(ToString::to_string)
 }
 
 /// The prompt of the command line, followed by what was piped in.

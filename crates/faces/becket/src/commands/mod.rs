@@ -57,7 +57,8 @@ pub(crate) use tool::read_arguments as tool_arguments;
 /// Runs what the command line asks for.
 // tidy: a table
 pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let Args { prompt, command, .. } = args;
+    let Args { asked, command, .. } = args;
+    let prompt = asked.prompt;
     if let Some(command) = &command {
         check_context_options(&options, command)?;
     }

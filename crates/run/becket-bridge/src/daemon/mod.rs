@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -55,6 +56,7 @@ pub struct Daemon {
     /// How long the daemon lives without a question.
     idle: Duration,
     state: Mutex<DaemonState>,
+    loads: Arc<AtomicU64>,
     end: CancellationToken,
 }
 
@@ -84,6 +86,8 @@ pub struct DaemonStatus {
     pub age_seconds: u64,
     pub idle_seconds: u64,
     pub questions: u64,
+    /// How often hooks were loaded, also for sessions that have ended.
+    pub loads: u64,
     pub sessions: Vec<SessionStatus>,
 }
 
@@ -121,6 +125,7 @@ impl Daemon {
                 questions: 0,
                 lost: 0,
             }),
+            loads: Arc::default(),
             end: CancellationToken::new(),
         })
     }
@@ -320,7 +325,7 @@ impl Daemon {
             if state.sessions.len() >= MOST_SESSIONS {
                 state.make_room();
             }
-            let session = Session::start(self.options.clone(), key)?;
+            let session = Session::start(self.options.clone(), key, Arc::clone(&self.loads))?;
             state.sessions.insert(key.clone(), session);
         }
         let session = state.sessions.get(key).ok_or("the session is gone")?;
@@ -338,6 +343,7 @@ impl Daemon {
             age_seconds: state.started.elapsed().as_secs(),
             idle_seconds: state.last_question.elapsed().as_secs(),
             questions: state.questions,
+            loads: self.loads.load(Ordering::Relaxed),
             sessions,
         }
     }

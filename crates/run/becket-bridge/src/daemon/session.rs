@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -56,7 +57,7 @@ fn held(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
 }
 
 impl Session {
-    pub fn start(options: RunOptions, key: &SessionKey) -> Result<Self, String> {
+    pub fn start(options: RunOptions, key: &SessionKey, loads: Arc<AtomicU64>) -> Result<Self, String> {
         let (sender, receiver) = unbounded_channel();
         let progress = Arc::new(Mutex::new(Progress {
             status: SessionStatus {
@@ -73,6 +74,7 @@ impl Session {
                 ..options
             },
             progress: Arc::clone(&progress),
+            loads,
             kept: None,
         };
         let thread = std::thread::Builder::new()
@@ -124,6 +126,8 @@ impl Session {
 struct Worker {
     options: RunOptions,
     progress: Arc<Mutex<Progress>>,
+    /// Counts the loads of all sessions.
+    loads: Arc<AtomicU64>,
     kept: Option<Kept>,
 }
 
@@ -209,6 +213,7 @@ impl Worker {
                 generation,
                 variables,
             });
+            self.loads.fetch_add(1, Ordering::Relaxed);
             let mut progress = held(&self.progress);
             progress.status.loads += 1;
             progress.status.loaded_because = why;

@@ -141,10 +141,11 @@ fn status(options: &Options, folder: &Path, surroundings: &Surroundings) -> Resu
 
 fn shown(status: &DaemonStatus) -> String {
     let mut text = format!(
-        "{} (process {}, {}, silent for {} s)\n",
+        "{} (process {}, {}, hooks loaded {}, silent for {} s)\n",
         status.project.display(),
         status.pid,
         counted(status.questions, "question"),
+        counted(status.loads, "time"),
         status.idle_seconds
     );
     for session in &status.sessions {
