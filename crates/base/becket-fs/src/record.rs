@@ -197,84 +197,16 @@ mod tests {
         sleep(2 * COARSENESS);
     }
 
-    /// One test, because there is one record.
-    #[test]
-    fn every_change_shows_and_nothing_else() {
-        let room = tempfile::tempdir().unwrap();
-        let at = |name: &str| room.path().join(name);
-        write(at("file"), "one").unwrap();
-        write(at("target"), "one").unwrap();
-        symlink(at("target"), at("link")).unwrap();
-        create_dir(at("folder")).unwrap();
-        settle();
-        record();
-        type Case<'a> = (&'a str, Box<dyn Fn() + 'a>, Box<dyn Fn() + 'a>, bool);
-        let cases: Vec<Case<'_>> = vec![
-            (
-                "a file with other contents of the same length",
-                Box::new(|| drop(fs::read(at("file")))),
-                Box::new(|| write(at("file"), "two").unwrap()),
-                true,
-            ),
-            (
-                "a file in place of another",
-                Box::new(|| drop(fs::read_to_string(at("file")))),
-                Box::new(|| {
-                    write(at("new"), "six").unwrap();
-                    rename(at("new"), at("file")).unwrap();
-                }),
-                true,
-            ),
-            (
-                "the target of a link",
-                Box::new(|| drop(fs::read(at("link")))),
-                Box::new(|| write(at("target"), "two").unwrap()),
-                true,
-            ),
-            (
-                "where a link leads",
-                Box::new(|| drop(fs::canonicalize(at("link")))),
-                Box::new(|| {
-                    remove_file(at("link")).unwrap();
-                    symlink(at("file"), at("link")).unwrap();
-                }),
-                true,
-            ),
-            (
-                "an entry of a folder",
-                Box::new(|| drop(fs::read_dir(at("folder")))),
-                Box::new(|| write(at("folder/a"), "").unwrap()),
-                true,
-            ),
-            (
-                "an entry of a folder that was only known to be there",
-                Box::new(|| {
-                    fs::is_dir(at("folder"));
-                    fs::metadata(at("folder")).unwrap();
-                }),
-                Box::new(|| write(at("folder/b"), "").unwrap()),
-                false,
-            ),
-            (
-                "a file that was missing",
-                Box::new(|| assert!(!fs::exists(at("late")))),
-                Box::new(|| write(at("late"), "").unwrap()),
-                true,
-            ),
-            (
-                "a file whose contents nobody read",
-                Box::new(|| assert!(fs::is_file(at("late")))),
-                Box::new(|| write(at("late"), "more").unwrap()),
-                false,
-            ),
-            (
-                "a file that is gone",
-                Box::new(|| assert!(fs::exists(at("late")))),
-                Box::new(|| remove_file(at("late")).unwrap()),
-                true,
-            ),
-        ];
-        for (what, look, change, shows) in cases {
+    /// A folder in which things are looked at and changed.
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn at(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        /// Looks, changes something, and checks whether that shows.
+        fn check(&self, what: &str, shows: bool, look: impl Fn(), change: impl Fn()) {
             look();
             assert_eq!(has_changed(), None, "{what}: before the change");
             let before = generation();
@@ -284,8 +216,66 @@ mod tests {
             assert_eq!(generation() != before, shows, "{what}");
             assert_eq!(has_changed(), None, "{what}: after the change");
         }
-        write(at("file"), "now").unwrap();
-        fs::read(at("file")).unwrap();
+    }
+
+    /// One test, because there is one record.
+    #[test]
+    fn every_change_shows_and_nothing_else() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let put = |name: &str, text: &str| write(place.at(name), text).unwrap();
+        put("file", "one");
+        put("target", "one");
+        symlink(place.at("target"), place.at("link")).unwrap();
+        create_dir(place.at("folder")).unwrap();
+        settle();
+        record();
+        contents(&place);
+        presence(&place);
+        put("file", "now");
+        fs::read(place.at("file")).unwrap();
         assert!(has_changed().is_some(), "a file that changes while it is read");
+    }
+
+    fn contents(place: &Place) {
+        let at = |name: &str| place.at(name);
+        let read = |name: &str| drop(fs::read(at(name)).unwrap());
+        let put = |name: &str, text: &str| write(at(name), text).unwrap();
+        let what = "a file with other contents of the same length";
+        place.check(what, true, || read("file"), || put("file", "two"));
+        let replace = || {
+            put("new", "six");
+            rename(at("new"), at("file")).unwrap();
+        };
+        place.check("a file in place of another", true, || read("file"), replace);
+        let what = "the target of a link";
+        place.check(what, true, || read("link"), || put("target", "two"));
+        let redirect = || {
+            remove_file(at("link")).unwrap();
+            symlink(at("file"), at("link")).unwrap();
+        };
+        let look = || drop(fs::canonicalize(at("link")).unwrap());
+        place.check("where a link leads", true, look, redirect);
+        let look = || drop(fs::read_dir(at("folder")).unwrap());
+        place.check("an entry of a folder", true, look, || put("folder/a", ""));
+    }
+
+    fn presence(place: &Place) {
+        let at = |name: &str| place.at(name);
+        let put = |name: &str, text: &str| write(at(name), text).unwrap();
+        let look = || {
+            assert!(fs::is_dir(at("folder")));
+            fs::metadata(at("folder")).unwrap();
+        };
+        let what = "an entry of a folder that was only known to be there";
+        place.check(what, false, look, || put("folder/b", ""));
+        let look = || assert!(!fs::exists(at("late")));
+        place.check("a file that was missing", true, look, || put("late", ""));
+        let look = || assert!(fs::is_file(at("late")));
+        let what = "a file whose contents nobody read";
+        place.check(what, false, look, || put("late", "more"));
+        let look = || assert!(fs::exists(at("late")));
+        place.check("a file that is gone", true, look, || {
+            remove_file(at("late")).unwrap()
+        });
     }
 }

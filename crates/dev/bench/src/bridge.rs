@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::Room;
 
+use crate::hook_files::before_a_call;
 use crate::memory::watch;
 use crate::programs::Programs;
 use crate::report::{Figure, Line, Problem, Report};
@@ -32,8 +33,16 @@ const MEMORY_BAR: u64 = 5_000_000;
 const ROUNDS: usize = 400;
 
 /// The rule and the extension. A command with `slow` in it takes a while, so that the client's memory can be read.
-const RULES: &str = "[permissions]\ndeny = [\"shell:command=rm -rf*\"]\n\n[[hook]]\nevent = \"pre_shell\"\nname = \"slow\"\n\
-                     match = { command = \"slow\" }\ncommand = \"sleep 0.3\"\n";
+const RULES: &str = r#"
+[permissions]
+deny = ["shell:command=rm -rf*"]
+
+[[hook]]
+event = "pre_shell"
+name = "slow"
+match = { command = "slow" }
+command = "sleep 0.3"
+"#;
 
 const EXTENSION: &str = "export default function (pi) {\n  pi.on('tool_call', (event) => {\n    if \
                          (/curl/.test(event.input.command)) return { block: true, reason: 'no curl' };\n  });\n}\n";
@@ -59,11 +68,55 @@ int main(int count, char **words) {
 }
 "#;
 
-const HOOK_IN_PYTHON: &str = "import json, re, sys\ncall = json.load(sys.stdin)\nif re.search('rm -rf|curl', \
-                              call['tool_input']['command']):\n    print('no', file=sys.stderr)\n    sys.exit(2)\n";
+const HOOK_IN_PYTHON: &str = r#"
+import json, re, sys
+if re.search('rm -rf|curl', str(json.load(sys.stdin))):
+    print('no', file=sys.stderr)
+    sys.exit(2)
+"#;
 
-const HOOK_IN_NODE: &str = "const call = JSON.parse(require('fs').readFileSync(0, 'utf8'));\nif (/rm \
-                            -rf|curl/.test(call.tool_input.command)) {\n  console.error('no');\n  process.exit(2);\n}\n";
+const HOOK_IN_NODE: &str = r#"
+const call = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+if (/rm -rf|curl/.test(JSON.stringify(call))) {
+  console.error('no');
+  process.exit(2);
+}
+"#;
+
+/// A question of Claude Code about a command, as it was recorded.
+struct Asking {
+    event: &'static str,
+    recorded: Value,
+}
+
+impl Asking {
+    fn read() -> Result<Self, Problem> {
+        let event = before_a_call()?;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../faces/becket/tests/blackbox/recorded");
+        let text = std::fs::read_to_string(folder.join(format!("claude-code.{event}.json")))?;
+        let recorded = serde_json::from_str(&text)?;
+        Ok(Self { event, recorded })
+    }
+
+    /// The question about another command in that folder.
+    fn about(&self, room: &Room, command: &str) -> Result<String, Problem> {
+        let mut question = self.recorded.clone();
+        question["cwd"] = json!(room.work());
+        let members = question
+            .as_object_mut()
+            .ok_or("the recorded question is no object")?;
+        let mut objects = members.values_mut().filter_map(Value::as_object_mut);
+        let arguments = objects.find(|object| object.contains_key("command"));
+        arguments
+            .ok_or("the recorded question is about no command")?
+            .insert("command".into(), command.into());
+        Ok(question.to_string())
+    }
+
+    fn arguments(&self) -> [&'static str; 2] {
+        ["claude-code", self.event]
+    }
+}
 
 pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let room = Room::new(&programs.becket);
@@ -71,13 +124,14 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     std::fs::DirBuilder::new().mode(0o700).create(&runtime)?;
     let room = room.with("XDG_RUNTIME_DIR", &runtime.display().to_string());
     room.config(RULES);
-    room.write("../home/.pi/agent/extensions/guard.js", EXTENSION);
+    let extension = room.write("../pi/extensions/guard.js", EXTENSION);
+    let folder = extension.ancestors().nth(2).ok_or("the extension has a folder")?;
+    let room = room.with("PI_CODING_AGENT_DIR", &folder.display().to_string());
+    let asking = Asking::read()?;
     let daemon = Daemon::start(&room, &runtime)?;
-    let hook = format!(
-        "'{}' claude-code PreToolUse",
-        programs.becket.with_file_name("becket-hook").display()
-    );
-    refuses(&room, &hook)?;
+    let client = programs.becket.with_file_name("becket-hook");
+    let hook = format!("'{}' {}", client.display(), asking.arguments().join(" "));
+    refuses(&room, &hook, &asking)?;
     let socket = answering(&room)?;
     let lines = [
         ("/bin/true", "/bin/true".to_owned()),
@@ -95,7 +149,7 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
             format!("node '{}'", room.write("hook.js", HOOK_IN_NODE).display()),
         ),
     ];
-    let samples = measure(&room, &lines)?;
+    let samples = measure(&room, &lines, &asking)?;
     let bare = samples[0].median();
     let over = |at: usize| samples[at].median().saturating_sub(bare);
     for (at, (name, _)) in lines.iter().enumerate().skip(1) {
@@ -118,7 +172,7 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
         line.bar(Figure::Times(SLOW_BAR))
             .remark(format!("{slow:.1?} against {floor:.1?}")),
     );
-    let memory = clients_memory(&room, programs)?;
+    let memory = clients_memory(&room, &client, &asking)?;
     report
         .add(Line::new("bridge, memory of the client", Figure::Bytes(memory)).bar(Figure::Bytes(MEMORY_BAR)));
     drop(daemon);
@@ -160,12 +214,6 @@ impl Drop for Daemon {
     }
 }
 
-fn question(room: &Room, command: &str) -> String {
-    json!({"session_id": "bench", "cwd": room.work(), "hook_event_name": "PreToolUse", "tool_name": "Bash",
-        "tool_input": {"command": command}, "tool_use_id": "1"})
-    .to_string()
-}
-
 fn ask(room: &Room, line: &str, question: &str) -> Result<String, Problem> {
     let mut command = room.command_of(Path::new("/bin/sh"), ["-c", line]);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -181,9 +229,9 @@ fn ask(room: &Room, line: &str, question: &str) -> Result<String, Problem> {
 }
 
 /// Makes sure that the rule and the extension are really asked, by the daemon.
-fn refuses(room: &Room, hook: &str) -> Result<(), Problem> {
+fn refuses(room: &Room, hook: &str, asking: &Asking) -> Result<(), Problem> {
     for (command, is_refused) in [("rm -rf x", true), ("curl x", true), ("ls", false)] {
-        let answer = ask(room, hook, &question(room, command))?;
+        let answer = ask(room, hook, &asking.about(room, command)?)?;
         if answer.contains("deny") != is_refused {
             return Err(format!("`{command}` was answered with {answer}").into());
         }
@@ -191,8 +239,8 @@ fn refuses(room: &Room, hook: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-fn measure(room: &Room, lines: &[(&str, String)]) -> Result<Vec<Samples>, Problem> {
-    let question = question(room, "git status --short");
+fn measure(room: &Room, lines: &[(&str, String)], asking: &Asking) -> Result<Vec<Samples>, Problem> {
+    let question = asking.about(room, "git status --short")?;
     let mut samples = vec![Samples::default(); lines.len()];
     for _ in 0..ROUNDS {
         for ((_, line), samples) in lines.iter().zip(&mut samples) {
@@ -232,12 +280,11 @@ fn compiled(room: &Room) -> Result<PathBuf, Problem> {
 }
 
 /// The most memory of a client that waits for an answer.
-fn clients_memory(room: &Room, programs: &Programs) -> Result<u64, Problem> {
-    let client = programs.becket.with_file_name("becket-hook");
-    let mut command = room.command_of(&client, ["claude-code", "PreToolUse"]);
+fn clients_memory(room: &Room, client: &Path, asking: &Asking) -> Result<u64, Problem> {
+    let mut command = room.command_of(client, asking.arguments());
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(question(room, "slow").as_bytes())?;
+        stdin.write_all(asking.about(room, "slow")?.as_bytes())?;
     }
     watch(&mut child)
 }

@@ -153,7 +153,7 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
 }
 
 /// Claude Code's name for what happens before a call.
-fn before_a_call() -> Result<&'static str, Problem> {
+pub fn before_a_call() -> Result<&'static str, Problem> {
     let system = FILE_SYSTEMS
         .iter()
         .find(|system| system.dialect.name == "claude-code");

@@ -24,8 +24,8 @@ pub struct Bridge {
     /// The variable in which the agent names its project. A command of the model may change the directory that it works
     /// in, but not the project whose hooks count.
     pub project_variable: &'static str,
-    /// Variables that the agent sets for some of its events only. Hooks do not get them, because they may stay loaded for
-    /// the next event.
+    /// Variables that the agent sets for some of its events only. Hooks do not get them, because they may stay loaded
+    /// for the next event.
     pub event_variables: &'static [&'static str],
     /// The events about which the agent asks.
     pub events: &'static [BridgedEvent],

@@ -1,9 +1,10 @@
 //! becket as a hook of other agents.
 //!
-//! Another agent runs `becket bridge SYSTEM EVENT` as its hook (`question.rs`). `ask.rs` reads its question and loads
-//! the hooks (`daemon` keeps them loaded between questions), `moments.rs` fires becket's events and folds what hooks say into one ruling, and the crate of the agent's
-//! dialect writes the answer (`becket_host::Bridge`). `entries.rs` enters becket in the agent's files and takes it out
-//! again, `status.rs` says whether the agent really asks and what it cannot ask, `shadow.rs` keeps what would have been
+//! Another agent runs `becket bridge SYSTEM EVENT` as its hook (`question.rs`), or `becket-hook`, which asks the
+//! daemon (`daemon/`), where hooks stay loaded between questions. `ask.rs` reads the question and loads the hooks,
+//! `moments.rs` fires becket's events and folds what hooks say into one ruling, and the crate of the agent's dialect
+//! writes the answer (`becket_host::Bridge`). `entries.rs` enters becket in the agent's files and takes it out again,
+//! `status.rs` says whether the agent really asks and what it cannot ask, `shadow.rs` keeps what would have been
 //! refused.
 //!
 //! Whatever goes wrong here refuses what another agent was about to do.

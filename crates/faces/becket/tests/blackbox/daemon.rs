@@ -378,7 +378,7 @@ fn killing_the_daemon_lets_nothing_pass() {
                 for status in served.status() {
                     let pid = status["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
                     if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-                        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                        let _ = rustix::process::kill_process(pid, Signal::KILL);
                         *killed += 1;
                     }
                 }

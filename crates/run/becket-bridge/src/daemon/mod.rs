@@ -8,6 +8,7 @@
 //! anew. Where the daemon cannot answer it says so, and the client lets `becket bridge` answer.
 
 mod session;
+mod status;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -23,11 +24,12 @@ use becket_hook::{Frame, Kind, peer_is_same_user};
 use becket_host::BridgePayload;
 use becket_run::RunOptions;
 use becket_system::Surroundings;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::session::{Job, Session};
+use self::status::SessionKey;
+pub use self::status::{DaemonStatus, SessionStatus};
 use crate::question::{AskedEvent, Mode, Question, event_named};
 
 /// How long a client may take to send its question.
@@ -48,6 +50,9 @@ const MOST_LOST: usize = 8;
 /// The part of the agent's patience after which a refusal is sent in place of a session that hangs.
 const PATIENCE: f64 = 0.82;
 
+/// What is printed, or why the client has to answer by itself.
+type AnswerOrDecline = Result<Option<Value>, String>;
+
 /// A daemon for one project.
 pub struct Daemon {
     options: RunOptions,
@@ -67,46 +72,6 @@ struct DaemonState {
     questions: u64,
     /// Sessions that did not answer and were given up.
     lost: usize,
-}
-
-/// One session of an agent, in one mode.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct SessionKey {
-    system: &'static str,
-    session_id: String,
-    mode: Mode,
-}
-
-/// What a daemon says about itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DaemonStatus {
-    pub pid: u32,
-    pub project: PathBuf,
-    pub version: String,
-    pub age_seconds: u64,
-    pub idle_seconds: u64,
-    pub questions: u64,
-    /// How often hooks were loaded, also for sessions that have ended.
-    pub loads: u64,
-    pub sessions: Vec<SessionStatus>,
-}
-
-/// One session of an agent in a daemon.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionStatus {
-    pub system: String,
-    pub session: String,
-    pub questions: u64,
-    /// How often hooks were loaded.
-    pub loads: u64,
-    /// Why they were loaded the last time.
-    pub loaded_because: String,
-}
-
-/// What is sent to a client.
-enum Reply {
-    Answer(Option<Value>),
-    Decline(String),
 }
 
 impl Daemon {
@@ -200,12 +165,12 @@ impl Daemon {
             let reply = match frame.kind {
                 Kind::Ask => {
                     Frame::bare(Kind::Heard).write(&mut stream)?;
-                    match self.reply(&frame) {
-                        Reply::Answer(answer) => {
+                    match self.answer(&frame) {
+                        Ok(answer) => {
                             let text = answer.map_or_else(String::new, |answer| format!("{answer}\n"));
                             Frame::new(Kind::Answer, [text])
                         }
-                        Reply::Decline(why) => Frame::new(Kind::Decline, [why]),
+                        Err(why) => Frame::new(Kind::Decline, [why]),
                     }
                 }
                 Kind::Status => Frame::new(Kind::Status, [serde_json::to_vec(&self.status())?]),
@@ -219,16 +184,17 @@ impl Daemon {
         })();
     }
 
-    fn reply(&self, frame: &Frame) -> Reply {
+    /// The answer to a question, or why the client has to answer by itself.
+    fn answer(&self, frame: &Frame) -> AnswerOrDecline {
         let [version, project, directory, _, input, variables @ ..] = frame.parts.as_slice() else {
-            return Reply::Decline("the question is not whole".into());
+            return Err("the question is not whole".into());
         };
         let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
         if *version != self.version.as_bytes() || path(project) != self.project {
-            return Reply::Decline("this is the daemon of another project or version".into());
+            return Err("this is the daemon of another project or version".into());
         }
         let Some(asked) = self.asked(frame.text(3)) else {
-            return Reply::Decline("the event is not known".into());
+            return Err("the event is not known".into());
         };
         let variables: BTreeMap<OsString, OsString> = variables
             .chunks_exact(2)
@@ -243,13 +209,13 @@ impl Daemon {
             Ok(payload) => BridgePayload(payload),
             Err(error) => {
                 let why = format!("the question is no JSON object: {error}");
-                return Reply::Answer(asked.unable(&BridgePayload::default(), &why));
+                return Ok(asked.unable(&BridgePayload::default(), &why));
             }
         };
         let surroundings = Surroundings::headless(variables, path(directory));
         match Question::within(asked, payload.clone(), &surroundings) {
             Ok((question, surroundings)) => self.ask(question, surroundings),
-            Err(why) => Reply::Answer(asked.unable(&payload, &why)),
+            Err(why) => Ok(asked.unable(&payload, &why)),
         }
     }
 
@@ -274,15 +240,15 @@ impl Daemon {
     }
 
     /// Puts a question to the hooks of its session, and does not wait for ever.
-    fn ask(&self, question: Question, surroundings: Surroundings) -> Reply {
+    fn ask(&self, question: Question, surroundings: Surroundings) -> AnswerOrDecline {
         if surroundings.cwd != self.project {
-            return Reply::Decline("the question is about another project".into());
+            return Err("the question is about another project".into());
         }
         let asked_event = question.asked;
         let payload = question.payload.clone();
         let asked = match question.read() {
             Ok(asked) => asked,
-            Err(error) => return Reply::Answer(question.answer(Err(error))),
+            Err(error) => return Ok(question.answer(Err(error))),
         };
         let key = SessionKey {
             system: asked_event.bridge.system,
@@ -297,17 +263,15 @@ impl Daemon {
             surroundings,
             reply: sender,
         };
-        if let Err(why) = self.send(&key, job) {
-            return Reply::Decline(why);
-        }
+        self.send(&key, job)?;
         match receiver.recv_timeout(limit.mul_f64(PATIENCE)) {
-            Ok(answer) => Reply::Answer(answer),
-            Err(RecvTimeoutError::Disconnected) => Reply::Decline("the session has failed".into()),
+            Ok(answer) => Ok(answer),
+            Err(RecvTimeoutError::Disconnected) => Err("the session has failed".into()),
             Err(RecvTimeoutError::Timeout) => {
                 let mut state = self.state();
                 state.lost += usize::from(state.sessions.remove(&key).is_some());
                 drop(state);
-                Reply::Answer(asked_event.unable(&payload, session::TOO_LATE))
+                Ok(asked_event.unable(&payload, session::TOO_LATE))
             }
         }
     }

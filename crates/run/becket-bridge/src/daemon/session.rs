@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::{SessionKey, SessionStatus};
+use super::status::{SessionKey, SessionStatus};
 use crate::ask::LoadedHooks;
 use crate::question::Question;
 

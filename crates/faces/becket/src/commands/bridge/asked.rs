@@ -4,6 +4,7 @@
 //! thread of its own, because even reading a file may take for ever.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -65,6 +66,12 @@ pub(super) fn bridge_to(options: &Options, system: &str) -> Result<&'static Brid
         CliError::usage(format!("there is no bridge to `{system}`"))
             .hint(format!("there are bridges to {}", names.join(", ")))
     })
+}
+
+/// becket itself, which agents are to start.
+pub(super) fn program(options: &Options) -> Result<PathBuf, CliError> {
+    let program = options.run.becket_program.clone();
+    program.ok_or_else(|| CliError::failed("cannot find out where becket itself is"))
 }
 
 fn read_question() -> Result<Map<String, Value>, String> {

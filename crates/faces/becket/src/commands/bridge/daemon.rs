@@ -11,7 +11,7 @@ use becket_hook::{Frame, Kind, Place, peer_is_same_user, program_version, runtim
 use becket_system::{CliError, Exit, Surroundings, counted, harmless};
 use serde_json::json;
 
-use super::program;
+use super::asked::program;
 use crate::args::DaemonCommand;
 use crate::options::Options;
 use crate::printing::print;

@@ -4,7 +4,7 @@ mod asked;
 mod daemon;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use becket_bridge::{
@@ -15,7 +15,7 @@ use becket_system::project_root::project_root;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::json;
 
-use self::asked::bridge_to;
+use self::asked::{bridge_to, program};
 use crate::args::{AskedBy, BridgeCommand, BridgeTarget};
 use crate::opened::lab;
 use crate::options::Options;
@@ -48,12 +48,6 @@ pub fn run(
         BridgeCommand::Report { since } => report(options, &since, surroundings),
         BridgeCommand::Daemon { command } => daemon::run(options, &command, surroundings),
     }
-}
-
-/// The program that agents are to start.
-fn program(options: &Options) -> Result<PathBuf, CliError> {
-    let program = options.run.becket_program.clone();
-    program.ok_or_else(|| CliError::failed("cannot find out where becket itself is"))
 }
 
 /// Shows how a file of an agent changes, and changes it.
