@@ -3,18 +3,23 @@
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, server_of};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, text_argument,
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
+    text_argument,
 };
 use serde_json::{Map, Value, json};
 
 use crate::tools::profile;
+
+/// The variable that names a file for variables.
+const ENV_FILE: &str = "CLAUDE_ENV_FILE";
 
 /// Claude Code, as it asks becket.
 pub static BRIDGE: Bridge = Bridge {
     system: "claude-code",
     title: "Claude Code",
     project_variable: "CLAUDE_PROJECT_DIR",
-    event_variables: &["CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "COLUMNS", "LINES"],
+    event_variables: &["CLAUDE_EFFORT", ENV_FILE, "COLUMNS", "LINES"],
+    variables: VariablesFor::CommandsByFile(ENV_FILE),
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

@@ -3,7 +3,8 @@
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, patch_parts};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, text_argument,
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
+    text_argument,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,6 +16,7 @@ pub static BRIDGE: Bridge = Bridge {
     title: "GitHub Copilot",
     project_variable: "",
     event_variables: &[],
+    variables: VariablesFor::Nobody,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

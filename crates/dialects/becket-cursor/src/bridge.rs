@@ -7,6 +7,7 @@ use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT};
 use becket_host::{
     Asked, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
+    VariablesFor,
 };
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,7 @@ pub static BRIDGE: Bridge = Bridge {
     title: "Cursor",
     project_variable: "CURSOR_PROJECT_DIR",
     event_variables: &[],
+    variables: VariablesFor::HooksByAnswer,
     events: EVENTS,
     read,
     written: |call, own| WORDS.written(call, own),
@@ -152,6 +154,9 @@ fn write(event: &BridgedEvent, payload: &BridgePayload, ruling: &Ruling) -> Opti
                 .or_else(|| ruling.halt.clone());
             answer.insert("continue".into(), refusal.is_none().into());
             answer.extend(refusal.map(|reason| ("user_message".to_owned(), reason.into())));
+            if !ruling.variables.is_empty() {
+                answer.insert("env".into(), json!(ruling.variables));
+            }
         }
         MomentKind::Stop | MomentKind::SubagentStop => {
             let go_on = ruling

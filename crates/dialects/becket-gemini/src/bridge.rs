@@ -3,7 +3,7 @@
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_JSON, server_of};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
+    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,7 @@ pub static BRIDGE: Bridge = Bridge {
     title: "Gemini CLI",
     project_variable: "GEMINI_PROJECT_DIR",
     event_variables: &["GEMINI_CWD"],
+    variables: VariablesFor::Nobody,
     events: EVENTS,
     read: |event, payload| WORDS.read(event, payload),
     written: |call, own| WORDS.written(call, own),

@@ -3,6 +3,7 @@
 //! `becket bridge` is a hook of such an agent. How an agent writes its questions and reads answers is said by the crate
 //! of its dialect, in one `Bridge`; what hooks say to a question is the same for all of them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub struct Bridge {
     /// Variables that the agent sets for some of its events only. Hooks do not get them, because they may stay loaded
     /// for the next event.
     pub event_variables: &'static [&'static str],
+    /// How a hook's variables reach the later commands of a session.
+    pub variables: VariablesFor,
     /// The events about which the agent asks.
     pub events: &'static [BridgedEvent],
     /// Reads a question. The error says what cannot be understood.
@@ -38,6 +41,17 @@ pub struct Bridge {
     pub write: fn(&BridgedEvent, &BridgePayload, &Ruling) -> Option<Value>,
     /// How becket is entered in the agent's files.
     pub entry: BridgeEntry,
+}
+
+/// How an agent takes variables of hooks for what it runs later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariablesFor {
+    /// It takes none.
+    Nobody,
+    /// It runs the file that this variable names before its commands.
+    CommandsByFile(&'static str),
+    /// It reads them in the answer, for its later hooks.
+    HooksByAnswer,
 }
 
 /// One event of another agent.
@@ -210,6 +224,8 @@ pub struct Ruling {
     pub halt: Option<String>,
     /// Text for the user.
     pub notices: Vec<String>,
+    /// Variables for what the agent runs later.
+    pub variables: BTreeMap<String, String>,
 }
 
 impl Ruling {

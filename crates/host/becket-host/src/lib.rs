@@ -36,7 +36,7 @@ pub use agent_file::{
 };
 pub use bridge::{
     Asked, Bridge, BridgeEntry, BridgePayload, BridgedCall, BridgedEvent, CallPart, Moment, MomentKind,
-    Ruling, ToolNames, text_argument,
+    Ruling, ToolNames, VariablesFor, text_argument,
 };
 pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};

@@ -1,11 +1,15 @@
 //! One question of another agent: read, put to the hooks, answered.
 
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use becket_agent::front::Front;
 use becket_agent::store::{NewSession, Store};
 use becket_events::Scope;
-use becket_host::{Asked, Asking, Moment, Person, Ruling};
+use becket_host::{Asked, Asking, Moment, Person, Ruling, VariablesFor};
 use becket_run::Purpose;
 use becket_run::assemble::{Assembled, assemble};
 use becket_run::conversation::with_some_model;
@@ -25,6 +29,28 @@ impl Question {
         let bridge = self.asked.bridge;
         (bridge.read)(self.asked.event, &self.payload)
             .map_err(|why| CliError::usage(format!("the question of {} cannot be read: {why}", bridge.title)))
+    }
+
+    /// Gives the variables of hooks to the agent, or tells that it takes none.
+    fn hand_over_variables(&self, ruling: &mut Ruling) {
+        let taken = match self.asked.bridge.variables {
+            _ if ruling.variables.is_empty() => return,
+            VariablesFor::HooksByAnswer => return,
+            VariablesFor::CommandsByFile(_) => self
+                .env_file
+                .as_deref()
+                .map(|file| export(file, &ruling.variables)),
+            VariablesFor::Nobody => None,
+        };
+        let names: Vec<&str> = ruling.variables.keys().map(String::as_str).collect();
+        let why = match taken {
+            Some(Ok(())) => return,
+            Some(Err(error)) => format!(": {error}"),
+            None => String::new(),
+        };
+        let names = names.join(", ");
+        let notice = format!("becket: the variables {names} of a hook cannot be set here{why}");
+        ruling.notices.push(notice);
     }
 
     /// The answer in the agent's own words.
@@ -52,6 +78,23 @@ pub async fn answer(question: &Question, caller: Caller<'_>) -> Option<Value> {
         Ok(ruling)
     };
     question.answer(ruling.await)
+}
+
+/// Adds variables to a file that a shell reads.
+fn export(file: &Path, variables: &BTreeMap<String, String>) -> std::io::Result<()> {
+    let is_name = |name: &&String| {
+        let mut bytes = name.bytes();
+        let begins = bytes
+            .next()
+            .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        begins && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let named = variables.iter().filter(|(name, _)| is_name(name));
+    let lines: String = named
+        .map(|(name, value)| format!("export {name}='{}'\n", value.replace('\'', r"'\''")))
+        .collect();
+    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
+    file.write_all(lines.as_bytes())
 }
 
 /// Keeps what would have been refused, changed or ended, and leaves only what cannot hinder.
@@ -102,6 +145,7 @@ impl LoadedHooks {
         if question.asked.mode == Mode::Shadow {
             ruling = put_aside(question, asked, ruling, &self.setup)?;
         }
+        question.hand_over_variables(&mut ruling);
         let store = &self.assembled.store;
         if asked.moment == Moment::SessionEnd {
             store.end_session(&asked.session_id, "done").await?;

@@ -95,16 +95,14 @@ impl<'a> Moments<'a> {
             previous_session_file: None,
         };
         let reply = self.hooks.ask::<SessionStart>(payload).await;
-        let names: Vec<String> = reply.environment.0.keys().cloned().collect();
-        let unset = (!names.is_empty()).then(|| {
-            format!(
-                "becket: the variables {} of a hook cannot be set here",
-                names.join(", ")
-            )
-        });
+        let variables = reply.environment.0.into_iter();
+        let text = |value: Value| match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
         Ruling {
             context: reply.context.0,
-            notices: unset.into_iter().collect(),
+            variables: variables.map(|(name, value)| (name, text(value))).collect(),
             ..Ruling::default()
         }
     }

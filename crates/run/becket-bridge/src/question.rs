@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_host::{Bridge, BridgePayload, BridgedEvent, MomentKind, Ruling};
+use becket_host::{Bridge, BridgePayload, BridgedEvent, MomentKind, Ruling, VariablesFor};
 use becket_system::Surroundings;
 use serde_json::Value;
 
@@ -67,6 +67,8 @@ pub struct Question {
     pub payload: BridgePayload,
     /// The directory in which the agent works.
     pub directory: PathBuf,
+    /// The file that the agent runs before its commands.
+    pub(crate) env_file: Option<PathBuf>,
 }
 
 impl Question {
@@ -95,10 +97,15 @@ impl Question {
             Some(project) => existing(Path::new(&project))?,
             None => directory.clone(),
         };
+        let env_file = match asked.bridge.variables {
+            VariablesFor::CommandsByFile(variable) => surroundings.variable(variable).map(PathBuf::from),
+            VariablesFor::Nobody | VariablesFor::HooksByAnswer => None,
+        };
         let question = Self {
             asked,
             payload,
             directory,
+            env_file: env_file.filter(|file| file.is_absolute()),
         };
         Ok((question, surroundings))
     }

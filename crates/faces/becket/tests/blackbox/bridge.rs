@@ -818,3 +818,40 @@ fn a_guard_that_hangs_refuses_before_the_agent_stops_waiting() {
     ask(&room, &HOSTS[1], "SessionEnd", &question);
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
+
+#[test]
+fn variables_of_a_hook_reach_what_the_agent_runs_later_where_it_takes_them() {
+    let reply = r#"{"environment": {"STAGE": "it is", "PLAN": "b"}}"#;
+    let hook = format!(
+        "[[hook]]\nevent = \"session_start\"\nname = \"variables\"\ncommand = '''echo '{reply}' '''\n"
+    );
+    let room = guarded(&hook).with("CLAUDE_ENV_FILE", "/nowhere/env");
+    let start = |room: &Room, host: &Host| {
+        let event = match host.call {
+            "PreToolUse" => "SessionStart",
+            _ => "sessionStart",
+        };
+        let question = json!({"session_id": "s1", "cwd": room.work(), "source": "startup"});
+        ask(room, host, event, &question)
+    };
+    let [claude, codex, _, cursor, _] = HOSTS else {
+        panic!("there are five agents")
+    };
+    let told = start(&room, claude)["systemMessage"].to_string();
+    assert!(
+        told.contains("PLAN, STAGE") && told.contains("No such file"),
+        "{told}"
+    );
+    let told = start(&room, codex)["systemMessage"].to_string();
+    assert!(told.contains("cannot be set here"), "{told}");
+    assert_eq!(
+        start(&room, cursor)["env"],
+        json!({"STAGE": "it is", "PLAN": "b"})
+    );
+    let file = room.work().join("env.sh");
+    let room = room.with("CLAUDE_ENV_FILE", file.to_str().unwrap());
+    std::fs::write(&file, "export FIRST=1\n").unwrap();
+    assert_eq!(start(&room, claude), json!({}));
+    let text = room.read("env.sh");
+    assert_eq!(text, "export FIRST=1\nexport PLAN='b'\nexport STAGE='it is'\n");
+}

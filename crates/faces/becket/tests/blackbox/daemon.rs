@@ -225,7 +225,12 @@ fn what_changes_is_heard_at_the_next_question() {
         "[[hook]]\nevent = \"pre_tool\"\nname = \"new\"\ncommand = 'exit 2'\n",
     );
     let untrusted = refuses("ls").expect("a project that is not trusted refuses");
-    assert!(untrusted.contains("trust"), "{untrusted}");
+    assert!(untrusted.contains("`becket hooks trust`"), "{untrusted}");
+    let again = refuses("ls").expect("it still refuses");
+    assert!(
+        untrusted.starts_with(&again) && !again.contains('`'),
+        "the advice is given once: {again}"
+    );
     served.run(["hooks", "trust", "--all"]).ended_with(0);
     assert!(
         refuses("ls").is_some_and(|why| !why.contains("trust")),

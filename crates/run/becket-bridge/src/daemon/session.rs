@@ -75,6 +75,7 @@ impl Session {
             },
             progress: Arc::clone(&progress),
             loads,
+            told: None,
             kept: None,
         };
         let thread = std::thread::Builder::new()
@@ -128,6 +129,8 @@ struct Worker {
     progress: Arc<Mutex<Progress>>,
     /// Counts the loads of all sessions.
     loads: Arc<AtomicU64>,
+    /// The last error that the agent was told, with its advice.
+    told: Option<String>,
     kept: Option<Kept>,
 }
 
@@ -164,6 +167,7 @@ impl Worker {
             Ok(ruling) => ruling,
             Err(_) => Err(CliError::failed(TOO_LATE)),
         };
+        let ruling = ruling.map_err(|error| self.shortened(error));
         if ruling.is_err() {
             // Whatever is half done must not answer the next question.
             self.let_go().await;
@@ -175,6 +179,17 @@ impl Worker {
         drop(progress);
         // A client that is gone has no use for an answer.
         let _ = job.reply.send(job.question.answer(ruling));
+    }
+
+    /// An error without its advice, if the session was given that before: a project that is not trusted refuses every
+    /// call.
+    fn shortened(&mut self, error: CliError) -> CliError {
+        let text = error.to_string();
+        if self.told.as_ref() == Some(&text) {
+            return CliError { hint: None, ..error };
+        }
+        self.told = Some(text);
+        error
     }
 
     async fn rule(&mut self, job: &Job) -> Result<Ruling, CliError> {
