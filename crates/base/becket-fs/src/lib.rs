@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use self::record::{Look, note};
-pub use self::record::{generation, has_changed, record};
+pub use self::record::{generation, has_changed, is_recording, record};
 
 /// The contents of a file.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
@@ -40,6 +40,12 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 /// Notes that the contents of a file are about to be read by other means, or by another program.
 pub fn will_read(path: impl AsRef<Path>) {
     noted(&path, Look::Contents);
+}
+
+/// Notes that something is about to be read by another program, which does not tell what else it reads: whoever keeps
+/// what comes of it has to read again every time.
+pub fn will_be_read_elsewhere(path: impl AsRef<Path>) {
+    noted(&path, Look::Elsewhere);
 }
 
 /// What is known about a file. Of a folder it is only noted that it is there.

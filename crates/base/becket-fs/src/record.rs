@@ -19,6 +19,8 @@ pub(crate) enum Look {
     Contents,
     /// Where links lead.
     RealPath,
+    /// By a program that does not tell what it looks at.
+    Elsewhere,
 }
 
 /// How something looked.
@@ -82,6 +84,11 @@ pub fn record() {
     IS_ON.store(true, Ordering::Release);
 }
 
+/// Whether this process notes what it looks at, because it answers for long from what it has read.
+pub fn is_recording() -> bool {
+    IS_ON.load(Ordering::Acquire)
+}
+
 /// The generation of what is read now. Once something has changed, what was read in an earlier one is out of date.
 pub fn generation() -> u64 {
     held().generation
@@ -103,7 +110,7 @@ pub fn has_changed() -> Option<PathBuf> {
 
 /// Notes a look, if the record is on. What was noted before stays: it is what somebody has read.
 pub(crate) fn note(path: &Path, look: Look) {
-    if !IS_ON.load(Ordering::Acquire) {
+    if !is_recording() {
         return;
     }
     let mut record = held();
@@ -126,6 +133,7 @@ impl Look {
                 }
             }),
             Self::State | Self::Contents => self.stamped(path),
+            Self::Elsewhere => Sight::Unsettled,
         }
     }
 
@@ -234,6 +242,8 @@ mod tests {
         put("file", "now");
         fs::read(place.at("file")).unwrap();
         assert!(has_changed().is_some(), "a file that changes while it is read");
+        fs::will_be_read_elsewhere(place.at("target"));
+        assert!(has_changed().is_some(), "nobody knows what another program reads");
     }
 
     fn contents(place: &Place) {

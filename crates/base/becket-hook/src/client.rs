@@ -28,6 +28,9 @@ const HEARING: Duration = Duration::from_secs(2);
 /// The part of the agent's patience after which the client gives up. A daemon gives up before that.
 const PATIENCE: f64 = 0.85;
 
+/// The longest time in seconds that an agent waits.
+const LONGEST_TIMEOUT: u64 = 24 * 60 * 60;
+
 /// The exit code of a hook that refuses, in every agent that has one.
 const REFUSED: u8 = 2;
 
@@ -68,7 +71,11 @@ fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
     let call = Call::parse(arguments)?;
     let becket = std::env::current_exe()?.with_file_name("becket");
     let input = read_input(start + call.timeout.mul_f64(PATIENCE))?;
-    match call.ask(&becket, &input, start) {
+    let asked = match input.len() as u64 > LARGEST_QUESTION {
+        true => Asked::Unable,
+        false => call.ask(&becket, &input, start),
+    };
+    match asked {
         Asked::Answered(answer) => {
             let mut output = io::stdout().lock();
             output.write_all(&answer)?;
@@ -97,8 +104,8 @@ impl Call {
             let mut value = || arguments.next().transpose()?.ok_or_else(usage);
             match argument.as_str() {
                 "--timeout" => {
-                    let seconds = value()?.parse().map_err(|_| usage())?;
-                    call.timeout = Duration::from_secs(seconds);
+                    let seconds: u64 = value()?.parse().map_err(|_| usage())?;
+                    call.timeout = Duration::from_secs(seconds.min(LONGEST_TIMEOUT));
                 }
                 "--project-variable" => call.project_variable = Some(value()?),
                 "--shadow" => call.words.push(argument),

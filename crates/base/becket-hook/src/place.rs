@@ -64,18 +64,26 @@ fn is_private(folder: &Metadata) -> bool {
     folder.is_dir() && folder.uid() == geteuid().as_raw() && folder.mode() & 0o077 == 0
 }
 
-/// The version of a becket program: its number, and the state of its file, so that another build with the same number
-/// is another version.
+/// The version of a becket program: its number and the state of its file, so that another build with the same number
+/// is another version, and what this process sees of the system, so that a daemon outside of a container is another one.
 pub fn program_version(program: &Path) -> io::Result<String> {
     let file = program.metadata()?;
+    let root = Path::new("/").metadata()?;
+    let namespaces = ["mnt", "net", "pid", "user"].map(|name| {
+        let link = std::fs::read_link(format!("/proc/self/ns/{name}"));
+        link.map_or_else(|_| String::new(), |link| link.display().to_string())
+    });
     Ok(format!(
-        "{} {}:{} {}.{:09} {}",
+        "{} {}:{} {}.{:09} {} {} {}:{}",
         env!("CARGO_PKG_VERSION"),
         file.dev(),
         file.ino(),
         file.mtime(),
         file.mtime_nsec(),
-        file.size()
+        file.size(),
+        namespaces.concat(),
+        root.dev(),
+        root.ino()
     ))
 }
 

@@ -72,7 +72,7 @@ impl Question {
 pub async fn answer(question: &Question, caller: Caller<'_>) -> Option<Value> {
     let ruling = async {
         let asked = question.read()?;
-        let mut hooks = LoadedHooks::open(caller).await?;
+        let hooks = LoadedHooks::open(caller).await?;
         let ruling = hooks.rule(question, &asked).await?;
         hooks.close().await?;
         Ok(ruling)
@@ -137,7 +137,7 @@ impl LoadedHooks {
     }
 
     /// Fires the events of a question. What it left in the record is on disk afterwards.
-    pub async fn rule(&mut self, question: &Question, asked: &Asked) -> Result<Ruling, CliError> {
+    pub async fn rule(&self, question: &Question, asked: &Asked) -> Result<Ruling, CliError> {
         let scope = self.enter(question, asked).await?;
         let moments = Moments::new(&self.assembled, scope, Arc::clone(&self.said));
         let mut ruling = moments.rule(question.asked.bridge, &asked.moment).await;
@@ -159,7 +159,7 @@ impl LoadedHooks {
     }
 
     /// Takes up the agent's session. Sessions of one agent are in one context, which bears its name.
-    async fn enter(&mut self, question: &Question, asked: &Asked) -> Result<Scope, CliError> {
+    async fn enter(&self, question: &Question, asked: &Asked) -> Result<Scope, CliError> {
         let bridge = question.asked.bridge;
         let main = &asked.session_id;
         let (session_id, parent_session_id) = match &asked.subagent {

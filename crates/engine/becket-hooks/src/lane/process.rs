@@ -155,26 +155,6 @@ impl Program {
         self
     }
 
-    /// Notes the files that the command line names, for a program that stays alive: whoever keeps it must notice that
-    /// they have changed.
-    pub(super) fn note_files(&self, run_directory: &Path) {
-        let directory = self
-            .directory
-            .as_ref()
-            .map_or_else(|| run_directory.into(), |own| run_directory.join(own));
-        let pieces = self.words.iter().flat_map(|word| {
-            let text = word.to_string_lossy();
-            let separates = |character: char| character.is_whitespace() || "'\";=|&()".contains(character);
-            text.split(separates).map(ToOwned::to_owned).collect::<Vec<_>>()
-        });
-        for piece in pieces.filter(|piece| !piece.is_empty()) {
-            let file = directory.join(piece);
-            if file.is_file() {
-                becket_fs::will_read(file);
-            }
-        }
-    }
-
     /// Starts the program. The returned tree is responsible for ending it and everything it starts.
     pub(super) async fn start(
         &self,

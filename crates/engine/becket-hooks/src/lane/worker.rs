@@ -81,7 +81,17 @@ impl WorkerLane {
         end_tree(&mut tree, &mut tail).await;
     }
 
+    /// Asks the worker. A process that answers for long from what it has read cannot keep a worker: nobody knows which
+    /// files the worker has read, and in which directory it was started.
     async fn ask(&self, invocation: Invocation) -> Result<Finished, Failure> {
+        let answer = self.ask_living(invocation).await;
+        if becket_fs::is_recording() {
+            self.shutdown().await;
+        }
+        answer
+    }
+
+    async fn ask_living(&self, invocation: Invocation) -> Result<Finished, Failure> {
         let deadline = deadline_after(invocation.timeout);
         let Ok(mut slot) = timeout_at(deadline, self.slot.lock()).await else {
             let detail = format!(
@@ -140,7 +150,6 @@ impl WorkerLane {
                 }
             }
         }
-        self.program.note_files(&invocation.directory);
         let process = self.program.start(&invocation.directory, &[], deadline).await?;
         Ok(Worker::new(process, self.limits))
     }

@@ -251,19 +251,125 @@ fn what_changes_is_heard_at_the_next_question() {
 }
 
 #[test]
-fn a_worker_whose_script_changes_is_started_anew() {
+fn a_worker_is_asked_as_it_is_now_and_where_the_agent_works() {
     let served = Served::usual();
-    let worker = |word: &str| {
-        format!(
-            "import json, sys\nfor line in sys.stdin:\n    request = json.loads(line)\n    print(json.dumps({{'id': \
-             request['id'], 'reply': {{'verdict': {{'deny': '{word}'}}}}}}), flush=True)\n"
-        )
-    };
-    let script = served.room.write("../home/worker.py", worker("first"));
+    let worker = "import json, os, sys, rules\nfor line in sys.stdin:\n    request = json.loads(line)\n    reason = \
+                  rules.WORD + ' in ' + os.path.basename(os.getcwd())\n    print(json.dumps({'id': request['id'], \
+                  'reply': {'verdict': {'deny': reason}}}), flush=True)\n";
+    let script = served.room.write("../home/worker.py", worker);
+    let rules = served.room.write("../home/rules.py", "WORD = 'first'\n");
+    std::fs::create_dir(served.room.work().join("inner")).unwrap();
+    let python = "env PYTHONDONTWRITEBYTECODE=1 python3";
     served.room.config(&format!(
-        "[[hook]]\nevent = \"pre_shell\"\nname = \"worker\"\nworker = \"python3 {}\"\n",
+        "[[hook]]\nevent = \"pre_shell\"\nname = \"worker\"\nworker = \"{python} {}\"\n",
         script.display()
     ));
+    let served = Served {
+        room: served.room.with(
+            "CLAUDE_PROJECT_DIR",
+            served.programs.with_file_name("work").to_str().unwrap(),
+        ),
+        ..served
+    };
+    let _daemon = served.start();
+    let host = &HOSTS[0];
+    let reason = |folder: &str| {
+        let mut question = (host.shell)(&served.room, "ls");
+        question["cwd"] = served.room.work().join(folder).to_str().into();
+        let answer = served.answer(host, host.call, &question);
+        (host.refusal)(&answer).unwrap_or_else(|| panic!("{answer}"))
+    };
+    assert!(reason("").contains("first in work"));
+    assert!(reason("inner").contains("first in inner"));
+    std::fs::write(rules, "WORD = 'second'\n").unwrap();
+    assert!(reason("").contains("second in work"));
+}
+
+#[test]
+fn questions_at_the_same_time_are_answered_side_by_side() {
+    let served = Served::guarded(
+        "[[hook]]\nevent = \"pre_shell\"\nname = \"slow\"\ncommand = 'date +%s.%N >> \"$HOME/times\"; sleep 2; date +%s.%N >> \
+         \"$HOME/times\"'\n",
+    );
+    let _daemon = served.start();
+    let host = &HOSTS[0];
+    std::thread::scope(|scope| {
+        for number in 0..3 {
+            let served = &served;
+            scope.spawn(move || {
+                let question = (host.shell)(&served.room, &format!("echo {number}"));
+                assert_eq!((host.refusal)(&served.answer(host, host.call, &question)), None);
+            });
+        }
+    });
+    let times = served.room.read("../home/times");
+    let mut times: Vec<f64> = times.lines().map(|time| time.parse().unwrap()).collect();
+    times.sort_by(f64::total_cmp);
+    assert_eq!(times.len(), 6);
+    assert!(
+        times[2] < times[3],
+        "all have begun before one has ended: {times:?}"
+    );
+    assert!(times[5] - times[0] < 5.0, "they waited for each other: {times:?}");
+}
+
+#[test]
+fn loading_again_and_again_leaves_nothing_behind() {
+    let served = Served::usual();
+    let write = |number: usize| {
+        served.room.write(
+            "../home/.pi/agent/extensions/guard.ts",
+            format!("export default (pi: any) => {{ pi.on('tool_call', () => ({{ block: true, reason: 'n{number}' }})) }}\n"),
+        )
+    };
+    write(0);
+    let daemon = served.start();
+    let host = &HOSTS[0];
+    let held = |kind: &str| {
+        let folder = format!("/proc/{}/{kind}", daemon.id());
+        std::fs::read_dir(folder).map_or(0, |entries| entries.count())
+    };
+    let mut before = (0, 0);
+    for number in 0..25 {
+        write(number);
+        let answer = served.answer(host, host.call, &(host.shell)(&served.room, "ls"));
+        let reason = (host.refusal)(&answer).unwrap_or_else(|| panic!("{answer}"));
+        assert!(reason.contains(&format!("n{number}")), "{reason}");
+        if number == 5 {
+            before = (held("task"), held("fd"));
+        }
+    }
+    let after = (held("task"), held("fd"));
+    assert!(
+        after.0 <= before.0 + 3 && after.1 <= before.1 + 6,
+        "{before:?} threads and files, then {after:?}"
+    );
+}
+
+#[test]
+fn an_extension_in_node_is_loaded_as_it_is_now() {
+    if !testkit::needs("node") {
+        return;
+    }
+    let served = Served::guarded("[js]\nengine = \"node\"\n");
+    let room = &served.room;
+    let base = "../home/.pi/agent/extensions";
+    room.write(
+        &format!("{base}/guard.ts"),
+        "import { word } from 'rules';\nexport default (pi: any) => { pi.on('tool_call', () => ({ block: true, reason: word })) }\n",
+    );
+    room.write(
+        &format!("{base}/node_modules/rules/package.json"),
+        "{\"main\": \"a.js\"}",
+    );
+    room.write(
+        &format!("{base}/node_modules/rules/a.js"),
+        "module.exports = { word: require('./inner.js') };\n",
+    );
+    let inner = room.write(
+        &format!("{base}/node_modules/rules/inner.js"),
+        "module.exports = 'first';\n",
+    );
     let _daemon = served.start();
     let host = &HOSTS[0];
     let reason = || {
@@ -271,8 +377,7 @@ fn a_worker_whose_script_changes_is_started_anew() {
         (host.refusal)(&answer).unwrap_or_else(|| panic!("{answer}"))
     };
     assert!(reason().contains("first"));
-    assert!(reason().contains("first"));
-    std::fs::write(&script, worker("second")).unwrap();
+    std::fs::write(inner, "module.exports = 'second';\n").unwrap();
     assert!(reason().contains("second"));
 }
 

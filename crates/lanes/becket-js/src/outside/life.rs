@@ -68,6 +68,8 @@ async fn start(kit: &Arc<Kit>) -> Result<Arc<Process>, Failure> {
     let broken = |error: io::Error| Failure::new(Cause::SpawnFailed, format!("no pipe to Node: {error}"));
     let path = program(kit).map_err(|reason| Failure::new(Cause::NotFound, reason))?;
     let script = script(kit)?;
+    // Node reads the inside of packages by itself.
+    becket_fs::will_be_read_elsewhere(&path);
     let (their_calls, calls) = pipe_to_them().map_err(broken)?;
     let (their_answers, answers) = pipe_to_them().map_err(broken)?;
     let (their_words, words) = pipe_to_us().map_err(broken)?;

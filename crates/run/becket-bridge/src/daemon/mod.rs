@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use becket_hook::{Frame, Kind, peer_is_same_user};
 use becket_host::BridgePayload;
 use becket_run::RunOptions;
-use becket_system::Surroundings;
+use becket_system::{Signals, Surroundings};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -62,6 +62,8 @@ pub struct Daemon {
     idle: Duration,
     state: Mutex<DaemonState>,
     loads: Arc<AtomicU64>,
+    /// The signals to the daemon. All questions share them, because whoever listens has a thread for it.
+    signals: Signals,
     end: CancellationToken,
 }
 
@@ -76,7 +78,12 @@ struct DaemonState {
 
 impl Daemon {
     /// A daemon for a project, which is the current directory of this process.
-    pub fn new(options: RunOptions, project: PathBuf, version: String, idle: Duration) -> Arc<Self> {
+    pub fn new(
+        options: RunOptions,
+        (project, version): (PathBuf, String),
+        idle: Duration,
+        signals: Signals,
+    ) -> Arc<Self> {
         let now = Instant::now();
         Arc::new(Self {
             options,
@@ -91,6 +98,7 @@ impl Daemon {
                 lost: 0,
             }),
             loads: Arc::default(),
+            signals,
             end: CancellationToken::new(),
         })
     }
@@ -212,7 +220,10 @@ impl Daemon {
                 return Ok(asked.unable(&BridgePayload::default(), &why));
             }
         };
-        let surroundings = Surroundings::headless(variables, path(directory));
+        let surroundings = Surroundings {
+            signals: self.signals.clone(),
+            ..Surroundings::headless(variables, path(directory))
+        };
         match Question::within(asked, payload.clone(), &surroundings) {
             Ok((question, surroundings)) => self.ask(question, surroundings),
             Err(why) => Ok(asked.unable(&payload, &why)),
@@ -262,6 +273,7 @@ impl Daemon {
             asked,
             surroundings,
             reply: sender,
+            arrived: Instant::now(),
         };
         self.send(&key, job)?;
         match receiver.recv_timeout(limit.mul_f64(PATIENCE)) {

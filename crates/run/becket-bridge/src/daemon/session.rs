@@ -1,7 +1,12 @@
 //! One session of another agent in the daemon: a thread with its loaded hooks.
+//!
+//! Questions begin in the order in which they came. Those that an agent asks at the same time are answered side by
+//! side, as they would be without a daemon; hooks are loaded anew only when nobody is being answered.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -13,11 +18,13 @@ use becket_run::options::Caller;
 use becket_system::{CliError, Surroundings};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use super::status::{SessionKey, SessionStatus};
 use crate::ask::LoadedHooks;
-use crate::question::Question;
+use crate::question::{Mode, Question};
 
 /// Why something is refused when hooks do not answer.
 pub(super) const TOO_LATE: &str = "the hooks did not answer in time";
@@ -37,6 +44,7 @@ pub(super) struct Job {
     pub asked: Asked,
     pub surroundings: Surroundings,
     pub reply: mpsc::Sender<Option<Value>>,
+    pub arrived: Instant,
 }
 
 /// A session, as the daemon sees it. Its thread ends when this is dropped and all questions are answered.
@@ -50,6 +58,21 @@ struct Progress {
     status: SessionStatus,
     last_used: Instant,
     waiting: usize,
+    /// The last error that the agent was told, with its advice.
+    told: Option<String>,
+}
+
+impl Progress {
+    /// An error without its advice, if the session was given that before: a project that is not trusted refuses every
+    /// call.
+    fn shortened(&mut self, error: CliError) -> CliError {
+        let text = error.to_string();
+        if self.told.as_ref() == Some(&text) {
+            return CliError { hint: None, ..error };
+        }
+        self.told = Some(text);
+        error
+    }
 }
 
 fn held(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
@@ -63,28 +86,32 @@ impl Session {
             status: SessionStatus {
                 system: key.system.into(),
                 session: key.session_id.clone(),
+                shadow: key.mode == Mode::Shadow,
                 ..SessionStatus::default()
             },
             last_used: Instant::now(),
             waiting: 0,
-        }));
-        let worker = Worker {
-            options: RunOptions {
-                bridged_by: Some(key.system),
-                ..options
-            },
-            progress: Arc::clone(&progress),
-            loads,
             told: None,
-            kept: None,
+        }));
+        let options = RunOptions {
+            bridged_by: Some(key.system),
+            ..options
         };
-        let thread = std::thread::Builder::new()
-            .name("session".into())
-            .spawn(move || worker.run(receiver))
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
+        let shared = Arc::clone(&progress);
+        let work = move || {
+            Worker {
+                options,
+                progress: shared,
+                loads,
+                kept: None,
+                running: JoinSet::new(),
+            }
+            .run(receiver);
+        };
+        let thread = std::thread::Builder::new().name("session".into()).spawn(work);
         Ok(Self {
             jobs: sender,
-            thread,
+            thread: thread.map_err(|error| format!("cannot start a thread: {error}"))?,
             progress,
         })
     }
@@ -123,22 +150,47 @@ impl Session {
     }
 }
 
+impl Job {
+    fn deadline(&self) -> tokio::time::Instant {
+        let limit = self.question.asked.event.timeout.mul_f64(HOOKS_PATIENCE);
+        (self.arrived + limit).into()
+    }
+
+    /// Answers the agent.
+    fn finish(self, ruling: Result<Ruling, CliError>, progress: &Mutex<Progress>) {
+        let mut progress = held(progress);
+        let ruling = ruling.map_err(|error| progress.shortened(error));
+        progress.status.questions += 1;
+        progress.waiting -= 1;
+        progress.last_used = Instant::now();
+        drop(progress);
+        // A client that is gone has no use for an answer.
+        let _ = self.reply.send(self.question.answer(ruling));
+    }
+}
+
+fn late<T>(_: T) -> CliError {
+    CliError::failed(TOO_LATE)
+}
+
 /// What the thread of a session works with.
 struct Worker {
     options: RunOptions,
     progress: Arc<Mutex<Progress>>,
     /// Counts the loads of all sessions.
     loads: Arc<AtomicU64>,
-    /// The last error that the agent was told, with its advice.
-    told: Option<String>,
     kept: Option<Kept>,
+    /// The questions that are being answered.
+    running: JoinSet<()>,
 }
 
 /// Hooks that stay loaded, and what they were loaded from.
 struct Kept {
-    hooks: LoadedHooks,
+    hooks: Rc<LoadedHooks>,
     generation: u64,
     variables: BTreeMap<OsString, OsString>,
+    /// Whether a question failed: whatever is half done must not answer the next one.
+    is_broken: Rc<Cell<bool>>,
 }
 
 impl Worker {
@@ -147,10 +199,9 @@ impl Worker {
         let Ok(runtime) = runtime else {
             return;
         };
-        runtime.block_on(async {
+        LocalSet::new().block_on(&runtime, async {
             while let Some(job) = jobs.recv().await {
-                let ends = job.asked.moment == Moment::SessionEnd;
-                if ends {
+                if job.asked.moment == Moment::SessionEnd {
                     jobs.close();
                 }
                 self.serve(job).await;
@@ -161,86 +212,83 @@ impl Worker {
     }
 
     async fn serve(&mut self, job: Job) {
-        let limit = job.question.asked.event.timeout.mul_f64(HOOKS_PATIENCE);
-        let ruling = tokio::time::timeout(limit, self.rule(&job)).await;
-        let ruling = match ruling {
-            Ok(ruling) => ruling,
-            Err(_) => Err(CliError::failed(TOO_LATE)),
+        while self.running.try_join_next().is_some() {}
+        let deadline = job.deadline();
+        let current = timeout_at(deadline, self.current(&job)).await.map_err(late);
+        let (hooks, is_broken) = match current.flatten() {
+            Ok(current) => current,
+            Err(error) => return job.finish(Err(error), &self.progress),
         };
-        let ruling = ruling.map_err(|error| self.shortened(error));
-        if ruling.is_err() {
-            // Whatever is half done must not answer the next question.
-            self.let_go().await;
-        }
-        let mut progress = held(&self.progress);
-        progress.status.questions += 1;
-        progress.waiting -= 1;
-        progress.last_used = Instant::now();
-        drop(progress);
-        // A client that is gone has no use for an answer.
-        let _ = job.reply.send(job.question.answer(ruling));
-    }
-
-    /// An error without its advice, if the session was given that before: a project that is not trusted refuses every
-    /// call.
-    fn shortened(&mut self, error: CliError) -> CliError {
-        let text = error.to_string();
-        if self.told.as_ref() == Some(&text) {
-            return CliError { hint: None, ..error };
-        }
-        self.told = Some(text);
-        error
-    }
-
-    async fn rule(&mut self, job: &Job) -> Result<Ruling, CliError> {
-        let hooks = self.current(job).await?;
-        hooks.rule(&job.question, &job.asked).await
+        let progress = Arc::clone(&self.progress);
+        self.running.spawn_local(async move {
+            let ruling = timeout_at(deadline, hooks.rule(&job.question, &job.asked)).await;
+            let ruling = ruling.map_err(late).flatten();
+            is_broken.set(is_broken.get() || ruling.is_err());
+            job.finish(ruling, &progress);
+        });
     }
 
     /// The hooks as they are now: those that are loaded, unless something has changed.
-    async fn current(&mut self, job: &Job) -> Result<&mut LoadedHooks, CliError> {
+    async fn current(&mut self, job: &Job) -> Result<(Rc<LoadedHooks>, Rc<Cell<bool>>), CliError> {
         let mut variables = job.surroundings.variables.clone();
         let own = SHELLS_OWN.iter().chain(job.question.asked.bridge.event_variables);
-        own.for_each(|name| drop(variables.remove(std::ffi::OsStr::new(name))));
+        own.for_each(|name| drop(variables.remove(OsStr::new(name))));
+        if let Some(why) = self.reason_to_load(&variables) {
+            self.let_go().await;
+            held(&self.progress).status.loaded_because = why;
+            let generation = becket_fs::generation();
+            let hooks = self.load(job, &variables).await?;
+            self.loads.fetch_add(1, Ordering::Relaxed);
+            held(&self.progress).status.loads += 1;
+            self.kept = Some(Kept {
+                hooks: Rc::new(hooks),
+                generation,
+                variables,
+                is_broken: Rc::default(),
+            });
+        }
+        let kept = self.kept.as_ref();
+        let kept = kept.ok_or_else(|| CliError::failed("no hooks are loaded"))?;
+        Ok((Rc::clone(&kept.hooks), Rc::clone(&kept.is_broken)))
+    }
+
+    /// Why hooks must be loaded, if they must.
+    fn reason_to_load(&self, variables: &BTreeMap<OsString, OsString>) -> Option<String> {
         let changed = becket_fs::has_changed();
-        let why = match &self.kept {
+        match &self.kept {
             None => Some("nothing was loaded".to_owned()),
             Some(_) if changed.is_some() => changed.map(|file| format!("{} has changed", file.display())),
             Some(kept) if kept.generation != becket_fs::generation() => Some("a file has changed".into()),
-            Some(kept) => kept.difference(&variables),
-        };
-        if let Some(why) = why {
-            self.let_go().await;
-            let generation = becket_fs::generation();
-            let surroundings = Surroundings {
-                variables: variables.clone(),
-                ..job.surroundings.clone()
-            };
-            let cancel = CancellationToken::new();
-            let caller = Caller {
-                options: &self.options,
-                surroundings: &surroundings,
-                cancel: &cancel,
-            };
-            let hooks = LoadedHooks::open(caller).await?;
-            self.kept = Some(Kept {
-                hooks,
-                generation,
-                variables,
-            });
-            self.loads.fetch_add(1, Ordering::Relaxed);
-            let mut progress = held(&self.progress);
-            progress.status.loads += 1;
-            progress.status.loaded_because = why;
+            Some(kept) if kept.is_broken.get() => Some("a question failed".into()),
+            Some(kept) => kept.difference(variables),
         }
-        let kept = self.kept.as_mut();
-        Ok(&mut kept.ok_or_else(|| CliError::failed("no hooks are loaded"))?.hooks)
     }
 
+    async fn load(
+        &self,
+        job: &Job,
+        variables: &BTreeMap<OsString, OsString>,
+    ) -> Result<LoadedHooks, CliError> {
+        let surroundings = Surroundings {
+            variables: variables.clone(),
+            ..job.surroundings.clone()
+        };
+        let cancel = CancellationToken::new();
+        let caller = Caller {
+            options: &self.options,
+            surroundings: &surroundings,
+            cancel: &cancel,
+        };
+        LoadedHooks::open(caller).await
+    }
+
+    /// Lets go of the hooks once nobody is being answered.
     async fn let_go(&mut self) {
-        if let Some(kept) = self.kept.take() {
+        while self.running.join_next().await.is_some() {}
+        let hooks = self.kept.take().and_then(|kept| Rc::into_inner(kept.hooks));
+        if let Some(hooks) = hooks {
             // Nothing depends on hooks that are no longer asked; what they recorded is on disk.
-            let _ = tokio::time::timeout(ENDING, kept.hooks.close()).await;
+            let _ = tokio::time::timeout(ENDING, hooks.close()).await;
         }
     }
 }

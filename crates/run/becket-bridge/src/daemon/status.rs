@@ -33,6 +33,8 @@ pub struct DaemonStatus {
 pub struct SessionStatus {
     pub system: String,
     pub session: String,
+    /// Whether refusals are only kept for a report.
+    pub shadow: bool,
     pub questions: u64,
     /// How often hooks were loaded.
     pub loads: u64,

@@ -69,7 +69,9 @@ fn be_daemon(
     // Whoever has the lock is alone here: a socket that is left was left by a daemon that died.
     let _ = std::fs::remove_file(&place.socket);
     let listener = UnixListener::bind(&place.socket).map_err(failed)?;
-    let daemon = Daemon::new(options.run.clone(), project, version.clone(), idle);
+    let served = (project, version.clone());
+    let signals = surroundings.signals.clone();
+    let daemon = Daemon::new(options.run.clone(), served, idle, signals);
     let is_obsolete = || {
         let is_gone = std::fs::symlink_metadata(&place.socket).is_err();
         is_gone || program_version(&program).ok().as_deref() != Some(&version)
@@ -150,9 +152,10 @@ fn shown(status: &DaemonStatus) -> String {
     );
     for session in &status.sessions {
         text += &format!(
-            "  {} {}: {}, hooks loaded {}; the last time because {}\n",
+            "  {} {}{}: {}, hooks loaded {}; the last time because {}\n",
             session.system,
             session.session,
+            if session.shadow { " (shadow)" } else { "" },
             counted(session.questions, "question"),
             counted(session.loads, "time"),
             session.loaded_because
