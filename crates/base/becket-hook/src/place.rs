@@ -64,8 +64,8 @@ fn is_private(folder: &Metadata) -> bool {
     folder.is_dir() && folder.uid() == geteuid().as_raw() && folder.mode() & 0o077 == 0
 }
 
-/// The version of a becket program: its number and the state of its file, so that another build with the same number
-/// is another version, and what this process sees of the system, so that a daemon outside of a container is another one.
+/// The version of a becket program: its number and the state of its file, so that another build with the same number is
+/// another version, and what this process sees of the system, so that a daemon outside of a container is another one.
 pub fn program_version(program: &Path) -> io::Result<String> {
     let file = program.metadata()?;
     let root = Path::new("/").metadata()?;
