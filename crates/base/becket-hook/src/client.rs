@@ -14,19 +14,17 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 
 use crate::frame::{Frame, Kind};
+use crate::patience;
 use crate::place::{Place, peer_is_same_user, program_version, runtime_folder};
 
 /// The most bytes of a question.
-const LARGEST_QUESTION: u64 = 64 << 20;
+pub const LARGEST_QUESTION: u64 = 64 << 20;
 
 /// The variable that names the folder for sockets.
-const RUNTIME_VARIABLE: &str = "XDG_RUNTIME_DIR";
+pub const RUNTIME_VARIABLE: &str = "XDG_RUNTIME_DIR";
 
 /// How long a daemon may take to say that it has read a question. One that takes longer hangs.
 const HEARING: Duration = Duration::from_secs(2);
-
-/// The part of the agent's patience after which the client gives up. A daemon gives up before that.
-const PATIENCE: f64 = 0.85;
 
 /// The longest time in seconds that an agent waits.
 const LONGEST_TIMEOUT: u64 = 24 * 60 * 60;
@@ -70,7 +68,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
     let start = Instant::now();
     let call = Call::parse(arguments)?;
     let becket = std::env::current_exe()?.with_file_name("becket");
-    let input = read_input(start + call.timeout.mul_f64(PATIENCE))?;
+    let input = read_input(start + call.timeout.mul_f64(patience::CLIENT))?;
     let asked = match input.len() as u64 > LARGEST_QUESTION {
         true => Asked::Unable,
         false => call.ask(&becket, &input, start),
@@ -172,7 +170,10 @@ impl Call {
         Frame::read(&mut stream)
             .ok()
             .filter(|heard| heard.kind == Kind::Heard)?;
-        let left = self.timeout.mul_f64(PATIENCE).saturating_sub(start.elapsed());
+        let left = self
+            .timeout
+            .mul_f64(patience::CLIENT)
+            .saturating_sub(start.elapsed());
         stream
             .set_read_timeout(Some(left.max(Duration::from_millis(1))))
             .ok()?;

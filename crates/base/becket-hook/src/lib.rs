@@ -11,8 +11,9 @@
 
 mod client;
 mod frame;
+pub mod patience;
 mod place;
 
-pub use client::main;
+pub use client::{LARGEST_QUESTION, RUNTIME_VARIABLE, main};
 pub use frame::{Frame, Kind, LARGEST_FRAME};
 pub use place::{Place, peer_is_same_user, program_version, runtime_folder};

@@ -82,16 +82,22 @@ pub async fn answer(question: &Question, caller: Caller<'_>) -> Option<Value> {
 
 /// Adds variables to a file that a shell reads.
 fn export(file: &Path, variables: &BTreeMap<String, String>) -> std::io::Result<()> {
-    let is_name = |name: &&String| {
+    let is_name = |name: &str| {
         let mut bytes = name.bytes();
         let begins = bytes
             .next()
             .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         begins && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    let named = variables.iter().filter(|(name, _)| is_name(name));
-    let lines: String = named
-        .map(|(name, value)| format!("export {name}='{}'\n", value.replace('\'', r"'\''")))
+    if let Some(wrong) = variables.keys().find(|name| !is_name(name)) {
+        return Err(std::io::Error::other(format!(
+            "`{wrong}` is no name of a variable"
+        )));
+    }
+    let quoted = |value: &str| value.replace('\'', r"'\''");
+    let lines = variables.iter();
+    let lines: String = lines
+        .map(|(name, value)| format!("export {name}='{}'\n", quoted(value)))
         .collect();
     let mut file = OpenOptions::new().append(true).create(true).open(file)?;
     file.write_all(lines.as_bytes())

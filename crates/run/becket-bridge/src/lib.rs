@@ -21,6 +21,6 @@ mod status;
 pub use ask::answer;
 pub use daemon::{Daemon, DaemonStatus, SessionStatus};
 pub use entries::{Change, Place, entry_file, install, uninstall};
-pub use question::{AskedEvent, Mode, Question, event_named};
+pub use question::{AskedEvent, Mode, Question, TOO_LATE, event_named};
 pub use shadow::{ShadowRecord, records_since};
 pub use status::{Installed, Unasked, installed, unasked};

@@ -1,5 +1,6 @@
 //! A question of another agent, as it stands on the command line and on standard input.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use becket_host::{Bridge, BridgePayload, BridgedEvent, MomentKind, Ruling, VariablesFor};
@@ -8,6 +9,9 @@ use serde_json::Value;
 
 /// The variable that counts bridges within bridges.
 const DEPTH: &str = "BECKET_BRIDGE_DEPTH";
+
+/// Why something is refused when hooks do not answer.
+pub const TOO_LATE: &str = "the hooks did not answer in time";
 
 /// How many bridges may be within each other: hooks of one agent may start another agent.
 const DEEPEST: u32 = 8;
@@ -101,6 +105,9 @@ impl Question {
             VariablesFor::CommandsByFile(variable) => surroundings.variable(variable).map(PathBuf::from),
             VariablesFor::Nobody | VariablesFor::HooksByAnswer => None,
         };
+        for name in asked.bridge.event_variables {
+            surroundings.variables.remove(OsStr::new(name));
+        }
         let question = Self {
             asked,
             payload,

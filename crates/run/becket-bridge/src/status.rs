@@ -52,7 +52,9 @@ pub fn installed(bridge: &Bridge, file: &Path, program: &Path) -> Result<Option<
         .unwrap_or_default();
     let own = [program.to_path_buf(), entered_program(program)];
     let is_own = |command: &&BridgeCommand<'_>| own.iter().any(|own| own == Path::new(&command.program));
-    if let Some(other) = read.iter().find(|command| !is_own(command)) {
+    if let Some(gone) = read.iter().find(|command| !Path::new(&command.program).exists()) {
+        hindrances.push(format!("{} is gone; install it again", gone.program));
+    } else if let Some(other) = read.iter().find(|command| !is_own(command)) {
         hindrances.push(format!("another becket is entered: {}", other.program));
     }
     Ok(Some(Installed {

@@ -738,6 +738,14 @@ fn an_entry_refuses_when_becket_is_gone() {
     assert_eq!(gone("PreToolUse"), [(2, false); 2]);
     assert_eq!(gone("UserPromptSubmit"), [(2, false); 2]);
     assert_eq!(gone("Stop").map(|(code, _)| code), [0; 2]);
+    let entered = room.read("../home/.claude/settings.json");
+    let moved = entered.replace("becket-hook'", "elsewhere/becket-hook'");
+    room.write("../home/.claude/settings.json", moved);
+    let status = room.run(["bridge", "status"]).ended_with(0).stdout;
+    assert!(
+        status.contains("it would not run") && status.contains("is gone"),
+        "{status}"
+    );
 }
 
 #[test]
@@ -854,4 +862,8 @@ fn variables_of_a_hook_reach_what_the_agent_runs_later_where_it_takes_them() {
     assert_eq!(start(&room, claude), json!({}));
     let text = room.read("env.sh");
     assert_eq!(text, "export FIRST=1\nexport PLAN='b'\nexport STAGE='it is'\n");
+    room.config(&hook.replace("PLAN", "NO NAME"));
+    let told = start(&room, claude)["systemMessage"].to_string();
+    assert!(told.contains("`NO NAME` is no name of a variable"), "{told}");
+    assert_eq!(room.read("env.sh"), text);
 }

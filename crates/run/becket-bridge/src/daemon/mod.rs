@@ -20,7 +20,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use becket_hook::{Frame, Kind, peer_is_same_user};
+use becket_hook::{Frame, Kind, patience, peer_is_same_user};
 use becket_host::BridgePayload;
 use becket_run::RunOptions;
 use becket_system::{Signals, Surroundings};
@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use self::session::{Job, Session};
 use self::status::SessionKey;
 pub use self::status::{DaemonStatus, SessionStatus};
-use crate::question::{AskedEvent, Mode, Question, event_named};
+use crate::question::{AskedEvent, Mode, Question, TOO_LATE, event_named};
 
 /// How long a client may take to send its question.
 const READING: Duration = Duration::from_secs(5);
@@ -46,9 +46,6 @@ const MOST_SESSIONS: usize = 64;
 
 /// How many sessions may hang before the daemon ends: their threads cannot be ended otherwise.
 const MOST_LOST: usize = 8;
-
-/// The part of the agent's patience after which a refusal is sent in place of a session that hangs.
-const PATIENCE: f64 = 0.82;
 
 /// What is printed, or why the client has to answer by itself.
 type AnswerOrDecline = Result<Option<Value>, String>;
@@ -276,14 +273,14 @@ impl Daemon {
             arrived: Instant::now(),
         };
         self.send(&key, job)?;
-        match receiver.recv_timeout(limit.mul_f64(PATIENCE)) {
+        match receiver.recv_timeout(limit.mul_f64(patience::DAEMON)) {
             Ok(answer) => Ok(answer),
             Err(RecvTimeoutError::Disconnected) => Err("the session has failed".into()),
             Err(RecvTimeoutError::Timeout) => {
                 let mut state = self.state();
                 state.lost += usize::from(state.sessions.remove(&key).is_some());
                 drop(state);
-                Ok(asked_event.unable(&payload, session::TOO_LATE))
+                Ok(asked_event.unable(&payload, TOO_LATE))
             }
         }
     }

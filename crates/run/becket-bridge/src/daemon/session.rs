@@ -5,13 +5,14 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use becket_hook::patience;
 use becket_host::{Asked, Moment, Ruling};
 use becket_run::RunOptions;
 use becket_run::options::Caller;
@@ -24,18 +25,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::status::{SessionKey, SessionStatus};
 use crate::ask::LoadedHooks;
-use crate::question::{Mode, Question};
-
-/// Why something is refused when hooks do not answer.
-pub(super) const TOO_LATE: &str = "the hooks did not answer in time";
-
-/// The part of the agent's patience that hooks have.
-const HOOKS_PATIENCE: f64 = 0.8;
+use crate::question::{Mode, Question, TOO_LATE};
 
 /// How long a session may take to end.
 const ENDING: Duration = Duration::from_secs(3);
 
-/// Variables that a shell changes on its own.
+/// Variables that a shell changes on its own: no reason to load hooks.
 const SHELLS_OWN: &[&str] = &["_", "SHLVL", "PWD", "OLDPWD"];
 
 /// A question for a session.
@@ -152,7 +147,7 @@ impl Session {
 
 impl Job {
     fn deadline(&self) -> tokio::time::Instant {
-        let limit = self.question.asked.event.timeout.mul_f64(HOOKS_PATIENCE);
+        let limit = self.question.asked.event.timeout.mul_f64(patience::HOOKS);
         (self.arrived + limit).into()
     }
 
@@ -231,13 +226,12 @@ impl Worker {
     /// The hooks as they are now: those that are loaded, unless something has changed.
     async fn current(&mut self, job: &Job) -> Result<(Rc<LoadedHooks>, Rc<Cell<bool>>), CliError> {
         let mut variables = job.surroundings.variables.clone();
-        let own = SHELLS_OWN.iter().chain(job.question.asked.bridge.event_variables);
-        own.for_each(|name| drop(variables.remove(OsStr::new(name))));
+        variables.retain(|name, _| !SHELLS_OWN.iter().any(|own| name == own));
         if let Some(why) = self.reason_to_load(&variables) {
             self.let_go().await;
             held(&self.progress).status.loaded_because = why;
             let generation = becket_fs::generation();
-            let hooks = self.load(job, &variables).await?;
+            let hooks = self.load(&job.surroundings).await?;
             self.loads.fetch_add(1, Ordering::Relaxed);
             held(&self.progress).status.loads += 1;
             self.kept = Some(Kept {
@@ -264,19 +258,11 @@ impl Worker {
         }
     }
 
-    async fn load(
-        &self,
-        job: &Job,
-        variables: &BTreeMap<OsString, OsString>,
-    ) -> Result<LoadedHooks, CliError> {
-        let surroundings = Surroundings {
-            variables: variables.clone(),
-            ..job.surroundings.clone()
-        };
+    async fn load(&self, surroundings: &Surroundings) -> Result<LoadedHooks, CliError> {
         let cancel = CancellationToken::new();
         let caller = Caller {
             options: &self.options,
-            surroundings: &surroundings,
+            surroundings,
             cancel: &cancel,
         };
         LoadedHooks::open(caller).await

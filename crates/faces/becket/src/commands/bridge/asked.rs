@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use becket_bridge::{AskedEvent, Mode, Question, answer, event_named};
+use becket_bridge::{AskedEvent, Mode, Question, TOO_LATE, answer, event_named};
+use becket_hook::{LARGEST_QUESTION, patience};
 use becket_host::{Bridge, BridgePayload};
 use becket_run::RunOptions;
 use becket_run::options::Caller;
@@ -21,24 +22,19 @@ use crate::options::Options;
 use crate::printing::print;
 use crate::running::runtime;
 
-/// The largest question that is read.
-const LARGEST_QUESTION: u64 = 64 << 20;
-
-const TOO_LATE: &str = "the hooks did not answer in time";
-
 /// Answers one question.
 pub fn run(options: &Options, asked: &AskedBy, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let elapsed = Duration::from_millis(asked.elapsed);
     let asked = parse(options, asked)?;
     let left = |part: f64| asked.event.timeout.mul_f64(part).saturating_sub(elapsed);
     let output = Arc::new(Output::default());
-    watch_the_clock(asked, left(0.9), &output);
+    watch_the_clock(asked, left(patience::BECKET), &output);
     let read = read_question();
     let payload = BridgePayload(read.as_ref().cloned().unwrap_or_default());
     output.keep(&payload);
     let within = read.and_then(|_| Question::within(asked, payload.clone(), surroundings));
     let said = match within {
-        Ok((question, surroundings)) => ask(options, &question, left(0.8), &surroundings)?,
+        Ok((question, surroundings)) => ask(options, &question, left(patience::HOOKS), &surroundings)?,
         Err(why) => asked.unable(&payload, &why),
     };
     output.say(said.as_ref())?;
@@ -98,10 +94,6 @@ fn ask(
         let why = format!("cannot work in {}: {error}", project.display());
         return Ok(question.asked.unable(&question.payload, &why));
     }
-    let mut surroundings = surroundings.clone();
-    for name in question.asked.bridge.event_variables {
-        surroundings.variables.remove(std::ffi::OsStr::new(name));
-    }
     let run = RunOptions {
         bridged_by: Some(question.asked.bridge.system),
         ..options.run.clone()
@@ -109,7 +101,7 @@ fn ask(
     let cancel = CancellationToken::new();
     let caller = Caller {
         options: &run,
-        surroundings: &surroundings,
+        surroundings,
         cancel: &cancel,
     };
     let runtime = runtime(options)?;

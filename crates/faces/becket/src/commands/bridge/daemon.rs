@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use becket_bridge::{Daemon, DaemonStatus};
-use becket_hook::{Frame, Kind, Place, peer_is_same_user, program_version, runtime_folder};
+use becket_hook::{Frame, Kind, Place, RUNTIME_VARIABLE, peer_is_same_user, program_version, runtime_folder};
 use becket_system::{CliError, Exit, Surroundings, counted, harmless};
 use serde_json::json;
 
@@ -41,7 +41,7 @@ pub fn run(
 }
 
 fn folder(surroundings: &Surroundings) -> Result<PathBuf, CliError> {
-    let variable = surroundings.variable("XDG_RUNTIME_DIR");
+    let variable = surroundings.variable(RUNTIME_VARIABLE);
     runtime_folder(variable.as_deref().map(str::as_ref))
         .map_err(|error| CliError::failed(format!("there is no folder for daemons: {error}")))
 }
