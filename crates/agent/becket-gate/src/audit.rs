@@ -13,6 +13,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use becket_events::{ApprovalDecision, ApprovalSource, OperationKind, Scope};
+use becket_hooks::Consequence;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -158,6 +159,9 @@ pub struct Ruling {
     pub reason: Option<String>,
     /// How long the decision took.
     pub duration_us: u64,
+    /// The consequence that the decision did not have, because rules are in shadow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Consequence>,
 }
 
 /// Counts what is permitted in a session and what is done. The gate counts permits when it makes them, each permit

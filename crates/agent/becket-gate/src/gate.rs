@@ -100,6 +100,8 @@ pub struct Gate {
     log: Option<Arc<dyn AuditLog>>,
     /// Whether another agent makes the calls, and asks its user itself.
     advises: bool,
+    /// Whether rules are recorded instead of enforced.
+    in_shadow: bool,
 }
 
 /// The gate's decision about a call.
@@ -144,12 +146,15 @@ impl Gate {
             listener: None,
             log: None,
             advises: false,
+            in_shadow: false,
         }
     }
 
-    /// The same gate for the calls of another agent, which asks its user itself: nobody is asked here.
-    pub fn advising(mut self) -> Self {
+    /// The same gate for the calls of another agent, which asks its user itself: nobody is asked here. In shadow
+    /// nothing is decided either, and what rules would have done is recorded; hooks are put in shadow in the engine.
+    pub fn advising(mut self, in_shadow: bool) -> Self {
         self.advises = true;
+        self.in_shadow = in_shadow;
         self
     }
 
@@ -234,6 +239,12 @@ impl Gate {
         let (decision, call) = self.consider(hooks, applicant).await;
         let decision = decision.unless_ended(hooks);
         self.tell(|| decision.step());
+        if self.in_shadow {
+            if let Some(ruling) = decision.shadow_ruling(began) {
+                self.record(hooks, || audited(applicant, &call, ruling));
+            }
+            return Advice::default();
+        }
         if decision.left.is_none() {
             hooks
                 .tell::<ApprovalDecided>(|| decided_payload(applicant, &call, &decision))

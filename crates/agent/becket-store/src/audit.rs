@@ -250,7 +250,12 @@ impl NewRecord {
 
 /// Whether something was decided or changed in a dispatch.
 pub(crate) fn decides(trace: &DispatchTrace) -> bool {
-    let spoke = |effect: &Effect| matches!(effect, Effect::Denied | Effect::Rewrote | Effect::Failed { .. });
+    let spoke = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Denied | Effect::Rewrote | Effect::Failed { .. } | Effect::Shadow { .. }
+        )
+    };
     trace.verdict.is_some() || trace.runs.iter().any(|run| spoke(&run.effect))
 }
 

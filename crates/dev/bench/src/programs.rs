@@ -20,7 +20,7 @@ impl Programs {
         build.args(["build", "--quiet", "-p", "becket", "-p", "bench", "--bins"]);
         build.current_dir(env!("CARGO_MANIFEST_DIR"));
         if !cfg!(debug_assertions) {
-            build.arg("--release");
+            build.args(["--profile", "dist"]);
         }
         if !build.status()?.success() {
             return Err("the programs to measure cannot be built".into());

@@ -91,6 +91,7 @@ fn call(number: u32) -> Audited {
             handlers: Vec::new(),
             reason: None,
             duration_us: 7,
+            shadow: None,
         },
     }))
 }

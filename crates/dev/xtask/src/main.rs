@@ -81,8 +81,27 @@ fn called_as(name: &str) -> bool {
 
 fn bench(workspace: &Workspace, arguments: &[&str]) -> Result<(), Problem> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["run", "--release", "--package", "bench", "--"])
+    // The program is measured as it is shipped. The same packages as in the build that the benchmarks make, or cargo
+    // would build everything twice, each time with other features.
+    let built = Command::new(&cargo)
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "dist",
+            "-p",
+            "becket",
+            "-p",
+            "bench",
+            "--bins",
+        ])
+        .current_dir(workspace.root())
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !built.success() {
+        return Err("the benchmarks cannot be built".into());
+    }
+    let status = Command::new(weight::program(workspace, "dist").with_file_name("bench"))
         .args(arguments)
         .current_dir(workspace.root())
         .status()

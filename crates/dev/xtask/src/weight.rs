@@ -102,7 +102,7 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-fn program(workspace: &Workspace, profile: &str) -> PathBuf {
+pub fn program(workspace: &Workspace, profile: &str) -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.root().join("target"), PathBuf::from);
     target.join(profile).join("becket")

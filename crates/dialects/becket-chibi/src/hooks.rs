@@ -332,6 +332,7 @@ impl<E: Event> Hook for HookRow<E> {
             priority: 0,
             timeout,
             matcher: None,
+            shadow: false,
         };
         let handler = RowHandler {
             lane: Arc::new(lane(&plugin.path, host, call)),
@@ -366,6 +367,7 @@ impl<E: Event> Hook for HookRow<E> {
             priority: 0,
             timeout,
             matcher: None,
+            shadow: false,
         };
         let row = ScriptRow::<E> {
             function,

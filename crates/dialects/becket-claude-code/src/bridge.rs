@@ -1,13 +1,14 @@
 //! Claude Code as an agent that asks becket's hooks.
 
 use becket_events::Verdict;
-use becket_hook_files::{HostWords, OTHERWISE_EXIT, server_of};
+use becket_hook_files::{HostWords, OTHERWISE_EXIT, server_of, where_true};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
-    text_argument,
+    AgentProgram, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, EntryFile, MomentKind, Ruling,
+    ToolNames, VariablesFor, text_argument,
 };
 use serde_json::{Map, Value, json};
 
+use crate::sources::managed_settings;
 use crate::tools::profile;
 
 /// The variable that names a file for variables.
@@ -34,13 +35,31 @@ pub static BRIDGE: Bridge = Bridge {
             json!({"hooks": [handler]})
         },
         otherwise: OTHERWISE_EXIT,
-        hindrances: |file| match file.get("disableAllHooks") {
-            Some(Value::Bool(true)) => vec!["`disableAllHooks` is true".into()],
-            _ => Vec::new(),
-        },
+        hindrances,
         hint: "in a project, Claude Code runs it once the workspace is trusted",
     },
+    program: AgentProgram {
+        name: "claude",
+        tried: "2.1.197",
+        oldest: Some(("2.1.105", "a summary cannot be refused")),
+    },
 };
+
+/// Settings of the user, the project and the machine that keep Claude Code from running the entries.
+fn hindrances(file: &EntryFile<'_>) -> Vec<String> {
+    let project = file.project_root.join(".claude");
+    let managed = managed_settings();
+    let files = [
+        file.user_file.to_path_buf(),
+        project.join("settings.json"),
+        project.join("settings.local.json"),
+    ];
+    let off = where_true(files.iter().chain(&managed), "disableAllHooks");
+    let only = where_true(&managed, "allowManagedHooksOnly");
+    let off = off.map(|file| format!("`disableAllHooks` is true in {}", file.display()));
+    let only = only.map(|file| format!("`allowManagedHooksOnly` is true in {}", file.display()));
+    off.chain(only).collect()
+}
 
 const SEARCHES: &str = "a search is judged by its folder, not by each file that it finds";
 

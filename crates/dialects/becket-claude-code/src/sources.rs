@@ -66,6 +66,14 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The settings of whoever manages the machine, whether they are there or not.
+pub fn managed_settings() -> Vec<PathBuf> {
+    let machine = Path::new(MACHINE);
+    let mut files = vec![machine.join("managed-settings.json")];
+    files.extend(json_files(&machine.join("managed-settings.d")));
+    files
+}
+
 /// The files with hooks, in the order in which they count.
 pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
@@ -74,9 +82,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
             sources.push(Source { file, owner, plugin });
         }
     };
-    let machine = Path::new(MACHINE);
-    add(machine.join("managed-settings.json"), Owner::Machine, None);
-    for file in json_files(&machine.join("managed-settings.d")) {
+    for file in managed_settings() {
         add(file, Owner::Machine, None);
     }
     let user = user_folder(place);

@@ -2,13 +2,18 @@
 //! is written than it takes.
 
 use becket_events::Verdict;
-use becket_hook_files::{HostWords, OTHERWISE_EXIT, patch_parts, server_of};
+use becket_hook_files::{
+    Action, BridgeCommand, HookEntry, HostWords, OTHERWISE_EXIT, patch_parts, server_of,
+};
+use becket_hooks::{CommandLine, parse_toml};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
-    text_argument,
+    AgentProgram, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, EntryFile, MomentKind, Ruling,
+    ToolNames, VariablesFor, text_argument,
 };
 use serde_json::{Map, Value, json};
 
+use crate::read::entries_of;
+use crate::state;
 use crate::tools::{COMMAND, PATCH, profile};
 
 /// Codex, as it asks becket.
@@ -32,17 +37,59 @@ pub static BRIDGE: Bridge = Bridge {
             json!({"hooks": [handler]})
         },
         otherwise: OTHERWISE_EXIT,
-        hindrances: |file| {
-            let known = ["description", "hooks"];
-            let members = file.as_object().into_iter().flat_map(Map::keys);
-            let unknown = members.filter(|name| !known.contains(&name.as_str()));
-            unknown
-                .map(|name| format!("Codex ignores the whole file because of `{name}`"))
-                .collect()
-        },
-        hint: "Codex runs it once you have trusted it: it asks at its next start",
+        hindrances,
+        hint: "Codex asks at its next start whether you trust a new or changed entry",
+    },
+    program: AgentProgram {
+        name: "codex",
+        tried: "0.169.0",
+        oldest: None,
     },
 };
+
+fn hindrances(file: &EntryFile<'_>) -> Vec<String> {
+    let known = ["description", "hooks"];
+    let members = file.content.as_object().into_iter().flat_map(Map::keys);
+    let unknown = members.filter(|name| !known.contains(&name.as_str()));
+    let unknown = unknown.map(|name| format!("Codex ignores the whole file because of `{name}`"));
+    unknown.chain(user_hindrances(file)).collect()
+}
+
+/// What the user has told Codex about hooks.
+fn user_hindrances(file: &EntryFile<'_>) -> Vec<String> {
+    let settings = file.user_file.with_file_name("config.toml");
+    let text = becket_fs::read_to_string(&settings).unwrap_or_default();
+    let Ok(said) = parse_toml::<Value>(&text) else {
+        return vec![format!("{} cannot be read", settings.display())];
+    };
+    let feature = |name: &str| said.pointer(&format!("/features/{name}"))?.as_bool();
+    if feature("hooks").or(feature("codex_hooks")) == Some(false) {
+        return vec![format!("hooks are off in {}", settings.display())];
+    }
+    let state = said.pointer("/hooks/state").unwrap_or(&Value::Null);
+    let entries = entries_of(file.path, file.content);
+    let own = entries.iter().filter(|entry| is_own(entry));
+    let (off, on): (Vec<_>, Vec<_>) = own.partition(|entry| state::is_off(state, entry));
+    let untrusted = on.iter().filter(|entry| !state::is_trusted(state, entry)).count();
+    let mut found = Vec::new();
+    if !off.is_empty() {
+        found.push(format!("{} of its entries are switched off in Codex", off.len()));
+    }
+    if untrusted > 0 {
+        found.push(format!(
+            "{untrusted} of its entries are not trusted in Codex yet; start it and agree"
+        ));
+    }
+    found
+}
+
+/// Whether a hook asks becket.
+fn is_own(entry: &HookEntry) -> bool {
+    match &entry.action {
+        Action::Command(CommandLine::Shell(line)) => BridgeCommand::read(line).is_some(),
+        _ => false,
+    }
+}
 
 const NO_ASKING: &str = "Codex cannot ask the user for a hook, so what a hook wants to ask is refused";
 

@@ -4,6 +4,7 @@
 //! many beside `hooks`, and nothing of it counts. Each such file is reported.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +64,18 @@ pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
         _ => reader.hooks_file(file, reading),
     }
     state::settle(reading, |event| reader.is_guard(event));
+}
+
+/// The hooks of one `hooks.json` of the user or a project, whatever the user has said about them.
+pub fn entries_of(path: &Path, file: &Value) -> Vec<HookEntry> {
+    let source = Arc::new(Source {
+        file: path.to_path_buf(),
+        owner: Owner::User,
+        plugin: None,
+    });
+    let mut reading = Reading::default();
+    read(file, &source, &mut reading);
+    reading.entries
 }
 
 /// What reading a file needs.

@@ -25,12 +25,9 @@ pub fn settle(reading: &mut Reading, guards: impl Fn(&str) -> bool) {
     };
     let (mut kept, mut changed) = (Vec::new(), Vec::new());
     for entry in std::mem::take(&mut reading.entries) {
-        let said = state.get(key(&entry));
-        let text = |name: &str| said.and_then(|said| said.get(name)?.as_str());
-        let is_off = said.and_then(|said| said.get("enabled")?.as_bool()) == Some(false);
-        match (entry.source.owner, text("trusted_hash")) {
+        match (entry.source.owner, trusted_hash(&state, &entry)) {
             (Owner::Machine, _) => kept.push(entry),
-            _ if is_off => {}
+            _ if is_off(&state, &entry) => {}
             (Owner::User, Some(trusted)) if trusted != hash(&entry.written) => changed.push(entry),
             _ => kept.push(entry),
         }
@@ -40,6 +37,21 @@ pub fn settle(reading: &mut Reading, guards: impl Fn(&str) -> bool) {
         let reason = "its text is not the one that you have trusted in Codex; trust it there again";
         reading.drop_entry(&entry.source, &entry.pointer, reason, guards(entry.event));
     }
+}
+
+/// Whether the user has switched a hook off.
+pub fn is_off(state: &Value, entry: &HookEntry) -> bool {
+    let enabled = state.get(key(entry)).and_then(|said| said.get("enabled"));
+    enabled.and_then(Value::as_bool) == Some(false)
+}
+
+/// Whether the user has trusted a hook with the text that it has.
+pub fn is_trusted(state: &Value, entry: &HookEntry) -> bool {
+    trusted_hash(state, entry) == Some(&hash(&entry.written))
+}
+
+fn trusted_hash<'a>(state: &'a Value, entry: &HookEntry) -> Option<&'a str> {
+    state.get(key(entry))?.get("trusted_hash")?.as_str()
 }
 
 /// The key of a hook: its file, or its plugin and its file there, the event, and its place among the event's hooks.

@@ -3,8 +3,8 @@
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, patch_parts};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
-    text_argument,
+    AgentProgram, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
+    VariablesFor, text_argument,
 };
 use serde_json::{Map, Value, json};
 
@@ -28,11 +28,16 @@ pub static BRIDGE: Bridge = Bridge {
         has_version: true,
         entry: |event, command| json!({"type": "command", "bash": command, "timeoutSec": event.timeout.as_secs()}),
         otherwise: OTHERWISE_EXIT,
-        hindrances: |file| match file.get("disableAllHooks") {
+        hindrances: |file| match file.content.get("disableAllHooks") {
             Some(Value::Bool(true)) => vec!["`disableAllHooks` is true".into()],
             _ => Vec::new(),
         },
         hint: "in a project, Copilot runs it once the folder is trusted",
+    },
+    program: AgentProgram {
+        name: "copilot",
+        tried: "",
+        oldest: Some(("1.0.57", "a hook that breaks refuses nothing")),
     },
 };
 

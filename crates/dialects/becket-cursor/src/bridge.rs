@@ -6,8 +6,8 @@
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT};
 use becket_host::{
-    Asked, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames,
-    VariablesFor,
+    AgentProgram, Asked, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling,
+    ToolNames, VariablesFor,
 };
 use serde_json::{Map, Value, json};
 
@@ -40,11 +40,16 @@ pub static BRIDGE: Bridge = Bridge {
             entry
         },
         otherwise: OTHERWISE_EXIT,
-        hindrances: |file| match file.get("version").and_then(Value::as_u64) {
+        hindrances: |file| match file.content.get("version").and_then(Value::as_u64) {
             Some(1..) => Vec::new(),
             _ => vec!["Cursor ignores a file without a `version`".into()],
         },
-        hint: "in a project, Cursor runs it once the workspace is trusted",
+        hint: "in a project, Cursor runs it once the workspace is trusted; of several folders, the first counts",
+    },
+    program: AgentProgram {
+        name: "cursor",
+        tried: "",
+        oldest: Some(("2.0.64", "answers are not understood")),
     },
 };
 

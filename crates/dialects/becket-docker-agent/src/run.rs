@@ -80,6 +80,7 @@ pub(super) fn register<E: Event>(
         priority: 0,
         timeout: entry.timeout,
         matcher: entry.matcher.clone(),
+        shadow: false,
     };
     let tools = tools(entry, &mut remarks);
     let handler = HookHandler {

@@ -3,7 +3,8 @@
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_JSON, server_of};
 use becket_host::{
-    Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, MomentKind, Ruling, ToolNames, VariablesFor,
+    AgentProgram, Bridge, BridgeEntry, BridgePayload, BridgedEvent, CallPart, EntryFile, MomentKind, Ruling,
+    ToolNames, VariablesFor,
 };
 use serde_json::{Map, Value, json};
 
@@ -34,6 +35,11 @@ pub static BRIDGE: Bridge = Bridge {
         otherwise: OTHERWISE_JSON,
         hindrances,
         hint: "Gemini CLI runs hooks of its settings in trusted folders only",
+    },
+    program: AgentProgram {
+        name: "gemini",
+        tried: "0.61.0",
+        oldest: None,
     },
 };
 
@@ -75,8 +81,8 @@ const WORDS: HostWords = HostWords {
     output,
 };
 
-fn hindrances(file: &Value) -> Vec<String> {
-    let settings = file.get("hooksConfig");
+fn hindrances(file: &EntryFile<'_>) -> Vec<String> {
+    let settings = file.content.get("hooksConfig");
     let member = |name: &str| settings.and_then(|settings| settings.get(name));
     let mut found = Vec::new();
     if member("enabled") == Some(&Value::Bool(false)) {

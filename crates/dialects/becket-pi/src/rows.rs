@@ -444,6 +444,7 @@ impl<E: Event> ExtensionRow for RowOf<E> {
                 priority: owner.priority,
                 timeout: owner.timeout,
                 matcher: None,
+                shadow: false,
             },
             order: owner.order.clone(),
             matcher: Matcher::default(),

@@ -57,6 +57,9 @@ pub trait Reply: Default + Clone + Serialize + DeserializeOwned + JsonSchema + S
     /// The reply without anything but its verdict.
     fn verdict_alone(self) -> Self;
 
+    /// The part of the reply that adds something for the model or the user, without what decides or changes anything.
+    fn additions(self) -> Self;
+
     /// The verdict, where the event has one.
     fn verdict(&self) -> Option<&Verdict>;
 

@@ -139,6 +139,13 @@ macro_rules! events {
                     alone
                 }
 
+                fn additions(self) -> Self {
+                    #[allow(unused_mut)]
+                    let mut additions = Self { notice: self.notice, ..Self::default() };
+                    $( on_append!($rule, additions.$answer = self.$answer, ()); )*
+                    additions
+                }
+
                 #[allow(unused_mut, unused_assignments)]
                 fn verdict(&self) -> Option<&Verdict> {
                     let mut verdict = None;
@@ -176,6 +183,16 @@ macro_rules! events {
 /// The second argument for a rewriting field, the third for any other.
 macro_rules! on_rewrite {
     (Rewrite, $then:expr, $otherwise:expr) => {
+        $then
+    };
+    ($rule:ident, $then:expr, $otherwise:expr) => {
+        $otherwise
+    };
+}
+
+/// The second argument for a field to which handlers add, the third for any other.
+macro_rules! on_append {
+    (Append, $then:expr, $otherwise:expr) => {
         $then
     };
     ($rule:ident, $then:expr, $otherwise:expr) => {

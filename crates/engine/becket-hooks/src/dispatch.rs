@@ -11,6 +11,9 @@
 //! if the handler has rewritten before, since it has already had its say. From any other handler it is a refusal: the
 //! payload it wants is not the one that the others judged. Foreign hooks that are not guards are not asked again,
 //! because they cannot refuse and their authors count on being called once for each event.
+//!
+//! A handler in shadow is asked and recorded as any other, but of its answer only what it adds for the model and the
+//! user counts. So those after it are asked as if it were not there, and the record shows what each would have done.
 
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
@@ -24,8 +27,8 @@ use crate::clock::now_us;
 use crate::occasion::{Setting, TextCache};
 use crate::registered::Registered;
 use crate::rehearsal::{Exchange, Fault, Notes};
-use crate::trace::{DispatchTrace, Effect, HandlerRun};
-use crate::untyped::{AnyAction, AnyOccasion, AnyOutcome, AnyPayload, AnyReply, EventKind};
+use crate::trace::{Consequence, DispatchTrace, Effect, HandlerRun};
+use crate::untyped::{AnyAction, AnyAnswer, AnyOccasion, AnyOutcome, AnyPayload, AnyReply, EventKind};
 use crate::{Cause, Failure, HandlerInfo, LaneKind, ReportedFailure};
 
 /// How many handlers run at the same time.
@@ -48,6 +51,8 @@ pub(crate) struct Dispatch<'a> {
     started: Instant,
     /// Whether this is a rehearsal, and with which fault.
     rehearsal: Option<Option<Fault>>,
+    /// Whether all handlers are in shadow.
+    in_shadow: bool,
 }
 
 /// How much of a dispatch is recorded.
@@ -79,6 +84,15 @@ struct Answered {
     input_hash: Option<String>,
     duration: Duration,
     exchanges: Vec<Exchange>,
+    shadow: Option<Shadow>,
+}
+
+/// What a handler in shadow has answered.
+struct Shadow {
+    /// The whole answer, of which the result holds what counts.
+    reply: Option<serde_json::Value>,
+    /// What the rest would have done.
+    effect: Option<Effect>,
 }
 
 impl<'a> Dispatch<'a> {
@@ -117,7 +131,14 @@ impl<'a> Dispatch<'a> {
             tracing,
             started: Instant::now(),
             rehearsal: None,
+            in_shadow: false,
         }
+    }
+
+    /// Puts all handlers in shadow, if this is wanted.
+    pub(crate) fn in_shadow(mut self, in_shadow: bool) -> Self {
+        self.in_shadow = in_shadow;
+        self
     }
 
     /// Turns this dispatch into a rehearsal.
@@ -309,12 +330,54 @@ impl<'a> Dispatch<'a> {
         let needs_text = self.trace.is_some() && handler.info.lane != LaneKind::Native;
         let duration = started.elapsed();
         let input_hash = if needs_text { self.texts.hash() } else { None };
+        let (result, shadow) = match self.in_shadow || handler.info.shadow {
+            true => {
+                let (result, shadow) = self.shadowed(handler, result);
+                (result, Some(shadow))
+            }
+            false => (result, None),
+        };
         Answered {
             result,
             input_hash,
             duration,
             exchanges: notes.map(Notes::taken).unwrap_or_default(),
+            shadow,
         }
+    }
+
+    /// What counts of an answer that is given in shadow, and the rest.
+    fn shadowed(&self, handler: &Registered, result: AnyAnswer) -> (AnyAnswer, Shadow) {
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(failure) => {
+                let would_refuse = handler.info.class >= Class::Filter;
+                let effect = would_refuse.then(|| Effect::Shadow {
+                    would: Consequence::Deny,
+                    reason: Some(refusal(&handler.info, &failure)),
+                });
+                return (Err(failure), Shadow { reply: None, effect });
+            }
+        };
+        let json = reply.json();
+        let would = match reply.verdict() {
+            Some(Verdict::Deny(reason)) => Some((Consequence::Deny, Some(reason.clone()))),
+            Some(Verdict::Ask(reason) | Verdict::Insist(reason)) => {
+                Some((Consequence::Ask, Some(reason.clone())))
+            }
+            Some(Verdict::Allow) => Some((Consequence::Allow, None)),
+            None => None,
+        };
+        let would = would.or_else(|| Some((Consequence::Halt, Some(reply.halt()?.to_owned()))));
+        let rewrites = reply.apply(&mut *self.payload.copied());
+        let would = would.or_else(|| rewrites.then_some((Consequence::Rewrite, None)));
+        let additions = reply.additions();
+        let would = would.or_else(|| (additions.json() != json).then_some((Consequence::Answer, None)));
+        let shadow = Shadow {
+            reply: Some(json),
+            effect: would.map(|(would, reason)| Effect::Shadow { would, reason }),
+        };
+        (Ok(additions), shadow)
     }
 
     /// Folds one answer into the outcome and writes it into the trace.
@@ -324,16 +387,21 @@ impl<'a> Dispatch<'a> {
             input_hash,
             duration,
             exchanges,
+            shadow,
         } = answered;
         let traced = self.trace.is_some();
-        let (reply_json, effect) = match result {
+        let (mut reply_json, mut effect) = match result {
             Ok(reply) => {
                 let json = traced.then(|| reply.json());
                 self.note_decider(handler, reply.verdict());
                 (json, self.take(reply))
             }
-            Err(failure) => (None, self.take_failure(handler, failure)),
+            Err(failure) => (None, self.take_failure(handler, failure, shadow.is_some())),
         };
+        if let Some(shadow) = shadow {
+            reply_json = shadow.reply;
+            effect = shadow.effect.unwrap_or(effect);
+        }
         if let Some(trace) = &mut self.trace {
             let mut run = run_of(handler, effect);
             run.input_hash = input_hash;
@@ -386,18 +454,10 @@ impl<'a> Dispatch<'a> {
     }
 
     /// Records a failure. A failed guard refuses, and the data that a failed filter was asked about does not pass.
-    fn take_failure(&mut self, handler: &Registered, failure: Failure) -> Effect {
-        let refused = handler.info.class >= Class::Filter;
+    fn take_failure(&mut self, handler: &Registered, failure: Failure, in_shadow: bool) -> Effect {
+        let refused = handler.info.class >= Class::Filter && !in_shadow;
         if refused {
-            let name = &handler.info.name;
-            let reason = failure
-                .refusal
-                .clone()
-                .unwrap_or_else(|| match handler.info.class {
-                    Class::Guard => format!("hook {name} could not decide: {failure}"),
-                    _ => format!("withheld, because hook {name} failed: {failure}"),
-                });
-            let refusal = (self.kind.refuse)(reason);
+            let refusal = (self.kind.refuse)(refusal(&handler.info, &failure));
             // Before the fold, which changes the verdict that the decider is compared with.
             self.note_decider(handler, refusal.verdict());
             self.fold(refusal);
@@ -429,7 +489,7 @@ impl<'a> Dispatch<'a> {
                 let event = || self.kind.envelope(self.scope, self.payload);
                 if trace.original.is_some() {
                     trace.effective = Json::parse(event()).ok();
-                } else if is_kept || self.texts.is_short() {
+                } else if is_kept || self.texts.is_short() || tells_of_shadow(&trace) {
                     let text = Some(event()).filter(|text| text.len() <= LONGEST_EVENT);
                     trace.original = text.and_then(|text| Json::parse(text).ok());
                 }
@@ -437,6 +497,24 @@ impl<'a> Dispatch<'a> {
             });
         (self.outcome, trace)
     }
+}
+
+/// Why something does not happen when a handler has failed.
+fn refusal(handler: &HandlerInfo, failure: &Failure) -> String {
+    let name = &handler.name;
+    match (&failure.refusal, handler.class) {
+        (Some(reason), _) => reason.clone(),
+        (None, Class::Guard) => format!("hook {name} could not decide: {failure}"),
+        (None, _) => format!("withheld, because hook {name} failed: {failure}"),
+    }
+}
+
+/// Whether a report will want to know what the event was about.
+fn tells_of_shadow(trace: &DispatchTrace) -> bool {
+    let effects = trace.runs.iter().map(|run| &run.effect);
+    effects
+        .into_iter()
+        .any(|effect| matches!(effect, Effect::Shadow { .. }))
 }
 
 fn run_of(handler: &Registered, effect: Effect) -> HandlerRun {

@@ -31,6 +31,7 @@ pub struct Engine {
     /// The events that the witness keeps even without handlers.
     kept: [u64; 2],
     held_back: AtomicBool,
+    in_shadow: AtomicBool,
     /// Whether handlers are still being loaded.
     expects: AtomicBool,
     arrival: Mutex<Option<Arrival>>,
@@ -97,6 +98,7 @@ impl Engine {
             watchers: RwLock::new(Vec::new()),
             witness,
             held_back: AtomicBool::new(false),
+            in_shadow: AtomicBool::new(false),
             expects: AtomicBool::new(false),
             arrival: Mutex::new(None),
         }
@@ -125,6 +127,11 @@ impl Engine {
     /// From now on no handler is asked: the witness is told which would be, and every outcome is empty.
     pub fn hold_back(&self) {
         self.held_back.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on handlers are asked and recorded, but decide and change nothing.
+    pub fn put_in_shadow(&self) {
+        self.in_shadow.store(true, Ordering::Relaxed);
     }
 
     /// Whether the event has handlers or watchers, or the witness keeps it.
@@ -317,7 +324,8 @@ impl Engine {
             if handlers.is_empty() && tracing != Tracing::Event {
                 return None;
             }
-            let dispatch = Dispatch::new(kind, scope, payload, tracing);
+            let in_shadow = self.in_shadow.load(Ordering::Relaxed);
+            let dispatch = Dispatch::new(kind, scope, payload, tracing).in_shadow(in_shadow);
             let (outcome, trace) = match self.held_back.load(Ordering::Relaxed) {
                 true => dispatch.held_back(&handlers),
                 false => dispatch.run(&handlers).await,
@@ -408,6 +416,7 @@ impl HandlerInfo {
             priority: 0,
             timeout: std::time::Duration::from_secs(30),
             matcher: None,
+            shadow: false,
         }
     }
 }

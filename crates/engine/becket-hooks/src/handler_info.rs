@@ -32,6 +32,9 @@ pub struct HandlerInfo {
     /// Which events the handler wants, as its format writes it; all of them when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
+    /// Whether the handler is asked and recorded, but neither decides nor changes anything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
 }
 
 impl HandlerInfo {
@@ -47,6 +50,7 @@ impl HandlerInfo {
             priority: 0,
             timeout: USUAL_TIMEOUT,
             matcher: None,
+            shadow: false,
         }
     }
 

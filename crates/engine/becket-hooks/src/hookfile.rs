@@ -62,6 +62,10 @@ pub struct HookEntry {
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,
+    /// Ask the hook and record its answer, without letting it decide or change anything. `becket hooks report` shows
+    /// what it would have stopped.
+    #[serde(default)]
+    shadow: bool,
     /// Hooks with a higher priority are asked first. Default: 0.
     #[serde(default)]
     priority: i32,
@@ -126,8 +130,6 @@ pub struct OwnHook {
     /// The folder of the hook's file.
     folder: PathBuf,
     preparation: Option<Arc<dyn Preparation>>,
-    /// Whether the hook fails open; the run says so at its start.
-    pub loosened: bool,
 }
 
 /// What hook programs get from the process that runs them.
@@ -185,6 +187,7 @@ impl OwnHook {
             priority: entry.priority,
             timeout: read_timeout(entry.timeout.as_ref(), place)?,
             matcher: None,
+            shadow: entry.shadow,
         };
         let folder = folder_of(place.file);
         Ok(Self {
@@ -197,8 +200,16 @@ impl OwnHook {
             working_dir: entry.working_dir.map(|directory| folder.join(directory)),
             folder,
             preparation: None,
-            loosened: class < event.info().class,
         })
+    }
+
+    /// Why a guard or filter may let something through, if its entry says so; the run tells it at its start.
+    pub fn weakness(&self) -> Option<&'static str> {
+        let class = self.event.info().class;
+        if class >= Class::Filter && self.info.shadow {
+            return Some("refuses nothing: `shadow` is true");
+        }
+        (self.info.class < class).then_some("may fail open: `on_failure` is allow")
     }
 
     /// The names of tools that the hook's `match` wants exactly.
@@ -477,7 +488,7 @@ working_dir = "scripts"
         assert_eq!(hook.info.source, "/etc/hooks.toml:2");
         assert_eq!(hook.info.timeout, Duration::from_millis(2500));
         assert_eq!(
-            (hook.info.priority, hook.info.class, hook.loosened),
+            (hook.info.priority, hook.info.class, hook.weakness().is_some()),
             (7, Class::Transform, true)
         );
         assert_eq!(hook.working_dir.as_deref(), Some(Path::new("/etc/scripts")));

@@ -93,8 +93,47 @@ pub enum Effect {
         /// Whether the action was refused because of the failure.
         refused: bool,
     },
+    /// The handler is in shadow, and its answer would have counted for more than it did.
+    Shadow {
+        /// The consequence that did not happen.
+        would: Consequence,
+        /// The handler's reason, if it gave one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// The handler was not asked, because an earlier one had settled the matter.
     NotAsked,
+}
+
+/// What a handler in shadow would have done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consequence {
+    /// Refuse, because it said so or because it failed.
+    Deny,
+    /// Have the user asked.
+    Ask,
+    /// Allow without a question.
+    Allow,
+    /// End the run.
+    Halt,
+    /// Change what later handlers and the agent see.
+    Rewrite,
+    /// Answer, or set something, in another way.
+    Answer,
+}
+
+impl std::fmt::Display for Consequence {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+            Self::Halt => "halt",
+            Self::Rewrite => "rewrite",
+            Self::Answer => "answer",
+        })
+    }
 }
 
 /// A failure that the user should be told about.

@@ -94,7 +94,9 @@ pub(crate) trait AnyReply: Any + Send + Sync {
     fn apply(&self, payload: &mut dyn AnyPayload) -> bool;
     fn drop_rewrites(&mut self);
     fn verdict_alone(self: Box<Self>) -> Box<dyn AnyReply>;
+    fn additions(self: Box<Self>) -> Box<dyn AnyReply>;
     fn verdict(&self) -> Option<&Verdict>;
+    fn halt(&self) -> Option<&str>;
     fn json(&self) -> Value;
 }
 
@@ -123,8 +125,16 @@ where
         Box::new(Reply::verdict_alone(*self))
     }
 
+    fn additions(self: Box<Self>) -> Box<dyn AnyReply> {
+        Box::new(Reply::additions(*self))
+    }
+
     fn verdict(&self) -> Option<&Verdict> {
         Reply::verdict(self)
+    }
+
+    fn halt(&self) -> Option<&str> {
+        Reply::halt(self)
     }
 
     fn json(&self) -> Value {

@@ -978,6 +978,12 @@ pub enum HooksCommand {
     ///
     /// Ends with 1 if something is not as it must be.
     Test(TestArgs),
+    /// Show what hooks with `shadow = true` would have refused or changed, and agents that are bridged with `--shadow`.
+    Report {
+        /// How far to look back, such as `12h` or `7d`.
+        #[arg(long, value_name = "TIME", default_value = "7d")]
+        since: String,
+    },
     /// Measure what each hook costs, and its share of a turn. The hooks are really run, with documented events.
     Bench(BenchArgs),
     /// Say what would happen to a call of a tool: which hooks, rules and questions, in which order, and who decides.

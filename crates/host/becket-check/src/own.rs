@@ -162,17 +162,19 @@ fn whole_texts(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     whole.map(finding).collect()
 }
 
-/// Finds a guard that fails open.
+/// Finds a guard that may let something through.
 fn loosened(subject: &Subject<'_>, hook: &OwnHook) -> Option<Finding> {
-    hook.loosened.then(|| Finding {
-        line: subject.line_with("on_failure"),
-        hint: Some("without it, a guard that breaks refuses".into()),
+    let weakness = hook.weakness()?;
+    let (key, hint) = match hook.info.shadow {
+        true => ("shadow", "without it, the guard refuses"),
+        false => ("on_failure", "without it, a guard that breaks refuses"),
+    };
+    Some(Finding {
+        line: subject.line_with(key),
+        hint: Some(hint.into()),
         ..subject.finding(
             Kind::LoosenedGuard,
-            format!(
-                "the guard {} may fail open: `on_failure` is allow",
-                hook.info.name
-            ),
+            format!("the guard {} {weakness}", hook.info.name),
         )
     })
 }

@@ -5,6 +5,7 @@
 //! a result looks.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 
 use becket_dialect_kit::patch::{Change, Chunk, patched_files};
 use becket_events::{CompactReason, OperationKind, Profile, StartReason};
@@ -247,6 +248,18 @@ pub const OTHERWISE_JSON: &str =
     r#"{ echo '{"decision":"deny","reason":"becket cannot be run, so this is refused"}'; exit 2; }"#;
 
 const OTHERWISE: &[&str] = &[OTHERWISE_EXIT, OTHERWISE_JSON, "true"];
+
+/// The JSON files in which a member is `true`.
+pub fn where_true<'a>(
+    files: impl IntoIterator<Item = &'a PathBuf>,
+    member: &'static str,
+) -> impl Iterator<Item = &'a PathBuf> {
+    files.into_iter().filter(move |file| {
+        let text = becket_fs::read_to_string(file).unwrap_or_default();
+        let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
+        parsed.get(member) == Some(&Value::Bool(true))
+    })
+}
 
 #[cfg(test)]
 mod tests {

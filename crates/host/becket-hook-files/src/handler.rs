@@ -64,6 +64,7 @@ fn register<E: Event>(
         priority: 0,
         timeout: entry.timeout,
         matcher: (!entry.matchers.is_empty()).then(|| entry.matchers.join(" or ")),
+        shadow: false,
     };
     let names = names(&row, &entry, running.system, &mut remarks);
     let condition = entry.condition.as_deref().map(Condition::read);

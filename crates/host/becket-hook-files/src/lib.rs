@@ -49,7 +49,7 @@ mod web;
 pub use answer::{Decision, HookAnswer};
 pub use bridging::{
     BridgeCommand, CLIENT, HostWords, OTHERWISE_EXIT, OTHERWISE_JSON, bridge_command, is_bridge_command,
-    patch_parts, server_of,
+    patch_parts, server_of, where_true,
 };
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};

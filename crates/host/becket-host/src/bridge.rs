@@ -4,7 +4,7 @@
 //! of its dialect, in one `Bridge`; what hooks say to a question is the same for all of them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_events::{CompactReason, EventId, Face, OperationKind, Profile, StartReason, Verdict};
@@ -12,6 +12,9 @@ use serde_json::{Map, Value};
 
 /// The arguments of a call.
 type Arguments = Map<String, Value>;
+
+/// becket's tool that starts a sub-agent.
+pub const SPAWN_AGENT: &str = "spawn_agent";
 
 /// The parts of a call, or what cannot be understood of it.
 type CallParts = Result<Vec<CallPart>, String>;
@@ -41,6 +44,8 @@ pub struct Bridge {
     pub write: fn(&BridgedEvent, &BridgePayload, &Ruling) -> Option<Value>,
     /// How becket is entered in the agent's files.
     pub entry: BridgeEntry,
+    /// The agent's program.
+    pub program: AgentProgram,
 }
 
 /// How an agent takes variables of hooks for what it runs later.
@@ -128,6 +133,7 @@ impl MomentKind {
                 EventId::PreFileRead,
                 EventId::PreFileWrite,
                 EventId::PreFetch,
+                EventId::PreSubagent,
                 EventId::ApprovalDecided,
             ],
             Self::Permission => &[EventId::PermissionRequest],
@@ -273,10 +279,32 @@ pub struct BridgeEntry {
     pub entry: fn(&BridgedEvent, &str) -> Value,
     /// What the shell does when becket cannot be started or dies, so that the agent refuses.
     pub otherwise: &'static str,
-    /// Why the agent would not run the entries of a file with this content.
-    pub hindrances: fn(&Value) -> Vec<String>,
+    /// Why the agent would not run the entries of a file.
+    pub hindrances: fn(&EntryFile<'_>) -> Vec<String>,
     /// What the user has to do besides, if anything.
     pub hint: &'static str,
+}
+
+/// A file in which becket is entered, and where else the agent looks before it runs the entries.
+pub struct EntryFile<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// The file's content.
+    pub content: &'a Value,
+    /// The user's own file of the agent, whether or not it is this one.
+    pub user_file: &'a Path,
+    /// The root of the project.
+    pub project_root: &'a Path,
+}
+
+/// The program of another agent.
+pub struct AgentProgram {
+    /// The program's name, which `--version` follows.
+    pub name: &'static str,
+    /// The version with which becket was tried; empty if it was not.
+    pub tried: &'static str,
+    /// The oldest version with which the entries do what they say, and what does not work before it.
+    pub oldest: Option<(&'static str, &'static str)>,
 }
 
 /// What another agent has written.
@@ -391,7 +419,7 @@ impl ToolNames {
         };
         let renamed =
             |(name, value): (String, Value)| match self.subagent.iter().find(|(_, other)| *other == name) {
-                Some((own, _)) if own_name == "spawn_agent" => ((*own).to_owned(), value),
+                Some((own, _)) if own_name == SPAWN_AGENT => ((*own).to_owned(), value),
                 _ => (name, value),
             };
         Ok(CallPart {
@@ -426,7 +454,7 @@ impl ToolNames {
             }
             let renamed = |(name, value): (&String, &Value)| {
                 let known = self.subagent.iter().find(|(own, _)| own == name);
-                let foreign = known.filter(|_| part.own_name == "spawn_agent");
+                let foreign = known.filter(|_| part.own_name == SPAWN_AGENT);
                 (
                     foreign.map_or(name.as_str(), |(_, other)| other).to_owned(),
                     value.clone(),

@@ -35,8 +35,8 @@ pub use agent_file::{
     AGENT, AGENT_FILE, AgentCommands, AgentFile, AgentResources, CommandPrompt, NoCommands, Piece, ServerTool,
 };
 pub use bridge::{
-    Asked, Bridge, BridgeEntry, BridgePayload, BridgedCall, BridgedEvent, CallPart, Moment, MomentKind,
-    Ruling, ToolNames, VariablesFor, text_argument,
+    AgentProgram, Asked, Bridge, BridgeEntry, BridgePayload, BridgedCall, BridgedEvent, CallPart, EntryFile,
+    Moment, MomentKind, Ruling, SPAWN_AGENT, ToolNames, VariablesFor, text_argument,
 };
 pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};

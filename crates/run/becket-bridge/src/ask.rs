@@ -21,7 +21,6 @@ use serde_json::Value;
 use crate::moments::Moments;
 use crate::question::{Mode, Question};
 use crate::said::Said;
-use crate::shadow::{self, ShadowRecord};
 
 impl Question {
     /// What the agent asks about. The error says what cannot be understood.
@@ -72,7 +71,7 @@ impl Question {
 pub async fn answer(question: &Question, caller: Caller<'_>) -> Option<Value> {
     let ruling = async {
         let asked = question.read()?;
-        let hooks = LoadedHooks::open(caller).await?;
+        let hooks = LoadedHooks::open(caller, question.asked.mode).await?;
         let ruling = hooks.rule(question, &asked).await?;
         hooks.close().await?;
         Ok(ruling)
@@ -103,27 +102,15 @@ fn export(file: &Path, variables: &BTreeMap<String, String>) -> std::io::Result<
     file.write_all(lines.as_bytes())
 }
 
-/// Keeps what would have been refused, changed or ended, and leaves only what cannot hinder.
-fn put_aside(question: &Question, asked: &Asked, ruling: Ruling, setup: &Setup) -> Result<Ruling, CliError> {
-    if let Some(record) = ShadowRecord::of(question, asked, &ruling) {
-        shadow::keep(&setup.folders.data, &record)?;
-    }
-    Ok(Ruling {
-        context: ruling.context,
-        notices: ruling.notices,
-        ..Ruling::default()
-    })
-}
-
 /// The hooks that are asked.
 pub(crate) struct LoadedHooks {
-    setup: Setup,
     assembled: Assembled,
     said: Arc<Said>,
+    mode: Mode,
 }
 
 impl LoadedHooks {
-    pub async fn open(caller: Caller<'_>) -> Result<Self, CliError> {
+    pub async fn open(caller: Caller<'_>, mode: Mode) -> Result<Self, CliError> {
         let setup = Setup::read(caller.options, caller.surroundings)?;
         if let Some(refusal) = &setup.project.refusal {
             return Err(refusal.clone());
@@ -134,23 +121,23 @@ impl LoadedHooks {
         let front: Arc<dyn Front> = Arc::clone(&said) as Arc<dyn Front>;
         let caller = Caller { options, ..caller };
         let assembled = assemble(&setup, caller, Person::reading(front), store, Asking::Never).await?;
+        if mode == Mode::Shadow {
+            assembled.agent.engine.put_in_shadow();
+        }
         assembled.interactive.bind().await;
         Ok(Self {
-            setup,
             assembled,
             said,
+            mode,
         })
     }
 
     /// Fires the events of a question. What it left in the record is on disk afterwards.
     pub async fn rule(&self, question: &Question, asked: &Asked) -> Result<Ruling, CliError> {
         let scope = self.enter(question, asked).await?;
-        let moments = Moments::new(&self.assembled, scope, Arc::clone(&self.said));
+        let moments = Moments::new(&self.assembled, scope, Arc::clone(&self.said), self.mode);
         let mut ruling = moments.rule(question.asked.bridge, &asked.moment).await;
         ruling.notices.extend(self.said.take());
-        if question.asked.mode == Mode::Shadow {
-            ruling = put_aside(question, asked, ruling, &self.setup)?;
-        }
         question.hand_over_variables(&mut ruling);
         let store = &self.assembled.store;
         if asked.moment == Moment::SessionEnd {

@@ -14,16 +14,18 @@ use becket_agent::{AgentSettings, Hooks};
 use becket_events::{
     Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource, Part,
     PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool, PostToolPayload,
-    PreCompact, PreCompactPayload, PreToolOutput, PreToolOutputPayload, Scope, SessionEnd, SessionEndPayload,
-    SessionStart, SessionStartPayload, StartReason, Stop, StopPayload, ToolEnd, ToolEndPayload, ToolStart,
-    ToolStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict, text_of,
+    PreCompact, PreCompactPayload, PreSubagent, PreSubagentPayload, PreToolOutput, PreToolOutputPayload,
+    Rule, Scope, SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StartReason, Stop,
+    StopPayload, Strictest, ToolEnd, ToolEndPayload, ToolStart, ToolStartPayload, Usage, UserPrompt,
+    UserPromptPayload, Verdict, text_of,
 };
 use becket_gate::called_tool::{CalledTool, NetworkUse, ToolFace, ToolSpec};
-use becket_host::{Bridge, BridgedCall, CallPart, Moment, Ruling};
+use becket_host::{Bridge, BridgedCall, CallPart, Moment, Ruling, SPAWN_AGENT};
 use becket_run::assemble::Assembled;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::question::Mode;
 use crate::said::Said;
 
 /// What happens in one session of another agent.
@@ -34,7 +36,7 @@ pub(crate) struct Moments<'a> {
 }
 
 impl<'a> Moments<'a> {
-    pub fn new(assembled: &'a Assembled, scope: Scope, said: Arc<Said>) -> Self {
+    pub fn new(assembled: &'a Assembled, scope: Scope, said: Arc<Said>, mode: Mode) -> Self {
         let agent = &assembled.agent;
         let user = user_at(said as Arc<dyn Front>);
         let approval = ApprovalSettings {
@@ -45,7 +47,9 @@ impl<'a> Moments<'a> {
         let vfs = Vfs::new(&agent.settings.vfs);
         let gate = Gate::new(approval, Path::new(&scope.cwd), vfs, Arc::clone(&user));
         Self {
-            gate: gate.recording(log_of(assembled.store.clone())).advising(),
+            gate: gate
+                .recording(log_of(assembled.store.clone()))
+                .advising(mode == Mode::Shadow),
             hooks: Hooks::new(Arc::clone(&agent.engine), user, CancellationToken::new(), scope),
             settings: &agent.settings,
         }
@@ -156,7 +160,10 @@ impl<'a> Moments<'a> {
         let mut verdicts = Vec::new();
         let mut rewritten = None;
         for part in &call.parts {
-            let advice = self.advice(call, part).await;
+            let mut advice = self.advice(call, part).await;
+            if part.own_name == SPAWN_AGENT && !matches!(advice.verdict, Some(Verdict::Deny(_))) {
+                advice = self.subagent(bridge, part, advice).await;
+            }
             let is_refused = matches!(advice.verdict, Some(Verdict::Deny(_)));
             verdicts.push(advice.verdict);
             rewritten = rewritten.or(advice.arguments);
@@ -189,6 +196,50 @@ impl<'a> Moments<'a> {
             parent_tool_call_id: None,
         };
         self.gate.advise(&self.hooks, applicant).await
+    }
+
+    /// Asks the guards of sub-agents about a call that starts one. The agent takes nothing but another input from them.
+    async fn subagent(&self, bridge: &Bridge, part: &CallPart, advice: Advice) -> Advice {
+        let arguments = advice.arguments.as_ref().unwrap_or(&part.arguments);
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let payload = || PreSubagentPayload {
+            subagent_name: text("preset").map(ToOwned::to_owned),
+            system_prompt: String::new(),
+            input: text("input").unwrap_or_default().into(),
+            subagent_model: text("model").unwrap_or(&self.hooks.scope().model).into(),
+            temperature: None,
+            max_tokens: None,
+            tools: Vec::new(),
+            depth: self.hooks.scope().agents_above.len() as u32 + 1,
+        };
+        let reply = self.hooks.ask::<PreSubagent>(payload).await;
+        let title = bridge.title;
+        let refused = reply
+            .response
+            .get()
+            .map(|answer| format!("a hook answers in its place: {answer}"));
+        let refused = refused.or_else(|| {
+            let changes = reply.system_prompt.0.is_some() || reply.tools.0.is_some();
+            changes.then(|| format!("a hook changed the sub-agent, which {title} cannot take"))
+        });
+        let verdict = match refused {
+            Some(reason) => Strictest::from(Verdict::Deny(reason)),
+            None => reply.verdict,
+        };
+        let input = reply
+            .input
+            .get()
+            .filter(|input| Some(input.as_str()) != text("input"));
+        let rewritten = input.map(|input| {
+            let mut arguments = arguments.clone();
+            arguments.insert("input".into(), input.into());
+            arguments
+        });
+        Advice {
+            verdict: Strictest(advice.verdict).then(verdict).0,
+            arguments: rewritten.or(advice.arguments),
+            ..advice
+        }
     }
 
     async fn permission(&self, bridge: &Bridge, call: &BridgedCall) -> Ruling {

@@ -179,12 +179,10 @@ impl Found for FoundOwnHooks {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let loosened = self.hooks.iter().filter(|hook| hook.loosened).map(|hook| {
+        let loosened = self.hooks.iter().filter_map(|hook| {
             let info = &hook.info;
-            format!(
-                "the guard {} ({}) may fail open: on_failure is allow",
-                info.name, info.source
-            )
+            let weakness = hook.weakness()?;
+            Some(format!("the guard {} ({}) {weakness}", info.name, info.source))
         });
         self.project.skipped.iter().cloned().chain(loosened).collect()
     }
@@ -228,10 +226,8 @@ impl Guests for OwnHooks {
                 info.source
             );
             let trouble = hook.trouble(&self.environment, &self.directory);
-            let loosened = hook
-                .loosened
-                .then(|| "this guard may fail open: on_failure is allow".to_string());
-            Report::new(what, trouble.map(|failure| failure.to_string()).or(loosened))
+            let weakness = hook.weakness().map(|weakness| format!("this guard {weakness}"));
+            Report::new(what, trouble.map(|failure| failure.to_string()).or(weakness))
         });
         hooks.collect()
     }

@@ -28,6 +28,10 @@ pub fn effect_words(effect: &Effect) -> String {
             refused: true,
         } => format!("failed, which refuses: {failure}"),
         Effect::Failed { failure, .. } => format!("failed: {failure}"),
+        Effect::Shadow { would, reason } => {
+            let reason = reason.as_deref().map(|reason| format!(": {reason}"));
+            format!("in shadow, would {would}{}", reason.unwrap_or_default())
+        }
         Effect::NotAsked => "not asked".into(),
     }
 }

@@ -7,10 +7,10 @@ use becket_events::{ApprovalDecision, ApprovalSource, Verdict};
 use serde_json::{Map, Value};
 
 use super::call::FinalCall;
-use super::decision::Decision;
+use super::decision::{Decision, RULE_ASKS};
 
 /// What hooks and rules say about a call of another agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Advice {
     /// The strictest verdict; `None` if nobody has spoken.
     pub verdict: Option<Verdict>,
@@ -36,7 +36,7 @@ fn verdict(decision: Decision) -> Option<Verdict> {
         // Without becket the other agent would decide as well.
         (Some(question), ..) if question.spared => None,
         (Some(question), ..) => {
-            let reason = question.reason.unwrap_or_else(|| "a rule wants to ask".into());
+            let reason = question.reason.unwrap_or_else(|| RULE_ASKS.into());
             Some(if question.insists {
                 Verdict::Insist(reason)
             } else {

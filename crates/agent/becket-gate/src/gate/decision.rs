@@ -3,11 +3,15 @@
 use std::time::Instant;
 
 use becket_events::{ApprovalDecision, ApprovalSource, Rule, Strictest, Verdict};
+use becket_hooks::Consequence;
 use serde_json::{Map, Value};
 
 use super::step::Step;
 use crate::audit::Ruling;
 use crate::hooks::Hooks;
+
+/// Why the user is asked, where a rule says so.
+pub(super) const RULE_ASKS: &str = "a rule wants to ask";
 
 /// A question for the user.
 pub(super) struct Wanted {
@@ -88,7 +92,23 @@ impl Decision {
             handlers: self.handlers.clone(),
             reason: self.reason.clone(),
             duration_us: began.elapsed().as_micros() as u64,
+            shadow: None,
         }
+    }
+
+    /// The decision for the audit log, if the call would not have been made, or not without a question.
+    pub(super) fn shadow_ruling(&self, began: Instant) -> Option<Ruling> {
+        let (would, reason) = match &self.left {
+            Some(question) if question.spared => return None,
+            Some(question) => (Consequence::Ask, question.reason.clone()),
+            None if self.verdict == ApprovalDecision::Allow => return None,
+            None => (Consequence::Deny, self.reason.clone()),
+        };
+        Some(Ruling {
+            reason: reason.or_else(|| Some(RULE_ASKS.into())),
+            shadow: Some(would),
+            ..self.ruling(began)
+        })
     }
 
     /// The decision for the step listener.

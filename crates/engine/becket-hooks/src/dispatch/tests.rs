@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use becket_events::{
     Answer, Append, Class, Event, EventId, Handled, HookFailed, PreFileRead, PreFileReadPayload,
-    PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Rewrite, Scope, Settled, SettledPayload,
+    PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Reply, Rewrite, Scope, Settled, SettledPayload,
     Strictest, UserInput, UserInputPayload, UserInputReply, Verdict,
 };
 use futures_util::future::BoxFuture;
@@ -187,6 +187,105 @@ async fn a_deny_ends_the_dispatch_and_the_rest_is_recorded_as_not_asked() {
     let traces = notebook.traces.lock().unwrap();
     let effects: Vec<_> = traces[0].runs.iter().map(|run| run.effect.clone()).collect();
     assert_eq!(effects, [Effect::Denied, Effect::NotAsked]);
+}
+
+/// Registers a guard that is in shadow, or not.
+fn guard(
+    engine: &Engine,
+    name: &str,
+    shadow: bool,
+    function: impl Fn(&Occasion<'_, PreTool>) -> Result<PreToolReply, Failure> + Send + Sync + 'static,
+) {
+    engine.register(Registration {
+        info: HandlerInfo {
+            shadow,
+            ..HandlerInfo::native(name, Class::Guard)
+        },
+        order: Vec::new(),
+        matcher: Matcher::default(),
+        condition: None,
+        action: Action::Native(Arc::new(function)),
+    });
+}
+
+fn would(would: Consequence, reason: &str) -> Effect {
+    Effect::Shadow {
+        would,
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn a_handler_in_shadow_is_recorded_and_counts_for_nothing_but_what_it_adds() {
+    let (engine, notebook) = engine();
+    guard(&engine, "denies", true, |_| Ok(deny("no")));
+    guard(&engine, "fails", true, |_| {
+        Err(Failure::new(Cause::Raised, "broken"))
+    });
+    guard(&engine, "rewrites", true, |_| Ok(rewrite("other")));
+    guard(&engine, "allows", true, |_| {
+        let verdict = Verdict::Allow.into();
+        Ok(PreToolReply {
+            verdict,
+            ..Default::default()
+        })
+    });
+    guard(&engine, "ends", true, |_| {
+        Ok(PreToolReply::halting("enough".into()))
+    });
+    guard(&engine, "adds", true, |_| {
+        let context = Append(vec!["a hint".into()]);
+        Ok(PreToolReply {
+            context,
+            ..Default::default()
+        })
+    });
+    guard(&engine, "sees", false, |occasion| {
+        assert_eq!(command_of(occasion), "ls");
+        Ok(PreToolReply::default())
+    });
+    let outcome = ask(&engine, "ls").await;
+    assert_eq!(outcome.verdict(), None);
+    assert!(outcome.deciders.is_empty());
+    assert_eq!((outcome.reply.arguments.0, outcome.reply.halt.0), (None, None));
+    assert_eq!(outcome.reply.context.0, ["a hint"]);
+    let failures: Vec<_> = outcome.failures.iter().map(|failure| failure.refused).collect();
+    assert_eq!(failures, [false]);
+    let traces = notebook.traces.lock().unwrap();
+    assert_eq!(traces[0].verdict, None);
+    let original = traces[0].original.as_ref().unwrap().to_value();
+    assert_eq!(original["arguments"]["command"], "ls");
+    let effects: Vec<_> = traces[0].runs.iter().map(|run| run.effect.clone()).collect();
+    let expected = [
+        would(Consequence::Deny, "no"),
+        would(
+            Consequence::Deny,
+            "hook fails could not decide: raised an error: broken",
+        ),
+        would(Consequence::Rewrite, ""),
+        would(Consequence::Allow, ""),
+        would(Consequence::Halt, "enough"),
+        Effect::Replied,
+        Effect::None,
+    ];
+    assert_eq!(effects, expected);
+    assert_eq!(traces[0].runs[0].reply.as_ref().unwrap()["verdict"]["deny"], "no");
+}
+
+#[tokio::test]
+async fn an_engine_in_shadow_refuses_nothing() {
+    let (engine, notebook) = engine();
+    guard(&engine, "first", false, |_| Ok(deny("one")));
+    guard(&engine, "second", false, |_| Ok(deny("two")));
+    assert_eq!(ask(&engine, "ls").await.denied(), Some("one"));
+    engine.put_in_shadow();
+    assert_eq!(ask(&engine, "ls").await.verdict(), None);
+    let traces = notebook.traces.lock().unwrap();
+    let effects: Vec<_> = traces[1].runs.iter().map(|run| run.effect.clone()).collect();
+    assert_eq!(
+        effects,
+        [would(Consequence::Deny, "one"), would(Consequence::Deny, "two")]
+    );
 }
 
 #[tokio::test]

@@ -76,6 +76,8 @@ struct Effect {
     kind: String,
     failure: Option<Failure>,
     refused: bool,
+    would: String,
+    reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -194,6 +196,10 @@ impl Run {
                 "" => cause,
                 detail => format!("{cause}: {detail}"),
             });
+        }
+        if self.effect.kind == "shadow" {
+            let reason = self.effect.reason.as_deref().unwrap_or_default();
+            return Some(format!("in shadow, would {}: {reason}", self.effect.would));
         }
         if self.decision() != Decision::Denied {
             return None;

@@ -765,8 +765,91 @@ fn the_shadow_refuses_nothing_and_tells_what_it_would_have() {
         report.stdout
     );
     assert!(report.stdout.contains("rm -rf b"), "{}", report.stdout);
+    assert_eq!(
+        room.run(["hooks", "report", "--since", "1h"]).stdout,
+        report.stdout
+    );
     room.run(["bridge", "report", "--since", "yesterday"])
         .ended_with(2);
+}
+
+#[test]
+fn rules_in_the_shadow_neither_refuse_nor_allow() {
+    let room = guarded(
+        "[permissions]\ndeny = [\"shell:command=curl*\"]\nask = [\"shell:command=git push*\"]\n\
+         allow = [\"shell:command=ls\"]\n",
+    );
+    let host = &HOSTS[0];
+    for command in ["curl x", "git push", "ls"] {
+        let question = (host.shell)(&room, command).to_string();
+        let run = room.run_with_input(["bridge", host.system, host.call, "--shadow"], question);
+        assert_eq!(answered(run), json!({}), "{command}");
+    }
+    let report = room.run(["bridge", "report", "--json"]).ended_with(0).stdout;
+    let records = report
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let told: Vec<Value> = records
+        .map(|record| json!([record["would"], record["subject"], record["context"]]))
+        .collect();
+    let expected = [
+        json!(["deny", "Bash curl x", "claude-code"]),
+        json!(["ask", "Bash git push", "claude-code"]),
+    ];
+    assert_eq!(told, expected, "{report}");
+    let enforced = ask(&room, host, host.call, &(host.shell)(&room, "curl x"));
+    assert!((host.refusal)(&enforced).is_some(), "{enforced}");
+}
+
+#[test]
+fn guards_of_sub_agents_are_asked_where_the_model_starts_one() {
+    let hooks = "\
+[[hook]]
+event = \"pre_subagent\"
+name = \"no helpers\"
+command = '''case $(cat) in *secret*) echo no helpers for that >&2; exit 2;; esac'''
+";
+    let room = guarded(hooks);
+    let tools = [
+        ("claude-code", "Agent", "prompt"),
+        ("codex", "spawn_agent", "message"),
+        ("gemini", "invoke_agent", "prompt"),
+    ];
+    for (system, tool, argument) in tools {
+        let host = HOSTS.iter().find(|host| host.system == system).unwrap();
+        let question = |text: &str| snake(&room, host.call, tool, json!({argument: text}));
+        let refused = ask(&room, host, host.call, &question("find the secret"));
+        let reason = (host.refusal)(&refused);
+        assert!(
+            reason.is_some_and(|reason| reason.contains("no helpers for that")),
+            "{system}: {refused}"
+        );
+        let free = ask(&room, host, host.call, &question("find the bug"));
+        assert_eq!((host.refusal)(&free), None, "{system}");
+    }
+    room.run(["bridge", "install", "claude-code"]).ended_with(0);
+    let status = room.run(["bridge", "status"]).ended_with(0).stdout;
+    assert!(!status.contains("NOT ASKED"), "{status}");
+}
+
+#[test]
+fn the_status_reads_what_the_user_has_told_codex_and_asks_for_the_version() {
+    let room = guarded(GUARD);
+    let program = room.script("bin/codex", "#!/bin/sh\necho codex-cli 0.169.0\n");
+    let folder = program.parent().unwrap().display();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+    let room = room.with("PATH", &path);
+    room.run(["bridge", "install", "codex"]).ended_with(0);
+    let status = |room: &Room| room.run(["bridge", "status"]).ended_with(0).stdout;
+    let first = status(&room);
+    assert!(
+        first.contains("11 of its entries are not trusted in Codex yet"),
+        "{first}"
+    );
+    assert!(first.contains("version: 0.169.0\n"), "{first}");
+    room.write("../home/.codex/config.toml", "[features]\nhooks = false\n");
+    let off = status(&room);
+    assert!(off.contains("would not run: hooks are off in"), "{off}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Guards refuse, rewrite and break. What counts is what happened to the files.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{Finished, Room, needs};
 
 use crate::{repository_file, room};
@@ -297,7 +297,7 @@ fn a_guard_that_breaks_refuses_and_the_run_goes_on() {
 
 #[test]
 fn every_kind_of_guard_that_breaks_keeps_its_action_from_happening() {
-    let call = |name: &str, arguments: serde_json::Value| json!({"name": name, "arguments": arguments});
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
     let table = [
         ("pre_shell", call("shell", json!({"command": "touch ran"}))),
         (
@@ -365,6 +365,41 @@ fn a_guard_that_may_fail_open_still_refuses_when_it_can() {
     )
     .ended_with(0);
     assert!(!room.has("ran"));
+}
+
+#[test]
+fn a_guard_in_shadow_refuses_nothing_and_is_reported() {
+    for (program, reason) in [
+        ("command = \"echo not that >&2; exit 2\"", "not that"),
+        ("command = \"exit 1\"", "hook my-guard could not decide"),
+    ] {
+        let room = room();
+        let run = run_guarded(&room, &guard(&format!("{program}\nshadow = true")))
+            .ended_with(0)
+            .said("went on");
+        assert!(room.has("ran"), "{program}");
+        let first = run.stderr.lines().next().unwrap_or_default();
+        assert!(
+            first.contains("my-guard") && first.contains("refuses nothing: `shadow` is true"),
+            "{run:#?}"
+        );
+        let report = room
+            .run(["hooks", "report", "--since", "1h"])
+            .ended_with(0)
+            .stdout;
+        assert!(report.contains(&format!("1 × deny: {reason}")), "{report}");
+        assert!(
+            report.contains("by: my-guard (") && report.contains("touch ran"),
+            "{report}"
+        );
+        let json = room.run(["hooks", "report", "--json"]).ended_with(0).stdout;
+        let told: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (&told["would"], &told["event"]),
+            (&json!("deny"), &json!("pre_tool")),
+            "{json}"
+        );
+    }
 }
 
 #[test]

@@ -149,6 +149,13 @@ const MISTAKES: &[(&str, &str, &str, u64, &str)] = &[
     ),
     (
         "h.toml",
+        "[[hook]]\nevent = \"pre_tool\"\ncommand = \"true\"\nshadow = true\n",
+        "loosened_guard",
+        4,
+        "refuses nothing",
+    ),
+    (
+        "h.toml",
         "[[hook]]\nevent = \"pre_tool\"\ncommand = \"true\"\non_failure = \"allow\"\n",
         "loosened_guard",
         4,

@@ -93,9 +93,11 @@ impl Session {
             ..options
         };
         let shared = Arc::clone(&progress);
+        let mode = key.mode;
         let work = move || {
             Worker {
                 options,
+                mode,
                 progress: shared,
                 loads,
                 kept: None,
@@ -171,6 +173,7 @@ fn late<T>(_: T) -> CliError {
 /// What the thread of a session works with.
 struct Worker {
     options: RunOptions,
+    mode: Mode,
     progress: Arc<Mutex<Progress>>,
     /// Counts the loads of all sessions.
     loads: Arc<AtomicU64>,
@@ -265,7 +268,7 @@ impl Worker {
             surroundings,
             cancel: &cancel,
         };
-        LoadedHooks::open(caller).await
+        LoadedHooks::open(caller, self.mode).await
     }
 
     /// Lets go of the hooks once nobody is being answered.

@@ -5,17 +5,17 @@ mod daemon;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use becket_bridge::{
-    Change, Installed, Place, Unasked, entry_file, install, installed, records_since, unasked, uninstall,
+    Change, Entered, Installed, Place, Unasked, entry_file, install, installed, unasked, uninstall,
 };
-use becket_host::Bridge;
+use becket_host::{AgentProgram, Bridge};
 use becket_system::project_root::project_root;
-use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
+use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
 use self::asked::{bridge_to, program};
+use super::hooks::report;
 use crate::args::{AskedBy, BridgeCommand, BridgeTarget};
 use crate::opened::lab;
 use crate::options::Options;
@@ -45,7 +45,7 @@ pub fn run(
         }
         BridgeCommand::Uninstall { target } => change(options, &target, surroundings, uninstall),
         BridgeCommand::Status => status(options, surroundings),
-        BridgeCommand::Report { since } => report(options, &since, surroundings),
+        BridgeCommand::Report { since } => report::run(options, &since, surroundings),
         BridgeCommand::Daemon { command } => daemon::run(options, &command, surroundings),
     }
 }
@@ -81,11 +81,16 @@ fn change(
 fn status(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let program = program(options)?;
     let root = project_root(&surroundings.cwd);
+    let entered = Entered {
+        surroundings,
+        project_root: &root,
+        program: &program,
+    };
     let mut found: Vec<(&'static Bridge, Installed)> = Vec::new();
     for bridge in options.run.hosts.bridges() {
         for place in [Place::User, Place::Project] {
-            let file = entry_file(bridge, place, surroundings, &root)?;
-            found.extend(installed(bridge, &file, &program)?.map(|installed| (bridge, installed)));
+            let installed = installed(bridge, place, &entered)?;
+            found.extend(installed.map(|installed| (bridge, installed)));
         }
     }
     if found.is_empty() {
@@ -122,6 +127,24 @@ fn limits(bridge: &Bridge) -> impl Iterator<Item = (&'static str, &'static str)>
     events.map(|event| (event.name, event.unable))
 }
 
+/// The version of an agent, beside the one with which becket was tried.
+fn version(program: &AgentProgram, installed: &Installed) -> String {
+    let version = match &installed.version {
+        Some(version) => version.clone(),
+        None => format!("unknown, `{} --version` says nothing", program.name),
+    };
+    let tried = match program.tried {
+        "" => "becket was never tried with it".to_owned(),
+        tried if tried == version => String::new(),
+        tried => format!("becket was tried with {tried}"),
+    };
+    let remarks = [Some(version), installed.outdated.clone(), Some(tried)]
+        .into_iter()
+        .flatten();
+    let remarks: Vec<String> = remarks.filter(|remark| !remark.is_empty()).collect();
+    format!("  version: {}\n", remarks.join("; "))
+}
+
 fn shown(bridge: &Bridge, installed: &Installed, unasked: &[Unasked]) -> String {
     let how = if installed.shadow {
         "asks becket and ignores refusals (shadow)"
@@ -129,6 +152,7 @@ fn shown(bridge: &Bridge, installed: &Installed, unasked: &[Unasked]) -> String 
         "asks becket"
     };
     let mut text = format!("{} {how}: {}\n", bridge.title, installed.file.display());
+    text += &version(&bridge.program, installed);
     for hindrance in &installed.hindrances {
         text += &format!("  it would not run: {hindrance}\n");
     }
@@ -146,57 +170,4 @@ fn shown(bridge: &Bridge, installed: &Installed, unasked: &[Unasked]) -> String 
         text += &format!("  GUARD NOT ASKED: {hook} ({source}) guards {event}, which does not happen here\n");
     }
     text
-}
-
-fn report(options: &Options, since: &str, surroundings: &Surroundings) -> Result<Exit, CliError> {
-    let before = duration(since)?;
-    let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
-    let (records, unreadable) = records_since(&folders.data, before)?;
-    if unreadable > 0 {
-        surroundings.remark(&format!("{unreadable} lines of the record cannot be read"));
-    }
-    if options.run.json {
-        for record in &records {
-            print(&format!("{}\n", json!(record)))?;
-        }
-        return Ok(Exit::Answered);
-    }
-    if records.is_empty() {
-        surroundings.remark(&format!("nothing would have been stopped in the last {since}"));
-        return Ok(Exit::Answered);
-    }
-    let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for record in &records {
-        let group = groups.entry((&record.effect, &record.reason)).or_default();
-        group.push(&record.subject);
-    }
-    let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, subjects)| std::cmp::Reverse(subjects.len()));
-    for ((effect, reason), subjects) in groups {
-        let example = subjects.last().copied().unwrap_or_default();
-        let line = format!(
-            "{:>5} × {effect}: {reason}\n        last: {example}\n",
-            subjects.len()
-        );
-        print(&harmless(&line))?;
-    }
-    Ok(Exit::Answered)
-}
-
-/// A time such as `7d` or `12h`.
-fn duration(text: &str) -> Result<Duration, CliError> {
-    let wrong = || CliError::usage(format!("`{text}` is no time")).hint("write 30m, 12h, 7d or 4w");
-    let (number, unit) = text
-        .split_at_checked(text.len().saturating_sub(1))
-        .ok_or_else(wrong)?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }

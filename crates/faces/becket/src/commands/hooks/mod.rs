@@ -7,6 +7,7 @@ mod events;
 mod explain;
 mod fire;
 mod list;
+pub mod report;
 mod test;
 mod trust;
 
@@ -24,6 +25,7 @@ pub fn run(options: &Options, command: HooksCommand, surroundings: &Surroundings
         HooksCommand::Check { format, paths } => check::run(options, format, &paths, surroundings),
         HooksCommand::Fire(wanted) => fire::run(options, &wanted, surroundings),
         HooksCommand::Bench(wanted) => bench::run(options, &wanted, surroundings),
+        HooksCommand::Report { since } => report::run(options, &since, surroundings),
         HooksCommand::Trust(wanted) => trust::run(options, &wanted, surroundings),
         HooksCommand::Test(wanted) => test::run(options, &wanted, surroundings),
         HooksCommand::Explain { tool, arguments, dry } => {

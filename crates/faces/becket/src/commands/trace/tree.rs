@@ -310,6 +310,10 @@ fn run_text(run: &Value, changing: &[String]) -> String {
             )
         }
         "denied" => verdict_of(&run["reply"]["verdict"]),
+        "shadow" => {
+            let text = |name: &str| effect[name].as_str().unwrap_or_default();
+            format!("in shadow, would {}: {}", text("would"), text("reason"))
+        }
         "none" => "said nothing".into(),
         kind => kind.replace('_', " "),
     };

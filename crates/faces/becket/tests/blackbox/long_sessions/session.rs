@@ -122,6 +122,7 @@ fn permit(tool_call_id: String) -> Audited {
             handlers: Vec::new(),
             reason: None,
             duration_us: 5,
+            shadow: None,
         },
     }))
 }
