@@ -13,7 +13,7 @@ use becket_check::{
 };
 use becket_events::{Class, EventId};
 use becket_hooks::{HookEnvironment, Pattern, SettingsError, nearest};
-use becket_host::GuestSearch;
+use becket_host::{AGENT_FILE, GuestSearch};
 use becket_system::CliError;
 use becket_system::files::read_regular;
 
@@ -24,7 +24,7 @@ use crate::hook::{Builtin, HookEntry, HookKind, OnError};
 use crate::named_fields::{meaningless_fields, rewriting_fields, troubles_of_answer};
 use crate::rows::contracts;
 use crate::rules::ForeignRules;
-use crate::sources::{FileKind, HookFlag, PersonsSettings, is_drop_in, read_drop_in};
+use crate::sources::{FileKind, HOOK_FILE, HookFlag, PersonsSettings, is_drop_in, read_drop_in};
 use crate::tools::{profile, tool_names};
 
 /// The largest file that is read.
@@ -125,8 +125,11 @@ pub fn files(place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
     let sources = Sources::find(&place.section()?, place.folders, place.surroundings)?;
     let of_settings = sources.settings.iter().map(|file| (file, FileKind::Settings));
     let drop_ins = sources.drop_ins.iter().map(|file| (file, FileKind::Hooks));
+    let (named, agents) = (place.options.paths(HOOK_FILE), place.options.paths(AGENT_FILE));
+    let named = named.iter().map(|file| (file, FileKind::Hooks));
+    let agents = agents.iter().map(|file| (file, FileKind::Agents));
     let mut files = Vec::new();
-    for (file, kind) in of_settings.chain(drop_ins) {
+    for (file, kind) in of_settings.chain(drop_ins).chain(named).chain(agents) {
         let text = read_regular(file, MOST_BYTES);
         let text =
             text.map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;

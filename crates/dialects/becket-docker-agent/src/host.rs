@@ -28,11 +28,8 @@ use crate::program_builtins::{GIT_DEADLINE, ProgramBuiltins};
 use crate::rows::register;
 use crate::rules::ForeignRules;
 use crate::run::HookHost;
-use crate::sources::HookFlag;
+use crate::sources::{HOOK_FILE, HookFlag};
 use crate::team::{AgentFileChoice, TeamFile, TeamServer};
-
-/// The option for a file with only hooks.
-pub const HOOK_FILE: &str = "docker-agent-hooks";
 
 /// The option for commands that are started for the run's events.
 const ON_EVENT: &str = "on-event";

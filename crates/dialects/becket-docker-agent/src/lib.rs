@@ -65,7 +65,7 @@ pub use file::{
 };
 pub use found::{DockerAgentConfig, Sources};
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
-pub use host::{DockerAgentHost, HOOK_FILE};
+pub use host::DockerAgentHost;
 pub use info::INFO;
 pub use model_judge::ModelJudge;
 #[doc(hidden)]
@@ -79,8 +79,8 @@ pub use rules::ForeignRules;
 pub use run::HookHost;
 pub use runtime_events::{UNTOLD_RUNTIME_EVENTS, is_runtime_event, runtime_event_types, runtime_events};
 pub use sources::{
-    CONFIG_VARIABLES, FileKind, HookFlag, PersonsSettings, config_folder, drop_in_folder, is_drop_in,
-    read_drop_in, settings_file,
+    CONFIG_VARIABLES, FileKind, HOOK_FILE, HookFlag, PersonsSettings, config_folder, drop_in_folder,
+    is_drop_in, read_drop_in, settings_file,
 };
 pub use team::{AgentFileChoice, TeamFile, TeamServer};
 pub use template::Template;

@@ -100,6 +100,9 @@ impl PersonsSettings {
     }
 }
 
+/// The option for a file with only hooks.
+pub const HOOK_FILE: &str = "docker-agent-hooks";
+
 /// The purpose of a YAML file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {

@@ -389,6 +389,64 @@ fn run_doctor_list_check_and_trust_see_the_same() {
     }
 }
 
+/// An agent file counts because somebody names it, so there is nothing to trust and nothing that is gone. What else is
+/// kept for guests is kept for its hooks.
+#[test]
+fn the_hooks_of_an_agent_file_keep_what_every_guest_keeps() {
+    let file = |hook: &str| {
+        format!(
+            "agents:\n  root:\n    model: openai/gpt-4o\n    description: d\n    instruction: i\n    toolsets:\n      - type: shell\n\
+             \x20   hooks:\n      pre_tool_use:\n        - matcher: \"*\"\n          hooks:\n            {hook}\n"
+        )
+    };
+    let guard =
+        "- {type: command, name: sample, command: 'sh \"$HOME/notes.sh\"; echo sample says no >&2; exit 2'}";
+    let room = room()
+        .with("SAMPLE_KEY", "secret-of-toy")
+        .with("SAMPLE_WORD", "free");
+    room.write("../home/notes.sh", NOTES);
+    room.write(".toy/hooks.txt", "key SAMPLE_KEY\n");
+    room.run(["hooks", "trust", "--all"]).ended_with(0);
+    room.write("agent.yaml", file(guard));
+    let model = room.model(&touching());
+    let arguments = ["run", "agent.yaml", "go", "--yes", "--json", "--model", &model];
+    let run = room.run(arguments).ended_with(0);
+    assert!(
+        !room.has("made") && run.stdout.contains("sample says no"),
+        "{run:#?}"
+    );
+    let seen = room.read("../home/seen");
+    assert!(
+        seen.contains("SAMPLE_WORD=free") && !seen.contains("secret-of-toy"),
+        "{seen}"
+    );
+    let list = room
+        .run(["hooks", "--agent-file", "agent.yaml", "list"])
+        .ended_with(0)
+        .stdout;
+    assert!(list.contains("sample"), "{list}");
+    let check = |arguments: &[&str]| room.run(arguments).events()[0]["hooks"].clone();
+    let counted = check(&["hooks", "--agent-file", "agent.yaml", "check", "--json"]);
+    assert_eq!(counted, check(&["hooks", "check", "agent.yaml", "--json"]));
+    assert_ne!(counted, check(&["hooks", "check", "--json"]));
+    room.write("../home/notes.sh", HANGS);
+    let running = room.start(arguments);
+    wait_for(&room, "../home/child");
+    running.signal(Signal::INT);
+    let run = running.finish();
+    assert!(!room.has("made"), "{run:#?}");
+    wait_until_gone(room.read("../home/child").trim());
+    room.write(
+        "agent.yaml",
+        file("- {type: comand, name: sample, command: 'true'}"),
+    );
+    let run = room.run(arguments);
+    assert!(
+        run.code != 0 && !room.has("made") && run.stderr.contains("agent.yaml:12"),
+        "{run:#?}"
+    );
+}
+
 /// MCP servers bring tools and no guards. What a server is told, and that it ends, is kept all the same.
 #[test]
 fn a_server_sees_no_key_and_ends_with_its_command() {
