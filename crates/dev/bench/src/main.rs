@@ -50,6 +50,10 @@ struct Args {
     #[arg(long)]
     strict: bool,
 
+    /// Measure the programs that lie beside this one, and build none.
+    #[arg(long)]
+    built: bool,
+
     /// Load the extensions of a folder, print the bytes of memory that this process holds, and end.
     #[arg(long, hide = true, value_name = "FOLDER")]
     hold_extensions: Option<PathBuf>,
@@ -115,7 +119,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    let programs = match Programs::build() {
+    let programs = match Programs::beside(!args.built) {
         Ok(programs) => programs,
         Err(problem) => {
             report.could_not_run("build", &*problem);

@@ -13,17 +13,10 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds the programs with the profile of this one, and finds them beside it.
-    pub fn build() -> Result<Self, Problem> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "-p", "becket", "-p", "bench", "--bins"]);
-        build.current_dir(env!("CARGO_MANIFEST_DIR"));
-        if !cfg!(debug_assertions) {
-            build.args(["--profile", "dist"]);
-        }
-        if !build.status()?.success() {
-            return Err("the programs to measure cannot be built".into());
+    /// Finds the programs beside this one, after building them with its profile if that is wanted.
+    pub fn beside(builds: bool) -> Result<Self, Problem> {
+        if builds {
+            build()?;
         }
         let own = std::env::current_exe()?;
         let beside = |name: &str| own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -38,5 +31,19 @@ impl Programs {
             }
         }
         Ok(programs)
+    }
+}
+
+fn build() -> Result<(), Problem> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "-p", "becket", "-p", "bench", "--bins"]);
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    match build.status()?.success() {
+        true => Ok(()),
+        false => Err("the programs to measure cannot be built".into()),
     }
 }

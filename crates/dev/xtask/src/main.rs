@@ -14,8 +14,10 @@
 mod corpus;
 mod fuzz;
 mod generate;
+mod measure;
 mod problem;
 mod real_agents;
+mod ship;
 mod tidy;
 mod weight;
 mod workspace;
@@ -31,7 +33,8 @@ cargo xtask generate          write the files that are made from code
 cargo xtask generate --check  fail if one of them is stale
 cargo xtask tidy              check the habits that no compiler checks
 cargo xtask bench [ARGS]      run the benchmarks
-cargo xtask dist              build the program as it is shipped
+cargo xtask dist              build the program as it is shipped, and pack it: archive, deb, npm, sums, SBOM
+                              --target TARGET; --program-only packs nothing; --try installs all into empty roots
 cargo xtask weight            print sizes, crates and the largest contributors of the programs that are built
 cargo xtask weight --check    fail if the debug program has grown much; --accept takes today's size as right
 cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::run(&workspace, Mode::Check),
         ["tidy"] => tidy::run(&workspace),
         ["bench", rest @ ..] => bench(&workspace, rest),
-        ["dist"] => weight::dist(&workspace),
+        ["dist", rest @ ..] => ship::run(&workspace, rest),
         ["weight"] => weight::print(&workspace),
         ["weight", "--check"] => weight::check(&workspace),
         ["weight", "--accept"] => weight::accept(&workspace),
@@ -80,32 +83,14 @@ fn called_as(name: &str) -> bool {
 }
 
 fn bench(workspace: &Workspace, arguments: &[&str]) -> Result<(), Problem> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // The program is measured as it is shipped. The same packages as in the build that the benchmarks make, or cargo
-    // would build everything twice, each time with other features.
-    let built = Command::new(&cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            "dist",
-            "-p",
-            "becket",
-            "-p",
-            "bench",
-            "--bins",
-        ])
-        .current_dir(workspace.root())
-        .status()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
-    if !built.success() {
-        return Err("the benchmarks cannot be built".into());
-    }
-    let status = Command::new(weight::program(workspace, "dist").with_file_name("bench"))
+    // The program is measured as it is shipped.
+    let folder = ship::build(workspace, &ship::own_target()?, &["-p", "becket", "-p", "bench"])?;
+    let status = Command::new(folder.join("bench"))
+        .arg("--built")
         .args(arguments)
         .current_dir(workspace.root())
         .status()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
+        .map_err(|error| format!("cannot start the benchmarks: {error}"))?;
     if status.success() {
         Ok(())
     } else {

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use crate::problem::Problem;
-use crate::workspace::Workspace;
+use crate::measure::megabytes;
+use crate::problem::{Problem, output};
+use crate::ship::shipped_program;
+use crate::workspace::{Workspace, target_folder};
 
 /// The committed figure, and by how many percent a change may exceed it.
 const FIGURE: &str = "crates/dev/xtask/weight.txt";
@@ -30,7 +31,10 @@ pub fn print(workspace: &Workspace) -> Result<(), Problem> {
     );
     let mut largest = None;
     for profile in PROFILES {
-        let program = program(workspace, profile);
+        let program = match profile {
+            "dist" => shipped_program(workspace)?,
+            _ => program(workspace, profile),
+        };
         let Ok(found) = program.metadata() else {
             println!("\n{profile}: not built");
             continue;
@@ -76,36 +80,12 @@ pub fn accept(workspace: &Workspace) -> Result<(), Problem> {
     workspace.write(FIGURE, &format!("{}\n", debug_code(workspace)?))
 }
 
-/// Builds the program as it is shipped, and says what that took.
-pub fn dist(workspace: &Workspace) -> Result<(), Problem> {
-    let before = children_time()?;
-    let built = cargo()
-        .args(["build", "--profile", "dist", "--package", "becket"])
-        .current_dir(workspace.root())
-        .status()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
-    if !built.success() {
-        return Err("the program does not build".into());
-    }
-    let took = children_time()?.saturating_sub(before);
-    let program = program(workspace, "dist");
-    let size = program.metadata().map_err(|error| unreadable(&program, &error))?;
-    println!("{}: {}", program.display(), megabytes(size.len()));
-    println!(
-        "processor time of this build: {:.1} min (all of it only if nothing was built before)",
-        took.as_secs_f64() / 60.0
-    );
-    Ok(())
-}
-
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-pub fn program(workspace: &Workspace, profile: &str) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.root().join("target"), PathBuf::from);
-    target.join(profile).join("becket")
+fn program(workspace: &Workspace, profile: &str) -> PathBuf {
+    target_folder(workspace).join(profile).join("becket")
 }
 
 /// The number of external crates in a build of the program.
@@ -187,45 +167,6 @@ fn owner(symbol: &str) -> &str {
         .next()
         .filter(|name| !name.is_empty())
         .unwrap_or(path)
-}
-
-fn output(mut command: Command) -> Result<String, Problem> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let found = command
-        .output()
-        .map_err(|error| format!("cannot start {name}: {error}"))?;
-    if !found.status.success() {
-        return Err(format!(
-            "{name} failed: {}",
-            String::from_utf8_lossy(&found.stderr).trim()
-        ));
-    }
-    Ok(String::from_utf8_lossy(&found.stdout).into_owned())
-}
-
-/// The processor time of all programs that this one has started and waited for.
-fn children_time() -> Result<Duration, Problem> {
-    /// Linux counts in hundredths of a second, on every machine.
-    const TICKS_PER_SECOND: u64 = 100;
-    let path = Path::new("/proc/self/stat");
-    let stat = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    // The name of the program may contain spaces; the fields after it do not. These are the 16th and 17th of all.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let ticks: u64 = fields
-        .split_whitespace()
-        .skip(13)
-        .take(2)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum();
-    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
-    format!("cannot read {}: {error}", path.display())
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{}.{:02} MB", bytes / 1_000_000, bytes % 1_000_000 / 10_000)
 }
 
 #[cfg(test)]

@@ -16,6 +16,11 @@ pub struct SourceFile {
     pub text: String,
 }
 
+/// The folder in which cargo builds.
+pub fn target_folder(workspace: &Workspace) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.root().join("target"), PathBuf::from)
+}
+
 impl Workspace {
     /// The workspace that this program was built from.
     pub fn here() -> Self {

@@ -18,6 +18,7 @@ use crate::guest_options;
 #[command(
     name = "becket",
     version,
+    long_version = LONG_VERSION,
     args_conflicts_with_subcommands = false,
     subcommand_negates_reqs = true
 )]
@@ -37,6 +38,15 @@ pub struct Args {
     #[arg(skip)]
     pub guests: GuestOptions,
 }
+
+/// The version with what the program was built from.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit: ",
+    env!("BECKET_BUILT_FROM"),
+    "\nfeatures: ",
+    env!("BECKET_FEATURES")
+);
 
 /// A command line without a command.
 #[derive(Debug, clap::Args)]
