@@ -49,7 +49,7 @@ const TYPES: &str = "const same = (x) => x;
 const PATHS: &str = "export const join = (...parts) => parts.join('/');";
 
 /// The file behind `node:path`, and what it needs around it to be a module of its own in the bare engine.
-const NODE_PATH: &str = include_str!("../../../lanes/becket-js/src/node/path.ts");
+const NODE_PATH: &str = include_str!("extensions/path.ts");
 const AROUND_PATH: [&str; 2] = [
     "const module = {}; const require = () => ({}); const becket = { host: { call: () => '/' } };",
     "export const { join } = module.exports;",

@@ -1,7 +1,6 @@
 //! Commands on a session of 10,000 turns and 100,000 events: those that only show something, and those that go through
 //! all of it.
 
-#[path = "../../../faces/becket/tests/blackbox/long_sessions/session.rs"]
 mod session;
 
 use std::time::{Duration, Instant};

@@ -493,7 +493,7 @@ const JAVASCRIPT: &[&str] = &[
     "?",
 ];
 
-const EXTENSIONS: &[&str] = &[include_str!("../../../../../examples/pi/gate.ts")];
+const EXTENSIONS: &[&str] = &[include_str!("../seeds/gate.ts")];
 
 pub fn imports(u: &mut Unstructured<'_>) -> Result<()> {
     let source = either(u, EXTENSIONS, JAVASCRIPT)?;

@@ -73,8 +73,8 @@ const TOML: &[&str] = &[
 ];
 
 const HOOK_FILES: &[&str] = &[
-    include_str!("../../../../../examples/guard.toml"),
-    include_str!("../../../../../examples/first-hook.toml"),
+    include_str!("../seeds/guard.toml"),
+    include_str!("../seeds/first-hook.toml"),
     "[[hook]]\nevent = \"pre_tool\"\nmatch = { tool = \"shell\", arguments = { command = { glob = \"*git push*\" } } }\ncommand = \"exit 2\"\ntimeout = 2\n",
 ];
 
@@ -164,7 +164,7 @@ const YAML: &[&str] = &[
 ];
 
 const AGENT_FILES: &[&str] = &[
-    include_str!("../../../../../examples/docker-agent/hooks.yaml"),
+    include_str!("../seeds/hooks.yaml"),
     "version: \"2\"\nagents:\n  root:\n    model: openai/gpt-4o\n    instruction: |\n      You help.\n    toolsets:\n      - type: shell\n    hooks:\n      pre_tool_use:\n        - matcher: \"shell|edit.*\"\n          hooks:\n            - type: command\n              command: \"exit 2\"\n              timeout: 5\n",
     "a: &a [*a, *a]\n",
     "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",

@@ -3,7 +3,6 @@
 use becket_pi::{Member, Object, Support, api, rows};
 
 /// The table of proofs, shared with the tests.
-#[path = "../../../../faces/becket/tests/blackbox/pi_own/proofs.rs"]
 mod proofs;
 
 use proofs::{PROOFS, Proof};

@@ -1,14 +1,13 @@
 //! The files of a release: programs, completions, manual pages, licences, and their sums.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap_complete::Shell;
-use sha2::{Digest, Sha256};
 
 use super::licences::Parts;
 use super::target::Target;
-use super::{built_folder, commit_time, packages};
-use crate::problem::Problem;
+use crate::problem::{Problem, output};
 use crate::workspace::Workspace;
 
 /// The programs.
@@ -32,9 +31,19 @@ impl<'a> Release<'a> {
             target,
             time: commit_time(workspace.root()),
             root: workspace.root().to_path_buf(),
-            programs: built_folder(workspace, target),
+            programs: target.folder(workspace),
             parts: Parts::read(workspace, target.name())?,
         })
+    }
+
+    /// A file of the project.
+    pub fn source(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// The list of parts for machines.
+    pub fn bill_of_materials(&self) -> String {
+        format!("{:#}\n", self.parts.bill_of_materials(&self.version, &self.time))
     }
 
     /// The name of the archive and of the folder in it.
@@ -42,41 +51,8 @@ impl<'a> Release<'a> {
         format!("becket-{}-{}", self.version, self.target.name())
     }
 
-    /// Makes everything in an empty folder. Returns the files that are shipped.
-    pub fn ship(&self, folder: &Path) -> Result<Vec<PathBuf>, Problem> {
-        let _ = std::fs::remove_dir_all(folder);
-        let tree = folder.join(self.name());
-        self.fill(&tree)?;
-        let bill = folder.join(format!("becket-{}.cdx.json", self.version));
-        let text = format!("{:#}\n", self.parts.bill_of_materials(&self.version, &self.time));
-        write(&bill, text)?;
-        let installer = folder.join("install.sh");
-        copy(&self.root.join("install.sh"), &installer)?;
-        let mut shipped = vec![
-            packages::archive(self, folder)?,
-            packages::debian(self, folder)?,
-            packages::npm(self, folder)?,
-            bill,
-            installer,
-        ];
-        remove(&tree)?;
-        let mut sums = String::new();
-        for file in &shipped {
-            let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-            let digits: String = Sha256::digest(bytes)
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
-            sums += &format!("{digits}  {}\n", name_of(file));
-        }
-        let list = folder.join("SHA256SUMS");
-        write(&list, sums)?;
-        shipped.push(list);
-        Ok(shipped)
-    }
-
     /// The folder that is packed.
-    fn fill(&self, tree: &Path) -> Result<(), Problem> {
+    pub fn fill(&self, tree: &Path) -> Result<(), Problem> {
         for program in PROGRAMS {
             copy(&self.programs.join(program), &tree.join(program))?;
         }
@@ -136,4 +112,23 @@ pub fn name_of(file: &Path) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
+}
+
+/// When the commit was made.
+fn commit_time(root: &Path) -> String {
+    let mut git = Command::new("git");
+    git.args([
+        "log",
+        "-1",
+        "--format=%cd",
+        "--date=format-local:%Y-%m-%dT%H:%M:%SZ",
+    ])
+    .env("TZ", "UTC")
+    .current_dir(root);
+    let time = output(git).unwrap_or_default().trim().to_owned();
+    if time.is_empty() {
+        "1980-01-01T00:00:00Z".into()
+    } else {
+        time
+    }
 }

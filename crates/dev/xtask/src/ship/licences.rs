@@ -88,8 +88,8 @@ impl Parts {
     /// there once.
     pub fn third_party(&self) -> Result<String, Problem> {
         let mut page = String::from(
-            "# Crates in becket\n\nbecket is made of its own code and of these crates, under the licences that they name.\n\n\
-             | crate | version | licence | source |\n|---|---|---|---|\n",
+            "# Crates in becket\n\nbecket is made of its own code and of these crates, under the licences that they \
+             name.\n\n| crate | version | licence | source |\n|---|---|---|---|\n",
         );
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut sorted: Vec<&Part> = self.others().collect();

@@ -16,7 +16,8 @@ use std::process::Command;
 use crate::measure::{children_time, megabytes};
 use crate::problem::{Problem, output};
 use crate::workspace::{Workspace, target_folder};
-use files::Release;
+use files::{Release, copy, name_of, remove, write};
+use sha2::{Digest, Sha256};
 use target::Target;
 
 /// The options of `cargo xtask dist`.
@@ -62,7 +63,7 @@ pub fn run(workspace: &Workspace, words: &[&str]) -> Result<(), Problem> {
     }
     let folder = target_folder(workspace).join("ship");
     let release = Release::new(workspace, &target)?;
-    let shipped = release.ship(&folder)?;
+    let shipped = ship(&release, &folder)?;
     println!();
     for file in &shipped {
         let size = file
@@ -74,6 +75,36 @@ pub fn run(workspace: &Workspace, words: &[&str]) -> Result<(), Problem> {
         try_out::run(&folder, &release)?;
     }
     Ok(())
+}
+
+/// Makes everything in an empty folder. Returns the files that are shipped.
+fn ship(release: &Release<'_>, folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let _ = std::fs::remove_dir_all(folder);
+    let tree = folder.join(release.name());
+    release.fill(&tree)?;
+    let bill = folder.join(format!("becket-{}.cdx.json", release.version));
+    write(&bill, release.bill_of_materials())?;
+    let installer = folder.join("install.sh");
+    copy(&release.source("install.sh"), &installer)?;
+    let mut shipped = vec![
+        packages::archive(release, folder)?,
+        packages::debian(release, folder)?,
+        packages::npm(release, folder)?,
+        bill,
+        installer,
+    ];
+    remove(&tree)?;
+    let mut sums = String::new();
+    for file in &shipped {
+        let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let digits = Sha256::digest(bytes);
+        let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+        sums += &format!("{digits}  {}\n", name_of(file));
+    }
+    let list = folder.join("SHA256SUMS");
+    write(&list, sums)?;
+    shipped.push(list);
+    Ok(shipped)
 }
 
 /// Builds the programs of some packages as they are shipped, and says what that took. Returns their folder.
@@ -97,17 +128,12 @@ pub fn build(workspace: &Workspace, target: &Target, packages: &[&str]) -> Resul
         "processor time of this build: {:.1} min (all of it only if nothing was built before)",
         took.as_secs_f64() / 60.0
     );
-    Ok(built_folder(workspace, target))
-}
-
-/// The folder of the programs that are shipped.
-fn built_folder(workspace: &Workspace, target: &Target) -> PathBuf {
-    target_folder(workspace).join(target.name()).join("dist")
+    Ok(target.folder(workspace))
 }
 
 /// The program that is shipped for this machine.
 pub fn shipped_program(workspace: &Workspace) -> Result<PathBuf, Problem> {
-    Ok(built_folder(workspace, &Target::choose(None)?).join("becket"))
+    Ok(Target::choose(None)?.folder(workspace).join("becket"))
 }
 
 /// The target of this machine.
@@ -121,23 +147,4 @@ fn commit(workspace: &Workspace) -> Option<String> {
     git.args(["describe", "--always", "--dirty", "--abbrev=9", "--exclude=*"])
         .current_dir(workspace.root());
     Some(output(git).ok()?.trim().to_owned())
-}
-
-/// When the commit was made.
-fn commit_time(root: &Path) -> String {
-    let mut git = Command::new("git");
-    git.args([
-        "log",
-        "-1",
-        "--format=%cd",
-        "--date=format-local:%Y-%m-%dT%H:%M:%SZ",
-    ])
-    .env("TZ", "UTC")
-    .current_dir(root);
-    let time = output(git).unwrap_or_default().trim().to_owned();
-    if time.is_empty() {
-        "1980-01-01T00:00:00Z".into()
-    } else {
-        time
-    }
 }

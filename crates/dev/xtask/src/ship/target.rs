@@ -1,9 +1,10 @@
 //! What is built: a static program, so that it runs wherever the kernel does.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::problem::{Problem, output};
+use crate::workspace::{Workspace, target_folder};
 
 /// The target of a build, and how the program comes to be static.
 pub struct Target {
@@ -63,6 +64,11 @@ impl Target {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The folder of the programs that are shipped.
+    pub fn folder(&self, workspace: &Workspace) -> PathBuf {
+        target_folder(workspace).join(&self.name).join("dist")
     }
 
     /// The processor by Debian's name and by npm's.

@@ -35,7 +35,7 @@ pub fn run(ship: &Path, release: &Release<'_>) -> Result<(), Problem> {
 
     let damaged = root("damaged")?;
     damaged.take(ship, "release")?;
-    damaged.run("printf x >>/release/*.tar.xz")?;
+    damaged.run("for file in /release/*.tar.xz; do printf x >>\"$file\"; done")?;
     if damaged
         .run("/release/install.sh --from /release --prefix /usr")
         .is_ok()

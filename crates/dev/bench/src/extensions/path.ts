@@ -1,0 +1,1 @@
+../../../../lanes/becket-js/src/node/path.ts

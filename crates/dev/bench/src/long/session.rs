@@ -1,0 +1,1 @@
+../../../../faces/becket/tests/blackbox/long_sessions/session.rs

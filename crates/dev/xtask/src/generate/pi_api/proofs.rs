@@ -1,0 +1,1 @@
+../../../../../faces/becket/tests/blackbox/pi_own/proofs.rs
