@@ -216,6 +216,11 @@ impl Vfs {
         Ok(VfsPlace::new(address, file))
     }
 
+    /// Whether nothing was ever written.
+    pub fn is_empty(&self) -> bool {
+        becket_fs::symlink_metadata(&self.folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The folders that belong to one context only.
     fn folders_of(&self, context: &str) -> [PathBuf; 3] {
         ["home", "tools/home", "sys/tool_cache"].map(|zone| self.folder.join(zone).join(context))

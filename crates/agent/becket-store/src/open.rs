@@ -54,7 +54,7 @@ fn connect(file: &Path) -> Result<Connection, Problem> {
              Use a home on a local disk"
         )));
     }
-    schema::migrate(&mut connection, schema::MIGRATIONS)?;
+    schema::prepare(&mut connection)?;
     Ok(connection)
 }
 

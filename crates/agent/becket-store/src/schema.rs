@@ -195,16 +195,148 @@ INSERT INTO chosen SELECT '', current, previous FROM chosen_before;
 DROP TABLE chosen_before;
 ";
 
-/// Migrates the file to the newest version among the steps. For an up-to-date file this costs one read.
-pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
+/// The tables of a new file: what all migrations together lead to, in a fifth of the time. A test compares the two.
+const NEWEST: &str = "
+CREATE TABLE contexts (
+    name TEXT PRIMARY KEY,
+    created_ms INTEGER NOT NULL,
+    used_ms INTEGER NOT NULL,
+    message_count INTEGER NOT NULL DEFAULT 0,
+    leaf INTEGER,
+    settings TEXT NOT NULL DEFAULT '{}',
+    cleared INTEGER NOT NULL DEFAULT 0,
+    destroy_at_ms INTEGER,
+    destroy_after_ms INTEGER,
+    title TEXT,
+    origin TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    parent_id TEXT,
+    context TEXT NOT NULL REFERENCES contexts(name),
+    leaf INTEGER,
+    model TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    started_ms INTEGER NOT NULL,
+    ended_ms INTEGER,
+    reason TEXT,
+    name TEXT,
+    record INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_context ON sessions(context, started_ms);
+CREATE INDEX sessions_by_parent ON sessions(parent_id) WHERE parent_id IS NOT NULL;
+
+CREATE TABLE entries (
+    seq INTEGER PRIMARY KEY,
+    parent INTEGER,
+    context TEXT NOT NULL REFERENCES contexts(name),
+    id TEXT NOT NULL,
+    session_id TEXT NOT NULL REFERENCES sessions(id),
+    time_ms INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    source TEXT,
+    UNIQUE (context, id)
+) STRICT;
+CREATE INDEX entries_by_session ON entries(session_id);
+
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    context TEXT NOT NULL,
+    consumed_by TEXT,
+    sender TEXT NOT NULL,
+    time_ms INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    origin TEXT
+) STRICT;
+CREATE INDEX inbox_by_context ON inbox(context, consumed_by);
+CREATE UNIQUE INDEX inbox_by_origin ON inbox(origin) WHERE origin IS NOT NULL;
+
+CREATE TABLE blobs (
+    hash TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    time_ms INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE archives (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    context TEXT NOT NULL REFERENCES contexts(name),
+    leaf INTEGER NOT NULL,
+    time_ms INTEGER NOT NULL,
+    message_count INTEGER NOT NULL
+) STRICT;
+CREATE INDEX archives_by_context ON archives(context);
+
+CREATE TABLE trace (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    time_ms INTEGER NOT NULL,
+    heard INTEGER NOT NULL DEFAULT 1,
+    dispatch TEXT NOT NULL
+) STRICT;
+CREATE INDEX trace_by_session ON trace(session_id);
+CREATE INDEX trace_turns ON trace(session_id) WHERE event = 'turn';
+
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    time_ms INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_by_session ON audit(session_id);
+CREATE TABLE audit_head (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    count INTEGER NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+INSERT INTO audit_head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000');
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+    BEGIN SELECT raise(ABORT, 'records of the audit log are never changed'); END;
+CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit
+    BEGIN SELECT raise(ABORT, 'records of the audit log are never deleted'); END;
+
+CREATE TABLE chosen (
+    project TEXT PRIMARY KEY,
+    current TEXT NOT NULL,
+    previous TEXT
+) STRICT, WITHOUT ROWID;
+INSERT INTO chosen VALUES ('', 'default', NULL);
+";
+
+/// Makes the tables of a new file, or migrates those of an older one.
+pub(crate) fn prepare(connection: &mut Connection) -> Result<(), Problem> {
+    bring_up_to_date(connection, MIGRATIONS, Some(NEWEST))
+}
+
+/// Migrates the file to the newest version among the steps.
+#[cfg(test)]
+fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Problem> {
+    bring_up_to_date(connection, steps, None)
+}
+
+/// Brings a file to the newest version among the steps: a new one at once, if it is known what they lead to. For an
+/// up-to-date file this costs one read.
+fn bring_up_to_date(
+    connection: &mut Connection,
+    steps: &[&str],
+    newest: Option<&str>,
+) -> Result<(), Problem> {
     if checked_version(connection, steps)? == steps.len() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have migrated the file while this one waited for the lock.
     let found = checked_version(&transaction, steps)?;
-    for step in &steps[found..] {
-        transaction.execute_batch(step)?;
+    match newest.filter(|_| found == 0) {
+        Some(newest) => transaction.execute_batch(newest)?,
+        None => steps[found..]
+            .iter()
+            .try_for_each(|step| transaction.execute_batch(step))?,
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", steps.len() as i64)?;
@@ -274,6 +406,56 @@ mod tests {
             .query_row("SELECT count(*) FROM one", [], |row| row.get(0))
             .unwrap();
         assert_eq!(rows, 2);
+    }
+
+    /// Everything that is in a file: columns, keys, indexes, triggers and rows.
+    fn described(connection: &Connection) -> Vec<String> {
+        let names = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+        let tables: Vec<String> = {
+            let mut query = connection.prepare(names).unwrap();
+            let rows = query.query_map([], |row| row.get(0)).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let mut queries = vec![
+            "SELECT name, type, ncol, wr, strict FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
+                .into(),
+            "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type != 'table' ORDER BY name".to_owned(),
+        ];
+        for table in &tables {
+            queries.push(format!("SELECT * FROM pragma_table_xinfo('{table}')"));
+            queries.push(format!("SELECT * FROM pragma_foreign_key_list('{table}')"));
+            queries.push(format!("SELECT * FROM {table}"));
+        }
+        let mut lines = Vec::new();
+        for text in &queries {
+            let mut query = connection.prepare(text).unwrap();
+            let columns = query.column_count();
+            let mut rows = query.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                let values = (0..columns).map(|place| format!("{:?}", row.get_ref(place).unwrap()));
+                lines.push(format!("{text}: {}", values.collect::<Vec<_>>().join(" ")));
+            }
+        }
+        lines.retain(|line| !line.contains("sqlite_schema:") && !line.contains("SELECT * FROM sqlite_"));
+        lines
+    }
+
+    #[test]
+    fn a_new_file_has_what_all_migrations_lead_to() {
+        let mut migrated = Connection::open_in_memory().unwrap();
+        migrate(&mut migrated, MIGRATIONS).unwrap();
+        let mut new = Connection::open_in_memory().unwrap();
+        prepare(&mut new).unwrap();
+        let (migrated, new) = (described(&migrated), described(&new));
+        assert!(migrated.len() > 90, "{migrated:#?}");
+        similar_asserted(&migrated, &new);
+    }
+
+    fn similar_asserted(migrated: &[String], new: &[String]) {
+        for (old, new) in migrated.iter().zip(new) {
+            assert_eq!(old, new);
+        }
+        assert_eq!(migrated.len(), new.len());
     }
 
     #[test]

@@ -122,7 +122,12 @@ pub fn global_folders(
     let paths = variable("PATH").unwrap_or_default();
     for program in ["pi", "npm", "node"] {
         let mut folders = std::env::split_paths(&paths);
-        let Some(file) = folders.find_map(|folder| becket_fs::canonicalize(folder.join(program)).ok()) else {
+        // Looked for first: what is not there would cost a look at every folder above it.
+        let file = folders.find_map(|folder| {
+            let file = folder.join(program);
+            becket_fs::exists(&file).then(|| becket_fs::canonicalize(file).ok())?
+        });
+        let Some(file) = file else {
             continue;
         };
         let above = file.ancestors().find(|folder| folder.ends_with(PACKAGES));

@@ -4,6 +4,8 @@
 //! implementation see only the names declared here. Aliases are resolved when a call is read, before anything judges
 //! it.
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -55,8 +57,9 @@ macro_rules! operations {
                 match self { $(Self::$Kind => Effect::$effect),* }
             }
 
-            /// The JSON Schema of the operation's arguments.
-            pub fn schema(self) -> Value {
+            /// The JSON Schema of the operation's arguments, derived from their type. `schema` is what was derived
+            /// beforehand.
+            pub fn derived_schema(self) -> Value {
                 match self { $(Self::$Kind => argument_schema::<$Arguments>()),* }
             }
 
@@ -466,6 +469,27 @@ impl Operation {
     }
 }
 
+impl OperationKind {
+    /// The JSON Schema of the operation's arguments.
+    pub fn schema(self) -> Value {
+        // Deriving all of them takes longer than anything else at the start of the program.
+        static DERIVED: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+            let text = include_str!("../operations.schema.json");
+            serde_json::from_str(text).expect("the generated file is an object")
+        });
+        DERIVED.get(self.name()).cloned().unwrap_or_default()
+    }
+
+    /// The file that `schema` reads.
+    pub fn derived_schemas() -> String {
+        let all = Self::ALL.iter();
+        let all: Map<String, Value> = all
+            .map(|kind| (kind.name().into(), kind.derived_schema()))
+            .collect();
+        format!("{:#}", Value::Object(all))
+    }
+}
+
 /// The schema of an argument struct, reduced to what providers accept.
 fn argument_schema<T: JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft07().with(|settings| {
@@ -523,6 +547,7 @@ mod tests {
     fn every_operation_has_a_schema_with_described_fields() {
         for kind in OperationKind::ALL {
             let schema = kind.schema();
+            assert_eq!(schema, kind.derived_schema(), "`cargo xtask generate` writes it");
             assert_eq!(schema["type"], "object", "{}", kind.name());
             for (field, property) in schema["properties"].as_object().unwrap() {
                 assert!(property["description"].is_string(), "{} {field}", kind.name());

@@ -8,6 +8,8 @@ mod node;
 mod pi_api;
 mod readme;
 
+use becket_events::OperationKind;
+
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
@@ -36,6 +38,10 @@ const PAGES: &[Page] = &[
     Page {
         path: "docs/events.schema.json",
         make: events::schemas,
+    },
+    Page {
+        path: "crates/engine/becket-events/operations.schema.json",
+        make: |_| Ok(OperationKind::derived_schemas()),
     },
     Page {
         path: "docs/cli.md",

@@ -115,6 +115,8 @@ pub fn build(workspace: &Workspace, target: &Target, packages: &[&str]) -> Resul
         .args(["build", "--profile", "dist", "--bins", "--target", target.name()])
         .args(packages)
         .current_dir(workspace.root())
+        // It would count instead of the target's own flags.
+        .env_remove("RUSTFLAGS")
         .envs(target.variables())
         .env("BECKET_COMMIT", commit(workspace).unwrap_or_default());
     let status = cargo

@@ -240,6 +240,9 @@ impl SchemeFiles {
     /// The files that these contexts see.
     fn find(&self, contexts: &BTreeSet<String>) -> BTreeMap<VfsPath, Candidate> {
         let mut found = BTreeMap::new();
+        if self.around.vfs.is_empty() {
+            return found;
+        }
         for folder in ZONE_FOLDERS {
             let place = VfsPath::from_path(folder).and_then(|path| self.around.vfs.place(&path));
             if let Ok(place) = place {

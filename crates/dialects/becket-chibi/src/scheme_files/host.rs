@@ -111,6 +111,9 @@ pub struct FoundScheme {
 impl Found for FoundScheme {
     fn guests(&self) -> Vec<FoundGuest> {
         let mut guests = Vec::new();
+        if self.vfs.is_empty() {
+            return guests;
+        }
         for folder in ZONE_FOLDERS {
             let place = VfsPath::from_path(folder).and_then(|path| self.vfs.place(&path));
             place.iter().for_each(|place| walk(place, 0, &mut guests));

@@ -235,7 +235,22 @@ fn help_and_version_go_to_standard_output() {
     room.run(["-h"]).ended_with(0).said("Usage: becket");
     room.run(["hooks", "--help"]).ended_with(0).said("events");
     let version = room.run(["--version"]).ended_with(0);
-    assert_eq!(version.stdout, format!("becket {}\n", env!("CARGO_PKG_VERSION")));
+    let lines: Vec<&str> = version.stdout.lines().collect();
+    let [name, commit, features] = lines.as_slice() else {
+        panic!("{}", version.stdout);
+    };
+    let named = format!("becket {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(*name, named);
+    assert!(
+        commit.starts_with("commit: ") && features.starts_with("features: "),
+        "{}",
+        version.stdout
+    );
+    assert!(
+        features.contains(" claude-code ") && !features.contains("default"),
+        "{features}"
+    );
+    assert_eq!(room.run(["-V"]).ended_with(0).stdout.trim(), named);
     assert!(!room.store_file().exists(), "looking at help stores nothing");
 }
 
