@@ -383,6 +383,10 @@ fn a_guard_in_shadow_refuses_nothing_and_is_reported() {
             first.contains("my-guard") && first.contains("refuses nothing: `shadow` is true"),
             "{run:#?}"
         );
+        let file = room.hooks(&guard(&format!("{program}\nshadow = true")));
+        room.run(["hooks", "list", "--hooks", &file])
+            .ended_with(0)
+            .said("in shadow");
         let report = room
             .run(["hooks", "report", "--since", "1h"])
             .ended_with(0)

@@ -93,6 +93,9 @@ fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Ru
         class_words(info.class, info.is_loosened(event)),
         info.timeout.as_secs_f64()
     ));
+    if info.shadow {
+        text.push_str("  in shadow");
+    }
     if info.priority != 0 {
         text.push_str(&format!("  priority {}", info.priority));
     }
