@@ -291,6 +291,8 @@ pub struct CallRecord {
     pub arguments: Map<String, Value>,
     /// Whether the call failed or was refused.
     pub is_error: bool,
+    /// What the model sees of the result.
+    pub content: Vec<Part>,
 }
 
 /// The result of a shell command.

@@ -544,6 +544,16 @@ fn post_tool_use_failure_and_batch() {
     let batch = &told(&room, "PostToolBatch")[0]["tool_calls"];
     assert_eq!(batch[0]["tool_name"], "Bash");
     assert_eq!(batch[0]["tool_input"], json!({"command": "exit 3"}));
+    // The event tells what the model sees, with what hooks made of it.
+    let mask = specific("PostToolUse", json!({"updatedToolOutput": "key=***"}));
+    let room = with_hooks(&[
+        ("PostToolUse", command(&mask)),
+        ("PostToolBatch", noting("PostToolBatch", "")),
+    ]);
+    let turns = json!([shell("echo key=abc"), says("done", &[])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let batch = &told(&room, "PostToolBatch")[0]["tool_calls"];
+    assert_eq!(batch[0]["tool_response"], "key=***", "{batch}");
 }
 
 #[test]
