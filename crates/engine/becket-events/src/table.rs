@@ -1058,6 +1058,8 @@ events! {
         entries: Rewrite<Vec<EntryDraft>>,
         /// Whether the model continues with the added entries, if no handler sets `continue_with`.
         go_on: Rewrite<bool>,
+        /// Another answer of a sub-agent for the agent that asked. The user has already read what others answer.
+        response: Last<String>,
     }
 
     // ---------------------------------------------------------------- compaction
