@@ -9,6 +9,8 @@ use becket_hook_files::{Contract, Decision, HookAnswer, Members, Plain};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Deserializer, Map, Value};
 
+use crate::permissions;
+
 /// The exit code by which a hook blocks.
 const BLOCKED: i32 = 2;
 
@@ -234,11 +236,7 @@ fn read_permission(decision: &Map<String, Value>, answer: &mut HookAnswer) -> Re
         Some("allow") => {
             answer.decision = Some(Decision::Allow);
             answer.arguments = members.object("updatedInput")?.cloned();
-            if decision.contains_key("updatedPermissions") {
-                let told =
-                    "a hook wanted to change permissions for later calls; becket stores none for hooks";
-                answer.notice.push(told.to_owned());
-            }
+            permissions::read(&members, answer)?;
         }
         Some("deny") => {
             answer.decision = Some(Decision::Deny);

@@ -793,6 +793,9 @@ events! {
         arguments: Last<Map<String, Value>>,
         /// Facts to show with the question.
         metadata: Merge,
+        /// Permission rules for the rest of the session. Those that allow count together with an allow; those that ask
+        /// or deny count in any case, and a deny beats everything.
+        rules: Append<SessionRule>,
     }
 
     /// The decision whether a call runs has been made.

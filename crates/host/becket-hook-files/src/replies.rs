@@ -82,6 +82,7 @@ pub fn permission(call: &Called<'_>, answer: &HookAnswer) -> Result<PermissionRe
     Ok(PermissionRequestReply {
         verdict: answer.verdict(),
         arguments: Last(answer.arguments_of(call)?),
+        rules: Append(answer.rules.clone()),
         ..Default::default()
     })
 }

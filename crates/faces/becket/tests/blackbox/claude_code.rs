@@ -472,6 +472,91 @@ fn permission_request_answers_for_the_user() {
 }
 
 #[test]
+fn permission_request_gives_rules_for_the_session() {
+    let adds = |behavior: &str, rules: Value| json!({"type": "addRules", "behavior": behavior, "rules": rules, "destination": "session"});
+    let rule = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
+    let answering = |changes: Value| {
+        let decision = json!({"behavior": "allow", "updatedPermissions": changes});
+        with_hook(
+            "PermissionRequest",
+            &specific("PermissionRequest", json!({"decision": decision})),
+        )
+    };
+    let asked = |room: &Room| told(room, "PermissionRequest").len();
+    let turns = |commands: &[&str]| {
+        let calls = commands.iter().map(|command| shell(command));
+        Value::Array(calls.chain([json!({"text": "done"})]).collect())
+    };
+    // An allow spares the question about later calls that it covers, and covers no operator.
+    let room = answering(json!([adds("allow", json!([rule("touch:*")]))]));
+    play(&room, &turns(&["touch a", "touch b", "touch c; ls"]), &[]).ended_with(0);
+    assert!(room.has("a") && room.has("b") && room.has("c"));
+    assert_eq!(asked(&room), 2);
+    // A deny beats an allow, also for the call that the hook was asked about, and an ask asks again.
+    let room = answering(json!([
+        adds("allow", json!([rule("touch:*")])),
+        adds(
+            "deny",
+            json!([rule("touch b:*"), {"toolName": "Read", "ruleContent": "/secrets/**"}])
+        ),
+        adds("ask", json!([rule("touch c:*")])),
+    ]));
+    room.write("secrets/key", "words-of-a-key");
+    let mut calls = turns(&["touch a", "touch b", "touch c"]);
+    let reads = call("read", &json!({"path": "secrets/key"}));
+    calls.as_array_mut().expect("turns").insert(3, reads);
+    let run = play(&room, &calls, &[]).ended_with(0);
+    assert!(room.has("a") && !room.has("b") && room.has("c"), "{run:#?}");
+    assert!(
+        run.stdout.contains("the rule `Bash(touch b:*)` denies it"),
+        "{run:#?}"
+    );
+    assert!(!run.stdout.contains("words-of-a-key"), "{run:#?}");
+    assert_eq!(asked(&room), 2, "about a and c");
+    let room = answering(json!([adds("deny", json!([rule("touch:*")]))]));
+    play(&room, &touching(), &[]).ended_with(0);
+    assert!(!room.has("made"));
+    // Rules that replace others restrict all the same; what becket does not have, or does not store, is reported.
+    let mut replaces = adds("deny", json!([rule("touch b:*")]));
+    replaces["type"] = "replaceRules".into();
+    let mut stored = adds("allow", json!([rule("ls:*")]));
+    stored["destination"] = "localSettings".into();
+    let mode = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
+    let room = answering(json!([replaces, stored, mode]));
+    let run = play(&room, &turns(&["touch a", "touch b"]), &[]).ended_with(0);
+    assert!(room.has("a") && !room.has("b"), "{run:#?}");
+    for words in ["`replaceRules`", "`setMode`", "`localSettings`"] {
+        assert!(run.stderr.contains(words), "{words}: {run:#?}");
+    }
+    // What cannot be read may restrict something.
+    for wrong in [
+        json!([{"type": "addWishes"}]),
+        json!([adds("forbid", json!([rule("touch:*")]))]),
+        json!([adds("deny", json!([{"ruleContent": "touch:*"}]))]),
+        json!([adds("deny", json!("Bash"))]),
+        json!("none"),
+    ] {
+        let room = answering(wrong.clone());
+        play(&room, &touching(), &[]).ended_with(0);
+        assert!(!room.has("made"), "{wrong}");
+    }
+}
+
+#[test]
+fn rules_about_addresses_count() {
+    let room = room();
+    let lists = json!({"permissions": {"deny": ["WebFetch(domain:127.0.0.1)"]}});
+    room.write("../home/.claude/settings.json", lists.to_string());
+    let turns = json!([call("fetch", &json!({"url": "http://127.0.0.1:9/x"})), {"text": "done"}]);
+    let run = play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(
+        run.stdout
+            .contains("the rule `WebFetch(domain:127.0.0.1)` denies it"),
+        "{run:#?}"
+    );
+}
+
+#[test]
 fn post_tool_use() {
     let room = with_hook(
         "PostToolUse",
