@@ -189,6 +189,9 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
         answer.block = Some("a hook wants the prompt to be kept from the model".to_owned());
     }
     answer.title = members.text("sessionTitle")?;
+    if contract.name == "SessionStart" {
+        answer.first_prompt = members.text("initialUserMessage")?;
+    }
     answer.notice.extend(unserved(contract, members));
     answer.arguments = members.object("updatedInput")?.cloned();
     for key in ["updatedMCPToolOutput", "updatedToolOutput"] {
@@ -220,7 +223,7 @@ fn unserved<'a>(contract: &Contract, members: &'a Members<'_>) -> impl Iterator<
     let keys = ["initialUserMessage", "watchPaths", "reloadSkills", "sessionTitle"].into_iter();
     let asked = keys.filter(move |key| {
         let is_said = members.map.get(*key).is_some_and(|value| !value.is_null());
-        is_said && !(at_start && *key == "sessionTitle")
+        is_said && !(at_start && ["sessionTitle", "initialUserMessage"].contains(key))
     });
     asked.map(|key| format!("a hook wanted `{key}`, which becket does not have here"))
 }

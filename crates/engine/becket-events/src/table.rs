@@ -78,6 +78,8 @@ events! {
         environment: Merge,
         /// A name for the conversation, if it is new.
         title: First<String>,
+        /// A prompt that runs before the one that the user has started becket with; not in a chat.
+        first_prompt: First<String>,
     }
 
     /// Files with instructions for the model were read, such as `AGENTS.md`. Fires once for each file, after

@@ -142,6 +142,7 @@ pub fn session_start(answer: &HookAnswer) -> SessionStartReply {
         context: Append(answer.context.clone()),
         environment: variables(answer),
         title: First(answer.title.clone()),
+        first_prompt: First(answer.first_prompt.clone()),
         ..Default::default()
     }
 }

@@ -154,6 +154,39 @@ fn a_session_is_set_up_named_and_gets_variables() {
 }
 
 #[test]
+fn a_hook_begins_with_a_message_of_its_own() {
+    let begins = specific("SessionStart", json!({"initialUserMessage": "look around first"}));
+    let hooks = [
+        ("SessionStart", command(&begins)),
+        ("UserPromptSubmit", noting("UserPromptSubmit", "")),
+    ];
+    let room = with_hooks(&hooks);
+    let turns = json!([
+        says("looked", &["look around first"]),
+        says("done", &["looked", "go"])
+    ]);
+    play(&room, &turns, &[]).ended_with(0).said("done");
+    let prompts: Vec<Value> = told(&room, "UserPromptSubmit")
+        .iter()
+        .map(|told| told["prompt"].clone())
+        .collect();
+    assert_eq!(prompts, ["look around first", "go"]);
+    // A message that is refused ends the run, and in a chat the user begins.
+    let refuses = noting(
+        "UserPromptSubmit",
+        "case \"$IN\" in *look*) echo not now >&2; exit 2;; esac",
+    );
+    let room = with_hooks(&[("SessionStart", command(&begins)), ("UserPromptSubmit", refuses)]);
+    let run = play(&room, &json!([says("never", &[])]), &[]).ended_with(1);
+    assert!(run.stderr.contains("not now"), "{run:#?}");
+    let room = with_hooks(&hooks);
+    let model = room.model(&json!([says("done", &[])]));
+    let run = room.run_with_input(["--trust", "--model", &model, "chat"], "hello\n");
+    assert!(run.ended_with(0).stderr.contains("in a chat you begin"));
+    assert_eq!(told(&room, "UserPromptSubmit").len(), 1);
+}
+
+#[test]
 fn instructions_commands_and_changed_settings_are_told() {
     let room = with_hooks(&[
         ("InstructionsLoaded", noting("InstructionsLoaded", "")),
