@@ -20,7 +20,6 @@ use crate::direct_call::DirectCall;
 use crate::family::Beside;
 use crate::front::{Concurrency, Front, FrontUpdate};
 use crate::handoff::NextSpeaker;
-use crate::message::detailed_result;
 use crate::output::{OutputOf, Settled};
 use crate::repetition::Answered;
 use crate::settings::AgentSettings;
@@ -416,8 +415,7 @@ impl Batch<'_> {
             let summary = summary.as_deref();
             self.show_result(&own_name, way.arguments, summary, concurrency, &settled);
         }
-        let (content, details) = (settled.content.clone(), settled.details.clone());
-        let message = detailed_result(&call.id, &call.name, content, settled.is_error, details);
+        let message = settled.message(call);
         let record = CallRecord {
             tool_call_id: call.id.clone(),
             tool_name: own_name,
@@ -426,6 +424,7 @@ impl Batch<'_> {
             operation,
             arguments: arguments.judged().clone(),
             is_error: settled.is_error,
+            content: settled.content.clone(),
         };
         FinishedCall {
             record,

@@ -177,6 +177,9 @@ async fn sent_on(session: &mut Session, run: &mut Run) -> Result<Option<TurnEnd>
     let reply = session.hooks.tell::<Stop>(payload).await;
     let drafts = reply.entries.get().unwrap_or_default();
     let repeats = reply.repeats.get() == Some(true);
+    if let Some(other) = reply.response.get() {
+        answer_otherwise(session, run, other);
+    }
     let said = last_words(&drafts);
     add_drafts(session, drafts).await?;
     // A halt wins over everything that would send the model on. The answer stands.
@@ -203,6 +206,16 @@ async fn sent_on(session: &mut Session, run: &mut Run) -> Result<Option<TurnEnd>
         return Ok(Some(TurnEnd::Continue));
     }
     Ok(session.inbox.queues.has_steering().then_some(TurnEnd::Steered))
+}
+
+/// Lets a sub-agent answer something else. Its own conversation stays as it is.
+fn answer_otherwise(session: &Session, run: &mut Run, other: String) {
+    match session.is_subagent() {
+        true => run.answer = other,
+        false => session.speaker.agent.front.show(FrontUpdate::Warning(
+            "a hook of stop wanted another answer, but the user has read this one",
+        )),
+    }
 }
 
 /// Applies the replies of `turn_end` hooks: their drafts are stored, whatever ended the turn. If the model had

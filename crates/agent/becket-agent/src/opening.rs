@@ -158,6 +158,10 @@ async fn announce_session(session: &mut Session) {
     context.extend(reply.context.0);
     session.context = context;
     set_variables(session, &reply.environment.0);
+    session.progress.first_prompt = reply
+        .first_prompt
+        .get()
+        .filter(|prompt| !prompt.trim().is_empty());
     if let Some(title) = reply.title.get().filter(|_| !session.resumed && !session.beside)
         && let Err(error) = name_conversation(session, &title).await
     {

@@ -7,14 +7,16 @@
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload, PreCache,
-    PreCachePayload, PreToolOutput, PreToolOutputPayload, TailLimit, ToolEnd, ToolEndPayload, text_of,
+    Message, OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload,
+    PreCache, PreCachePayload, PreToolOutput, PreToolOutputPayload, TailLimit, ToolCall, ToolEnd,
+    ToolEndPayload, text_of,
 };
 use becket_gate::Hooks;
 use becket_gate::cache::{CachedOutput, OutputCache};
 use becket_gate::vfs::{Vfs, VfsPath};
 use serde_json::{Map, Value};
 
+use crate::message::detailed_result;
 use crate::settings::AgentSettings;
 use crate::tool::ToolOutput;
 
@@ -43,6 +45,14 @@ pub(crate) struct Settled {
     /// The whole text, before a large one went into the cache.
     pub(crate) full_text: String,
     pub(crate) cached: bool,
+}
+
+impl Settled {
+    /// The message that answers a call.
+    pub(crate) fn message(&self, call: &ToolCall) -> Message {
+        let (content, details) = (self.content.clone(), self.details.clone());
+        detailed_result(&call.id, &call.name, content, self.is_error, details)
+    }
 }
 
 impl OutputOf<'_> {

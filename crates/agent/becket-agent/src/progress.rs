@@ -15,6 +15,8 @@ use crate::settings::AgentSettings;
 pub(crate) struct SessionProgress {
     /// Whether hooks were told that the session has begun.
     pub(crate) announced: bool,
+    /// A prompt of a hook that runs before the user's first one.
+    pub(crate) first_prompt: Option<String>,
     /// Whether something has run since hooks were told that nothing is left to do.
     pub(crate) unsettled: bool,
     /// How many requests hooks have caused since the user's last message.

@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use becket_events::{
     AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
-    EndReason, ErrorKind, IterationLimit, IterationLimitPayload, Level, LimitRaised, LimitRaisedPayload,
-    Message, MessageBody, RequestPurpose, Steering, SteeringPayload, StopReason, ToolBatch, ToolBatchPayload,
-    TurnEnd, TurnEnded, TurnEndedPayload, TurnEndedReply, TurnStart, TurnStartPayload,
+    CallRecord, EndReason, ErrorKind, IterationLimit, IterationLimitPayload, Level, LimitRaised,
+    LimitRaisedPayload, Message, MessageBody, RequestPurpose, Steering, SteeringPayload, StopReason,
+    ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload, TurnEndedReply, TurnStart,
+    TurnStartPayload,
 };
 use becket_gate::Hooks;
 use becket_gate::clock::now_ms;
@@ -22,7 +23,7 @@ use becket_gate::gate::GoingOn;
 use serde_json::json;
 
 use crate::at_work::AtWork;
-use crate::batch::{Batch, FinishedBatch};
+use crate::batch::{Batch, FinishedBatch, FinishedCall};
 use crate::compact::{grant_compactions, make_room};
 use crate::continuation::{
     after_answer, after_tools, after_turn, empty_answer, interruption, no_answer, tell_unfinished,
@@ -526,9 +527,8 @@ async fn run_tools(
     } else {
         words.pop()
     };
-    let records = calls.into_iter().map(|call| call.record).collect();
     let payload = || ToolBatchPayload {
-        tool_calls: records,
+        tool_calls: records(calls, &tool_results),
         fuel_remaining: run.fuel.remaining(),
         fuel_total: run.fuel.total,
         fallback: run.fallback,
@@ -550,6 +550,22 @@ async fn run_tools(
         tool_results,
         ending,
     })
+}
+
+/// The calls with their results as the model sees them, after hooks of messages.
+fn records(calls: Vec<FinishedCall>, results: &[Message]) -> Vec<CallRecord> {
+    let seen = calls.into_iter().zip(results);
+    let records = seen.map(|(call, result)| match result.body() {
+        MessageBody::Tool {
+            content, is_error, ..
+        } => CallRecord {
+            content: content.clone(),
+            is_error: *is_error,
+            ..call.record
+        },
+        _ => call.record,
+    });
+    records.collect()
 }
 
 /// Why the calls of an answer are not run: only a complete answer holds what the model meant.

@@ -94,6 +94,11 @@ impl Session {
         &self.hooks.scope().session_id
     }
 
+    /// Takes the prompt that a hook of `session_start` wants to run before the user's first one.
+    pub fn take_first_prompt(&mut self) -> Option<String> {
+        self.progress.first_prompt.take()
+    }
+
     /// The current agent, which may be a member of a team.
     pub fn agent_name(&self) -> &str {
         &self.speaker.agent.settings.agent_name

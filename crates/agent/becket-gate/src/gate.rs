@@ -16,7 +16,8 @@
 //! 6. If no guard spoke: allow rules, then ask rules, then what the user has granted for this session, then what the
 //!    URL policy allows, then tools that the user has installed, then the read-only hint, which counts only inside of
 //!    the working directory and of folders that are free to read.
-//! 7. `permission_request`: hooks may answer in the user's place, but not a question that somebody insists on.
+//! 7. `permission_request`: hooks may answer in the user's place, but not a question that somebody insists on. They may
+//!    give rules for the rest of the session; those that deny count at once, also for this call.
 //! 8. `--yes`, which answers for the user and for nobody else; then the user. A user who is not there has said no.
 //! 9. A cancel that came while somebody judged refuses.
 //! 10. `approval_decided` tells how it ended. The permit holds the judged operation with its resolved path or
@@ -43,7 +44,7 @@ use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
     AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload,
     PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell, PreShellPayload, PreTool,
-    PreToolPayload, PreVfsWrite, PreVfsWritePayload, Strictest, Verdict,
+    PreToolPayload, PreVfsWrite, PreVfsWritePayload, SessionRule, Strictest, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -131,7 +132,8 @@ const MOST_RULES: u32 = 10;
 
 impl Gate {
     /// A gate for a session that works in `directory` and in the virtual file system.
-    pub fn new(settings: ApprovalSettings, directory: &Path, vfs: Vfs, user: Arc<dyn User>) -> Self {
+    pub fn new(mut settings: ApprovalSettings, directory: &Path, vfs: Vfs, user: Arc<dyn User>) -> Self {
+        settings.rules = settings.rules.for_session();
         let directory = directory
             .canonicalize()
             .unwrap_or_else(|_| directory.to_path_buf());
@@ -618,8 +620,8 @@ impl Gate {
         let allowing = || self.settings.rules.allowing(self.ruled(spec, call));
         let (verdict, rule) = match rule {
             Err(reason) => ("deny", Some(reason.clone())),
-            Ok(RuleVerdict::Deny(rule)) => ("deny", Some((*rule).to_owned())),
-            Ok(RuleVerdict::Ask(rule)) => ("ask", Some((*rule).to_owned())),
+            Ok(RuleVerdict::Deny(rule)) => ("deny", Some(rule.to_string())),
+            Ok(RuleVerdict::Ask(rule)) => ("ask", Some(rule.to_string())),
             Ok(RuleVerdict::Allow) => ("allow", allowing()),
             Ok(RuleVerdict::Silent) => ("silent", None),
         };
@@ -872,14 +874,19 @@ impl Gate {
         }
         let payload = || request_payload(applicant, call, wanted.reason.clone());
         let (reply, handlers) = hooks.ask_whom::<PermissionRequest>(payload).await;
+        let allows = reply.verdict.0 == Some(Verdict::Allow) && !wanted.insists;
+        let refused = take_rules(self, &reply.rules.0, allows, (applicant, call));
         if hooks.cancel().is_cancelled() {
             return Decision::cancelled();
+        }
+        if let Err((source, reason)) = refused {
+            return Decision::deny(source, reason).by(handlers);
         }
         let wanted = match reply.verdict.0 {
             Some(Verdict::Deny(reason)) => {
                 return Decision::deny(ApprovalSource::RequestHook, reason).by(handlers);
             }
-            Some(Verdict::Allow) if !wanted.insists => {
+            Some(Verdict::Allow) if allows => {
                 let rewritten = reply.arguments.get().filter(|new| *new != call.arguments);
                 return Decision {
                     rewritten,
@@ -1026,6 +1033,31 @@ fn asking_agent(hooks: &Hooks) -> Option<String> {
         .parent_session_id
         .is_some()
         .then(|| scope.agent_name.clone())
+}
+
+/// Takes rules that hooks have given for the rest of the session. The error says why the call that they were asked
+/// about cannot run: a rule cannot be read, or denies this very call.
+fn take_rules(
+    gate: &Gate,
+    given: &[SessionRule],
+    with_allow: bool,
+    (applicant, call): (Applicant<'_>, &FinalCall),
+) -> Result<(), (ApprovalSource, String)> {
+    if given.is_empty() {
+        return Ok(());
+    }
+    let unreadable = |why| {
+        let reason = format!("a hook has given a rule for the session that cannot be read: {why}");
+        (ApprovalSource::RequestHook, reason)
+    };
+    gate.settings
+        .rules
+        .add_for_session(given, with_allow)
+        .map_err(unreadable)?;
+    match gate.rule_of(applicant.tool, call) {
+        Ok(_) => Ok(()),
+        Err(reason) => Err((ApprovalSource::DenyRule, reason)),
+    }
 }
 
 /// The prefix of cached outputs' paths in older versions; old conversations may name one.

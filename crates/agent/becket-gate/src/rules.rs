@@ -10,10 +10,11 @@
 //!
 //! In an allow rule, `…` at the end of a command stands for further plain words (see `stored_rule.rs`).
 
+use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use becket_events::OperationKind;
+use becket_events::{OperationKind, RuleDecision, SessionRule};
 use becket_hooks::{Pattern, nearest};
 use serde_json::{Map, Value};
 
@@ -30,17 +31,28 @@ pub struct Rules {
     ask_first: Vec<PermissionRule>,
     /// Further allow rules that were stored at a question, perhaps a moment ago: all copies share them.
     stored: Arc<RwLock<Vec<PermissionRule>>>,
+    /// Rules that hooks have given for the rest of the session. Copies share them.
+    session: Arc<RwLock<SessionLists>>,
+}
+
+/// Rules that count until the session ends. Among them, and before all others, a deny beats an ask, and an ask beats an
+/// allow.
+#[derive(Debug, Default)]
+struct SessionLists {
+    deny: Vec<PermissionRule>,
+    ask: Vec<PermissionRule>,
+    allow: Vec<PermissionRule>,
 }
 
 /// The rules' verdict about a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleVerdict<'a> {
     /// The call does not run; the rule is named.
-    Deny(&'a str),
+    Deny(Cow<'a, str>),
     /// The call needs no question.
     Allow,
     /// The user is asked, even if the tool only reads.
-    Ask(&'a str),
+    Ask(Cow<'a, str>),
     /// No rule matches the call.
     Silent,
 }
@@ -153,6 +165,7 @@ impl Rules {
             ask: read(ask, UrlVerdict::Deny)?,
             ask_first: Vec::new(),
             stored: Arc::default(),
+            session: Arc::default(),
         })
     }
 
@@ -162,6 +175,44 @@ impl Rules {
         let mut stored = self.stored.write().unwrap_or_else(PoisonError::into_inner);
         stored.push(rule);
         Ok(())
+    }
+
+    /// These rules for a session of its own, which no hook has given rules yet.
+    pub fn for_session(self) -> Self {
+        Self {
+            session: Arc::default(),
+            ..self
+        }
+    }
+
+    /// Adds rules of hooks until the session ends, for all copies of these rules. Those that allow count only
+    /// `with_allow`. The error names a rule that cannot be read; those that ask or deny count all the same.
+    pub fn add_for_session(&self, given: &[SessionRule], with_allow: bool) -> Result<(), String> {
+        let mut wrong = Vec::new();
+        for given in given {
+            let rule = match PermissionRule::given(given) {
+                Ok(rule) => rule,
+                Err(why) => {
+                    wrong.push(why);
+                    continue;
+                }
+            };
+            let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+            match given.decision {
+                RuleDecision::Deny => session.deny.push(rule),
+                RuleDecision::Ask => session.ask.push(rule),
+                RuleDecision::Allow if with_allow => session.allow.push(rule),
+                RuleDecision::Allow => {}
+            }
+        }
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(wrong.join("; ")),
+        }
+    }
+
+    fn session(&self) -> RwLockReadGuard<'_, SessionLists> {
+        self.session.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// These rules, and further ones of another system.
@@ -181,26 +232,37 @@ impl Rules {
     /// The first rule that allows a call, as it was written.
     pub fn allowing(&self, call: RuledCall<'_>) -> Option<String> {
         let stored = self.stored.read().unwrap_or_else(PoisonError::into_inner);
-        let mut allow = self.allow.iter().chain(&*stored);
+        let session = self.session();
+        let mut allow = self.allow.iter().chain(&*stored).chain(&session.allow);
         let found =
             allow.find(|rule| rule.names_certainly(call) && rule.covers(call) && !rule.is_outwitted_by(call));
         found.map(|rule| rule.text.clone())
     }
 
     /// The rules' verdict about a call.
-    pub fn judge(&self, call: RuledCall<'_>) -> RuleVerdict<'_> {
+    pub fn judge<'a>(&'a self, call: RuledCall<'_>) -> RuleVerdict<'a> {
         let forbids = |rule: &&PermissionRule| rule.names(call) && rule.touches(call);
-        if let Some(rule) = self.deny.iter().find(forbids) {
-            return RuleVerdict::Deny(&rule.text);
+        let given = |list: fn(&SessionLists) -> &[PermissionRule]| {
+            let found = list(&self.session())
+                .iter()
+                .find(forbids)
+                .map(|rule| rule.text.clone());
+            found.map(Cow::Owned)
+        };
+        let named = |rule: &'a PermissionRule| Cow::Borrowed(rule.text.as_str());
+        let denying = self.deny.iter().find(forbids).map(named);
+        if let Some(rule) = denying.or_else(|| given(|session| &session.deny)) {
+            return RuleVerdict::Deny(rule);
         }
-        if let Some(rule) = self.ask_first.iter().find(forbids) {
-            return RuleVerdict::Ask(&rule.text);
+        let asking = self.ask_first.iter().find(forbids).map(named);
+        if let Some(rule) = asking.or_else(|| given(|session| &session.ask)) {
+            return RuleVerdict::Ask(rule);
         }
         if self.allowing(call).is_some() {
             return RuleVerdict::Allow;
         }
         match self.ask.iter().find(forbids) {
-            Some(rule) => RuleVerdict::Ask(&rule.text),
+            Some(rule) => RuleVerdict::Ask(named(rule)),
             None => RuleVerdict::Silent,
         }
     }
@@ -255,6 +317,26 @@ impl PermissionRule {
             tool: NamedTool::Own(glob(tool)?),
             arguments: arguments.into_iter().map(read).collect::<Result<_, String>>()?,
         })
+    }
+
+    /// A rule that a hook has given.
+    fn given(given: &SessionRule) -> Result<Self, String> {
+        let verdict = match given.decision {
+            RuleDecision::Allow => UrlVerdict::Allow,
+            RuleDecision::Ask | RuleDecision::Deny => UrlVerdict::Deny,
+        };
+        let mut rule = Self::parse(&given.rule, verdict)?;
+        for (name, expression) in &given.patterns {
+            let pattern = Pattern::regex(expression)
+                .map_err(|error| format!("rule `{}`: the pattern of `{name}`: {error}", given.rule))?;
+            rule.arguments.push(ArgumentRule {
+                name: name.clone(),
+                glob: expression.clone(),
+                pattern,
+            });
+        }
+        rule.text = given.written.clone().unwrap_or(rule.text);
+        Ok(rule)
     }
 
     /// Whether the rule names the called tool beyond doubt, as an allow needs it: a tool may have any name for the
@@ -485,7 +567,7 @@ mod tests {
         assert_eq!(shell("git status"), RuleVerdict::Allow);
         assert_eq!(
             shell("sudo git status"),
-            RuleVerdict::Deny("shell:command=*sudo*")
+            RuleVerdict::Deny("shell:command=*sudo*".into())
         );
         assert_eq!(shell("ls"), RuleVerdict::Silent);
         assert_eq!(
@@ -595,7 +677,11 @@ mod tests {
             (("write", "write_file"), false),
         ] {
             let verdict = called(&deny, names, arguments());
-            assert_eq!(verdict == RuleVerdict::Deny("read_file"), denied, "{names:?}");
+            assert_eq!(
+                verdict == RuleVerdict::Deny("read_file".into()),
+                denied,
+                "{names:?}"
+            );
         }
     }
 
@@ -615,10 +701,13 @@ mod tests {
         let inside = json!({"paths": ["src/a", "src/b"]});
         assert_eq!(called(&allow, ("many", "many"), inside), RuleVerdict::Allow);
         let deny = Rules::default().and(vec![rule()], vec![], vec![]);
-        assert_eq!(called(&deny, ("many", "many"), both), RuleVerdict::Deny("many"));
+        assert_eq!(
+            called(&deny, ("many", "many"), both),
+            RuleVerdict::Deny("many".into())
+        );
         let own = rules(&["many:paths=/etc/*"], &[], &[]);
         let verdict = called(&own, ("many", "many"), json!({"paths": ["a", "/etc/x"]}));
-        assert_eq!(verdict, RuleVerdict::Deny("many:paths=/etc/*"));
+        assert_eq!(verdict, RuleVerdict::Deny("many:paths=/etc/*".into()));
     }
 
     #[test]
@@ -636,7 +725,7 @@ mod tests {
         let rules = rules(&["*:path=/etc/*"], &["write:path=src/*"], &[]);
         let write = |resolved: &str| says(&rules, "write", json!({"path": "whatever"}), Some(resolved));
         assert_eq!(write("/work/src/a/b.rs"), RuleVerdict::Allow);
-        assert_eq!(write("/etc/passwd"), RuleVerdict::Deny("*:path=/etc/*"));
+        assert_eq!(write("/etc/passwd"), RuleVerdict::Deny("*:path=/etc/*".into()));
         assert_eq!(write("/work/other"), RuleVerdict::Silent);
     }
 
@@ -644,7 +733,7 @@ mod tests {
     fn colons_inside_globs_are_kept() {
         let rules = rules(&["fetch:url=http://localhost:*"], &[], &[]);
         let verdict = says(&rules, "fetch", json!({"url": "http://localhost:80/x"}), None);
-        assert_eq!(verdict, RuleVerdict::Deny("fetch:url=http://localhost:*"));
+        assert_eq!(verdict, RuleVerdict::Deny("fetch:url=http://localhost:*".into()));
     }
 
     #[tokio::test]

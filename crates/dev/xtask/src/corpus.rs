@@ -1,5 +1,6 @@
 //! Reads hook files of other agents in a folder with checkouts of public repositories, and says what becket makes of
-//! each: how many hooks it has, how many load, which are reported and why. None may be lost.
+//! each: how many hooks it has, how many load, which are reported and why. None may be lost. If schemas that a system
+//! has published are among the files, becket is compared with them (`corpus/schemas.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use becket_hook_files::{Owner, Reading, Source, System};
 use serde_json::Value;
 
 use crate::problem::Problem;
+
+mod schemas;
 
 /// How deep folders are searched.
 const DEEPEST: usize = 24;
@@ -57,8 +60,9 @@ pub fn run(folder: &str) -> Result<(), Problem> {
         );
         lost += gone;
     }
+    let compared = schemas::check(&files);
     match lost {
-        0 => Ok(()),
+        0 => compared,
         _ => Err(format!("{lost} hooks were lost without a word")),
     }
 }

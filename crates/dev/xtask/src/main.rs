@@ -37,7 +37,7 @@ cargo xtask dist              build the program as it is shipped, and pack it: a
                               --target TARGET; --program-only packs nothing; --try installs all into empty roots
 cargo xtask weight            print sizes, crates and the largest contributors of the programs that are built
 cargo xtask weight --check    fail if the debug program has grown much; --accept takes today's size as right
-cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts
+cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts, and schemas of their hooks
 cargo xtask real-agents       play sessions of real agents that ask becket's hooks; installs them from npm
 cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
 

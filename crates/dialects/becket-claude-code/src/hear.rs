@@ -9,6 +9,8 @@ use becket_hook_files::{Contract, Decision, HookAnswer, Members, Plain};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Deserializer, Map, Value};
 
+use crate::permissions;
+
 /// The exit code by which a hook blocks.
 const BLOCKED: i32 = 2;
 
@@ -187,6 +189,9 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
         answer.block = Some("a hook wants the prompt to be kept from the model".to_owned());
     }
     answer.title = members.text("sessionTitle")?;
+    if contract.name == "SessionStart" {
+        answer.first_prompt = members.text("initialUserMessage")?;
+    }
     answer.notice.extend(unserved(contract, members));
     answer.arguments = members.object("updatedInput")?.cloned();
     for key in ["updatedMCPToolOutput", "updatedToolOutput"] {
@@ -218,7 +223,7 @@ fn unserved<'a>(contract: &Contract, members: &'a Members<'_>) -> impl Iterator<
     let keys = ["initialUserMessage", "watchPaths", "reloadSkills", "sessionTitle"].into_iter();
     let asked = keys.filter(move |key| {
         let is_said = members.map.get(*key).is_some_and(|value| !value.is_null());
-        is_said && !(at_start && *key == "sessionTitle")
+        is_said && !(at_start && ["sessionTitle", "initialUserMessage"].contains(key))
     });
     asked.map(|key| format!("a hook wanted `{key}`, which becket does not have here"))
 }
@@ -234,11 +239,7 @@ fn read_permission(decision: &Map<String, Value>, answer: &mut HookAnswer) -> Re
         Some("allow") => {
             answer.decision = Some(Decision::Allow);
             answer.arguments = members.object("updatedInput")?.cloned();
-            if decision.contains_key("updatedPermissions") {
-                let told =
-                    "a hook wanted to change permissions for later calls; becket stores none for hooks";
-                answer.notice.push(told.to_owned());
-            }
+            permissions::read(&members, answer)?;
         }
         Some("deny") => {
             answer.decision = Some(Decision::Deny);

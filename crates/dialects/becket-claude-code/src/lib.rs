@@ -15,6 +15,7 @@ mod calls;
 mod dialect;
 mod hear;
 mod info;
+mod permissions;
 mod read;
 mod response;
 mod rows;

@@ -45,8 +45,12 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .plain_context()
         .done(),
         row::<PostCompact>("SessionStart", Transform, show::session_goes_on, |_, answer| {
+            let asked = answer.first_prompt.iter();
+            let told =
+                asked.map(|_| "a hook wanted `initialUserMessage`, which begins no session here".to_owned());
             Ok(becket_events::PostCompactReply {
                 context: answer.context.clone().into(),
+                notice: told.collect::<Vec<_>>().into(),
                 ..Default::default()
             })
         })

@@ -147,14 +147,13 @@ fn regex_escape(text: &str) -> String {
     escaped.collect()
 }
 
+/// The globs of a pattern of addresses.
 fn addresses(pattern: &str) -> Vec<String> {
     let Some(domain) = pattern.strip_prefix("domain:") else {
-        return vec![format!("fetch:url={pattern}")];
+        return vec![pattern.to_owned()];
     };
     let schemes = ["https", "http"].into_iter();
-    schemes
-        .map(|scheme| format!("fetch:url={scheme}://{domain}/*"))
-        .collect()
+    schemes.map(|scheme| format!("{scheme}://{domain}/*")).collect()
 }
 
 /// The globs of a pattern of paths: absolute behind `//`, of the user behind `~/`, of the settings' folder behind `/`,

@@ -213,6 +213,7 @@ pub fn tool_batch(input: Input, scope: &Scope, batch: &ToolBatchPayload) -> Inpu
             "tool_name": calls::name(&call, &record.tool_source),
             "tool_input": shown_arguments(scope, &call),
             "tool_use_id": record.tool_call_id,
+            "tool_response": text_of(&record.content),
         })
     });
     input.with("tool_calls", calls.collect::<Vec<Value>>())

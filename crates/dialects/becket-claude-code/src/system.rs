@@ -23,6 +23,7 @@ pub static SYSTEM: System = System {
     folders: &[".claude"],
     sources,
     is_file,
+    manifest: Some(".claude-plugin/plugin.json"),
     json: |text| text.into(),
     read,
     rules,

@@ -22,6 +22,7 @@ pub static SYSTEM: System = System {
     folders: &[".codex"],
     sources,
     is_file,
+    manifest: Some(".codex-plugin/plugin.json"),
     json: |text| text.into(),
     read,
     rules: |_, _, _| Ok(RuleLists::default()),

@@ -228,7 +228,17 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Fa
     match (moment, contract.name) {
         (Moment::BeforeCall, _) => read_call(&members, &mut answer)?,
         (Moment::Permission, _) => read_permission(&members, &mut answer)?,
-        (_, "agentStop" | "Stop" | "subagentStop" | "SubagentStop") => read_stop(&members, &mut answer)?,
+        (_, "agentStop" | "Stop") => {
+            read_stop(&members, &mut answer)?;
+            if members.get("modifiedResponse").is_some() {
+                let told = "a hook wanted to change an answer that the user has read; only those of sub-agents change";
+                answer.notice.push(told.to_owned());
+            }
+        }
+        (_, "subagentStop" | "SubagentStop") => {
+            read_stop(&members, &mut answer)?;
+            answer.output = members.text("modifiedResponse")?.map(Value::String);
+        }
         (_, "postToolUse" | "PostToolUse") => answer.output = members.get("modifiedResult").cloned(),
         (_, "userPromptTransformed") => {
             answer.output = members.text("modifiedTransformedPrompt")?.map(Value::String);
@@ -300,10 +310,6 @@ fn read_stop(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failu
     // An end of the run counts more than a reason to go on.
     if answer.halt.is_some() {
         answer.block = None;
-    }
-    if members.get("modifiedResponse").is_some() {
-        let told = "a hook wanted to change what a sub-agent has answered; becket does not change it";
-        answer.notice.push(told.to_owned());
     }
     Ok(())
 }

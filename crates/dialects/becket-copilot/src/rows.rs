@@ -3,8 +3,9 @@
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    Attention, AttentionReason, Class, ErrorRaised, InputSource, PermissionRequest, PreCompact, PreTool,
-    PreToolOutput, Rewrite, SessionEnd, SessionStart, StartReason, Stop, UserPrompt, UserPromptReply,
+    Attention, AttentionReason, Class, ErrorRaised, InputSource, Last, PermissionRequest, PreCompact,
+    PreTool, PreToolOutput, Rewrite, SessionEnd, SessionStart, StartReason, Stop, StopPayload, StopReply,
+    UserPrompt, UserPromptReply,
 };
 use becket_hook_files::{
     Block, HookAnswer, HookRow, before_call, nothing, permission, prompt, row, session_start, stop,
@@ -113,7 +114,7 @@ fn of_both_kinds<const PASCAL: bool>() -> Vec<Box<dyn HookRow>> {
             either::<PASCAL>("subagentStop", "SubagentStop"),
             Transform,
             show::subagent_stop::<PASCAL>,
-            |payload, answer| Ok(stop(payload, answer, STOP_CAP)),
+            |payload, answer| Ok(subagent_stop(payload, answer)),
         )
         .only(|scope, _| scope.parent_session_id.is_some())
         .blocks(Block::GoesOn)
@@ -152,6 +153,15 @@ fn of_both_kinds<const PASCAL: bool>() -> Vec<Box<dyn HookRow>> {
         .only(|scope, _| scope.parent_session_id.is_none())
         .done(),
     ]
+}
+
+/// The reply about a sub-agent that has answered: it goes on, or its answer becomes another one.
+fn subagent_stop(payload: &StopPayload, answer: &HookAnswer) -> StopReply {
+    let written = answer.output.as_ref().and_then(Value::as_str);
+    StopReply {
+        response: Last(written.map(ToOwned::to_owned)),
+        ..stop(payload, answer, STOP_CAP)
+    }
 }
 
 /// The events that have one name.

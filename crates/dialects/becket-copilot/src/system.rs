@@ -28,6 +28,7 @@ pub static SYSTEM: System = System {
     folders: &[".github"],
     sources,
     is_file,
+    manifest: None,
     json: without_comments,
     read,
     rules: |_, _, _| Ok(RuleLists::default()),

@@ -28,6 +28,7 @@ pub static SYSTEM: System = System {
     folders: &[".cursor"],
     sources,
     is_file,
+    manifest: Some(".cursor-plugin/plugin.json"),
     json: without_comments,
     read,
     rules: |_, _, _| Ok(RuleLists::default()),

@@ -26,6 +26,7 @@ pub static SYSTEM: System = System {
     folders: &[".gemini"],
     sources,
     is_file,
+    manifest: Some("gemini-extension.json"),
     json: without_comments,
     read,
     rules: |_, _, _| Ok(RuleLists::default()),

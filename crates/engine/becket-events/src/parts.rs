@@ -1,5 +1,7 @@
 //! Small types that payloads and replies are made of.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -291,6 +293,35 @@ pub struct CallRecord {
     pub arguments: Map<String, Value>,
     /// Whether the call failed or was refused.
     pub is_error: bool,
+    /// What the model sees of the result.
+    pub content: Vec<Part>,
+}
+
+/// A permission rule that a hook gives for the rest of the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionRule {
+    /// What the rule does with a call.
+    pub decision: RuleDecision,
+    /// The rule as in `[permissions]`: `tool`, or `tool:argument=glob`.
+    pub rule: String,
+    /// Further conditions: regular expressions for whole arguments, by becket's names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patterns: BTreeMap<String, String>,
+    /// The rule in the words of its author, if those are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+}
+
+/// What a permission rule does with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleDecision {
+    /// The call needs no question.
+    Allow,
+    /// The user is asked.
+    Ask,
+    /// The call does not run.
+    Deny,
 }
 
 /// The result of a shell command.

@@ -78,6 +78,8 @@ events! {
         environment: Merge,
         /// A name for the conversation, if it is new.
         title: First<String>,
+        /// A prompt that runs before the one that the user has started becket with; not in a chat.
+        first_prompt: First<String>,
     }
 
     /// Files with instructions for the model were read, such as `AGENTS.md`. Fires once for each file, after
@@ -793,6 +795,9 @@ events! {
         arguments: Last<Map<String, Value>>,
         /// Facts to show with the question.
         metadata: Merge,
+        /// Permission rules for the rest of the session. Those that allow count together with an allow; those that ask
+        /// or deny count in any case, and a deny beats everything.
+        rules: Append<SessionRule>,
     }
 
     /// The decision whether a call runs has been made.
@@ -1058,6 +1063,8 @@ events! {
         entries: Rewrite<Vec<EntryDraft>>,
         /// Whether the model continues with the added entries, if no handler sets `continue_with`.
         go_on: Rewrite<bool>,
+        /// Another answer of a sub-agent for the agent that asked. The user has already read what others answer.
+        response: Last<String>,
     }
 
     // ---------------------------------------------------------------- compaction

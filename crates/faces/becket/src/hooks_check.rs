@@ -62,14 +62,28 @@ fn named(hosts: Hosts, path: &Path, surroundings: &Surroundings) -> Result<HookF
         home: surroundings.variable("HOME").map(PathBuf::from),
         sections: &hosts.sections(),
     };
-    let read = hosts.iter().find_map(|host| host.check_file(&file));
-    read.ok_or_else(|| {
+    read(hosts, &file).ok_or_else(|| {
         CliError::usage(format!(
             "cannot tell what {} is: hooks stand in files that end in .toml, .yaml or .yml, in extensions that end in \
              .ts or .js, and in programs",
             path.display()
         ))
     })
+}
+
+/// A file as the kind of guest reads it that is the surest of it, else the first that takes it.
+fn read(hosts: Hosts, file: &NamedFile<'_>) -> Option<HookFile> {
+    let mut surest = None;
+    for host in hosts.iter() {
+        let certainty = host.certainty(file);
+        if certainty > surest.map_or(0, |(most, _)| most) {
+            surest = Some((certainty, host));
+        }
+    }
+    match surest {
+        Some((_, host)) => host.check_file(file),
+        None => hosts.iter().find_map(|host| host.check_file(file)),
+    }
 }
 
 /// The files with hooks in a folder and below it.
@@ -106,7 +120,7 @@ fn below(
             home: surroundings.variable("HOME").map(PathBuf::from),
             sections: &sections,
         };
-        files.extend(hosts.iter().find_map(|host| host.check_file(&file)));
+        files.extend(read(hosts, &file));
     }
     Ok(())
 }

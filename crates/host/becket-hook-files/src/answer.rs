@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use becket_events::SessionRule;
 use serde_json::{Map, Value};
 
 /// What a hook has said.
@@ -34,6 +35,12 @@ pub struct HookAnswer {
     pub environment: BTreeMap<String, String>,
     /// A name for the conversation.
     pub title: Option<String>,
+    /// Permission rules for the rest of the session, as a file of the system holds them.
+    pub permissions: Option<Value>,
+    /// The same rules in becket's words.
+    pub rules: Vec<SessionRule>,
+    /// A prompt that runs before the user's first one.
+    pub first_prompt: Option<String>,
     /// How often the hook may make the model go on, if its file says so.
     pub loop_limit: Option<u32>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use becket_events::{Class, Event, Reply, Scope};
+use becket_events::{Class, Event, Reply, Scope, SessionRule};
 use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Engine, Failure, Finished, Handler, HandlerInfo, Invocation,
     Lane, LaneKind, Matcher, Occasion, Registration,
@@ -214,6 +214,7 @@ impl<E: Event> Handler<E> for HookHandler<E> {
             }
             let answer = HookAnswer {
                 loop_limit: self.entry.loop_limit,
+                rules: self.session_rules(&answer)?,
                 ..answer
             };
             self.reply(occasion.payload, answer)
@@ -270,6 +271,16 @@ impl<E: Event> HookHandler<E> {
             (Action::Unable(why), _) => Err(Failure::new(Cause::SpawnFailed, why.clone())),
             (Action::Command(_), None) => Err(Failure::new(Cause::SpawnFailed, "it has no program")),
         }
+    }
+
+    /// The rules that an answer gives for the rest of the session, in becket's words.
+    fn session_rules(&self, answer: &HookAnswer) -> Result<Vec<SessionRule>, Failure> {
+        let Some(permissions) = &answer.permissions else {
+            return Ok(Vec::new());
+        };
+        let read = (self.running.system.rules)(permissions, &self.entry.source, &self.running.facts);
+        read.map(|lists| lists.for_session())
+            .map_err(|why| Failure::new(Cause::WrongShape, why))
     }
 
     /// Runs a program and hears what it says. If its system gives it a file for variables, they are heard too.

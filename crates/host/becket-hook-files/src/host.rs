@@ -74,15 +74,19 @@ impl Host for FileHost {
         files.collect()
     }
 
+    fn certainty(&self, file: &NamedFile<'_>) -> u32 {
+        certainty(self.0, file).unwrap_or_default()
+    }
+
     fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
         let text = file.text.as_deref()?;
-        if !(self.0.is_file)(&file.whole) {
+        if !(self.0.is_file)(&file.whole) && self.certainty(file) == 0 {
             return None;
         }
         let source = Source {
             file: file.whole.clone(),
             owner: Owner::Project,
-            plugin: None,
+            plugin: plugin_of(&file.whole).map(Path::to_path_buf),
         };
         Some(checked(self.0, file.shown, source, text))
     }
@@ -108,6 +112,32 @@ impl Host for FileHost {
         found.add_lists(rules, place.trust);
         Ok(Box::new(found))
     }
+}
+
+/// The folder of the plugin whose hooks stand in a file. A hidden folder with such a file is a system's own.
+fn plugin_of(file: &Path) -> Option<&Path> {
+    let root = file.parent().and_then(Path::parent)?;
+    let is_hidden = root
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    (file.ends_with("hooks/hooks.json") && !is_hidden).then_some(root)
+}
+
+/// How surely a plugin's file with hooks is one of a system's: its folder has the system's manifest, and the system
+/// knows the events in it. A file without an event of the system is none of its files.
+fn certainty(system: &System, file: &NamedFile<'_>) -> Option<u32> {
+    let root = plugin_of(&file.whole)?;
+    let value = value_of(&file.whole, file.text.as_deref()?, system.json).ok()?;
+    let events = value.get("hooks")?.as_object()?;
+    let rows = (system.rows)();
+    let known = |event: &&String| rows.iter().any(|row| row.contract().name == event.as_str());
+    let share = events.keys().filter(known).count() * 50 / events.len().max(1);
+    let is_marked = system
+        .manifest
+        .is_some_and(|name| becket_fs::is_file(root.join(name)));
+    let is_named = (system.is_file)(&file.whole);
+    let sum = usize::from(is_marked) * 100 + share + usize::from(is_named);
+    (share > 0).then_some(sum as u32)
 }
 
 /// The files that count.

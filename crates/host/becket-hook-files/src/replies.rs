@@ -82,6 +82,7 @@ pub fn permission(call: &Called<'_>, answer: &HookAnswer) -> Result<PermissionRe
     Ok(PermissionRequestReply {
         verdict: answer.verdict(),
         arguments: Last(answer.arguments_of(call)?),
+        rules: Append(answer.rules.clone()),
         ..Default::default()
     })
 }
@@ -141,6 +142,7 @@ pub fn session_start(answer: &HookAnswer) -> SessionStartReply {
         context: Append(answer.context.clone()),
         environment: variables(answer),
         title: First(answer.title.clone()),
+        first_prompt: First(answer.first_prompt.clone()),
         ..Default::default()
     }
 }

@@ -1,7 +1,7 @@
 //! Permission rules of another system, in becket's words.
 
 use becket_agent::{ArgumentRule, ToolRule};
-use becket_events::{OperationKind, Profile};
+use becket_events::{OperationKind, Profile, RuleDecision, SessionRule};
 use becket_hooks::Pattern;
 
 /// The rules of a file.
@@ -35,7 +35,44 @@ pub enum RuledTool {
     Named(Pattern),
 }
 
+impl RuleLists {
+    /// The rules for the rest of a session.
+    pub fn for_session(&self) -> Vec<SessionRule> {
+        let lists = [
+            (RuleDecision::Deny, &self.deny),
+            (RuleDecision::Ask, &self.ask),
+            (RuleDecision::Allow, &self.allow),
+        ];
+        let rules = lists
+            .into_iter()
+            .flat_map(|(decision, rules)| rules.iter().map(move |rule| rule.for_session(decision)));
+        rules.collect()
+    }
+}
+
 impl ForeignRule {
+    /// The rule for the rest of a session.
+    fn for_session(&self, decision: RuleDecision) -> SessionRule {
+        let tool = match &self.tool {
+            RuledTool::Operation(operation) => operation.name(),
+            RuledTool::Named(pattern) => pattern.written(),
+        };
+        let (rule, pattern) = match &self.argument {
+            None => (tool.to_owned(), None),
+            Some((name, _, pattern @ Pattern::Regex(_))) => (
+                tool.to_owned(),
+                Some(((*name).to_owned(), pattern.written().to_owned())),
+            ),
+            Some((name, glob, _)) => (format!("{tool}:{name}={glob}"), None),
+        };
+        SessionRule {
+            decision,
+            rule,
+            patterns: pattern.into_iter().collect(),
+            written: Some(self.text.clone()),
+        }
+    }
+
     /// The rule for a model that knows tools by the names of a profile.
     pub fn named(&self, profile: &Profile) -> Vec<ToolRule> {
         let argument = self.argument.iter().map(|(name, glob, pattern)| ArgumentRule {

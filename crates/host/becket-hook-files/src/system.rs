@@ -40,6 +40,8 @@ pub struct System {
     pub sources: fn(&GuestSearch<'_>) -> Result<Vec<Source>, CliError>,
     /// Whether a file is one of the system's, by its name.
     pub is_file: fn(&Path) -> bool,
+    /// The file in a plugin's folder that says that the plugin is the system's, if there is one.
+    pub manifest: Option<&'static str>,
     /// The JSON in the text of a file: the text itself, unless the system's files may hold comments.
     pub json: fn(&str) -> Cow<'_, str>,
     /// Reads a file.

@@ -114,6 +114,13 @@ pub trait Host: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// How surely a file is of this kind, where several kinds give their files the same name: of those that are more
+    /// than 0 the largest number counts.
+    fn certainty(&self, file: &NamedFile<'_>) -> u32 {
+        let _ = file;
+        0
+    }
+
     /// Reads a file for `hooks check`, if its name or its content shows that it is of this kind.
     fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
         let _ = file;

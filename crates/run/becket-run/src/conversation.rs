@@ -380,6 +380,10 @@ impl Conversation {
             images,
             source: InputSource::Interactive,
         };
+        self.ask_input(input, cancel).await
+    }
+
+    async fn ask_input(&mut self, input: Input, cancel: CancellationToken) -> Result<RunEnd, CliError> {
         let (current, around) = self.around();
         let end = current
             .work(around, &cancel, async |session: &mut Session| {
@@ -390,13 +394,37 @@ impl Conversation {
         Ok(end)
     }
 
-    /// Runs one prompt or command after another, as long as each is answered.
+    /// Takes the prompt that a hook wants to run before the user's first one.
+    pub fn take_first_prompt(&mut self) -> Option<String> {
+        self.current.session_mut().take_first_prompt()
+    }
+
+    /// Runs the prompt that a hook wants to run before the user's first one, if there is one.
+    async fn ask_for_hook(&mut self, cancel: &CancellationToken) -> Result<Option<RunEnd>, CliError> {
+        let Some(text) = self.take_first_prompt() else {
+            return Ok(None);
+        };
+        let input = Input {
+            text,
+            images: Vec::new(),
+            source: InputSource::Hook,
+        };
+        let end = self.ask_input(input, cancel.clone()).await?;
+        self.attend_to_all(Some(end), cancel).await
+    }
+
+    /// Runs one prompt or command after another, as long as each is answered; before them, what a hook wants to ask.
     pub async fn ask_all(
         &mut self,
         first: String,
         further: Vec<String>,
         cancel: CancellationToken,
     ) -> Result<RunEnd, CliError> {
+        if let Some(end) = self.ask_for_hook(&cancel).await?
+            && end.ending.reason() != EndReason::Done
+        {
+            return Ok(end);
+        }
         let mut end = self.ask_or_call(first, cancel.clone()).await?;
         for prompt in further {
             if end.ending.reason() != EndReason::Done {

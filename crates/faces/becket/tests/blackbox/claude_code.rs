@@ -154,6 +154,39 @@ fn a_session_is_set_up_named_and_gets_variables() {
 }
 
 #[test]
+fn a_hook_begins_with_a_message_of_its_own() {
+    let begins = specific("SessionStart", json!({"initialUserMessage": "look around first"}));
+    let hooks = [
+        ("SessionStart", command(&begins)),
+        ("UserPromptSubmit", noting("UserPromptSubmit", "")),
+    ];
+    let room = with_hooks(&hooks);
+    let turns = json!([
+        says("looked", &["look around first"]),
+        says("done", &["looked", "go"])
+    ]);
+    play(&room, &turns, &[]).ended_with(0).said("done");
+    let prompts: Vec<Value> = told(&room, "UserPromptSubmit")
+        .iter()
+        .map(|told| told["prompt"].clone())
+        .collect();
+    assert_eq!(prompts, ["look around first", "go"]);
+    // A message that is refused ends the run, and in a chat the user begins.
+    let refuses = noting(
+        "UserPromptSubmit",
+        "case \"$IN\" in *look*) echo not now >&2; exit 2;; esac",
+    );
+    let room = with_hooks(&[("SessionStart", command(&begins)), ("UserPromptSubmit", refuses)]);
+    let run = play(&room, &json!([says("never", &[])]), &[]).ended_with(1);
+    assert!(run.stderr.contains("not now"), "{run:#?}");
+    let room = with_hooks(&hooks);
+    let model = room.model(&json!([says("done", &[])]));
+    let run = room.run_with_input(["--trust", "--model", &model, "chat"], "hello\n");
+    assert!(run.ended_with(0).stderr.contains("in a chat you begin"));
+    assert_eq!(told(&room, "UserPromptSubmit").len(), 1);
+}
+
+#[test]
 fn instructions_commands_and_changed_settings_are_told() {
     let room = with_hooks(&[
         ("InstructionsLoaded", noting("InstructionsLoaded", "")),
@@ -472,6 +505,91 @@ fn permission_request_answers_for_the_user() {
 }
 
 #[test]
+fn permission_request_gives_rules_for_the_session() {
+    let adds = |behavior: &str, rules: Value| json!({"type": "addRules", "behavior": behavior, "rules": rules, "destination": "session"});
+    let rule = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
+    let answering = |changes: Value| {
+        let decision = json!({"behavior": "allow", "updatedPermissions": changes});
+        with_hook(
+            "PermissionRequest",
+            &specific("PermissionRequest", json!({"decision": decision})),
+        )
+    };
+    let asked = |room: &Room| told(room, "PermissionRequest").len();
+    let turns = |commands: &[&str]| {
+        let calls = commands.iter().map(|command| shell(command));
+        Value::Array(calls.chain([json!({"text": "done"})]).collect())
+    };
+    // An allow spares the question about later calls that it covers, and covers no operator.
+    let room = answering(json!([adds("allow", json!([rule("touch:*")]))]));
+    play(&room, &turns(&["touch a", "touch b", "touch c; ls"]), &[]).ended_with(0);
+    assert!(room.has("a") && room.has("b") && room.has("c"));
+    assert_eq!(asked(&room), 2);
+    // A deny beats an allow, also for the call that the hook was asked about, and an ask asks again.
+    let room = answering(json!([
+        adds("allow", json!([rule("touch:*")])),
+        adds(
+            "deny",
+            json!([rule("touch b:*"), {"toolName": "Read", "ruleContent": "/secrets/**"}])
+        ),
+        adds("ask", json!([rule("touch c:*")])),
+    ]));
+    room.write("secrets/key", "words-of-a-key");
+    let mut calls = turns(&["touch a", "touch b", "touch c"]);
+    let reads = call("read", &json!({"path": "secrets/key"}));
+    calls.as_array_mut().expect("turns").insert(3, reads);
+    let run = play(&room, &calls, &[]).ended_with(0);
+    assert!(room.has("a") && !room.has("b") && room.has("c"), "{run:#?}");
+    assert!(
+        run.stdout.contains("the rule `Bash(touch b:*)` denies it"),
+        "{run:#?}"
+    );
+    assert!(!run.stdout.contains("words-of-a-key"), "{run:#?}");
+    assert_eq!(asked(&room), 2, "about a and c");
+    let room = answering(json!([adds("deny", json!([rule("touch:*")]))]));
+    play(&room, &touching(), &[]).ended_with(0);
+    assert!(!room.has("made"));
+    // Rules that replace others restrict all the same; what becket does not have, or does not store, is reported.
+    let mut replaces = adds("deny", json!([rule("touch b:*")]));
+    replaces["type"] = "replaceRules".into();
+    let mut stored = adds("allow", json!([rule("ls:*")]));
+    stored["destination"] = "localSettings".into();
+    let mode = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
+    let room = answering(json!([replaces, stored, mode]));
+    let run = play(&room, &turns(&["touch a", "touch b"]), &[]).ended_with(0);
+    assert!(room.has("a") && !room.has("b"), "{run:#?}");
+    for words in ["`replaceRules`", "`setMode`", "`localSettings`"] {
+        assert!(run.stderr.contains(words), "{words}: {run:#?}");
+    }
+    // What cannot be read may restrict something.
+    for wrong in [
+        json!([{"type": "addWishes"}]),
+        json!([adds("forbid", json!([rule("touch:*")]))]),
+        json!([adds("deny", json!([{"ruleContent": "touch:*"}]))]),
+        json!([adds("deny", json!("Bash"))]),
+        json!("none"),
+    ] {
+        let room = answering(wrong.clone());
+        play(&room, &touching(), &[]).ended_with(0);
+        assert!(!room.has("made"), "{wrong}");
+    }
+}
+
+#[test]
+fn rules_about_addresses_count() {
+    let room = room();
+    let lists = json!({"permissions": {"deny": ["WebFetch(domain:127.0.0.1)"]}});
+    room.write("../home/.claude/settings.json", lists.to_string());
+    let turns = json!([call("fetch", &json!({"url": "http://127.0.0.1:9/x"})), {"text": "done"}]);
+    let run = play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(
+        run.stdout
+            .contains("the rule `WebFetch(domain:127.0.0.1)` denies it"),
+        "{run:#?}"
+    );
+}
+
+#[test]
 fn post_tool_use() {
     let room = with_hook(
         "PostToolUse",
@@ -544,6 +662,16 @@ fn post_tool_use_failure_and_batch() {
     let batch = &told(&room, "PostToolBatch")[0]["tool_calls"];
     assert_eq!(batch[0]["tool_name"], "Bash");
     assert_eq!(batch[0]["tool_input"], json!({"command": "exit 3"}));
+    // The event tells what the model sees, with what hooks made of it.
+    let mask = specific("PostToolUse", json!({"updatedToolOutput": "key=***"}));
+    let room = with_hooks(&[
+        ("PostToolUse", command(&mask)),
+        ("PostToolBatch", noting("PostToolBatch", "")),
+    ]);
+    let turns = json!([shell("echo key=abc"), says("done", &[])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let batch = &told(&room, "PostToolBatch")[0]["tool_calls"];
+    assert_eq!(batch[0]["tool_response"], "key=***", "{batch}");
 }
 
 #[test]

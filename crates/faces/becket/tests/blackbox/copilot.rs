@@ -375,6 +375,22 @@ fn sub_agents_are_told_from_beginning_to_end() {
 }
 
 #[test]
+fn the_answer_of_a_sub_agent_is_rewritten() {
+    let other = |words: &str| answers(&json!({"modifiedResponse": words}));
+    let room = with_hooks(&[("subagentStop", &other("other words"))]);
+    room.write("sub.json", json!([says("words of a sub-agent", &[])]).to_string());
+    let task = json!({"system_prompt": "You help.", "input": "the task", "model": "scripted/sub.json"});
+    let turns = json!([call("spawn_agent", &task), says("done", &["other words"])]);
+    let run = play(&room, &turns, &["--yes", "--json"]).ended_with(0);
+    let result = &run.events_named("tool_end")[0];
+    assert!(!result.to_string().contains("words of a sub-agent"), "{result}");
+    // What the user has read stays as it is.
+    let room = with_hooks(&[("agentStop", &other("other words"))]);
+    let run = play(&room, &json!([says("read already", &[])]), &[]).ended_with(0);
+    assert!(run.stderr.contains("only those of sub-agents change"), "{run:#?}");
+}
+
+#[test]
 fn errors_are_told() {
     let room = with_hooks(&[("errorOccurred", ""), ("ErrorOccurred", "")]);
     let broken = json!({"error": {"kind": "rejected", "message": "no such model"}});

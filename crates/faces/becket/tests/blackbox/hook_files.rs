@@ -87,3 +87,42 @@ fn the_same_hook_in_the_files_of_two_systems_runs_once() {
     let room = with_the_same(&json!({"matcher": "Bash"}), command);
     assert_eq!(play(&room), 3);
 }
+
+#[test]
+fn a_plugins_file_is_read_by_the_system_that_it_is_of() {
+    let room = room();
+    let group = |command: &str| json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let write = |plugin: &str, manifest: &str, hooks: Value| {
+        if !manifest.is_empty() {
+            room.write(
+                &format!("{plugin}/{manifest}"),
+                json!({"name": plugin}).to_string(),
+            );
+        }
+        let file = format!("{plugin}/hooks/hooks.json");
+        room.write(&file, json!({"version": 1, "hooks": hooks}).to_string());
+        let run = room.run(["hooks", "check", "--json", &file]);
+        run.stdout + &run.stderr
+    };
+    // The same words mean different things: no other system has `Interrupt`, and none but one `PostToolBatch`.
+    let both = || json!({"PreToolUse": group("true"), "Interrupt": group("true")});
+    let text = write("one", ".codex-plugin/plugin.json", both());
+    assert!(!text.contains("Interrupt"), "{text}");
+    let text = write("two", ".claude-plugin/plugin.json", both());
+    assert!(text.contains("Interrupt"), "{text}");
+    let text = write(
+        "three",
+        "",
+        json!({"PreToolUse": group("true"), "PostToolBatch": group("true")}),
+    );
+    assert!(!text.contains("PostToolBatch"), "{text}");
+    let shell = json!({"beforeShellExecution": [{"command": "true"}]});
+    for manifest in [".cursor-plugin/plugin.json", ""] {
+        let text = write("four", manifest, shell.clone());
+        assert!(!text.contains("beforeShellExecution"), "{manifest}: {text}");
+    }
+    // A plugin's own variable is set for it.
+    let rooted = json!({"PreToolUse": group("\"${CLAUDE_PLUGIN_ROOT}\"/run.sh")});
+    let text = write("five", ".claude-plugin/plugin.json", rooted);
+    assert!(!text.contains("is set for hooks of plugins only"), "{text}");
+}

@@ -79,10 +79,6 @@ const ABSENT: &[(&str, &str)] = &[
         "about Claude Code's own screen",
     ),
     (
-        "claude-code tool_calls.0.tool_response",
-        "the event has no results",
-    ),
-    (
         "claude-code tool_input.description",
         "an argument that the recorded model wrote",
     ),

@@ -49,6 +49,9 @@ async fn converse(
     if let Some(welcome) = conversation.welcome_message() {
         surroundings.remark(welcome);
     }
+    if conversation.take_first_prompt().is_some() {
+        surroundings.remark("a hook wanted to begin with a prompt; in a chat you begin");
+    }
     let outcome = match keys {
         Some(keys) => talk::talk(&mut conversation, keys, signals, (options, surroundings)).await,
         None => {
