@@ -131,7 +131,10 @@ fn told(system: &System) -> Result<BTreeMap<String, Vec<Value>>, Problem> {
     play(&room);
     let read = |name: &&str| {
         let file = format!("../{name}.jsonl");
-        let text = room.has(&file).then(|| room.read(&file)).unwrap_or_default();
+        let text = match room.has(&file) {
+            true => room.read(&file),
+            false => String::new(),
+        };
         let lines = text
             .lines()
             .map(|line| serde_json::from_str(line).unwrap_or_default());
