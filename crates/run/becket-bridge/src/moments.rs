@@ -99,6 +99,9 @@ impl<'a> Moments<'a> {
             previous_session_file: None,
         };
         let reply = self.hooks.ask::<SessionStart>(payload).await;
+        let notices = reply.first_prompt.get().map(|prompt| {
+            format!("becket: a hook wants to begin with a prompt, which it cannot here: {prompt}")
+        });
         let variables = reply.environment.0.into_iter();
         let text = |value: Value| match value {
             Value::String(text) => text,
@@ -107,6 +110,7 @@ impl<'a> Moments<'a> {
         Ruling {
             context: reply.context.0,
             variables: variables.map(|(name, value)| (name, text(value))).collect(),
+            notices: notices.into_iter().collect(),
             ..Ruling::default()
         }
     }
