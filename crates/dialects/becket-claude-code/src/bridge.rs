@@ -1,5 +1,7 @@
 //! Claude Code as an agent that asks becket's hooks.
 
+use std::path::Path;
+
 use becket_events::Verdict;
 use becket_hook_files::{HostWords, OTHERWISE_EXIT, server_of, where_true};
 use becket_host::{
@@ -58,7 +60,32 @@ fn hindrances(file: &EntryFile<'_>) -> Vec<String> {
     let only = where_true(&managed, "allowManagedHooksOnly");
     let off = off.map(|file| format!("`disableAllHooks` is true in {}", file.display()));
     let only = only.map(|file| format!("`allowManagedHooksOnly` is true in {}", file.display()));
-    off.chain(only).collect()
+    off.chain(only).chain(untrusted(file)).collect()
+}
+
+/// Why Claude Code runs no hooks of a project yet, if it was started by this user and never told to trust the project.
+fn untrusted(file: &EntryFile<'_>) -> Option<String> {
+    if !file.path.starts_with(file.project_root) || file.path == file.user_file {
+        return None;
+    }
+    let folder = file.user_file.parent()?;
+    // In the user's own folder if a variable names that, and beside it otherwise.
+    let states = [folder.join(".claude.json"), folder.with_file_name(".claude.json")];
+    let state = states
+        .iter()
+        .find_map(|state| becket_fs::read_to_string(state).ok())?;
+    let state: Value = serde_json::from_str(&state).ok()?;
+    let projects = state.get("projects")?.as_object()?;
+    let accepted = |folder: &Path| {
+        let project = projects.get(folder.to_str()?)?;
+        project.get("hasTrustDialogAccepted")?.as_bool()
+    };
+    let is_trusted = file
+        .project_root
+        .ancestors()
+        .any(|folder| accepted(folder) == Some(true));
+    (!is_trusted)
+        .then(|| "the project is not trusted in Claude Code yet; start it there and agree".to_owned())
 }
 
 const SEARCHES: &str = "a search is judged by its folder, not by each file that it finds";

@@ -797,7 +797,7 @@ events! {
         metadata: Merge,
         /// Permission rules for the rest of the session. Those that allow count together with an allow; those that ask
         /// or deny count in any case, and a deny beats everything.
-        rules: Append<SessionRule>,
+        rules: Union<SessionRule>,
     }
 
     /// The decision whether a call runs has been made.

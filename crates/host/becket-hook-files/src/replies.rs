@@ -4,7 +4,8 @@ use becket_dialect_kit::called::Called;
 use becket_events::{
     Append, Event, First, Last, Merge, Part, PermissionRequestReply, PreCompactReply, PreModelChangeReply,
     PreToolOutputPayload, PreToolOutputReply, PreToolReply, PromptExpansionReply, Rewrite, SessionStartReply,
-    SetupReply, SteeringReply, StopPayload, StopReply, Strictest, ToolBatchReply, UserPromptReply, Verdict,
+    SetupReply, SteeringReply, StopPayload, StopReply, Strictest, ToolBatchReply, Union, UserPromptReply,
+    Verdict,
 };
 use becket_hooks::{Cause, Failure};
 use serde_json::{Map, Value};
@@ -82,7 +83,7 @@ pub fn permission(call: &Called<'_>, answer: &HookAnswer) -> Result<PermissionRe
     Ok(PermissionRequestReply {
         verdict: answer.verdict(),
         arguments: Last(answer.arguments_of(call)?),
-        rules: Append(answer.rules.clone()),
+        rules: Union(answer.rules.clone()),
         ..Default::default()
     })
 }

@@ -15,8 +15,8 @@ use becket_events::{
     Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource, Part,
     PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool, PostToolPayload,
     PreCompact, PreCompactPayload, PreSubagent, PreSubagentPayload, PreToolOutput, PreToolOutputPayload,
-    Rule, Scope, SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StartReason, Stop,
-    StopPayload, Strictest, ToolEnd, ToolEndPayload, ToolStart, ToolStartPayload, Usage, UserPrompt,
+    Rule, RuleDecision, Scope, SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StartReason,
+    Stop, StopPayload, Strictest, ToolEnd, ToolEndPayload, ToolStart, ToolStartPayload, Usage, UserPrompt,
     UserPromptPayload, Verdict, text_of,
 };
 use becket_gate::called_tool::{CalledTool, NetworkUse, ToolFace, ToolSpec};
@@ -269,7 +269,19 @@ impl<'a> Moments<'a> {
         };
         let reply = self.hooks.ask::<PermissionRequest>(payload).await;
         let rewritten = reply.arguments.get().filter(|new| *new != part.arguments);
+        // Each question has a gate of its own, so nothing could keep them.
+        let restricts = reply
+            .rules
+            .0
+            .iter()
+            .any(|rule| rule.decision != RuleDecision::Allow);
         match (reply.verdict.0, rewritten) {
+            (Some(Verdict::Allow) | None, _) if restricts => {
+                let title = bridge.title;
+                Some(Verdict::Deny(format!(
+                    "a hook gives rules for the session, which {title} cannot keep; put them into your settings"
+                )))
+            }
             // What is allowed with other arguments is not allowed with these.
             (Some(Verdict::Allow), Some(_)) => {
                 let title = bridge.title;

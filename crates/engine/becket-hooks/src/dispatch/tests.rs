@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_events::{
-    Answer, Append, Class, Event, EventId, Handled, HookFailed, PreFileRead, PreFileReadPayload,
-    PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Reply, Rewrite, Scope, Settled, SettledPayload,
-    Strictest, UserInput, UserInputPayload, UserInputReply, Verdict,
+    Answer, Append, Class, Event, EventId, Handled, HookFailed, PermissionRequest, PermissionRequestPayload,
+    PreFileRead, PreFileReadPayload, PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Reply, Rewrite,
+    Scope, Settled, SettledPayload, Strictest, UserInput, UserInputPayload, UserInputReply, Verdict,
 };
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
@@ -270,6 +270,26 @@ async fn a_handler_in_shadow_is_recorded_and_counts_for_nothing_but_what_it_adds
     ];
     assert_eq!(effects, expected);
     assert_eq!(traces[0].runs[0].reply.as_ref().unwrap()["verdict"]["deny"], "no");
+}
+
+#[tokio::test]
+async fn rules_of_a_handler_in_shadow_do_not_count() {
+    let (engine, _) = engine();
+    engine.on::<PermissionRequest>("gives a rule", |_| {
+        let text = r#"{"rules": [{"decision": "allow", "rule": "shell"}]}"#;
+        Ok(serde_json::from_str(text).unwrap())
+    });
+    let text = r#"{"tool_call_id": "", "tool_name": "", "called_as": "", "tool_source": "", "operation": null,
+        "arguments": {}, "reason": null}"#;
+    let payload: PermissionRequestPayload = serde_json::from_str(text).unwrap();
+    let scope = Scope::default();
+    let rules = async || {
+        let outcome = engine.dispatch::<PermissionRequest>(&scope, || payload.clone());
+        outcome.await.reply.rules.0.len()
+    };
+    assert_eq!(rules().await, 1);
+    engine.put_in_shadow();
+    assert_eq!(rules().await, 0);
 }
 
 #[tokio::test]

@@ -802,6 +802,26 @@ fn rules_in_the_shadow_neither_refuse_nor_allow() {
 }
 
 #[test]
+fn rules_for_the_session_that_nothing_could_keep_refuse() {
+    for (decision, behavior) in [("deny", "deny"), ("ask", "deny"), ("allow", "allow")] {
+        let room = room();
+        let rule = json!({"decision": decision, "rule": "shell"});
+        let answer = room.write(
+            "answer.json",
+            json!({"verdict": "allow", "rules": [rule]}).to_string(),
+        );
+        let command = json!(["cat", answer]);
+        room.config(&format!(
+            "[[hook]]\nevent = \"permission_request\"\ncommand = {command}\n"
+        ));
+        let question = snake(&room, "PermissionRequest", "Bash", json!({"command": "ls"}));
+        let answer = ask(&room, &HOSTS[0], "PermissionRequest", &question);
+        let decided = &answer["hookSpecificOutput"]["decision"]["behavior"];
+        assert_eq!(*decided, behavior, "{decision}: {answer}");
+    }
+}
+
+#[test]
 fn guards_of_sub_agents_are_asked_where_the_model_starts_one() {
     let hooks = "\
 [[hook]]
@@ -830,6 +850,28 @@ command = '''case $(cat) in *secret*) echo no helpers for that >&2; exit 2;; esa
     room.run(["bridge", "install", "claude-code"]).ended_with(0);
     let status = room.run(["bridge", "status"]).ended_with(0).stdout;
     assert!(!status.contains("NOT ASKED"), "{status}");
+}
+
+#[test]
+fn the_status_knows_whether_claude_code_trusts_the_project() {
+    let room = guarded(GUARD);
+    room.run(["bridge", "install", "claude-code", "--project"])
+        .ended_with(0);
+    let status = || room.run(["bridge", "status"]).stdout;
+    assert!(
+        !status().contains("not trusted in Claude Code"),
+        "it was never started"
+    );
+    let state = |trusted: bool| json!({"projects": {room.work().to_str().unwrap(): {"hasTrustDialogAccepted": trusted}}});
+    for trusted in [false, true] {
+        room.write("../home/.claude.json", state(trusted).to_string());
+        let status = status();
+        assert_eq!(
+            status.contains("not trusted in Claude Code"),
+            !trusted,
+            "{status}"
+        );
+    }
 }
 
 #[test]

@@ -401,9 +401,11 @@ async fn run_to_end(node: &Arc<Node>, start: &Start, input: Vec<u8>, bounds: Bou
         }
     };
     let (status, problem) = tokio::select! {
+        // Biased: a program whose output is no longer read ends because of that.
+        biased;
+        problem = overflown(filled) => (None, Some(problem)),
         status = tree.wait() => (status.ok(), None),
         problem = over => (None, Some(problem)),
-        problem = overflown(filled) => (None, Some(problem)),
     };
     let status = match status {
         Some(status) => status,
