@@ -131,7 +131,7 @@ fi
 mkdir -p "$prefix/share/becket"
 cp "$work/installed" "$list"
 
-echo "installed $("$prefix/bin/becket" --version) in $prefix"
+echo "installed $("$prefix/bin/becket" -V) in $prefix"
 case :${PATH:-}: in
     *:"$prefix/bin":*) ;;
     *) echo "$prefix/bin is not in your PATH; add it to use becket by its name" ;;

@@ -12,9 +12,10 @@ pub fn output(mut command: Command) -> Result<String, Problem> {
         .output()
         .map_err(|error| format!("cannot start {name}: {error}"))?;
     if !found.status.success() {
+        let said = [found.stdout, found.stderr].concat();
         return Err(format!(
             "{name} failed: {}",
-            String::from_utf8_lossy(&found.stderr).trim()
+            String::from_utf8_lossy(&said).trim()
         ));
     }
     Ok(String::from_utf8_lossy(&found.stdout).into_owned())

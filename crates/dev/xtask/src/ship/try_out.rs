@@ -1,7 +1,7 @@
 //! Installs what was packed into empty roots, and runs the README's guard in each.
 //!
 //! A root holds a static busybox as its shell and its tools, and nothing else: no C library, no certificates, no
-//! `/proc`. What runs there runs wherever the kernel does.
+//! `/proc`; only the devices of this machine. What runs there runs wherever the kernel does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -102,7 +102,6 @@ impl Root {
         }
         let guard = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/guard.toml");
         copy(Path::new(guard), &folder.join("work/guard.toml"))?;
-        write(&folder.join("dev/null"), "")?;
         root.chroot(&["/bin/busybox", "--install", "-s", "/bin"])?;
         Ok(root)
     }
@@ -120,10 +119,11 @@ impl Root {
     }
 
     fn chroot(&self, words: &[&str]) -> Result<String, Problem> {
-        // A user may be root in a namespace of their own.
+        // A user may be root in a namespace of their own. Programs expect devices, which every container has.
+        let line = r#"mount --rbind /dev "$0/dev" && exec chroot "$0" "$@""#;
         let mut unshare = Command::new("unshare");
         unshare
-            .args(["--map-root-user", "--pid", "--fork", "chroot"])
+            .args(["--map-root-user", "--mount", "--pid", "--fork", "sh", "-c", line])
             .arg(&self.folder)
             .args(words)
             .env_clear()
