@@ -137,7 +137,7 @@ pub struct Answering {
 }
 
 /// Status and headers at the beginning of an answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     /// The HTTP status.
     pub status: u16,
@@ -226,7 +226,8 @@ pub struct ProviderError {
 }
 
 /// The kinds of a provider's failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProviderErrorKind {
     /// Trying again may help: overload, a broken connection, a limit on the rate.
     Transient,

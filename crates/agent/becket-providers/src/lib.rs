@@ -2,7 +2,8 @@
 //!
 //! Read `select.rs` first: it decides which provider serves a model's name. `openai/` and `anthropic/` write and read
 //! the two wire formats, `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs`
-//! determines the kind of a provider's failure. `rehearsal/` and `scripted/` are models without a network.
+//! determines the kind of a provider's failure. `rehearsal/` and `scripted/` are models without a network,
+//! `relay.rs` is the model of the run that has started this program.
 //!
 //! This crate reads no environment and no configuration file, never retries, and knows no hook: whoever calls it
 //! does that. A key enters a request as a header at the moment of sending and is nowhere else.
@@ -14,6 +15,7 @@ mod failure;
 mod http;
 pub mod openai;
 pub mod rehearsal;
+pub mod relay;
 pub mod scripted;
 mod secret;
 mod select;
@@ -21,7 +23,8 @@ mod select;
 pub use http::{Endpoint, Timeouts};
 pub use secret::Secret;
 pub use select::{
-    Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, has_key, key_variables, select,
+    Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, api, has_key, key_variables,
+    select,
 };
 
 /// Reads an answer in pieces, as it would come from a provider, and returns the number of its parts. Public only for

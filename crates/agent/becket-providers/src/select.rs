@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use becket_agent::provider::Provider;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::anthropic::Anthropic;
@@ -76,7 +76,7 @@ impl fmt::Debug for ProviderEntry {
 }
 
 /// An interface that a provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Api {
     /// OpenAI's chat completions.
@@ -211,6 +211,15 @@ pub fn address(
         settings,
     };
     choice.base_url(provider).ok()
+}
+
+/// The interface that a provider speaks. Models without a network take requests in OpenAI's form.
+pub fn api(provider: &str, settings: &ProviderSettings) -> Api {
+    let choice = Choice {
+        environment: &|_| None,
+        settings,
+    };
+    choice.api(provider)
 }
 
 /// Whether there is a key for a provider, by configuration or environment.

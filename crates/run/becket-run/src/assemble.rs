@@ -32,6 +32,7 @@ use crate::config::PresetConfig;
 use crate::environment::{environment, tool_settings};
 use crate::hosts::LoadedGuests;
 use crate::loading::{Loaded, Unheard, load};
+use crate::model_relay::{self, ModelRelay};
 use crate::models::{models, provider_of_run};
 use crate::options::{Caller, RunOptions};
 use crate::otel::{self, Export};
@@ -66,6 +67,8 @@ pub struct Assembled {
     guests: Arc<RunGuests>,
     /// Sends the spans of the run to a collector.
     export: Option<Export>,
+    /// Lets programs of guests ask the run's models.
+    _relay: Option<ModelRelay>,
 }
 
 impl Assembled {
@@ -189,6 +192,7 @@ pub async fn assemble(
     let all = Arc::new(loaded.guests);
     let guests = Arc::new(RunGuests::new(&all, missing, (&engine, &person.front)));
     let export = export(setup, options, surroundings, &engine)?;
+    let relay = relay(setup, &provider, surroundings);
     let agent = Agent {
         engine,
         provider,
@@ -208,7 +212,22 @@ pub async fn assemble(
         loaded: all,
         guests,
         export,
+        _relay: relay,
     })
+}
+
+/// Lets becket programs that guests start ask the models of this run.
+fn relay(setup: &Setup, provider: &Arc<dyn Provider>, surroundings: &Surroundings) -> Option<ModelRelay> {
+    if !setup.may_start_becket() {
+        return None;
+    }
+    let models = (Arc::clone(provider), models(setup, &**provider, surroundings));
+    let started = model_relay::socket(&setup.model_socket, surroundings).and_then(|socket| {
+        let started = ModelRelay::start(socket, models, setup.provider_settings());
+        started.map_err(|error| error.to_string())
+    });
+    let told = |why| surroundings.remark(&format!("programs of guests cannot ask this run's model: {why}"));
+    started.map_err(told).ok()
 }
 
 /// Leaves out what could not be loaded, if the user says so. Otherwise the run ends here.

@@ -12,8 +12,8 @@ use becket_providers::key_variables;
 use becket_system::Surroundings;
 use becket_tools::ToolSettings;
 
-use crate::own_program;
 use crate::setup::{Setup, secret_variables};
+use crate::{model_relay, own_program};
 
 /// The environment of tools: the user's, without becket's keys and tokens, which are kept apart, and without the
 /// variables of a plugin that has started becket.
@@ -61,7 +61,8 @@ pub(crate) fn add_jq(setup: &Setup, environment: &mut HookEnvironment, surroundi
     }
 }
 
-/// Puts becket under the name of the guests' own program before all others of their `PATH`.
+/// Puts becket under the name of the guests' own program before all others of their `PATH`, and says where it can ask
+/// this run's models.
 pub(crate) fn add_program(
     setup: &Setup,
     name: &str,
@@ -74,6 +75,10 @@ pub(crate) fn add_program(
     match own_program::folder(&setup.folders.cache, name, program) {
         Ok(folder) => own_program::put_first(Arc::make_mut(&mut environment.variables), &folder),
         Err(why) => surroundings.remark(&format!("programs that run `{name}` do not find becket: {why}")),
+    }
+    if let Ok(socket) = model_relay::socket(&setup.model_socket, surroundings) {
+        let variables = Arc::make_mut(&mut environment.variables);
+        variables.insert(model_relay::SOCKET_VARIABLE.into(), socket.into());
     }
 }
 

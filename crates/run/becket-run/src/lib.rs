@@ -29,6 +29,7 @@ pub mod hosts;
 pub mod import;
 pub mod lifetimes;
 pub mod loading;
+pub mod model_relay;
 pub mod models;
 mod offered;
 pub mod options;

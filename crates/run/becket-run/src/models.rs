@@ -8,10 +8,11 @@ use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
 use becket_host::Interactive;
 use becket_providers::scripted::NAME as SCRIPTED;
-use becket_providers::{ProviderSettings, select};
+use becket_providers::{ProviderSettings, SelectError, relay, select};
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
+use crate::model_relay::SOCKET_VARIABLE;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
@@ -45,12 +46,21 @@ pub(crate) fn provider_beside(
     let of_home = model_of_home(setup, surroundings).unwrap_or_default();
     let named = options.model.as_deref().or(setup.context.model.as_deref());
     let model = named.or(of_home.as_deref());
+    // Programs that guests start have no keys. The run that loaded the guests asks its models for them.
+    let above = surroundings.variable(SOCKET_VARIABLE);
     let settings = ProviderSettings {
         served_elsewhere,
-        needs_model: options.needs_model,
+        needs_model: options.needs_model || above.is_some(),
         ..setup.provider_settings()
     };
-    select(model, &environment, &settings).map_err(|error| {
+    let selected = match (select(model, &environment, &settings), above) {
+        (Err(SelectError::NoModel(_) | SelectError::NoKey(_)), Some(socket)) => {
+            return relay::connect(socket.as_ref(), model.or(settings.model.as_deref()))
+                .map_err(CliError::failed);
+        }
+        (selected, _) => selected,
+    };
+    selected.map_err(|error| {
         CliError {
             // Whoever runs becket in another program's place expects that program's exit code.
             exit: if options.needs_model {

@@ -21,6 +21,7 @@ use crate::config::{Config, PermissionsConfig};
 use crate::context_settings::{ContextSettings, EnteredContext};
 use crate::guest_settings::{GuestSettings, take_keys};
 use crate::hosts::{FoundGuests, Hosts};
+use crate::model_relay;
 use crate::options::RunOptions;
 use crate::otel::{self};
 use crate::own_hooks::FoundOwnHooks;
@@ -28,9 +29,13 @@ use crate::project::{Project, PromptFiles, prompt_files};
 
 /// Variables with secrets of becket's own and of guests' systems, besides the keys of providers.
 pub fn secret_variables(hosts: Hosts) -> impl Iterator<Item = &'static str> {
-    [WEB_TOKEN_VARIABLE, otel::HEADERS_VARIABLE]
-        .into_iter()
-        .chain(hosts.key_variables())
+    [
+        WEB_TOKEN_VARIABLE,
+        otel::HEADERS_VARIABLE,
+        model_relay::SOCKET_VARIABLE,
+    ]
+    .into_iter()
+    .chain(hosts.key_variables())
 }
 
 /// The variable that holds the token of the web page.
@@ -72,6 +77,8 @@ pub struct Setup {
     pub(crate) becket_program: Option<PathBuf>,
     /// The context that was entered.
     pub(crate) context_name: Option<String>,
+    /// The name of the socket at which this run's models can be asked.
+    pub(crate) model_socket: String,
 }
 
 impl Setup {
@@ -131,6 +138,7 @@ impl Setup {
             without,
             becket_program: options.becket_program.clone(),
             context_name: None,
+            model_socket: model_relay::socket_name(),
         })
     }
 
@@ -147,6 +155,15 @@ impl Setup {
             sections: &self.sections,
             operation_called: becket_dialects::operation_called,
         }
+    }
+
+    /// Whether guests were found whose programs may start becket in place of their own system's program.
+    pub(crate) fn may_start_becket(&self) -> bool {
+        self.becket_program.is_some()
+            && self
+                .found
+                .iter()
+                .any(|(host, found)| host.foreign_cli().is_some() && found.may_load())
     }
 
     /// becket's own hooks that count here.
