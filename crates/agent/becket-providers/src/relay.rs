@@ -307,7 +307,8 @@ mod tests {
     use super::*;
     use crate::scripted::Scripted;
 
-    const SCRIPT: &str = r#"{"turns": [{"text": "Hello there."}, {"error": {"kind": "transient", "message": "overloaded"}}]}"#;
+    const SCRIPT: &str =
+        r#"{"turns": [{"text": "Hello there."}, {"error": {"kind": "transient", "message": "overloaded"}}]}"#;
 
     /// A run that serves a scripted model.
     fn run_above(folder: &Path) -> (PathBuf, tokio::task::JoinHandle<()>) {

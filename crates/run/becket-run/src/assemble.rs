@@ -192,7 +192,6 @@ pub async fn assemble(
     let all = Arc::new(loaded.guests);
     let guests = Arc::new(RunGuests::new(&all, missing, (&engine, &person.front)));
     let export = export(setup, options, surroundings, &engine)?;
-    let relay = relay(setup, &provider, surroundings);
     let agent = Agent {
         engine,
         provider,
@@ -206,13 +205,13 @@ pub async fn assemble(
         settings,
     };
     Ok(Assembled {
+        _relay: relay(setup, &agent.provider, surroundings),
         agent: Arc::new(agent),
         store,
         interactive,
         loaded: all,
         guests,
         export,
-        _relay: relay,
     })
 }
 
