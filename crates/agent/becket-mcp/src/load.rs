@@ -127,6 +127,10 @@ impl Servers {
 }
 
 async fn load_one(server: Server, asking: Asking) -> (Loaded, Vec<String>) {
+    if !server.settings().is_offered {
+        let (server, offers) = (Arc::new(server), Vec::new());
+        return (Loaded { server, offers }, Vec::new());
+    }
     let known = match asking {
         Asking::Always => Known::Nothing,
         Asking::WhenUnknown | Asking::Never => server.known(),

@@ -26,6 +26,8 @@ pub struct ServerSettings {
     pub prefix: Prefix,
     /// The file that configures the server, for messages.
     pub origin: String,
+    /// Whether the model is offered the server's tools. Otherwise nobody asks which there are.
+    pub is_offered: bool,
     /// How the server is reached.
     pub reach: Reach,
     /// How long the server may take to start and to list its tools.
@@ -331,6 +333,7 @@ mod tests {
             prefix: Prefix::Server,
             name: "x".into(),
             origin: String::new(),
+            is_offered: true,
             reach: Reach::Program {
                 program: Program::exec(&words),
                 words,

@@ -207,6 +207,7 @@ fn bridged(home: &Path) -> Vec<ServerDeclaration> {
     let declared = |reach: BridgeReach| DeclaredServer {
         origin: bridge_file(home).display().to_string(),
         prefixes_tools: true,
+        for_hooks: false,
         reached: match reach {
             BridgeReach::Program { command, args } => Reached::Program {
                 command,

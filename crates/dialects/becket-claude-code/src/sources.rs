@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_hook_files::{Owner, Source, is_markdown, json_files, project_folders};
+use becket_hook_files::{
+    Owner, ServerEntry, Source, is_markdown, json_files, project_folders, server_entries,
+};
 use becket_host::GuestSearch;
 use becket_system::CliError;
 use becket_system::files::read_regular;
@@ -113,6 +115,39 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         }
     }
     Ok(sources)
+}
+
+/// The servers of the user, of the user for this project, of plugins and of the project. A project's server never takes
+/// the place of the user's.
+pub fn servers(place: &GuestSearch<'_>) -> Vec<ServerEntry> {
+    let Some(user) = user_folder(place) else {
+        return Vec::new();
+    };
+    // The file lies beside the usual folder, and in one that the variable names.
+    let file = match place.surroundings.variable(FOLDER) {
+        Some(_) => user.join(".claude.json"),
+        None => user.with_file_name(".claude.json"),
+    };
+    let read = |file: PathBuf, owner| {
+        let value = json_of(&file).ok().flatten().unwrap_or_default();
+        let plugin = None;
+        (Source { file, owner, plugin }, value)
+    };
+    let (source, value) = read(file, Owner::User);
+    let project = value
+        .get("projects")
+        .and_then(|projects| projects.get(&*place.trust.root().to_string_lossy()));
+    let mut servers = server_entries(&source, project.and_then(|project| project.get("mcpServers")));
+    servers.extend(server_entries(&source, value.get("mcpServers")));
+    for plugin in plugins(&user).unwrap_or_default() {
+        let (source, value) = read(plugin.join(".mcp.json"), Owner::User);
+        servers.extend(server_entries(&source, value.get("mcpServers").or(Some(&value))));
+        let (source, value) = read(plugin.join(".claude-plugin/plugin.json"), Owner::User);
+        servers.extend(server_entries(&source, value.get("mcpServers")));
+    }
+    let (source, value) = read(place.trust.root().join(".mcp.json"), Owner::Project);
+    servers.extend(server_entries(&source, value.get("mcpServers")));
+    servers
 }
 
 /// The user's folder.

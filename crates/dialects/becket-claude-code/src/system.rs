@@ -12,7 +12,7 @@ use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
 use crate::rules::rules;
-use crate::sources::{is_file, sources};
+use crate::sources::{is_file, servers, sources};
 use crate::tools::profile;
 
 /// Claude Code.
@@ -22,6 +22,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".claude"],
     sources,
+    servers,
     is_file,
     manifest: Some(".claude-plugin/plugin.json"),
     json: |text| text.into(),

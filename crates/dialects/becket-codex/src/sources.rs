@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_hook_files::{Owner, Source, project_folders};
+use becket_hook_files::{Owner, ServerEntry, Source, project_folders, server_entries};
 use becket_hooks::parse_toml;
 use becket_host::GuestSearch;
 use becket_system::CliError;
@@ -70,6 +70,19 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         }
     }
     Ok(sources)
+}
+
+/// The servers in the settings of the machine, the user and the project.
+pub fn servers(place: &GuestSearch<'_>) -> Vec<ServerEntry> {
+    let sources = sources(place).unwrap_or_default().into_iter();
+    let settings = sources.filter(|source| source.file.extension().is_some_and(|ending| ending == "toml"));
+    let servers = settings.flat_map(|source| {
+        let text = read_regular(&source.file, MOST_BYTES).ok();
+        let value = text.and_then(|text| parse_toml::<Value>(&text).ok());
+        let servers = value.as_ref().and_then(|value| value.get("mcp_servers"));
+        server_entries(&source, servers)
+    });
+    servers.collect()
 }
 
 /// The user's folder.

@@ -11,7 +11,7 @@ use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
-use crate::sources::{is_file, sources};
+use crate::sources::{is_file, servers, sources};
 use crate::tools::profile;
 
 /// Codex.
@@ -21,6 +21,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".codex"],
     sources,
+    servers,
     is_file,
     manifest: Some(".codex-plugin/plugin.json"),
     json: |text| text.into(),

@@ -27,6 +27,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".cursor"],
     sources,
+    servers: |_| Vec::new(),
     is_file,
     manifest: Some(".cursor-plugin/plugin.json"),
     json: without_comments,

@@ -245,6 +245,7 @@ fn declared(server: &TeamServer, team: &TeamFile, surroundings: &Surroundings) -
     let declared = reached.map(|reached| DeclaredServer {
         origin: team.file.path.display().to_string(),
         prefixes_tools: server.definition.name.is_some(),
+        for_hooks: false,
         reached,
         call_timeout: None,
         secrets: variables.named(),

@@ -25,6 +25,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".gemini"],
     sources,
+    servers: |_| Vec::new(),
     is_file,
     manifest: Some("gemini-extension.json"),
     json: without_comments,

@@ -88,6 +88,28 @@ impl HookEntry {
     }
 }
 
+/// A server as a file of the system declares it.
+#[derive(Debug, Clone)]
+pub struct ServerEntry {
+    /// The server's name.
+    pub name: String,
+    /// The file.
+    pub source: Source,
+    /// The declaration.
+    pub value: Value,
+}
+
+/// The servers that a file declares, from the object that holds them by name.
+pub fn server_entries(source: &Source, servers: Option<&Value>) -> Vec<ServerEntry> {
+    let servers = servers.and_then(Value::as_object).into_iter().flatten();
+    let entry = |(name, value): (&String, &Value)| ServerEntry {
+        name: name.clone(),
+        source: source.clone(),
+        value: value.clone(),
+    };
+    servers.map(entry).collect()
+}
+
 /// What a hook does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {

@@ -10,8 +10,9 @@ use becket_check::{HookFile, NamedFile};
 use becket_events::{Class, Profile};
 use becket_hooks::{CommandLane, CommandLine, HookEnvironment, Program, Section};
 use becket_host::{
-    Bridge, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, KnownCommand, KnownCommands,
-    Listed, Loading, NoGuests, Reach, Report, RuleReading, ServerCalls, Stage, Unloaded, unknown_server,
+    Bridge, DeclaredServers, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, KnownCommand,
+    KnownCommands, Listed, Loading, NoGuests, Reach, Report, RuleReading, ServerCalls, ServerDeclaration,
+    Stage, Unloaded, unknown_server,
 };
 use becket_system::CliError;
 use becket_system::files::read_regular;
@@ -24,6 +25,7 @@ use crate::entry::{Action, Dropped, HookEntry, Owner, Reading, Source};
 use crate::facts::Facts;
 use crate::late::Late;
 use crate::rules::{ForeignRule, RuleLists};
+use crate::servers::used_servers;
 use crate::system::{Contract, HookRow, LoadedHook, Running, System};
 use crate::text::{is_markdown, value_of};
 use crate::transcript::Transcripts;
@@ -194,6 +196,8 @@ struct FoundFiles {
     dropped: Vec<Dropped>,
     refusal: Option<CliError>,
     allowed_urls: Option<Vec<String>>,
+    /// The servers of the system's own files that hooks call.
+    servers: Vec<ServerDeclaration>,
     /// The permission rules that count.
     rules: Vec<RuleLists>,
 }
@@ -222,12 +226,17 @@ impl FoundFiles {
         let contracts: Vec<Contract> = (system.rows)().iter().map(|row| row.contract()).collect();
         let allowed_urls = reading.allowed_urls.clone();
         let (entries, dropped) = reading.counting();
-        let (mut hooks, mut judged) = (Vec::new(), Vec::new());
-        for mut entry in entries {
-            entry.env.extend((system.variables)(&entry.source, &facts));
-            prepare(&mut entry, (system.shell)(&facts));
+        let guards = |entry: HookEntry| {
             let contract = contracts.iter().find(|contract| contract.name == entry.event);
             let guards = contract.is_some_and(|contract| contract.class >= Class::Filter);
+            (entry, guards)
+        };
+        let mut entries: Vec<(HookEntry, bool)> = entries.into_iter().map(guards).collect();
+        let (mut hooks, mut judged) = (Vec::new(), Vec::new());
+        let servers = used_servers(system, place, &mut entries, &mut judged);
+        for (mut entry, guards) in entries {
+            entry.env.extend((system.variables)(&entry.source, &facts));
+            prepare(&mut entry, (system.shell)(&facts));
             let at = (entry.source.owner == Owner::Project).then(|| {
                 let directory = (system.directory)(&entry, &facts);
                 judged.push(judge(place.trust, &entry, directory.as_deref(), guards));
@@ -247,6 +256,7 @@ impl FoundFiles {
             judged,
             dropped,
             allowed_urls,
+            servers,
             rules: Vec::new(),
         }
     }
@@ -357,6 +367,13 @@ impl Found for FoundFiles {
             )
         });
         dropped.chain(skipped).collect()
+    }
+
+    fn servers(&self, _: &GuestSearch<'_>) -> DeclaredServers {
+        DeclaredServers {
+            servers: self.servers.clone(),
+            only_these: false,
+        }
     }
 
     fn add_rules(&self, rules: Rules, reading: &RuleReading<'_>) -> Result<Rules, CliError> {

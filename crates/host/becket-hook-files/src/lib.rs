@@ -40,6 +40,7 @@ mod replies;
 mod row;
 mod rules;
 mod server_tool;
+mod servers;
 mod system;
 mod text;
 mod transcript;
@@ -53,7 +54,9 @@ pub use bridging::{
 };
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};
-pub use entry::{Action, Background, Dropped, HookEntry, Owner, Reading, Source};
+pub use entry::{
+    Action, Background, Dropped, HookEntry, Owner, Reading, ServerEntry, Source, server_entries,
+};
 pub use env_file::EnvFile;
 pub use facts::Facts;
 pub use host::FileHost;

@@ -17,7 +17,7 @@ use becket_tools::Models;
 use serde_json::Value;
 
 use crate::answer::HookAnswer;
-use crate::entry::{HookEntry, Owner, Reading, Source};
+use crate::entry::{HookEntry, Owner, Reading, ServerEntry, Source};
 use crate::env_file::EnvFile;
 use crate::facts::Facts;
 use crate::input::Input;
@@ -38,6 +38,8 @@ pub struct System {
     pub folders: &'static [&'static str],
     /// Finds the files, in the order in which their hooks count. Those that do not exist are left out.
     pub sources: fn(&GuestSearch<'_>) -> Result<Vec<Source>, CliError>,
+    /// Finds the MCP servers that the system's own files declare, in the order in which they count.
+    pub servers: fn(&GuestSearch<'_>) -> Vec<ServerEntry>,
     /// Whether a file is one of the system's, by its name.
     pub is_file: fn(&Path) -> bool,
     /// The file in a plugin's folder that says that the plugin is the system's, if there is one.

@@ -1,8 +1,11 @@
 //! MCP servers as guests' files declare them, before their environment is known, and calls of their tools for hooks.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use becket_hooks::CommandLine;
+use becket_trust::Judged;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -25,6 +28,8 @@ pub struct DeclaredServer {
     pub origin: String,
     /// Whether the names of the server's tools begin with the server's name. Otherwise they are the server's own.
     pub prefixes_tools: bool,
+    /// Whether only hooks call the server: the model is not offered its tools.
+    pub for_hooks: bool,
     /// How the server is reached.
     pub reached: Reached,
     /// How long one call may take, if the declaration says so.
@@ -44,6 +49,15 @@ pub enum Reached {
         variables: Vec<(String, String)>,
         /// The folder against which a path in `command` is resolved.
         folder: PathBuf,
+        /// The directory in which the program runs.
+        directory: PathBuf,
+    },
+    /// The server is a program of the project, which is trusted as it was judged.
+    Judged {
+        judged: Box<Judged>,
+        command: CommandLine,
+        /// Variables that the program gets in addition.
+        variables: BTreeMap<String, String>,
         /// The directory in which the program runs.
         directory: PathBuf,
     },

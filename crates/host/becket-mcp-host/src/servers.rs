@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use becket_agent::tool::Tool;
 use becket_agent::url_policy::{JudgedUrl, UrlClass, UrlJudge, UrlVerdict};
-use becket_hooks::{Program, Section};
+use becket_hooks::{CommandLine, HookEnvironment, Program, Section};
 use becket_host::{
     DeclaredServer, Found, FoundGuest, GuestSearch, Guests, Host, Loading, Reached, Report, ServerCall,
     ServerCalls, ServerTool, Toolbox, unknown_server,
@@ -238,7 +238,8 @@ impl Guests for RunServers {
 
     fn may_still_bring(&self, tool: &str) -> bool {
         let is_from = |server: &str| server == "*" || tool.starts_with(&tool_name(server, ""));
-        let mut silent = self.servers.all().map(|server| server.settings());
+        let offered = self.servers.all().map(|server| server.settings());
+        let mut silent = offered.filter(|settings| settings.is_offered);
         let is_silent = |server: &str| self.servers.offers(server).is_empty();
         self.faults.iter().any(|fault| is_from(&fault.server))
             || silent.any(|server| {
@@ -336,6 +337,7 @@ fn from_settings(
         name: name.to_owned(),
         prefix: Prefix::Server,
         origin: loading.place.settings.file.display().to_string(),
+        is_offered: true,
         reach,
         start_timeout: seconds(&config.start_timeout, START_SECONDS),
         call_timeout: seconds(&config.timeout, CALL_SECONDS),
@@ -363,6 +365,26 @@ fn from_guest(
             directory.clone(),
             loading,
         ),
+        Reached::Judged {
+            judged,
+            command,
+            variables,
+            directory,
+        } => {
+            let environment: &HookEnvironment = loading.environment;
+            Reach::Program {
+                program: loading
+                    .place
+                    .trust
+                    .program(judged, command, variables, environment)?,
+                words: match command {
+                    CommandLine::Shell(line) => vec![line.clone()],
+                    CommandLine::Exec(words) => words.clone(),
+                },
+                variables: variables.keys().cloned().collect(),
+                directory: directory.clone(),
+            }
+        }
         Reached::Web { url, headers } => web(url, headers)?,
     };
     Ok(ServerSettings {
@@ -372,6 +394,7 @@ fn from_guest(
             false => Prefix::Nothing,
         },
         origin: declared.origin.clone(),
+        is_offered: !declared.for_hooks,
         reach,
         start_timeout: Duration::from_secs(START_SECONDS),
         call_timeout: declared.call_timeout.unwrap_or(Duration::from_secs(CALL_SECONDS)),

@@ -27,18 +27,24 @@ impl<'a> Variables<'a> {
     }
 
     /// The text with `${NAME}` and `${env.NAME}` replaced by variables of the environment. `${PWD}` is the working
-    /// directory.
+    /// directory, and `${NAME:-text}` is the text where the variable is not set or empty.
     pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut rest = text;
         let mut whole = String::new();
         while let Some((before, after)) = rest.split_once("${") {
             let (name, behind) = after.split_once('}').ok_or("a `${` has no `}` behind it")?;
             let name = name.strip_prefix("env.").unwrap_or(name);
+            let (name, usual) = match name.split_once(":-") {
+                Some((name, usual)) => (name, Some(usual)),
+                None => (name, None),
+            };
             whole.push_str(before);
             if name == "PWD" {
                 whole.push_str(&self.surroundings.cwd.display().to_string());
             } else {
                 let value = self.surroundings.variable(name);
+                let is_usable = |value: &String| usual.is_none() || !value.is_empty();
+                let value = value.filter(is_usable).or_else(|| usual.map(ToOwned::to_owned));
                 let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
                 whole.push_str(&value);
                 if !is_no_secret(name, &value) {

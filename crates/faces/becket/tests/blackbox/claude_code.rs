@@ -6,7 +6,7 @@ use testkit::{Ending, Finished, ModelServer, OpenAiStream, Response, Room, needs
 
 use crate::hook_files::{answers, call, heard, says, shell};
 use crate::limit::with_person;
-use crate::mcp::with_server;
+use crate::mcp::{declared_server, with_server};
 use crate::room;
 
 /// A settings file with one hook for each of these events, in groups without a matcher.
@@ -1439,6 +1439,78 @@ fn a_guard_whose_server_fails_refuses_and_others_are_reported() {
             assert!(run.stdout.lines().any(is_told), "{mode} {event}: {run:#?}");
         }
     }
+}
+
+/// A room in which hooks of the user and of the project call the server `one`, and the prompt of a run in it.
+fn with_own_server(place: &str, servers: Value) -> Option<Room> {
+    let room = needs("python3").then(room)?;
+    room.write(place, servers.to_string());
+    let deny = json!({"decision": "block", "reason": "no ${tool_name}"}).to_string();
+    let hooks = settings(&[("PreToolUse", server_tool(&deny))]);
+    room.write("../home/.claude/settings.json", hooks.to_string());
+    Some(room)
+}
+
+#[test]
+fn a_server_of_claude_codes_own_files_answers_for_a_hook() {
+    for (place, trusts) in [("../home/.claude.json", false), (".mcp.json", true)] {
+        let Some(room) = with_own_server(place, json!({"mcpServers": {"one": declared_server("well")}}))
+        else {
+            return;
+        };
+        let model = room.model(&json!([shell("touch made"), says("done", &["no Bash"])]));
+        let mut arguments = vec!["--yes", "--json", "--model", &model, "go"];
+        if trusts {
+            // The project's server would guard, so that nothing runs before it is trusted.
+            room.run(&arguments).ended_with(4).complained("one");
+            arguments.push("--trust");
+        }
+        let run = room.run(&arguments).ended_with(0);
+        assert!(!room.has("made"), "{place}: {run:#?}");
+        let offered = run.events_named("tools_offered");
+        assert!(
+            !json!(offered).to_string().contains("one_echo"),
+            "{place}: {offered:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_cannot_answer_for_a_guard_refuses() {
+    let missing = json!({"command": "python3", "args": ["${NO_SUCH_VARIABLE}"]});
+    for (server, word) in [
+        (json!({"args": []}), "neither `command` nor `url`"),
+        (missing, "NO_SUCH_VARIABLE is not set"),
+        (json!({"command": "./no-such-program"}), "no-such-program"),
+        (json!(7), "invalid type"),
+    ] {
+        let Some(room) = with_own_server("../home/.claude.json", json!({"mcpServers": {"one": server}}))
+        else {
+            return;
+        };
+        let model = room.model(&touching());
+        let run = room
+            .run(["--yes", "--json", "--model", &model, "go"])
+            .ended_with(0);
+        assert!(!room.has("made"), "{word}: {run:#?}");
+        assert!(run.stdout.contains(word), "{word}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_project_does_not_replace_a_server_of_the_user() {
+    let Some(room) = with_own_server(
+        "../home/.claude.json",
+        json!({"mcpServers": {"one": declared_server("well")}}),
+    ) else {
+        return;
+    };
+    let other = json!({"mcpServers": {"one": {"command": "touch", "args": ["taken"]}}});
+    room.write(".mcp.json", other.to_string());
+    let model = room.model(&json!([shell("touch made"), says("done", &["no Bash"])]));
+    room.run(["--trust", "--yes", "--model", &model, "go"])
+        .ended_with(0);
+    assert!(!room.has("made") && !room.has("taken"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use testkit::{Finished, Room, Signal};
 
 use crate::hook_files::{answers, call, heard, members, noting, says, shell};
-use crate::mcp::with_server;
+use crate::mcp::{declared_server, with_server};
 use crate::room;
 
 /// A command that answers with members of its own event.
@@ -109,6 +109,25 @@ fn a_tool_of_a_server_answers_for_a_hook() {
         play(&room, &turns, &["--yes"]).ended_with(0);
         assert!(!room.has("made"));
     }
+}
+
+#[test]
+fn a_server_of_codexs_own_settings_answers_for_a_hook() {
+    if !testkit::needs("python3") {
+        return;
+    }
+    let room = room();
+    let server = declared_server("well");
+    let args = server["args"].to_string();
+    let settings = format!("[mcp_servers.one]\ncommand = \"python3\"\nargs = {args}\n");
+    room.write("../home/.codex/config.toml", settings);
+    let deny = json!({"decision": "block", "reason": "no ${tool_input.command}"}).to_string();
+    let hook = json!({"type": "mcp_tool", "server": "one", "tool": "echo", "input": {"text": deny}});
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}});
+    room.write(".codex/hooks.json", hooks.to_string());
+    let turns = json!([shell("touch made"), says("done", &["no touch made"])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
 }
 
 #[test]

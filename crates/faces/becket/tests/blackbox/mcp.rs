@@ -48,6 +48,11 @@ pub fn with_server(mode: &str, more: &str) -> Option<Room> {
     Some(room)
 }
 
+/// The same server as other systems declare it, in a JSON object.
+pub fn declared_server(mode: &str) -> Value {
+    json!({"command": "python3", "args": [program("server.py"), mode], "env": {"SERVER_LOG": "${SERVER_LOG:-server.log}"}})
+}
+
 /// Lets the model call a tool, with `--yes`, and says what it got.
 fn got(room: &Room, tool: &str, arguments: Value) -> String {
     result(&call(room, tool, arguments, &["--yes"]))
