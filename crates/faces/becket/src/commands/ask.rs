@@ -30,9 +30,6 @@ pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -
     }
     // What begins with a slash may be a command of an extension's; that is known when they are loaded.
     let is_called = prompt.starts_with('/');
-    if !options.run.has_agent_file() && !is_called {
-        hint_at_command(&prompt, surroundings);
-    }
     let result = cancellable(options, surroundings, async |cancel| {
         let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
         let output = conversation.output();
@@ -130,6 +127,61 @@ pub fn too_many_words(words: &[String]) -> CliError {
     }
 }
 
+/// Words that are commands of other programs, each with what serves here in their place.
+const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "init",
+        "there is nothing to set up; `becket doctor` shows what counts here",
+    ),
+    (
+        "install",
+        "`becket hooks trust` and `becket bridge install` may be meant",
+    ),
+    (
+        "login",
+        "keys are variables or settings; `becket doctor` says which are missing",
+    ),
+    (
+        "logout",
+        "keys are variables or settings, and nothing else is kept",
+    ),
+    ("start", "`becket` alone starts a chat"),
+    ("status", "`becket doctor` shows what counts here"),
+    (
+        "update",
+        "becket does not update itself; install the newer version in its place",
+    ),
+    (
+        "upgrade",
+        "becket does not update itself; install the newer version in its place",
+    ),
+    ("version", "it is `becket --version`"),
+];
+
+/// Checks the only word of a command line: one that looks like a command is not sent to a model, which may cost money.
+/// `becket ask WORD` sends it.
+pub fn check_only_word(words: &[String]) -> Result<(), CliError> {
+    let [word] = words else { return Ok(()) };
+    let is_word = word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    if !is_word {
+        return Ok(());
+    }
+    let allowed = if word.len() >= 7 { 2 } else { 1 };
+    let names = args::command_names();
+    let distances = names
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(word, name), name));
+    let near = distances.filter(|(distance, _)| *distance <= allowed).min();
+    let elsewhere = ELSEWHERE.iter().find(|(known, _)| known == word);
+    let meant = match (near, elsewhere) {
+        (Some((_, name)), _) => format!("did you mean `becket {name}`?"),
+        (None, Some((_, instead))) => format!("{instead}."),
+        (None, None) => return Ok(()),
+    };
+    let hint = format!("{meant} `becket ask {word}` sends it to the model");
+    Err(CliError::usage(format!("there is no command `{word}`")).hint(hint))
+}
+
 /// The command that is spelled almost like a word.
 fn near_command(word: &str) -> Option<String> {
     if word.len() < 3 {
@@ -154,7 +206,7 @@ fn whole_prompt(words: Option<String>, surroundings: &Surroundings) -> Result<St
     Ok(prompt)
 }
 
-/// Tells the user that a one-word prompt looks like a misspelled command.
+/// Tells the user that a one-word prompt with a slash looks like a command of becket's.
 fn hint_at_command(prompt: &str, surroundings: &Surroundings) {
     if prompt.contains(char::is_whitespace) {
         return;

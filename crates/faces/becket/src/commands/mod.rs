@@ -137,6 +137,9 @@ fn without_command(
     prompt: Vec<String>,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
+    if !options.takes_many {
+        ask::check_only_word(&prompt)?;
+    }
     let is_chat = prompt.is_empty() && surroundings.stdin_is_terminal && !options.takes_many;
     match options.mode {
         Some(RunMode::Rpc) => steered::run(options, &prompt, surroundings),

@@ -273,14 +273,39 @@ fn without_a_model_nothing_is_rehearsed_for_another_program() {
 }
 
 #[test]
-fn a_misspelt_command_is_a_prompt_with_a_hint() {
+fn what_looks_like_a_command_is_not_sent_to_the_model() {
     let room = room();
-    room.run(["contxts"])
-        .ended_with(0)
-        .complained("the command is `becket contexts`")
-        .said("contxts");
-    let run = room.run(["hello there"]).ended_with(0);
-    assert!(!run.stderr.contains("the command is"), "{run:#?}");
+    for (word, meant) in [
+        ("doctr", "`becket doctor`"),
+        ("contxts", "`becket contexts`"),
+        ("contxtss", "`becket contexts`"),
+        ("init", "becket doctor"),
+        ("login", "keys"),
+        ("logout", "keys"),
+        ("update", "does not update itself"),
+        ("upgrade", "does not update itself"),
+        ("version", "`becket --version`"),
+        ("install", "bridge install"),
+        ("start", "starts a chat"),
+        ("status", "`becket doctor`"),
+    ] {
+        let run = room.run([word]).ended_with(2).complained(meant);
+        run.complained(&format!("`becket ask {word}` sends it"));
+    }
+    assert!(
+        !room.has("../home/.local/share/becket/becket.db"),
+        "nothing was begun"
+    );
+    for words in [
+        &["ask", "doctr"][..],
+        &["-p", "--model", "rehearsal", "doctr"],
+        &["hello"],
+        &["Doctr"],
+        &["doctr, please"],
+        &["doct"],
+    ] {
+        room.run(words).ended_with(0).said("rehearsal");
+    }
 }
 
 #[test]
