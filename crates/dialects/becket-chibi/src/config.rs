@@ -32,6 +32,9 @@ pub struct ChibiConfig {
     /// Plugins, by file name, that are of the newer generation, whatever they look like.
     #[schemars(with = "Vec<String>")]
     pub newer: Vec<Spanned<String>>,
+    /// Plugins, by file name, that ask you something on standard input when they are called.
+    #[schemars(with = "Vec<String>")]
+    pub asks: Vec<Spanned<String>>,
 }
 
 impl SectionSettings for ChibiConfig {
