@@ -9,8 +9,9 @@ use becket_agent::mail::MailSource;
 use becket_check::{HookFile, NamedFile};
 use becket_hooks::{Engine, Section};
 use becket_host::{
-    DeclaredServer, DeclaredServers, ForeignHome, Found, FoundGuest, GuestSearch, Guests, Host, HostOption,
-    Loading, OptionValue, Reached, Report, RunSettings, ServerDeclaration, Stage, Toolbox, Unloaded,
+    DeclaredServer, DeclaredServers, ForeignContext, ForeignHome, ForeignSession, Found, FoundGuest,
+    GuestSearch, Guests, Host, HostOption, Loading, OptionValue, Reached, Report, RunSettings,
+    ServerDeclaration, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Surroundings};
 use futures_util::FutureExt;
@@ -22,6 +23,7 @@ use crate::check;
 use crate::config::ChibiConfig;
 use crate::discovery::{Candidate, discover};
 use crate::home::{HOME_OPTION, KEY_VARIABLE};
+use crate::home_contexts;
 use crate::hooks::hook_named;
 use crate::loading::{ALL_PLUGINS, Asking};
 use crate::local_settings::{LocalSettings, PROVIDER};
@@ -143,11 +145,34 @@ impl Found for FoundPlugins {
         })
     }
 
+    fn contexts(&self) -> Vec<ForeignContext> {
+        self.home
+            .as_deref()
+            .map(home_contexts::contexts)
+            .unwrap_or_default()
+    }
+
+    fn current_context(&self) -> Option<String> {
+        home_contexts::current(self.home.as_deref()?)
+    }
+
+    fn conversation(&self, context: &str) -> Result<Option<ForeignSession>, String> {
+        let home = self.home.as_deref();
+        home.map_or(Ok(None), |home| home_contexts::session(home, context))
+    }
+
+    fn instruction_files(&self) -> Vec<PathBuf> {
+        let files = ["AGENTS.md", "CLAUDE.md"].into_iter();
+        let mut files = files.filter_map(|name| Some(self.home.as_ref()?.join(name)));
+        files.find(|file| becket_fs::is_file(file)).into_iter().collect()
+    }
+
     fn run_settings(&self, surroundings: &Surroundings) -> Result<Option<RunSettings>, String> {
         let settings = self.settings.as_ref().map_err(Clone::clone)?;
         let settings = settings.clone().unwrap_or_default();
         let home = self.home.as_deref();
-        Ok(home.map(|home| run_settings::of_home(home, &settings, surroundings)))
+        home.map(|home| run_settings::of_home(home, &settings, surroundings))
+            .transpose()
     }
 
     fn context_settings(

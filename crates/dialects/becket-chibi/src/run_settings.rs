@@ -31,7 +31,11 @@ pub fn read_home(home: &Path) -> Result<Option<LocalSettings>, String> {
 }
 
 /// The settings of a chibi home for all runs. A model in chibi's variable overrides that of the file.
-pub fn of_home(home: &Path, settings: &LocalSettings, surroundings: &Surroundings) -> RunSettings {
+pub fn of_home(
+    home: &Path,
+    settings: &LocalSettings,
+    surroundings: &Surroundings,
+) -> Result<RunSettings, String> {
     let file = home.join(HOME_SETTINGS_FILE);
     let in_variable = surroundings.variable(MODEL_VARIABLE);
     let in_variable = in_variable.map(|id| (MODEL_VARIABLE.to_owned(), id));
@@ -46,10 +50,21 @@ pub fn of_home(home: &Path, settings: &LocalSettings, surroundings: &Surrounding
         unknown: why.clone(),
         unserved: why,
     });
-    RunSettings {
+    Ok(RunSettings {
         model,
+        instructions: system_prompt(home)?,
         offers: offers(settings, None),
         ..translated(&file, settings, surroundings)
+    })
+}
+
+/// The system prompt of contexts that have none of their own.
+fn system_prompt(home: &Path) -> Result<Option<String>, String> {
+    let file = home.join("prompts/chibi.md");
+    match read_regular(&file, MAX_BYTES) {
+        Ok(text) => Ok((!text.trim().is_empty()).then_some(text)),
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(format!("{}: {error}", file.display())),
     }
 }
 

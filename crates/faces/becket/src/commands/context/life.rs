@@ -11,11 +11,12 @@ use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
 use becket_run::Purpose;
+use becket_run::adopt::chosen_context;
 use becket_run::lifetimes::remove_files;
 use becket_run::target::{ContextChoice, claim, known, parse_name};
 use becket_store::ContextName;
 use becket_system::counted;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::place::{ContextCommands, context_choice};
 use crate::commands::ending::unless_lost;
@@ -131,8 +132,7 @@ fn existing(
     options: &Options,
     surroundings: &Surroundings,
 ) -> Result<ContextName, CliError> {
-    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
-    let name = choice.find(&store)?;
+    let (store, name) = chosen_context(choice, &options.run, surroundings)?;
     if name.as_str() == store.chosen()?.current {
         return Ok(name);
     }
