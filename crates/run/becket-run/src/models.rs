@@ -47,11 +47,17 @@ pub(crate) fn provider_beside(
     let model = named.or(of_home.as_deref());
     let settings = ProviderSettings {
         served_elsewhere,
+        needs_model: options.needs_model,
         ..setup.provider_settings()
     };
     select(model, &environment, &settings).map_err(|error| {
         CliError {
-            exit: Exit::Usage,
+            // Whoever runs becket in another program's place expects that program's exit code.
+            exit: if options.needs_model {
+                Exit::Failed
+            } else {
+                Exit::Usage
+            },
             message: error.to_string(),
             hint: None,
         }
