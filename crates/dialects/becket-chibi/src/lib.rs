@@ -8,7 +8,8 @@
 //! the one call that needs more than other names, and `results.rs` for the format of results; `generations.rs` is about
 //! older names. `local_settings.rs` reads chibi's settings, `tool_choice.rs` applies their choice of tools. `inbox.rs`
 //! takes messages that plugins leave for contexts, `mail.rs` brings them into the store. `home_contexts.rs` are the
-//! contexts of a home, `conversation.rs` the format of their conversations, `home_tools.rs` tools about them. `plugins.rs` holds the plugins
+//! contexts of a home, `conversation.rs` the format of their conversations, `home_tools.rs` tools about them.
+//! `command_line.rs` is chibi's own command line. `plugins.rs` holds the plugins
 //! of a run. `scheme.rs` holds the tables about Scheme files, `scheme_files` runs such files.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -18,6 +19,7 @@ mod answer_fields;
 mod bridge;
 mod call;
 mod check;
+mod command_line;
 mod config;
 mod conversation;
 mod dialect;

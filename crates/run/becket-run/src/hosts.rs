@@ -11,10 +11,10 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::mail::MailSource;
 use becket_hooks::{Engine, Section, nearest};
 use becket_host::{
-    AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignContext, ForeignHome, ForeignSession, Found,
-    FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed, Mode,
-    NoInteraction, NoServers, Report, RuleReading, RunSettings, ServerCalls, ServerDeclaration, ServerTool,
-    SessionFiles, Stage, Toolbox, Unloaded,
+    AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignContext, ForeignHome, ForeignSession,
+    Found, FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed,
+    Mode, NoInteraction, NoServers, Report, RuleReading, RunSettings, ServerCalls, ServerDeclaration,
+    ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_trust::Judged;

@@ -27,9 +27,14 @@ use crate::running::cancellable;
 /// How long the user may take to answer; after that the answer is no.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-pub async fn create(place: &ContextCommands<'_>, name: &str) -> Result<(), CliError> {
+/// Makes a context. One that exists is an error, unless it is to be made only if it is new.
+pub async fn create(place: &ContextCommands<'_>, name: &str, if_new: bool) -> Result<(), CliError> {
     context_choice(place.options, Some(name.to_owned()))?;
     let name = parse_name(name)?;
+    place.adopt(&name).await?;
+    if if_new && place.store.context(name.as_str())?.is_some() {
+        return Ok(());
+    }
     if !place.store.create_context(&name).await? {
         return Err(CliError::usage(format!("there is already a context {name}"))
             .hint(format!("`becket context show {name}` shows it")));

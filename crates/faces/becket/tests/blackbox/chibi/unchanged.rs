@@ -323,3 +323,118 @@ fn models_look_at_other_contexts_and_at_models_as_in_chibi() {
     ];
     assert_eq!(chibi.ask(&["go"], &turns).went_well().results(), ["mine\n"]);
 }
+
+#[test]
+fn the_command_line_of_chibi_is_understood() {
+    let chibi = Chibi::new();
+    let told = chibi
+        .ask(&["chibi", "-c", "work", "hello", "-v", "world"], &[says("hi")])
+        .went_well();
+    assert_eq!(
+        (told.run.stdout.trim(), told.prompt(0).as_str()),
+        ("hi", "hello -v world")
+    );
+    assert!(told.tools(0).contains(&"shell_exec".to_owned()), "{told:#?}");
+    // A system prompt is set, and nobody has said yes to anything.
+    let turns = [calls("shell_exec", json!({"command": "touch ran"})), says("done")];
+    let told = chibi.ask(&["chibi", "-y", "Be brief.", "go"], &turns).went_well();
+    assert!(
+        told.system(0).contains("Be brief.") && !chibi.room.has("ran"),
+        "{told:#?}"
+    );
+    let told = chibi.ask(&["chibi", "-t", "go"], &turns).went_well();
+    assert!(
+        told.system(0).contains("Be brief.") && chibi.room.has("ran"),
+        "{told:#?}"
+    );
+    let told = chibi
+        .ask(&["chibi", "--no-tool-calls", "-U", "Ada", "go"], &[says("done")])
+        .went_well();
+    assert!(
+        told.requests[0].get("tools").is_none() && told.system(0).contains("is called: Ada"),
+        "{told:#?}"
+    );
+    chibi.room.run(["chibi", "-L"]).ended_with(0).said("* work");
+    chibi
+        .room
+        .run(["chibi", "-n", "system_prompt"])
+        .ended_with(0)
+        .said("Be brief.");
+    chibi.room.run(["chibi", "-xc", "other"]).ended_with(0);
+    chibi.room.run(["chibi", "-L"]).ended_with(0).said("* other");
+    chibi.plugin(Newer, "greet", &[], "echo \"hello $data\"");
+    let called = chibi
+        .room
+        .run(["chibi", "-p", "greet", "Ada 'b c'"])
+        .ended_with(0);
+    assert_eq!(called.stdout, "hello {\"args\":[\"Ada\",\"b c\"]}\n");
+    for (arguments, words) in [
+        (&["chibi", "--frobnicate"][..], "no option --frobnicate"),
+        (&["chibi", "-x", "hello"], "incompatible with a prompt"),
+        (&["chibi", "--project-root", "/", "hello"], "working directory"),
+    ] {
+        chibi.room.run(arguments).ended_with(1).complained(words);
+    }
+}
+
+#[test]
+fn without_a_model_chibi_fails_and_rehearses_nothing() {
+    let room = crate::room();
+    let run = room
+        .run(["chibi", "hello"])
+        .ended_with(1)
+        .complained("No model is connected");
+    assert_eq!(run.stdout, "");
+}
+
+/// A plugin of the older generation that asks another agent by running chibi itself.
+const SUB_AGENT: &str = r#"#!/bin/bash
+if [[ "$1" == "--schema" ]]; then
+  echo '{"name":"sub-agent","description":"Asks another agent.","parameters":{"type":"object","properties":{}}}'
+  exit 0
+fi
+task=${CHIBI_TOOL_ARGS#*:}
+if ! answer=$(chibi -S helper -e "You are a helper." "The task: $task" 2>"$HOME/complaints"); then
+  echo "failed: $(cat "$HOME/complaints")"
+  exit
+fi
+echo "helper said: $answer ($(command -v chibi))"
+"#;
+
+#[test]
+fn plugins_that_run_chibi_find_becket() {
+    let chibi = Chibi::new();
+    chibi
+        .room
+        .config("model = \"openai/m\"\n[providers.openai]\nkey = \"sk-test\"\n");
+    chibi.install("sub-agent", SUB_AGENT);
+    let turns = [
+        calls("sub-agent", json!({"task": "count"})),
+        says("three"),
+        says("done"),
+    ];
+    let told = chibi.ask(&["-c", "work", "go"], &turns).went_well().asked(3);
+    assert!(told.results()[0].starts_with("helper said: three ("), "{told:#?}");
+    assert!(told.results()[0].contains("/chibi)"), "{told:#?}");
+    assert!(told.system(1).contains("You are a helper."), "{told:#?}");
+    assert_eq!(
+        told.prompt(1),
+        "The task: \"count\"}",
+        "nothing that was piped in is added"
+    );
+    chibi
+        .room
+        .run(["contexts"])
+        .ended_with(0)
+        .said("helper")
+        .said("* work");
+    chibi
+        .room
+        .config("model = \"openai/m\"\n[providers.openai]\nkey = \"sk-test\"\n[chibi]\nown_program = true\n");
+    let told = chibi.ask(&["go"], &[turns[0].clone(), says("done")]).went_well();
+    assert!(
+        told.results().pop().unwrap_or_default().starts_with("failed: "),
+        "{told:#?}"
+    );
+    told.run.complained("run your own, not becket");
+}
