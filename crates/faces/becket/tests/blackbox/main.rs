@@ -26,6 +26,7 @@ mod docker_agent_tools;
 mod examples;
 mod flocks;
 mod foreign_hooks;
+mod front_doors;
 mod gemini;
 mod guard;
 mod guard_surroundings;
