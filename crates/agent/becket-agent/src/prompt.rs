@@ -43,9 +43,12 @@ impl Notes {
         let prompt_files = settings.prompt_files.iter();
         let prompt_files =
             prompt_files.map(|(origin, text)| format!("Instructions from {origin}:\n\n{text}"));
+        let user_name = settings.user_name.as_ref();
+        let user_name = user_name.map(|name| format!("The user speaking to you is called: {name}"));
         Self {
-            blocks: [instructions, place(settings)]
-                .into_iter()
+            blocks: std::iter::once(instructions)
+                .chain(user_name)
+                .chain([place(settings)])
                 .chain(prompt_files)
                 .chain(skills)
                 .collect(),

@@ -28,6 +28,8 @@ pub struct AgentSettings {
     pub vfs: PathBuf,
     /// The system prompt, before hooks and instructions are added.
     pub instructions: String,
+    /// The user's name, which the model is told whatever its system prompt is.
+    pub user_name: Option<String>,
     /// Texts that are added to the system prompt, such as AGENTS.md, each with its origin.
     pub prompt_files: Vec<(String, String)>,
     /// What the user wants of the project before the first session.
@@ -144,6 +146,7 @@ impl Default for AgentSettings {
             contexts: PathBuf::from("contexts"),
             vfs: PathBuf::from("vfs"),
             instructions: INSTRUCTIONS.into(),
+            user_name: None,
             prompt_files: Vec::new(),
             setup: None,
             config_files: ConfigFiles::default(),

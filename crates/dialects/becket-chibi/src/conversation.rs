@@ -1,4 +1,4 @@
-//! Conversations in chibi's format: JSON objects, one per line, each of them a message, a tool call, a result or a mark.
+//! Conversations in chibi's format: JSON objects, one per line, each a message, a tool call, a result or a mark.
 //!
 //! What was called at once stands in consecutive lines, the results after it. Lines without a role are of older
 //! versions, which told speakers apart by name.
@@ -362,7 +362,7 @@ mod tests {
                 "metadata":{"summary":"what was before"}}"#
                 .replace('\n', "")
                 .as_str(),
-            r#"{"id":"2","timestamp":3,"from":"me","to":"work","content":"hello","entry_type":"message","role":"user"}"#,
+            r#"{"id":"2","timestamp":3,"from":"me","content":"hello","entry_type":"message","role":"user"}"#,
             r#"{"id":"3","timestamp":3,"from":"me","to":"work","content":"","entry_type":"control_transfer"}"#,
             r#"{"id":"4","timestamp":4,"from":"work","to":"one","content":"{}","entry_type":"tool_call"}"#,
             r#"{"id":"5","timestamp":4,"from":"work","to":"two","content":"{}","entry_type":"tool_call"}"#,

@@ -155,7 +155,10 @@ impl HomeTool {
         if !matches!(arguments.get("include_messages"), Some(Value::String(word)) if word == "false") {
             let most = number(arguments.get("num_messages")).unwrap_or(USUAL_MESSAGES) as usize;
             let latest = lines[lines.len().saturating_sub(most)..].iter();
-            let message = |line: &Value| json!({"from": line["from"], "content": line["content"], "type": line["entry_type"]});
+            let message = |line: &Value| {
+                let (from, content) = (&line["from"], &line["content"]);
+                json!({"from": from, "content": content, "type": line["entry_type"]})
+            };
             shown["message_count"] = lines.len().into();
             shown["recent_messages"] = latest.map(message).collect();
         }

@@ -467,8 +467,8 @@ impl<E: Event> HookRow<E> {
     }
 }
 
-/// The variables of a hook's call. Newer plugins ignore the data here, and an older plugin that was not recognised finds
-/// them.
+/// The variables of a hook's call. Newer plugins ignore the data here, and an older plugin that was not recognised
+/// finds them.
 fn variables(hook: &str, context_name: &str, data: &str) -> Vec<(String, String)> {
     vec![
         (HOOK.to_owned(), hook.to_owned()),

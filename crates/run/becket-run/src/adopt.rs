@@ -15,8 +15,8 @@ const TAKEN_OVER: &str = "imported";
 /// How many problems of a conversation are shown one by one.
 const MOST_TOLD: usize = 5;
 
-/// Whether a context is new to becket, and another system's home may have it. Whoever uses it at the moment has taken it
-/// over already.
+/// Whether a context is new to becket, and another system's home may have it. Whoever uses it at the moment has taken
+/// it over already.
 pub fn is_to_adopt(name: &ContextName, setup: &Setup, store: &SqliteStore) -> Result<bool, CliError> {
     Ok(setup.found.home().is_some() && store.context(name.as_str())?.is_none())
 }

@@ -111,6 +111,9 @@ pub fn agent_settings(
         contexts: setup.contexts(),
         vfs: setup.vfs(),
         instructions: instructions(setup, options, surroundings, &usual.instructions)?,
+        user_name: of_guests
+            .first(|settings| settings.user_name.clone())?
+            .filter(|name| !name.is_empty()),
         prompt_files: setup.prompt_files.files.clone(),
         setup: options.setup,
         config_files: config_files(setup, &surroundings.cwd),
@@ -224,12 +227,6 @@ pub(crate) fn instructions(
     for words in &options.append_system_prompt {
         instructions.push_str("\n\n");
         instructions.push_str(&text_or_file(words, surroundings)?);
-    }
-    let name = setup
-        .guest_settings
-        .first(|settings| settings.user_name.clone())?;
-    if let Some(name) = name.filter(|name| !name.is_empty()) {
-        instructions.push_str(&format!("\n\nThe user speaking to you is called: {name}"));
     }
     Ok(instructions)
 }

@@ -103,8 +103,8 @@ impl Tool for SchemeTool {
         &self.spec
     }
 
-    /// Takes what the model gave. chibi lets a tool run without arguments that it calls required, and its files count on
-    /// that.
+    /// Takes what the model gave. chibi lets a tool run without arguments that it calls required, and its files count
+    /// on that.
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         Ok(arguments)
     }

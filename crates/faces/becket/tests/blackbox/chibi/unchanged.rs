@@ -123,7 +123,8 @@ const FLOCK_TASKS: &str = r#"(import (scheme base) (scheme read) (harness tools)
           (path (string-append "vfs:///flocks/" (cdr (assoc "flock" args)) "/tasks/one.task")))
       (call-tool "write_file" `(("path" . ,path)
         ("content" . ,(string-append "((id . \"1\") (status . pending))\n\n\"" (if body (cdr body) "") "\"\n"))))))))
-(define-tool again (description "Sets a status.") (parameters '((path . ((type . "string"))) (status . ((type . "string")))))
+(define-tool again (description "Sets a status.")
+  (parameters '((path . ((type . "string"))) (status . ((type . "string")))))
   (execute (lambda (args)
     (call-tool "file_edit" `(("path" . ,(cdr (assoc "path" args))) ("operation" . "replace_string")
       ("find" . "(status . pending)") ("replace" . "(status . pending)"))))))
@@ -211,12 +212,17 @@ fn used_home(chibi: &Chibi) {
         "state.json",
         r#"{"contexts":[{"name":"work","created_at":1700000000,"last_activity_at":1700000100}]}"#,
     );
+    let line = |from: &str, to: &str, content: &str, kind: &str, role: Option<&str>| {
+        let call = kind.starts_with("tool").then_some("c1");
+        json!({"timestamp": 1, "from": from, "to": to, "content": content, "entry_type": kind, "role": role,
+            "tool_call_id": call})
+    };
     let lines = [
-        json!({"id":"0","timestamp":1,"from":"system","to":"work","content":"","entry_type":"context_created"}),
-        json!({"id":"1","timestamp":1,"from":"me","to":"work","content":"my cat is Tom","entry_type":"message","role":"user"}),
-        json!({"id":"2","timestamp":2,"from":"work","to":"file_head","content":"{\"path\":\"a\"}","entry_type":"tool_call","tool_call_id":"c1"}),
-        json!({"id":"3","timestamp":2,"from":"file_head","to":"work","content":"miau","entry_type":"tool_result","tool_call_id":"c1"}),
-        json!({"id":"4","timestamp":3,"from":"work","to":"me","content":"hello Tom","entry_type":"message","role":"agent"}),
+        line("system", "work", "", "context_created", None),
+        line("me", "work", "my cat is Tom", "message", Some("user")),
+        line("work", "file_head", "{\"path\":\"a\"}", "tool_call", None),
+        line("file_head", "work", "miau", "tool_result", None),
+        line("work", "me", "hello Tom", "message", Some("agent")),
     ];
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     write("contexts/work/context.jsonl", &lines);
@@ -321,7 +327,10 @@ fn models_look_at_other_contexts_and_at_models_as_in_chibi() {
         calls("read_context", json!({"context_name": "other"})),
         says("done"),
     ];
-    assert_eq!(chibi.ask(&["go"], &turns).went_well().results(), ["mine\n"]);
+    assert_eq!(
+        chibi.ask(&["-C", "fourth", "go"], &turns).went_well().results(),
+        ["mine\n"]
+    );
 }
 
 #[test]
