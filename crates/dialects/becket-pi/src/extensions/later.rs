@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::answer::{json_of, refused};
 use super::calls::StreamNews;
 use super::registry::ExtensionRegistry;
-use super::{completion, input, models, moves, placing};
+use super::{completion, direct, input, models, moves, nested_calls, placing};
 use crate::compaction_result;
 use crate::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 
@@ -53,8 +53,19 @@ pub async fn answer(
         }
         HostCallAsync::Dialog { id, dialog, timeout } => {
             let unanswered = dialog.unanswered();
+            let (kind, title) = named(&dialog);
+            let has_user = registry.mode().has_ui();
+            let tell = |event| {
+                if has_user {
+                    direct::tell(registry, event, |fields| {
+                        fields.with("reason", "ui_prompt").with("kind", kind).with("title", &title)
+                    });
+                }
+            };
+            tell("ui_prompt_start");
             let asked = ask_person((registry, name), dialog, timeout);
             let answer = unless_called_off(registry, name, id, asked).await.flatten();
+            tell("ui_prompt_end");
             json_of(&answer.unwrap_or(unanswered))
         }
         HostCallAsync::Complete { text, before, forced } => {
@@ -89,13 +100,25 @@ pub async fn answer(
                 .stream(stream, StreamNews::Begun(Begun { status, headers }));
             Ok("null".into())
         }
+        HostCallAsync::CallTool {
+            id,
+            call_id,
+            tool,
+            arguments,
+        } => {
+            let call = nested_calls::call(registry, &call_id, &tool, arguments);
+            let answer = unless_called_off(registry, name, id, call).await;
+            json_of(&answer.unwrap_or_else(|| nested_calls::failed("Operation aborted")))
+        }
         HostCallAsync::ModelComplete {
             id,
             model,
             context,
             options,
+            by,
         } => {
-            let asked = completion::complete(registry, &model, &context, &options);
+            let way = (name, by.as_ref());
+            let asked = completion::complete(registry, way, &model, &context, &options);
             let answer = unless_called_off(registry, name, id, asked).await;
             json_of(&answer.unwrap_or_else(|| completion::failed(&model, "aborted", "Request was aborted")))
         }
@@ -121,6 +144,16 @@ pub fn component(
         }
         drop(pause);
         Ok("null".into())
+    }
+}
+
+/// pi's word for a dialog, and its title.
+fn named(dialog: &Dialog) -> (&'static str, String) {
+    match dialog {
+        Dialog::Select { title, .. } => ("select", title.clone()),
+        Dialog::Confirm { title, .. } => ("confirm", title.clone()),
+        Dialog::Input { title, .. } => ("input", title.clone()),
+        Dialog::Editor { title, .. } => ("editor", title.clone()),
     }
 }
 
@@ -187,6 +220,7 @@ async fn exec(
         ));
     }
     registry.note_program();
+    let shown = command.clone();
     let words: Vec<String> = std::iter::once(command).chain(args).collect();
     registry.trace(name, "pi.exec", &words.join(" "));
     let program = Program::exec(words).environment(Arc::clone(&facts.environment));
@@ -209,29 +243,38 @@ async fn exec(
             stderr: finished.stderr,
             code: finished.code,
             killed: false,
+            truncated: false,
         },
-        Err(failure) => broken(failure),
+        Err(failure) => broken(failure, &shown),
     })
 }
 
-fn broken(failure: Failure) -> ExecResult {
-    match failure.cause {
-        Cause::TimedOut | Cause::KilledBySignal => killed(failure.stdout, failure.stderr),
-        _ => ExecResult {
-            stdout: failure.stdout.clone(),
-            stderr: format!("{}{failure}", failure.stderr),
-            code: 1,
-            killed: false,
-        },
+fn broken(failure: Failure, program: &str) -> ExecResult {
+    let (stdout, stderr) = (failure.stdout.clone(), failure.stderr.clone());
+    let stderr = match failure.cause {
+        Cause::TimedOut => return killed(stdout, stderr),
+        // As in pi, the end by a signal of somebody else has no code.
+        Cause::KilledBySignal => return ExecResult { killed: false, ..killed(stdout, stderr) },
+        Cause::NotFound => format!("{stderr}spawn {program} ENOENT"),
+        _ => format!("{stderr}{failure}"),
+    };
+    ExecResult {
+        stdout,
+        stderr,
+        code: 1,
+        killed: false,
+        truncated: false,
     }
 }
 
+/// The end of a program that pi would have killed: its code is 0.
 fn killed(stdout: String, stderr: String) -> ExecResult {
     ExecResult {
         stdout,
         stderr,
-        code: 143,
+        code: 0,
         killed: true,
+        truncated: false,
     }
 }
 
@@ -248,18 +291,37 @@ pub fn set_model(registry: &ExtensionRegistry, provider: &str, id: &str, choice:
         context_window,
         choice,
     });
+    if let Ok(Some(level)) = registry.session.config().thinking() {
+        let nearest = models::nearest_level(registry, level.name());
+        if nearest != level {
+            registry.session.config().set_thinking(nearest);
+        }
+    }
     true
 }
 
 /// Requests a summary at once, and returns a future for the result.
 pub fn compact(
-    registry: &ExtensionRegistry,
+    registry: &Arc<ExtensionRegistry>,
     instructions: Option<String>,
 ) -> impl Future<Output = Result<String, HostError>> + Send + use<> {
-    let handle = registry.session.clone();
+    let (registry, handle) = (Arc::clone(registry), registry.session.clone());
     let before = handle.context_usage().map_or(0, |usage| usage.tokens);
     let requested = handle.requests().compact(instructions);
-    async move { json_of(&compacted(&handle, requested.await.map_err(refused)?, before)?) }
+    async move {
+        let end = requested.await.map_err(refused)?;
+        let cancelled = matches!(end, CompactEnd::Refused(_) | CompactEnd::Cancelled);
+        let result = compacted(&handle, end, before);
+        if let Err(error) = &result {
+            let words = (!cancelled).then(|| error.message.clone());
+            direct::tell(&registry, "session_compact_failed", |fields| {
+                let fields = fields.with("reason", "manual").maybe("errorMessage", words);
+                let fields = fields.with("aborted", cancelled).with("willRetry", false);
+                fields.with("fromExtension", false)
+            });
+        }
+        json_of(&result?)
+    }
 }
 
 /// The result of a summary, in pi's form.

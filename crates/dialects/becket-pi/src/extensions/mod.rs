@@ -12,6 +12,7 @@ pub(crate) mod commands;
 mod completion;
 mod components;
 mod described;
+mod direct;
 mod emit;
 mod extension_list;
 mod find;
@@ -22,8 +23,10 @@ pub(crate) mod input;
 mod input_listeners;
 mod later;
 mod loading;
+mod mcp_servers;
 mod models;
 mod moves;
+mod nested_calls;
 mod network;
 pub(crate) mod placing;
 mod prompt;
@@ -188,6 +191,7 @@ impl Extensions {
     ) {
         let Some(registry) = &self.0 else { return };
         prompt::register(engine, registry);
+        tools::register(engine, registry);
         let owners = Arc::downgrade(registry);
         resources.ask_for_owners(move |path| {
             owners

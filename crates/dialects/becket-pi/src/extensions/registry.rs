@@ -29,6 +29,7 @@ use super::calls::Calls;
 use super::components::Components;
 use super::extension_list::ExtensionList;
 use super::input_listeners::InputListeners;
+use super::mcp_servers::NamedServer;
 use super::network::Network;
 use crate::Origin;
 use crate::host_call::{ContextFile, Mode};
@@ -123,6 +124,8 @@ pub(super) struct RegistryState {
     pub(super) has_begun: bool,
     /// Everything that extensions are loaded with.
     pub(super) kit: Option<Arc<Kit>>,
+    /// The MCP servers that extensions have named.
+    pub(super) mcp_servers: Vec<NamedServer>,
     /// Extensions with a running command, and the load in which it runs.
     pub(super) at_work: Vec<(u64, Extension)>,
 }

@@ -143,7 +143,7 @@ impl ExtensionTool {
     async fn perform(&self, permit: Permit, run: ToolRun) -> ToolOutput {
         let judged = match &self.stand_in {
             Some(stand_in) => stand_in
-                .judged(&self.spec, &permit)
+                .judged_as_said(&self.spec, &permit)
                 .map(|told| self.declared(told)),
             None => Ok(permit.arguments().clone()),
         };
@@ -156,7 +156,7 @@ impl ExtensionTool {
             Err(why) => return ToolOutput::error(why),
         };
         let call_id = permit.tool_call_id().to_owned();
-        self.registry.calls.begin_tool(&call_id, run.progress.clone());
+        self.registry.calls.begin_tool(&call_id, &run);
         let service = ExecuteTool {
             tool: self.name.clone(),
             call_id: call_id.clone(),
@@ -188,7 +188,7 @@ impl Tool for ExtensionTool {
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let prepared = self.prepared(arguments)?;
         match &self.stand_in {
-            Some(stand_in) => stand_in.normalise(&self.spec, self.as_object(prepared)?),
+            Some(stand_in) => stand_in.normalise(&self.spec, without_mark(self.as_object(prepared)?)),
             None => self.as_object(crate::arguments::validate(
                 &self.name,
                 &self.parameters,
@@ -200,6 +200,17 @@ impl Tool for ExtensionTool {
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(self.perform(permit, run))
     }
+}
+
+/// Arguments without the `@` that models write before a path: pi's tools leave it out, so it must not be judged.
+fn without_mark(mut arguments: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::String(path)) = arguments.get_mut("path")
+        && path.len() > 1
+        && path.starts_with('@')
+    {
+        path.remove(0);
+    }
+    arguments
 }
 
 fn spec_of(definition: &ToolDefinition, owner: &str) -> ToolSpec {

@@ -2,7 +2,7 @@
 
 import { getFlag, registerCommand, registerFlag, registerShortcut } from "pi:commands";
 import { on } from "pi:events";
-import { ask, askLater, askUntil, inSession, later, mustBe, notOver, report, room } from "pi:host";
+import { ask, askLater, askUntil, inSession, mustBe, notOver, report, room } from "pi:host";
 import { registerTool } from "pi:tools";
 
 /** How things are drawn. Kept for a front that draws; elsewhere nobody asks for them. */
@@ -103,6 +103,21 @@ export const api: Record<string, unknown> = {
         mustBe("string", id, "setModel: the model's id");
         return askLater({ set_model: { provider, id } });
     },
+    getSettings(): unknown {
+        inSession();
+        const { SettingsManager } = room("pi:agent-settings");
+        return SettingsManager.create().settings(ask("is_project_trusted"));
+    },
+    registerMcpServer(name: string, config: unknown): void {
+        notOver();
+        mustBe("string", name, "registerMcpServer: the name");
+        ask({ register_mcp_server: { name, config } });
+    },
+    unregisterMcpServer(name: string): void {
+        notOver();
+        ask({ unregister_mcp_server: { name: String(name) } });
+    },
+    getMcpServers: (): unknown[] => ask("mcp_servers"),
     getThinkingLevel: (): string => see("get_thinking_level"),
     setThinkingLevel: (level: string): void => see({ set_thinking_level: { level: String(level) } }),
     async exec(command: string, args: string[] = [], options: any = {}): Promise<unknown> {
@@ -112,9 +127,3 @@ export const api: Record<string, unknown> = {
         return askUntil(signal, (id) => ({ exec: { id, command, args: args.map(String), cwd, timeout } }));
     },
 };
-
-const OTHERS = [
-    "getSettings", "registerMcpServer", "unregisterMcpServer", "getMcpServers",
-];
-
-for (const name of OTHERS) api[name] = later(`pi.${name}`);

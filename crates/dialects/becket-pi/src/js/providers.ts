@@ -34,6 +34,12 @@ export function registerProvider(name: string, config: Config): void {
     providers.set(name, all);
 }
 
+/** A provider as this extension has registered it. */
+export const registered = (name: string): Config | undefined => providers.get(name);
+
+/** The names of the providers that this extension has registered. */
+export const registeredNames = (): string[] => [...providers.keys()];
+
 export function unregisterProvider(name: string): void {
     notOver();
     providers.delete(name);
