@@ -46,6 +46,7 @@ impl Options {
             keeps_current: pi.mode.is_some(),
             keeps_nothing: pi.no_session,
             model: whole_model(args),
+            needs_model: pi.print || pi.mode.is_some(),
             tools: args.tools.clone(),
             yes: args.yes,
             setup: match (args.init, args.maintenance) {

@@ -1,8 +1,8 @@
 //! What the caller gives to all extensions of one program: modules, a host, limits, and permissions.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +48,49 @@ pub struct Surroundings {
     pub home: PathBuf,
     /// The path of the program, for `process.execPath` and the first word of `process.argv`.
     pub program: PathBuf,
+    /// The program as extensions start it themselves.
+    pub itself: Itself,
+}
+
+/// The program as extensions start it themselves, under its own path or in the place of another one.
+#[derive(Debug, Clone, Default)]
+pub struct Itself {
+    /// Programs in whose place the program is started if they are not installed.
+    pub stands_for: &'static [&'static str],
+    /// Variables that only the program gets, such as keys.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// Variables that must be as they are for that, since they say where these go.
+    pub unchanged: &'static [&'static str],
+    /// Words of the command line with which the program does not get them.
+    pub refused: &'static [&'static str],
+}
+
+impl Surroundings {
+    /// The program in whose place this one is started, if there is no other.
+    pub fn stand_in(&self, file: &str) -> Option<&Path> {
+        self.itself.stands_for.contains(&file).then_some(&*self.program)
+    }
+
+    /// The variables that a program gets besides those that an extension gives it: only the program itself, started so
+    /// that its own settings count, gets some.
+    pub fn variables_for(
+        &self,
+        path: &Path,
+        words: &[String],
+        given: &BTreeMap<OsString, OsString>,
+    ) -> BTreeMap<OsString, OsString> {
+        let is_itself = path == self.program || path.canonicalize().ok() == self.program.canonicalize().ok();
+        let is_unchanged = |name: &&str| given.get(OsStr::new(name)) == self.environment.get(OsStr::new(name));
+        let is_refused = |word: &String| {
+            let name = word.split('=').next().unwrap_or_default();
+            self.itself.refused.contains(&name)
+        };
+        let reads_the_same = self.itself.unchanged.iter().all(is_unchanged) && !words.iter().any(is_refused);
+        match is_itself && reads_the_same {
+            true => (*self.itself.environment).clone(),
+            false => BTreeMap::new(),
+        }
+    }
 }
 
 /// What extensions may use outside of their engine. Anything else throws an error that names the setting.

@@ -43,7 +43,7 @@ mod transform;
 pub use clock::{Pause, Watch};
 pub use extension::Extension;
 pub use host::{HostError, LentTerminal, Meanwhile, Report, Reporter, ScriptHost};
-pub use kit::{Allowed, HostModule, Kit, Limits, Surroundings};
+pub use kit::{Allowed, HostModule, Itself, Kit, Limits, Surroundings};
 pub use neighbours::{Imports, imports, own_files};
 pub use node::{NodeModule, Service, node_modules};
 pub use outline::{ApiCall, Compared, DefaultExport, Outline, missing_imports, outline};

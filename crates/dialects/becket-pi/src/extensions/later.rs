@@ -223,12 +223,13 @@ async fn exec(
     let shown = command.clone();
     let words: Vec<String> = std::iter::once(command).chain(args).collect();
     registry.trace(name, "pi.exec", &words.join(" "));
-    let program = Program::exec(words).environment(Arc::clone(&facts.environment));
+    let directory = facts.surroundings.cwd.join(cwd.map_or(Path::new("."), Path::new));
+    let program = prepared(registry, words, &directory);
     let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
     let invocation = Invocation {
         input: "".into(),
         environment: Vec::new(),
-        directory: facts.surroundings.cwd.join(cwd.map_or(Path::new("."), Path::new)),
+        directory,
         timeout: timeout.map_or(LONGEST, |milliseconds| {
             Duration::from_millis(milliseconds as u64).min(LONGEST)
         }),
@@ -247,6 +248,27 @@ async fn exec(
         },
         Err(failure) => broken(failure, &shown),
     })
+}
+
+/// A program with its environment. becket itself, under its own path or in pi's place, gets its keys.
+fn prepared(registry: &ExtensionRegistry, mut words: Vec<String>, directory: &Path) -> Program {
+    let mut environment = Arc::clone(&registry.facts.environment);
+    let program = Program::exec(words.clone()).environment(Arc::clone(&environment));
+    let kit = registry.state().kit.clone();
+    let Some(surroundings) = kit.as_ref().map(|kit| &kit.surroundings) else {
+        return program;
+    };
+    let stand_in = || surroundings.stand_in(&words[0]).map(Path::to_path_buf);
+    let Some(path) = program.resolve(directory).ok().or_else(stand_in) else {
+        return program;
+    };
+    let of_its_own = surroundings.variables_for(&path, &words[1..], &environment);
+    if of_its_own.is_empty() && surroundings.stand_in(&words[0]).is_none() {
+        return program;
+    }
+    Arc::make_mut(&mut environment).extend(of_its_own);
+    words[0] = path.display().to_string();
+    Program::exec(words).environment(environment)
 }
 
 fn broken(failure: Failure, program: &str) -> ExecResult {

@@ -57,7 +57,7 @@ use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark};
 use becket_host::{Drawing, GivenFlag, Person, Unloaded};
 use becket_js::{
-    Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
+    Allowed, DefaultExport, Extension, HostError, HostModule, Itself, Kit, Limits, Outside, Transformer,
 };
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
@@ -468,6 +468,39 @@ fn outside(settings: &LoadSettings, count: usize) -> Outside {
     Outside::new(engine, program, count)
 }
 
+/// becket as extensions start it, for sub-agents: under its own path, or as `pi` where that is not installed. It gets the
+/// keys that extensions do not see, unless it would read other settings than this one, which could send them elsewhere.
+fn itself(facts: &Facts) -> Itself {
+    let keys = becket_providers::key_variables(&facts.providers);
+    let variables = facts.surroundings.variables.iter();
+    let held = variables.filter(|(name, _)| keys.iter().any(|key| *name == key.as_str()));
+    let held = held.map(|(name, value)| (name.clone(), value.clone()));
+    Itself {
+        stands_for: &["pi"],
+        environment: Arc::new(held.collect()),
+        unchanged: SAYING_WHERE_KEYS_GO,
+        refused: &["--home", "--trust", "--approve", "-a"],
+    }
+}
+
+/// Variables that say which settings becket reads, and to whom it talks.
+const SAYING_WHERE_KEYS_GO: &[&str] = &[
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "BECKET_HOME",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_BASE_URL",
+    "OPENROUTER_BASE_URL",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
 fn kit(settings: &LoadSettings, registry: &Arc<ExtensionRegistry>, count: usize) -> Kit {
     let (facts, config) = (&registry.facts, &settings.config);
     let signals = facts.surroundings.signals.clone();
@@ -496,6 +529,7 @@ fn kit(settings: &LoadSettings, registry: &Arc<ExtensionRegistry>, count: usize)
                 .map(PathBuf::from)
                 .unwrap_or_default(),
             program: settings.program.clone(),
+            itself: itself(facts),
         },
         allowed: Allowed {
             files: config.files.unwrap_or(true),

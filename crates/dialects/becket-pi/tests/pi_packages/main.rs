@@ -94,6 +94,7 @@ async fn script(name: &str) {
             environment: Arc::new(std::env::vars_os().collect()),
             home: folder.path().to_owned(),
             program: PathBuf::from("becket"),
+            itself: becket_js::Itself::default(),
         },
         allowed: Allowed::default(),
         watch: Arc::default(),

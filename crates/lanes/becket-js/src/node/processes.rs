@@ -229,18 +229,22 @@ impl Start {
         let environment = Arc::new(self.environment.clone());
         let program = Program::exec([self.file.as_str()]).environment(environment);
         let missing = || failed(&Errno::NOENT.into());
-        let path = program.resolve(&self.directory).map_err(|_| missing())?;
+        let surroundings = &node.kit.surroundings;
+        let stand_in = || surroundings.stand_in(&self.file).map(Path::to_path_buf);
+        let path = program.resolve(&self.directory).ok().or_else(stand_in).ok_or_else(missing)?;
         if !self.directory.is_dir() {
             return Err(missing());
         }
         let mark = Mark::within(&self.environment);
         let (name, value) = mark.variable();
         let stream = |at: usize| self.streams[at].stdio().map_err(|error| failed(&error));
+        let of_its_own = surroundings.variables_for(&path, &self.words, &self.environment);
         let mut command = Command::new(path);
         command
             .args(&self.words)
             .env_clear()
             .envs(&self.environment)
+            .envs(of_its_own)
             .env(name, value);
         command.current_dir(&self.directory);
         if !self.at_terminal {

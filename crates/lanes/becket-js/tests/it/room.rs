@@ -132,6 +132,7 @@ pub(crate) fn surroundings(folder: &Folder) -> Surroundings {
         environment: Arc::new(std::env::vars_os().collect()),
         home: folder.0.clone(),
         program: "/usr/bin/becket".into(),
+        itself: becket_js::Itself::default(),
     }
 }
 
