@@ -131,6 +131,19 @@ async fn unannounced(
     Ok(session)
 }
 
+/// Keeps a hook's prompt for before the user's first one. A sub-agent has a prompt of its own, and nobody else.
+fn keep_first_prompt(session: &mut Session, prompt: Option<String>) {
+    let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) else {
+        return;
+    };
+    match session.is_subagent() {
+        true => session.speaker.agent.front.show(FrontUpdate::Warning(
+            "a hook wanted to begin with a prompt, which a sub-agent cannot",
+        )),
+        false => session.progress.first_prompt = Some(prompt),
+    }
+}
+
 async fn announce_session(session: &mut Session) {
     attach_guests(session);
     let reason = match (&session.replaces, session.resumed) {
@@ -158,10 +171,7 @@ async fn announce_session(session: &mut Session) {
     context.extend(reply.context.0);
     session.context = context;
     set_variables(session, &reply.environment.0);
-    session.progress.first_prompt = reply
-        .first_prompt
-        .get()
-        .filter(|prompt| !prompt.trim().is_empty());
+    keep_first_prompt(session, reply.first_prompt.get());
     if let Some(title) = reply.title.get().filter(|_| !session.resumed && !session.beside)
         && let Err(error) = name_conversation(session, &title).await
     {

@@ -32,6 +32,8 @@ pub struct ProviderSettings {
     pub providers: BTreeMap<String, ProviderEntry>,
     /// Names of providers that others serve; used only in messages.
     pub served_elsewhere: Vec<String>,
+    /// Whether there is no rehearsal where no model is named and no provider has a key.
+    pub needs_model: bool,
     /// How long to wait for a provider.
     pub timeouts: Timeouts,
 }
@@ -258,6 +260,11 @@ impl Choice<'_> {
             .find(|known| self.default_model(known.name).is_some() && self.key(known.name).is_some());
         match with_key {
             Some(known) => self.connect(known.name, None),
+            None if self.settings.needs_model => Err(SelectError::NoModel(
+                "No model is connected: none is named, and no provider has a key. Set OPENAI_API_KEY, \
+                 ANTHROPIC_API_KEY or OPENROUTER_API_KEY, or name a model with --model"
+                    .to_owned(),
+            )),
             None => Ok(Arc::new(Rehearsal::new())),
         }
     }

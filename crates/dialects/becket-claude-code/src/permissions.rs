@@ -34,10 +34,15 @@ pub fn read(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failur
             "removeRules" | "setMode" | "addDirectories" | "removeDirectories" => false,
             _ => return Err(change.wrong("type", "`addRules` or another change that Claude Code has")),
         };
-        if kind != "addRules" {
-            answer.notice.push(format!(
+        match kind.as_str() {
+            "addRules" => {}
+            "replaceRules" if adds => answer.notice.push(
+                "a hook wanted `replaceRules` for later calls; becket adds the rules, and takes none away"
+                    .into(),
+            ),
+            _ => answer.notice.push(format!(
                 "a hook wanted `{kind}` for later calls, which becket does not have"
-            ));
+            )),
         }
         if adds {
             add(&change, &mut lists, answer)?;

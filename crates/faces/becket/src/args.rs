@@ -1188,7 +1188,22 @@ pub enum TraceForm {
 
 /// The command line as clap knows it, for manuals and completions.
 pub fn command_line() -> clap::Command {
-    guest_options::add_to(Args::command())
+    guest_options::add_to(Args::command()).subcommands(foreign_commands())
+}
+
+/// The commands for other programs, for the help and the manual. What follows them is not read by clap.
+fn foreign_commands() -> impl Iterator<Item = clap::Command> {
+    Hosts::default().foreign_clis().map(|cli| {
+        let arguments = clap::Arg::new("ARGS")
+            .help("The program's own options and words; `--help` lists them.")
+            .action(clap::ArgAction::Append)
+            .allow_hyphen_values(true)
+            .trailing_var_arg(true);
+        clap::Command::new(cli.name)
+            .about(cli.about)
+            .disable_help_flag(true)
+            .arg(arguments)
+    })
 }
 
 /// The command line with those commands only that the words name: describing all of them with all their options takes

@@ -3,7 +3,6 @@
 //! extensions, that is skipped.
 
 use std::ffi::{OsStr, OsString};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use becket_host::{Asking, GivenFlag, GuestFlag, Guests, Interactive};
@@ -31,7 +30,7 @@ pub fn read_with_extensions(
     mut arguments: Vec<OsString>,
     error: clap::Error,
     (hosts, surroundings): (Hosts, &Surroundings),
-) -> Result<(Args, Options), ExitCode> {
+) -> Result<(Args, Options), Exit> {
     let mut error = error;
     if unknown_argument(&error).as_deref() == Some("-n") && write_out(&mut arguments) {
         error = match Args::parse_words(&arguments) {
@@ -57,7 +56,7 @@ pub fn read_with_extensions(
         Ok(None) => Err(told(&error, surroundings)),
         Err(problem) => {
             surroundings.complain(&problem.to_string());
-            Err(problem.exit.into())
+            Err(problem.exit)
         }
     }
 }
@@ -95,7 +94,7 @@ fn helped(arguments: &[OsString], (hosts, surroundings): (Hosts, &Surroundings))
     read(arguments, &interactive(&guests)?.flags()).err()
 }
 
-fn told(error: &clap::Error, surroundings: &Surroundings) -> ExitCode {
+fn told(error: &clap::Error, surroundings: &Surroundings) -> Exit {
     // A reader such as `head` that has seen enough is no failure.
     if let Err(broken) = error.print()
         && broken.kind() != std::io::ErrorKind::BrokenPipe
@@ -103,8 +102,8 @@ fn told(error: &clap::Error, surroundings: &Surroundings) -> ExitCode {
         surroundings.complain(&broken.to_string());
     }
     match error.use_stderr() {
-        true => Exit::Usage.into(),
-        false => Exit::Answered.into(),
+        true => Exit::Usage,
+        false => Exit::Answered,
     }
 }
 

@@ -10,6 +10,7 @@
 mod args;
 mod commands;
 mod extension_flags;
+mod foreign;
 mod front;
 mod guest_options;
 mod hooks_check;
@@ -25,6 +26,7 @@ mod since;
 #[cfg(feature = "web")]
 mod timeline;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use args::command_line;
@@ -35,6 +37,10 @@ pub use becket_workbench::Replay;
 
 use becket_host::Host;
 use becket_run::Hosts;
+use becket_system::Surroundings;
+
+use crate::args::Args;
+use crate::options::Options;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
@@ -51,15 +57,21 @@ pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
     }
     becket_hooks::become_subreaper();
     becket_run::setup::hide_known_keys(hosts, &surroundings);
-    let (args, options) = match reading::read(hosts, &surroundings) {
-        Ok(read) => read,
-        Err(exit) => return exit,
-    };
-    match process::check_working_directory().and_then(|()| commands::run(args, options, &surroundings)) {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            surroundings.complain(&error.to_string());
-            error.exit.into()
-        }
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some((cli, words)) = foreign::called(hosts, &words) {
+        return foreign::run(cli, words, (hosts, &surroundings)).into();
     }
+    match reading::read(words, hosts, &surroundings) {
+        Ok((args, options)) => run(args, options, &surroundings).into(),
+        Err(exit) => exit.into(),
+    }
+}
+
+/// Runs a command; errors are printed here.
+fn run(args: Args, options: Options, surroundings: &Surroundings) -> Exit {
+    let done = process::check_working_directory().and_then(|()| commands::run(args, options, surroundings));
+    done.unwrap_or_else(|error| {
+        surroundings.complain(&error.to_string());
+        error.exit
+    })
 }

@@ -31,6 +31,7 @@ impl Options {
     pub fn new(args: &Args, hosts: Hosts) -> Self {
         let (given, args) = (&args.guests, &args.asked.options);
         let OptionArgs { pi, .. } = args;
+        let takes_many = pi.print || pi.mode.is_some();
         let run = RunOptions {
             bridged_by: None,
             home: args.home.clone(),
@@ -46,7 +47,7 @@ impl Options {
             keeps_current: pi.mode.is_some(),
             keeps_nothing: pi.no_session,
             model: whole_model(args),
-            needs_model: pi.print || pi.mode.is_some(),
+            needs_model: takes_many,
             tools: args.tools.clone(),
             yes: args.yes,
             setup: match (args.init, args.maintenance) {
@@ -75,7 +76,7 @@ impl Options {
             run,
             color: args.color,
             mode: pi.mode,
-            takes_many: pi.print || pi.mode.is_some(),
+            takes_many,
             runtime: LentRuntime::default(),
         }
     }

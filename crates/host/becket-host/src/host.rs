@@ -42,6 +42,7 @@ use serde_json::Value;
 use crate::agent_file::{AgentFile, ServerTool};
 use crate::bridge::Bridge;
 use crate::client::Client;
+use crate::foreign_cli::ForeignCli;
 use crate::interactive::Interactive;
 use crate::known_commands::KnownCommands;
 use crate::options::HostOption;
@@ -137,6 +138,11 @@ pub trait Host: Send + Sync {
         None
     }
 
+    /// The command line of the guests' own program, if becket understands it. Their programs find becket by that name.
+    fn foreign_cli(&self) -> Option<&'static ForeignCli> {
+        None
+    }
+
     /// Names of hidden folders in which there may be hooks.
     fn hidden_folders(&self) -> &'static [&'static str] {
         &[]
@@ -164,6 +170,11 @@ pub trait Found: Any + Send + Sync {
     /// Why no run may start: a guard is missing or not trusted.
     fn refusal(&self) -> Option<CliError> {
         None
+    }
+
+    /// Whether the guests' programs find the program of [`Host::foreign_cli`] that the user has, in place of becket.
+    fn keeps_own_program(&self) -> bool {
+        false
     }
 
     /// Remarks for the user about the guests that were found.

@@ -6,7 +6,8 @@
 //! that guests bring to a session besides hooks and tools, `agent_file.rs` agents that a file describes,
 //! `run_settings.rs` another system's settings about a run, `reader.rs` files for models that decide in place of hooks,
 //! `client.rs` a program that has started becket, `bridge.rs` another agent that asks becket's hooks,
-//! `session_files.rs` conversations as files of another system. `ui.rs` is the user's side of guests: what guests show
+//! `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations as files of another
+//! system. `ui.rs` is the user's side of guests: what guests show
 //! and ask (`shown.rs`), and what they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
 //! about a call.
 
@@ -17,6 +18,7 @@ mod bridge;
 mod client;
 mod dialect_settings;
 mod drawing;
+mod foreign_cli;
 mod host;
 mod interactive;
 mod known_commands;
@@ -41,6 +43,7 @@ pub use bridge::{
 pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
+pub use foreign_cli::{AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service};
 pub use host::{
     Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed, Loading,
     Mode, NoGuests, Program, Report, RuleReading, Stage, Toolbox,

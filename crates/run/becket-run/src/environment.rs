@@ -12,6 +12,7 @@ use becket_providers::key_variables;
 use becket_system::Surroundings;
 use becket_tools::ToolSettings;
 
+use crate::own_program;
 use crate::setup::{Setup, secret_variables};
 
 /// The environment of tools: the user's, without becket's keys and tokens, which are kept apart, and without the
@@ -51,12 +52,28 @@ pub(crate) fn add_jq(setup: &Setup, environment: &mut HookEnvironment, surroundi
         return;
     };
     if !own_jq::is_on_path(&environment.variables) {
-        match own_jq::folder(&setup.folders.cache, program) {
-            Ok(folder) => own_jq::add_to_path(Arc::make_mut(&mut environment.variables), &folder),
+        match own_program::folder(&setup.folders.cache, own_jq::NAME, program) {
+            Ok(folder) => own_program::put_last(Arc::make_mut(&mut environment.variables), &folder),
             Err(why) => surroundings.remark(&format!(
                 "there is no jq for hooks, and becket's own is not used: {why}"
             )),
         }
+    }
+}
+
+/// Puts becket under the name of the guests' own program before all others of their `PATH`.
+pub(crate) fn add_program(
+    setup: &Setup,
+    name: &str,
+    environment: &mut HookEnvironment,
+    surroundings: &Surroundings,
+) {
+    let Some(program) = &setup.becket_program else {
+        return;
+    };
+    match own_program::folder(&setup.folders.cache, name, program) {
+        Ok(folder) => own_program::put_first(Arc::make_mut(&mut environment.variables), &folder),
+        Err(why) => surroundings.remark(&format!("programs that run `{name}` do not find becket: {why}")),
     }
 }
 

@@ -11,10 +11,10 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::mail::MailSource;
 use becket_hooks::{Engine, Section, nearest};
 use becket_host::{
-    AgentFile, Bridge, Client, DialectSettings, ForeignHome, Found, FoundGuest, GuestOptions, GuestSearch,
-    Guests, Host, HostOption, Interactive, KnownTools, Listed, Mode, NoInteraction, NoServers, Report,
-    RuleReading, RunSettings, ServerCalls, ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox,
-    Unloaded,
+    AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignHome, Found, FoundGuest, GuestOptions,
+    GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed, Mode, NoInteraction, NoServers,
+    Report, RuleReading, RunSettings, ServerCalls, ServerDeclaration, ServerTool, SessionFiles, Stage,
+    Toolbox, Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_trust::Judged;
@@ -104,6 +104,11 @@ impl Hosts {
     /// The formats of conversations in files of other systems.
     pub fn session_files(self) -> impl Iterator<Item = &'static dyn SessionFiles> {
         self.0.iter().filter_map(|host| host.session_files())
+    }
+
+    /// The programs whose command lines becket understands.
+    pub fn foreign_clis(self) -> impl Iterator<Item = &'static ForeignCli> {
+        self.0.iter().filter_map(|host| host.foreign_cli())
     }
 
     /// The agents that can ask becket's hooks.

@@ -36,6 +36,7 @@ pub mod otel;
 pub mod own_hooks;
 #[cfg(feature = "jq")]
 pub mod own_jq;
+pub mod own_program;
 mod pictures;
 pub mod project;
 pub mod project_trust;

@@ -8,7 +8,7 @@ use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
 use becket_agent::url_policy::UrlJudge;
 use becket_events::Profile;
 use becket_hooks::{Engine, HookEnvironment};
-use becket_host::{Asking, Guests, Interactive, Loading, Person, Program, ServerDeclaration};
+use becket_host::{Asking, Found, Guests, Host, Interactive, Loading, Person, Program, ServerDeclaration};
 #[cfg(feature = "mcp")]
 use becket_mcp_host::{FoundServers, RunServers};
 use becket_providers::ProviderSettings;
@@ -17,7 +17,7 @@ use becket_system::signals::unless_cancelled;
 use becket_system::{CliError, Surroundings};
 use futures_util::future::BoxFuture;
 
-use crate::environment::{fetch_limits, hook_environment};
+use crate::environment::{add_program, fetch_limits, hook_environment};
 use crate::hosts::LoadedGuests;
 use crate::options::{Caller, RunOptions};
 use crate::setup::Setup;
@@ -107,7 +107,11 @@ pub async fn load(
         let loaded = match preloaded.flatten() {
             Some(preloaded) => preloaded,
             None => {
-                let environment = lazy_environment(setup, guests.keys().to_vec(), surroundings);
+                let environment = lazy_environment(
+                    setup,
+                    (guests.keys().to_vec(), program_of(host, found)),
+                    surroundings,
+                );
                 let loading = facts.loading((setup, surroundings), &environment, asking);
                 unless_cancelled(cancel, found.load(&loading)).await??
             }
@@ -126,11 +130,11 @@ pub async fn load_kind(
     surroundings: &Surroundings,
     asking: Asking,
 ) -> Result<Option<Arc<dyn Guests>>, CliError> {
-    let Some((_, found)) = setup.found.iter().find(|(host, _)| host.kind() == kind) else {
+    let Some((host, found)) = setup.found.iter().find(|(host, _)| host.kind() == kind) else {
         return Ok(None);
     };
     let facts = facts_for_one(setup, options, surroundings)?;
-    let environment = lazy_environment(setup, Vec::new(), surroundings);
+    let environment = lazy_environment(setup, (Vec::new(), program_of(host, found)), surroundings);
     let loading = facts.loading((setup, surroundings), &environment, asking);
     Ok(Some(found.load(&loading).await?))
 }
@@ -160,7 +164,7 @@ pub async fn load_servers(
         return Ok(RunServers::default());
     };
     let facts = facts_for_one(setup, options, surroundings)?;
-    let environment = lazy_environment(setup, Vec::new(), surroundings);
+    let environment = lazy_environment(setup, (Vec::new(), None), surroundings);
     let loading = facts.loading((setup, surroundings), &environment, asking);
     Ok(found.load_servers(&loading, only).await)
 }
@@ -197,8 +201,20 @@ pub(crate) fn facts_for_one(
 /// The environment of guests' programs without these keys, built when it is first needed.
 pub(crate) fn lazy_environment<'a>(
     setup: &'a Setup,
-    of_guests: Vec<String>,
+    (keys_of_guests, program): (Vec<String>, Option<&'static str>),
     surroundings: &'a Surroundings,
 ) -> LazyLock<HookEnvironment, impl FnOnce() -> HookEnvironment + Send> {
-    LazyLock::new(move || hook_environment(setup, &of_guests, surroundings))
+    LazyLock::new(move || {
+        let mut environment = hook_environment(setup, &keys_of_guests, surroundings);
+        if let Some(name) = program {
+            add_program(setup, name, &mut environment, surroundings);
+        }
+        environment
+    })
+}
+
+/// The name under which the guests' programs find becket in place of their own system's program.
+fn program_of(host: &dyn Host, found: &dyn Found) -> Option<&'static str> {
+    let cli = host.foreign_cli().filter(|_| !found.keeps_own_program())?;
+    Some(cli.name)
 }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
 use becket_host::Interactive;
-use becket_providers::rehearsal::NAME as REHEARSAL;
 use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, select};
 use becket_system::{CliError, Exit, Surroundings};
@@ -48,11 +47,17 @@ pub(crate) fn provider_beside(
     let model = named.or(of_home.as_deref());
     let settings = ProviderSettings {
         served_elsewhere,
+        needs_model: options.needs_model,
         ..setup.provider_settings()
     };
     select(model, &environment, &settings).map_err(|error| {
         CliError {
-            exit: Exit::Usage,
+            // Whoever runs becket in another program's place expects that program's exit code.
+            exit: if options.needs_model {
+                Exit::Failed
+            } else {
+                Exit::Usage
+            },
             message: error.to_string(),
             hint: None,
         }
@@ -89,22 +94,8 @@ pub(crate) fn provider_of_run(
         .or(setup.config.model.as_deref());
     match guests.provider(named.filter(|_| setup.team.is_none())) {
         Some(provider) => provider.map_err(CliError::usage),
-        None => {
-            let provider = provider_beside(setup, guests.provider_names(), options, surroundings)?;
-            match provider.name() == REHEARSAL && named.is_none() && options.needs_model {
-                true => Err(no_model()),
-                false => Ok(provider),
-            }
-        }
+        None => provider_beside(setup, guests.provider_names(), options, surroundings),
     }
-}
-
-/// A program that asked for an answer must not take a rehearsal for one.
-fn no_model() -> CliError {
-    CliError::failed("no model is connected: there is no key for one").hint(
-        "set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY, or pass --model ollama/NAME; `--model rehearsal` \
-         plays one",
-    )
 }
 
 /// Looks up the models that agents choose for their sub-agents.

@@ -43,7 +43,7 @@ pub struct RunOptions {
     pub keeps_nothing: bool,
     /// The model, as `provider/name`.
     pub model: Option<String>,
-    /// Whether a run without a model fails, instead of a rehearsal taking the model's place.
+    /// Whether a run without a model fails, instead of playing the rehearsal: its answer would be taken for a result.
     pub needs_model: bool,
     /// The tool profile, or the only tools that the model is offered, by pi's names.
     pub tools: Option<String>,

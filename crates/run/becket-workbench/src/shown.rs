@@ -28,12 +28,15 @@ pub fn effect_words(effect: &Effect) -> String {
             refused: true,
         } => format!("failed, which refuses: {failure}"),
         Effect::Failed { failure, .. } => format!("failed: {failure}"),
-        Effect::Shadow { would, reason } => {
-            let reason = reason.as_deref().map(|reason| format!(": {reason}"));
-            format!("in shadow, would {would}{}", reason.unwrap_or_default())
-        }
+        Effect::Shadow { would, reason } => shadow_words(&would.to_string(), reason.as_deref()),
         Effect::NotAsked => "not asked".into(),
     }
+}
+
+/// What a handler in shadow would have done, in a few words.
+pub fn shadow_words(would: &str, reason: Option<&str>) -> String {
+    let reason = reason.map(|reason| format!(": {reason}"));
+    format!("in shadow, would {would}{}", reason.unwrap_or_default())
 }
 
 /// A verdict in a few words.

@@ -1,15 +1,19 @@
 //! The files that are generated from code. They are committed, so that they can be read in place, and checked, so that
-//! they cannot drift.
+//! they cannot drift. Of some files only parts are generated (`parts.rs`).
 
 mod cli;
 mod dialects;
 mod events;
 mod node;
+mod parts;
 mod pi_api;
 mod readme;
 
 use becket_events::OperationKind;
+use becket_host::ForeignCli;
+use becket_run::Hosts;
 
+use self::parts::replace;
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
@@ -29,7 +33,7 @@ struct Page {
     make: fn(&Workspace) -> Result<String, Problem>,
 }
 
-/// All generated files. The README is only in part generated: see `readme.rs`.
+/// All generated files but the guides of [`guides`].
 const PAGES: &[Page] = &[
     Page {
         path: "docs/events.md",
@@ -69,28 +73,55 @@ const PAGES: &[Page] = &[
     },
 ];
 
-/// The paths of all generated files.
-pub fn paths() -> impl Iterator<Item = &'static str> {
-    PAGES.iter().map(|page| page.path)
+/// The paths of all files that are generated as a whole or in part.
+pub fn paths() -> impl Iterator<Item = String> {
+    let pages = PAGES.iter().map(|page| page.path.to_owned());
+    pages.chain(guides().map(guide_of))
+}
+
+/// The programs whose command lines becket understands. The guide of each has the table of its options.
+fn guides() -> impl Iterator<Item = &'static ForeignCli> {
+    Hosts::default().foreign_clis()
+}
+
+fn guide_of(cli: &ForeignCli) -> String {
+    format!("docs/guide/{}.md", cli.name)
+}
+
+/// All generated files with their fresh texts.
+fn fresh(workspace: &Workspace) -> Result<Vec<(String, String)>, Problem> {
+    let mut fresh = Vec::new();
+    for page in PAGES {
+        fresh.push((page.path.to_owned(), (page.make)(workspace)?));
+    }
+    for cli in guides() {
+        let path = guide_of(cli);
+        let text = replace(&workspace.read(&path)?, "options", cli.table().trim_end());
+        fresh.push((
+            path.clone(),
+            text.map_err(|problem| format!("{path}: {problem}"))?,
+        ));
+    }
+    Ok(fresh)
 }
 
 /// Generates all files, and writes or compares them.
 pub fn run(workspace: &Workspace, mode: Mode) -> Result<(), Problem> {
     let mut stale = Vec::new();
-    for page in PAGES {
-        let fresh = with_one_line_end((page.make)(workspace)?);
-        let present = workspace.find(page.path).unwrap_or_default();
+    for (path, text) in fresh(workspace)? {
+        let fresh = with_one_line_end(text);
+        let present = workspace.find(&path).unwrap_or_default();
         if fresh == present {
             continue;
         }
         match mode {
             Mode::Write => {
-                workspace.write(page.path, &fresh)?;
-                println!("wrote {}", page.path);
+                workspace.write(&path, &fresh)?;
+                println!("wrote {path}");
             }
             Mode::Check => {
-                print_difference(page.path, &present, &fresh);
-                stale.push(page.path);
+                print_difference(&path, &present, &fresh);
+                stale.push(path);
             }
         }
     }

@@ -1,11 +1,10 @@
 //! The generated parts of the README: a session with the real program, and a first hook from its file.
-//!
-//! Each part is between `<!-- generated: NAME -->` and `<!-- end -->`.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::parts::replace;
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
@@ -19,16 +18,6 @@ pub fn page(workspace: &Workspace) -> Result<String, Problem> {
         &format!("```console\n{}```", session(workspace)?),
     )?;
     replace(&readme, "first-hook", &format!("```toml\n{}```", hook))
-}
-
-/// Puts a fresh text between the marks of a part.
-fn replace(readme: &str, part: &str, fresh: &str) -> Result<String, Problem> {
-    let begin = format!("<!-- generated: {part} -->\n");
-    let end = "\n<!-- end -->";
-    let missing = || format!("README.md has no `{}` … `{}`", begin.trim(), end.trim());
-    let (before, rest) = readme.split_once(&begin).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(end).ok_or_else(missing)?;
-    Ok(format!("{before}{begin}{fresh}{end}{after}"))
 }
 
 /// Runs the commands of `examples/session.sh`, one per line, and returns what they print.

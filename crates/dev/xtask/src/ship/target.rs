@@ -97,7 +97,7 @@ impl Target {
             format!("CARGO_TARGET_{}_RUSTFLAGS", name.to_uppercase()),
             match self.is_musl {
                 true => "-C target-feature=+crt-static".to_owned(),
-                // Most relocations differ by the program's place alone; packed they take a fortieth of the room. The C
+                // Most relocations differ by the program's place alone; packed they take far less room. The C
                 // library in the program can unpack them since 2.36.
                 false => "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs".to_owned(),
             },

@@ -45,7 +45,7 @@ pub fn run(workspace: &Workspace) -> Result<(), Problem> {
     findings.extend(glossary::words_mean_one_type(&architecture, &files));
     findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
     for path in generate::paths() {
-        let text = workspace.read(path)?;
+        let text = workspace.read(&path)?;
         let file = SourceFile {
             path: path.into(),
             text,

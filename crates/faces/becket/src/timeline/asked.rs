@@ -2,6 +2,7 @@
 
 use becket_store::RawTrace;
 use becket_web::view::Decision;
+use becket_workbench::shadow_words;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -198,8 +199,7 @@ impl Run {
             });
         }
         if self.effect.kind == "shadow" {
-            let reason = self.effect.reason.as_deref().unwrap_or_default();
-            return Some(format!("in shadow, would {}: {reason}", self.effect.would));
+            return Some(shadow_words(&self.effect.would, self.effect.reason.as_deref()));
         }
         if self.decision() != Decision::Denied {
             return None;

@@ -255,6 +255,24 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
+fn without_a_model_nothing_is_rehearsed_for_another_program() {
+    let room = room();
+    for arguments in [
+        &["-p", "Hello"][..],
+        &["--mode", "text", "Hello"],
+        &["--mode", "json", "Hello"],
+        &["--mode", "rpc"],
+    ] {
+        let run = room
+            .run(arguments)
+            .ended_with(1)
+            .complained("No model is connected");
+        assert_eq!(run.stdout, "", "{arguments:?}");
+    }
+    room.run(["-p", "--model", "rehearsal", "Hello"]).ended_with(0);
+}
+
+#[test]
 fn a_misspelt_command_is_a_prompt_with_a_hint() {
     let room = room();
     room.run(["contxts"])

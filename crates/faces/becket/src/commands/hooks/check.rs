@@ -72,11 +72,11 @@ fn all_files(
 /// Adds the folder of becket's own `jq` to the path, if hooks would find it there in a run.
 #[cfg(feature = "jq")]
 fn own_jq(variables: &mut BTreeMap<OsString, OsString>, folders: &Folders) -> Option<PathBuf> {
-    use becket_run::own_jq;
-    let folder = (!own_jq::is_on_path(variables)).then(|| own_jq::place(&folders.cache));
+    use becket_run::{own_jq, own_program};
+    let folder = (!own_jq::is_on_path(variables)).then(|| own_program::place(&folders.cache, own_jq::NAME));
     folder
         .iter()
-        .for_each(|folder| own_jq::add_to_path(variables, folder));
+        .for_each(|folder| own_program::put_last(variables, folder));
     folder
 }
 

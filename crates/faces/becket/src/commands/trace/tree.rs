@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use becket_store::{SessionSummary, TurnPage};
-use becket_workbench::in_ms;
+use becket_workbench::{in_ms, shadow_words};
 use serde_json::{Value, json};
 
 use super::item::{Item, verdict_of};
@@ -310,10 +310,10 @@ fn run_text(run: &Value, changing: &[String]) -> String {
             )
         }
         "denied" => verdict_of(&run["reply"]["verdict"]),
-        "shadow" => {
-            let text = |name: &str| effect[name].as_str().unwrap_or_default();
-            format!("in shadow, would {}: {}", text("would"), text("reason"))
-        }
+        "shadow" => shadow_words(
+            effect["would"].as_str().unwrap_or_default(),
+            effect["reason"].as_str(),
+        ),
         "none" => "said nothing".into(),
         kind => kind.replace('_', " "),
     };

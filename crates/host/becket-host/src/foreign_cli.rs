@@ -1,0 +1,393 @@
+//! The command lines of other agents' programs, which becket understands in their place: `becket NAME ARGS…`, or becket
+//! called by that name.
+//!
+//! A host declares its program as a table of options, each with what becket does about it, and a function that says the
+//! same in becket's own command lines. Help and the tables in the guides come from that table. An option that is
+//! refused, or that the table does not have, ends the run before anything is done.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Write as _};
+use std::os::unix::ffi::OsStrExt;
+
+/// The command line of another agent's program.
+#[derive(Debug)]
+pub struct ForeignCli {
+    /// The program's name, which is becket's command for it.
+    pub name: &'static str,
+    /// What the command is for, in one line.
+    pub about: &'static str,
+    /// The program's options.
+    pub options: &'static [ForeignOption],
+    /// Whether unknown options are kept among the words: the program's guests bring options of their own.
+    pub keeps_unknown: bool,
+    /// becket's own command lines that do what was asked, without the program's name. They are run one after the other
+    /// up to the first that fails. The error says what cannot be done.
+    pub translate: fn(&ForeignArgs) -> Result<Vec<Vec<OsString>>, String>,
+}
+
+/// An option of another agent's program.
+#[derive(Debug)]
+pub struct ForeignOption {
+    /// The names as they are written, such as `-c` and `--context`. The last one is the name for [`ForeignArgs`].
+    pub names: &'static [&'static str],
+    /// The values that follow.
+    pub value: ForeignValue,
+    /// What becket does about it.
+    pub service: Service,
+}
+
+/// The values of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignValue {
+    /// No value.
+    None,
+    /// One value, under this name in the help.
+    One(&'static str),
+    /// Two values.
+    Two(&'static str, &'static str),
+    /// A value that may be missing: the next word, unless that is an option.
+    Optional(&'static str),
+    /// A value that may be missing and stands behind an equals sign.
+    Attached(&'static str),
+}
+
+/// What becket does about an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// The same as the program does. The text says what that is.
+    Served(&'static str),
+    /// Something else than the program does. The text says what and why.
+    Differs(&'static str),
+    /// Nothing: the run ends. The text says why.
+    Refused(&'static str),
+}
+
+/// A command line that was read by the table of its program.
+#[derive(Debug, Default)]
+pub struct ForeignArgs {
+    given: Vec<(&'static str, Vec<OsString>)>,
+    /// What is no option, in order.
+    pub words: Vec<OsString>,
+}
+
+impl ForeignArgs {
+    /// Whether an option was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, _)| *given == name)
+    }
+
+    /// The value of an option that was given; the last one if there are several.
+    pub fn value(&self, name: &'static str) -> Option<&OsStr> {
+        self.all(name).last()?.first().map(OsString::as_os_str)
+    }
+
+    /// The values of an option, once for each time that it was given.
+    pub fn all(&self, name: &'static str) -> impl DoubleEndedIterator<Item = &[OsString]> {
+        let given = self.given.iter().filter(move |(given, _)| *given == name);
+        given.map(|(_, values)| &**values)
+    }
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub enum AskedOf {
+    /// becket's own command lines, one after the other.
+    Runs(Vec<Vec<OsString>>),
+    /// The help.
+    Help,
+    /// The version.
+    Version,
+}
+
+impl ForeignCli {
+    /// Reads a command line of the program and translates it.
+    pub fn read(&'static self, words: impl IntoIterator<Item = OsString>) -> Result<AskedOf, String> {
+        let words: Vec<OsString> = words.into_iter().collect();
+        let has_own = |name: &str| self.option(OsStr::new(name)).is_some();
+        let options = words.iter().take_while(|word| *word != "--");
+        for word in options {
+            match word.to_str() {
+                Some("-h" | "--help") if !has_own("-h") => return Ok(AskedOf::Help),
+                Some(name @ ("-V" | "--version")) if !has_own(name) => return Ok(AskedOf::Version),
+                _ => {}
+            }
+        }
+        (self.translate)(&self.parse(words)?).map(AskedOf::Runs)
+    }
+
+    fn option(&self, name: &OsStr) -> Option<&'static ForeignOption> {
+        let mut options = self.options.iter();
+        options.find(|option| option.names.iter().any(|known| OsStr::new(known) == name))
+    }
+
+    fn parse(&self, words: Vec<OsString>) -> Result<ForeignArgs, String> {
+        let mut args = ForeignArgs::default();
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                args.words.extend(words);
+                break;
+            }
+            if word.len() < 2 || !is_option(&word) {
+                args.words.push(word);
+                continue;
+            }
+            let Some((option, attached)) = self.option_of(&word, &mut args)? else {
+                if !self.keeps_unknown {
+                    return Err(self.unknown(&word));
+                }
+                args.words.push(word);
+                continue;
+            };
+            let values = option
+                .take(attached, &mut words)
+                .map_err(|why| format!("{why}; try `{} --help`", self.name))?;
+            if let Service::Refused(why) = option.service {
+                return Err(format!("{}: {why}", option.names.join(", ")));
+            }
+            args.given.push((option.key(), values));
+        }
+        Ok(args)
+    }
+
+    /// The option that a word begins with, and what is attached to it. Short options without a value may stand
+    /// together; all but the last one are put into `args`.
+    fn option_of(
+        &self,
+        word: &OsStr,
+        args: &mut ForeignArgs,
+    ) -> Result<Option<(&'static ForeignOption, Option<OsString>)>, String> {
+        if let Some(option) = self.option(word) {
+            return Ok(Some((option, None)));
+        }
+        let bytes = word.as_bytes();
+        if bytes.starts_with(b"--") {
+            let Some(at) = bytes.iter().position(|byte| *byte == b'=') else {
+                return Ok(None);
+            };
+            let (name, value) = (
+                OsStr::from_bytes(&bytes[..at]),
+                OsStr::from_bytes(&bytes[at + 1..]),
+            );
+            return Ok(self.option(name).map(|option| (option, Some(value.to_owned()))));
+        }
+        let mut before = Vec::new();
+        for (at, letter) in bytes.iter().enumerate().skip(1) {
+            let Some(option) = self.option(OsStr::from_bytes(&[b'-', *letter])) else {
+                return Ok(None);
+            };
+            let rest = &bytes[at + 1..];
+            if option.value != ForeignValue::None || rest.is_empty() {
+                args.given.extend(before);
+                let value = rest.strip_prefix(b"=").unwrap_or(rest);
+                return Ok(Some((
+                    option,
+                    (!rest.is_empty()).then(|| OsStr::from_bytes(value).to_owned()),
+                )));
+            }
+            if let Service::Refused(why) = option.service {
+                return Err(format!("{}: {why}", option.names.join(", ")));
+            }
+            before.push((option.key(), Vec::new()));
+        }
+        Ok(None)
+    }
+
+    fn unknown(&self, word: &OsStr) -> String {
+        format!(
+            "{} has no option {}; try `{} --help`",
+            self.name,
+            word.to_string_lossy(),
+            self.name
+        )
+    }
+
+    /// The help: every option with what becket does about it.
+    pub fn help(&self) -> String {
+        let mut help = format!(
+            "{}\n\nUsage: becket {} [OPTIONS] [WORDS]\n\nOptions:\n",
+            self.about, self.name
+        );
+        for option in self.options {
+            let _ = writeln!(help, "  {option}\n          {}", option.service);
+        }
+        help
+    }
+
+    /// The options and what becket does about them, as a table of a guide.
+    pub fn table(&self) -> String {
+        let mut table = "| option | becket | |\n|---|---|---|\n".to_owned();
+        for option in self.options {
+            let (kind, text) = option.service.parts();
+            let written = option.to_string().replace('|', "\\|");
+            let _ = writeln!(table, "| `{written}` | {kind} | {} |", text.replace('|', "\\|"));
+        }
+        table
+    }
+}
+
+fn is_option(word: &OsStr) -> bool {
+    word.as_bytes().starts_with(b"-")
+}
+
+impl ForeignOption {
+    fn key(&self) -> &'static str {
+        self.names.last().copied().unwrap_or_default()
+    }
+
+    /// Takes the option's values: what is attached, then the words that follow.
+    fn take(
+        &self,
+        attached: Option<OsString>,
+        words: &mut std::iter::Peekable<impl Iterator<Item = OsString>>,
+    ) -> Result<Vec<OsString>, String> {
+        let mut values: Vec<OsString> = attached.into_iter().collect();
+        let wanted = match self.value {
+            ForeignValue::None if !values.is_empty() => return Err(format!("{} takes no value", self.key())),
+            ForeignValue::None | ForeignValue::Attached(_) => 0,
+            ForeignValue::One(_) => 1,
+            ForeignValue::Two(..) => 2,
+            ForeignValue::Optional(_) => usize::from(words.peek().is_some_and(|next| !is_option(next))),
+        };
+        while values.len() < wanted {
+            values.push(words.next().ok_or_else(|| format!("{self} lacks its value"))?);
+        }
+        Ok(values)
+    }
+}
+
+impl fmt::Display for ForeignOption {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.names.join(", "))?;
+        match self.value {
+            ForeignValue::None => Ok(()),
+            ForeignValue::One(name) => write!(formatter, " {name}"),
+            ForeignValue::Two(first, second) => write!(formatter, " {first} {second}"),
+            ForeignValue::Optional(name) => write!(formatter, " [{name}]"),
+            ForeignValue::Attached(name) => write!(formatter, "[={name}]"),
+        }
+    }
+}
+
+impl Service {
+    fn parts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Served(text) => ("served", text),
+            Self::Differs(text) => ("differs", text),
+            Self::Refused(text) => ("refused", text),
+        }
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts() {
+            ("served", text) => formatter.write_str(text),
+            (kind, text) => write!(formatter, "{kind}: {text}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static CLI: ForeignCli = ForeignCli {
+        name: "toy",
+        about: "A toy.",
+        options: &[
+            ForeignOption {
+                names: &["-c", "--context"],
+                value: ForeignValue::One("NAME"),
+                service: Service::Served("Chooses the context."),
+            },
+            ForeignOption {
+                names: &["-v", "--verbose"],
+                value: ForeignValue::None,
+                service: Service::Differs("Says nothing more."),
+            },
+            ForeignOption {
+                names: &["--join"],
+                value: ForeignValue::Two("NAME", "GROUP"),
+                service: Service::Served("Joins a group."),
+            },
+            ForeignOption {
+                names: &["--models"],
+                value: ForeignValue::Optional("PART"),
+                service: Service::Served("Lists models."),
+            },
+            ForeignOption {
+                names: &["-r", "--raw"],
+                value: ForeignValue::None,
+                service: Service::Refused("there is nothing raw"),
+            },
+        ],
+        keeps_unknown: false,
+        translate: |args| {
+            let mut shown: Vec<String> = Vec::new();
+            for name in ["--context", "--verbose", "--join", "--models"] {
+                shown.extend(args.all(name).map(|values| format!("{name}={values:?}")));
+            }
+            let words = args.words.iter().map(|word| word.to_string_lossy().into_owned());
+            Ok(vec![shown.into_iter().chain(words).map(Into::into).collect()])
+        },
+    };
+
+    fn read(line: &str) -> Result<String, String> {
+        match CLI.read(line.split_whitespace().map(OsString::from))? {
+            AskedOf::Runs(runs) => Ok(runs
+                .concat()
+                .join(OsStr::new(" "))
+                .into_string()
+                .expect("it is text")),
+            other => Ok(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn options_are_read_in_every_spelling() {
+        let table = [
+            ("-c a hello", "--context=[\"a\"] hello"),
+            ("-ca hello", "--context=[\"a\"] hello"),
+            ("--context=a hello", "--context=[\"a\"] hello"),
+            ("-vca", "--context=[\"a\"] --verbose=[]"),
+            ("--join a b c", "--join=[\"a\", \"b\"] c"),
+            ("--models -v", "--verbose=[] --models=[]"),
+            ("--models gpt", "--models=[\"gpt\"]"),
+            ("- -- -c --help", "- -c --help"),
+            ("x --help", "Help"),
+            ("-V", "Version"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(read(line).as_deref(), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_incomplete_or_refused_is_an_error() {
+        let table = [
+            ("--contexts a", "toy has no option --contexts"),
+            ("-x", "toy has no option -x"),
+            ("-c", "-c, --context NAME lacks its value"),
+            ("--join a", "--join NAME GROUP lacks its value"),
+            ("--verbose=1", "--verbose takes no value"),
+            ("--raw", "-r, --raw: there is nothing raw"),
+            ("-rv", "-r, --raw: there is nothing raw"),
+            ("-vr", "-r, --raw: there is nothing raw"),
+        ];
+        for (line, expected) in table {
+            let error = read(line).expect_err(line);
+            assert!(error.starts_with(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_every_option_once() {
+        let table = CLI.table();
+        assert_eq!(table.lines().count(), 2 + CLI.options.len());
+        assert!(
+            table.contains("| `-r, --raw` | refused | there is nothing raw |"),
+            "{table}"
+        );
+    }
+}
