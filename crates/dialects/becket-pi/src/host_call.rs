@@ -759,6 +759,9 @@ pub struct ProviderDefinition {
     /// Whether the key goes into an `Authorization` header.
     #[serde(default)]
     pub auth_header: bool,
+    /// Whether the provider has a login, which becket does not do.
+    #[serde(default)]
+    pub oauth: bool,
     /// The provider's models; none if only the address of a known provider changes.
     pub models: Option<Vec<ModelDefinition>>,
     /// Whether requests go through the service `ProviderStream`.

@@ -23,6 +23,7 @@ mod extension_place;
 pub mod extensions;
 mod fields;
 mod found;
+mod front_door;
 mod growing;
 mod guests;
 mod home;
@@ -61,6 +62,7 @@ pub use discovery::{
     Candidate, EXTENSION, Found, Origin, ProjectFolder, Search, has_project_extensions, project_settings,
 };
 pub use entries::{Entry, EntryKind};
+pub use front_door::PROGRAM;
 pub use home::{HOME_VARIABLE, home};
 pub use info::INFO;
 pub use modules::host_modules;

@@ -284,7 +284,6 @@ fn of_operation(operation: OperationKind, own: &Value) -> Option<Value> {
         OperationKind::Edit => own["diff"].as_str().map(|diff| {
             json!({
                 "diff": numbered(diff),
-                "patch": diff,
                 "firstChangedLine": own["first_changed_line"],
             })
         }),

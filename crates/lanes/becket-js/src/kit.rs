@@ -52,11 +52,9 @@ pub struct Surroundings {
     pub itself: Itself,
 }
 
-/// The program as extensions start it themselves, under its own path or in the place of another one.
+/// The program as extensions start it themselves, under its own path or by a link to it.
 #[derive(Debug, Clone, Default)]
 pub struct Itself {
-    /// Programs in whose place the program is started if they are not installed.
-    pub stands_for: &'static [&'static str],
     /// Variables that only the program gets, such as keys.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// Variables that must be as they are for that, since they say where these go.
@@ -66,11 +64,6 @@ pub struct Itself {
 }
 
 impl Surroundings {
-    /// The program in whose place this one is started, if there is no other.
-    pub fn stand_in(&self, file: &str) -> Option<&Path> {
-        self.itself.stands_for.contains(&file).then_some(&*self.program)
-    }
-
     /// The variables that a program gets besides those that an extension gives it: only the program itself, started so
     /// that its own settings count, gets some.
     pub fn variables_for(

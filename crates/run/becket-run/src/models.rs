@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
-use becket_host::Interactive;
+use becket_host::{API_KEY, Interactive};
 use becket_providers::scripted::NAME as SCRIPTED;
-use becket_providers::{ProviderSettings, select};
+use becket_providers::{ProviderSettings, Secret, select};
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
@@ -45,11 +45,19 @@ pub(crate) fn provider_beside(
     let of_home = model_of_home(setup, surroundings).unwrap_or_default();
     let named = options.model.as_deref().or(setup.context.model.as_deref());
     let model = named.or(of_home.as_deref());
-    let settings = ProviderSettings {
+    let mut settings = ProviderSettings {
         served_elsewhere,
         needs_model: options.needs_model,
         ..setup.provider_settings()
     };
+    if let Some(key) = options.guests.texts(API_KEY).pop() {
+        let provider = model.or(settings.model.as_deref()).unwrap_or_default().split('/').next();
+        let provider = provider.filter(|name| !name.is_empty()).ok_or_else(|| {
+            CliError::usage("`--api-key` needs a model").hint("name it with --model PROVIDER/NAME")
+        })?;
+        let entry = settings.providers.entry(provider.to_owned()).or_default();
+        entry.key = Some(Secret::new(key));
+    }
     select(model, &environment, &settings).map_err(|error| {
         CliError {
             // Whoever runs becket in another program's place expects that program's exit code.

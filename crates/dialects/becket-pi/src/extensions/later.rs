@@ -52,21 +52,7 @@ pub async fn answer(
             json_of(&result.unwrap_or_else(|| Ok(killed(String::new(), String::new())))?)
         }
         HostCallAsync::Dialog { id, dialog, timeout } => {
-            let unanswered = dialog.unanswered();
-            let (kind, title) = named(&dialog);
-            let has_user = registry.mode().has_ui();
-            let tell = |event| {
-                if has_user {
-                    direct::tell(registry, event, |fields| {
-                        fields.with("reason", "ui_prompt").with("kind", kind).with("title", &title)
-                    });
-                }
-            };
-            tell("ui_prompt_start");
-            let asked = ask_person((registry, name), dialog, timeout);
-            let answer = unless_called_off(registry, name, id, asked).await.flatten();
-            tell("ui_prompt_end");
-            json_of(&answer.unwrap_or(unanswered))
+            json_of(&dialog_answer(registry, name, (id, dialog, timeout)).await)
         }
         HostCallAsync::Complete { text, before, forced } => {
             let found = input::suggest(registry, &text, &before, forced, Some(name)).await;
@@ -145,6 +131,29 @@ pub fn component(
         drop(pause);
         Ok("null".into())
     }
+}
+
+/// Asks the user, and tells extensions that the user is asked.
+async fn dialog_answer(
+    registry: &Arc<ExtensionRegistry>,
+    name: &str,
+    (id, dialog, timeout): (u32, Dialog, Option<f64>),
+) -> DialogAnswer {
+    let unanswered = dialog.unanswered();
+    let (kind, title) = named(&dialog);
+    let tell = |event| {
+        if registry.mode().has_ui() {
+            direct::tell(registry, event, |fields| {
+                let fields = fields.with("reason", "ui_prompt").with("kind", kind);
+                fields.with("title", &title)
+            });
+        }
+    };
+    tell("ui_prompt_start");
+    let asked = ask_person((registry, name), dialog, timeout);
+    let answer = unless_called_off(registry, name, id, asked).await.flatten();
+    tell("ui_prompt_end");
+    answer.unwrap_or(unanswered)
 }
 
 /// pi's word for a dialog, and its title.
@@ -250,24 +259,19 @@ async fn exec(
     })
 }
 
-/// A program with its environment. becket itself, under its own path or in pi's place, gets its keys.
-fn prepared(registry: &ExtensionRegistry, mut words: Vec<String>, directory: &Path) -> Program {
+/// A program with its environment. becket itself gets its keys.
+fn prepared(registry: &ExtensionRegistry, words: Vec<String>, directory: &Path) -> Program {
     let mut environment = Arc::clone(&registry.facts.environment);
     let program = Program::exec(words.clone()).environment(Arc::clone(&environment));
     let kit = registry.state().kit.clone();
-    let Some(surroundings) = kit.as_ref().map(|kit| &kit.surroundings) else {
+    let (Some(kit), Ok(path)) = (kit, program.resolve(directory)) else {
         return program;
     };
-    let stand_in = || surroundings.stand_in(&words[0]).map(Path::to_path_buf);
-    let Some(path) = program.resolve(directory).ok().or_else(stand_in) else {
-        return program;
-    };
-    let of_its_own = surroundings.variables_for(&path, &words[1..], &environment);
-    if of_its_own.is_empty() && surroundings.stand_in(&words[0]).is_none() {
+    let of_its_own = kit.surroundings.variables_for(&path, &words[1..], &environment);
+    if of_its_own.is_empty() {
         return program;
     }
     Arc::make_mut(&mut environment).extend(of_its_own);
-    words[0] = path.display().to_string();
     Program::exec(words).environment(environment)
 }
 

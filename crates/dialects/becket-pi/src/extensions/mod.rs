@@ -46,7 +46,7 @@ mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ use becket_agent::provider::Provider;
 use becket_agent::session_handle::SessionHandle;
 use becket_agent::tool::{BUILTIN, Tool};
 use becket_events::{ModelChoice, Profile};
-use becket_hooks::{Engine, Mark};
+use becket_hooks::{Engine, Mark, Program};
 use becket_host::{Drawing, GivenFlag, Person, Unloaded};
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Itself, Kit, Limits, Outside, Transformer,
@@ -468,19 +468,29 @@ fn outside(settings: &LoadSettings, count: usize) -> Outside {
     Outside::new(engine, program, count)
 }
 
-/// becket as extensions start it, for sub-agents: under its own path, or as `pi` where that is not installed. It gets the
-/// keys that extensions do not see, unless it would read other settings than this one, which could send them elsewhere.
+/// becket as extensions start it, for sub-agents, under its own path or as `pi`. It gets the keys that extensions do not
+/// see, unless it would read other settings than this one, which could send them elsewhere.
 fn itself(facts: &Facts) -> Itself {
     let keys = becket_providers::key_variables(&facts.providers);
     let variables = facts.surroundings.variables.iter();
     let held = variables.filter(|(name, _)| keys.iter().any(|key| *name == key.as_str()));
     let held = held.map(|(name, value)| (name.clone(), value.clone()));
     Itself {
-        stands_for: &["pi"],
         environment: Arc::new(held.collect()),
         unchanged: SAYING_WHERE_KEYS_GO,
-        refused: &["--home", "--trust", "--approve", "-a"],
+        refused: &["--home", "--trust", "--approve", "-a", "--api-key"],
     }
+}
+
+/// becket by the name of `pi`, if its programs find it by that name: then it reads pi's command line.
+fn called_pi(facts: &Facts, program: &Path) -> PathBuf {
+    let named = Program::exec([crate::PROGRAM]).environment(Arc::clone(&facts.environment));
+    let found = named.resolve(&facts.surroundings.cwd).ok();
+    let is_becket = |found: &PathBuf| {
+        let real = becket_fs::canonicalize(found).ok();
+        real.is_some() && real == becket_fs::canonicalize(program).ok()
+    };
+    found.filter(is_becket).unwrap_or_else(|| program.to_path_buf())
 }
 
 /// Variables that say which settings becket reads, and to whom it talks.
@@ -528,7 +538,7 @@ fn kit(settings: &LoadSettings, registry: &Arc<ExtensionRegistry>, count: usize)
                 .variable("HOME")
                 .map(PathBuf::from)
                 .unwrap_or_default(),
-            program: settings.program.clone(),
+            program: called_pi(facts, &settings.program),
             itself: itself(facts),
         },
         allowed: Allowed {

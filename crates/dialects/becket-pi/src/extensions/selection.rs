@@ -98,6 +98,7 @@ pub fn directly(
         api: Some(way.api.clone()),
         headers: way.headers.clone().unwrap_or_default(),
         auth_header: false,
+        oauth: false,
         models: None,
         streams: false,
     };

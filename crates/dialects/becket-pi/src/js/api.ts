@@ -33,6 +33,9 @@ function see(call: Parameters<typeof ask>[0]): any {
     return ask(call);
 }
 
+/** When a message is to be delivered; as in pi, whatever else is said means that nothing is said. */
+const delivered = (how: unknown): unknown => ["steer", "followUp", "nextTurn"].find((known) => known === how);
+
 function namesOf(names: unknown): string[] {
     if (!Array.isArray(names)) throw new TypeError("setActiveTools: a list of names is needed");
     return names.map(String);
@@ -75,14 +78,14 @@ export const api: Record<string, unknown> = {
     },
     sendMessage(message: any, options: any = {}): void {
         const { customType, content = "", display = false, details } = message ?? {};
-        const { deliverAs } = options;
-        const triggerTurn = options.triggerTurn === undefined ? undefined : Boolean(options.triggerTurn);
+        const deliverAs = delivered(options?.deliverAs);
+        const triggerTurn = options?.triggerTurn === undefined ? undefined : Boolean(options.triggerTurn);
         const sent = { customType: String(customType), content, display: Boolean(display), details };
         say("send_message", { send_message: { message: sent, triggerTurn, deliverAs } });
     },
     sendUserMessage(content: unknown, options: any = {}): void {
-        const { deliverAs, expandPromptTemplates } = options;
-        const expands = Boolean(expandPromptTemplates);
+        const deliverAs = delivered(options?.deliverAs);
+        const expands = Boolean(options?.expandPromptTemplates);
         say("send_user_message", { send_user_message: { content, deliverAs, expandPromptTemplates: expands } });
     },
     appendEntry(customType: string, data?: unknown): void {

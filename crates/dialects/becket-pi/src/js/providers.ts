@@ -29,6 +29,7 @@ export function registerProvider(name: string, config: Config): void {
     ask({
         register_provider: {
             name, label: all.name, baseUrl, apiKey, api, headers, authHeader, models, streams: streaming,
+            oauth: Boolean(all.oauth),
         },
     });
     providers.set(name, all);

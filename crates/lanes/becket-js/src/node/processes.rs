@@ -230,8 +230,7 @@ impl Start {
         let program = Program::exec([self.file.as_str()]).environment(environment);
         let missing = || failed(&Errno::NOENT.into());
         let surroundings = &node.kit.surroundings;
-        let stand_in = || surroundings.stand_in(&self.file).map(Path::to_path_buf);
-        let path = program.resolve(&self.directory).ok().or_else(stand_in).ok_or_else(missing)?;
+        let path = program.resolve(&self.directory).map_err(|_| missing())?;
         if !self.directory.is_dir() {
             return Err(missing());
         }
