@@ -24,12 +24,12 @@ pub static PI: ForeignCli = ForeignCli {
     translate,
 };
 
-const fn option(
-    names: &'static [&'static str],
-    value: ForeignValue,
-    service: Service,
-) -> ForeignOption {
-    ForeignOption { names, value, service }
+const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
+    ForeignOption {
+        names,
+        value,
+        service,
+    }
 }
 
 const NOTHING: ForeignValue = ForeignValue::None;
@@ -44,8 +44,10 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--model"],
         ForeignValue::One("ID"),
-        Differs("The model, by its whole name: becket has no list in which a part of a name could be looked up. `:LEVEL` \
-                 behind it says how much it thinks."),
+        Differs(
+            "The model, by its whole name: becket has no list in which a part of a name could be looked up. `:LEVEL` \
+                 behind it says how much it thinks.",
+        ),
     ),
     option(
         &["--api-key"],
@@ -81,8 +83,10 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--session"],
         ForeignValue::One("ID"),
-        Differs("The conversation of that session, by its id or the beginning of it. A file is brought in with `becket \
-                 sessions import FILE`."),
+        Differs(
+            "The conversation of that session, by its id or the beginning of it. A file is brought in with `becket \
+                 sessions import FILE`.",
+        ),
     ),
     option(
         &["--session-id"],
@@ -97,7 +101,9 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--session-dir"],
         ForeignValue::One("FOLDER"),
-        Differs("Nothing: conversations are in becket's own store, and `becket sessions export` writes files."),
+        Differs(
+            "Nothing: conversations are in becket's own store, and `becket sessions export` writes files.",
+        ),
     ),
     option(&["--no-session"], NOTHING, Served("Keeps nothing.")),
     option(
@@ -108,7 +114,9 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--models"],
         ForeignValue::One("PATTERNS"),
-        Differs("Nothing: models are changed among those that the session has worked with and those of extensions."),
+        Differs(
+            "Nothing: models are changed among those that the session has worked with and those of extensions.",
+        ),
     ),
     option(&["-nt", "--no-tools"], NOTHING, Served("Offers no tools.")),
     option(
@@ -144,10 +152,16 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--no-mcp"],
         NOTHING,
-        Differs("Nothing: pi's file of MCP servers is not read, and becket's own servers stand in its settings."),
+        Differs(
+            "Nothing: pi's file of MCP servers is not read, and becket's own servers stand in its settings.",
+        ),
     ),
     option(&["--skill"], ForeignValue::One("PATH"), Served("A skill.")),
-    option(&["-ns", "--no-skills"], NOTHING, Served("Only skills that are named.")),
+    option(
+        &["-ns", "--no-skills"],
+        NOTHING,
+        Served("Only skills that are named."),
+    ),
     option(
         &["--prompt-template"],
         ForeignValue::One("PATH"),
@@ -180,17 +194,27 @@ const OPTIONS: &[ForeignOption] = &[
         ForeignValue::Optional("SEARCH"),
         Refused("becket has no list of the models that providers serve; name one with --model PROVIDER/NAME"),
     ),
-    option(&["--verbose"], NOTHING, Differs("Nothing: becket says what it does anyway.")),
+    option(
+        &["--verbose"],
+        NOTHING,
+        Differs("Nothing: becket says what it does anyway."),
+    ),
     option(
         &["--tui-mode"],
         ForeignValue::One("MODE"),
         Differs("Nothing: the chat is in the terminal's own scrollback."),
     ),
-    option(&["-a", "--approve"], NOTHING, Served("Trusts the project for this run.")),
+    option(
+        &["-a", "--approve"],
+        NOTHING,
+        Served("Trusts the project for this run."),
+    ),
     option(
         &["-na", "--no-approve"],
         NOTHING,
-        Refused("what a project brings may be a guard: run with --no-extensions, or trust it with `becket hooks trust`"),
+        Refused(
+            "what a project brings may be a guard: run with --no-extensions, or trust it with `becket hooks trust`",
+        ),
     ),
     option(
         &["--offline"],
@@ -220,13 +244,26 @@ const SAME_ALONE: &[&str] = &[
 ];
 
 /// Commands of pi's program about packages and accounts.
-const COMMANDS: &[&str] = &["install", "remove", "uninstall", "update", "list", "config", "auth", "mcp"];
+const COMMANDS: &[&str] = &[
+    "install",
+    "remove",
+    "uninstall",
+    "update",
+    "list",
+    "config",
+    "auth",
+    "mcp",
+];
 
 fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     if args.has("--version") {
         return Ok(vec![vec!["--version".into()]]);
     }
-    if let Some(command) = args.words.first().and_then(|word| COMMANDS.iter().find(|name| word == *name)) {
+    if let Some(command) = args
+        .words
+        .first()
+        .and_then(|word| COMMANDS.iter().find(|name| word == *name))
+    {
         return Err(format!(
             "becket installs nothing and keeps no accounts, so it has no `{PROGRAM} {command}`; what pi has installed, \
              it finds"
@@ -247,13 +284,27 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     let (files, words): (Vec<_>, Vec<_>) = args.words.iter().partition(|word| is_file(word));
     let given = files.iter().map(|file| GivenFile::read(file));
     let given: Vec<GivenFile> = given.collect::<Result<_, _>>()?;
-    line.extend(place(args, words.is_empty() && given.is_empty()));
+    let first = first_prompt(&words);
+    line.extend(place(args, first.is_none() && given.is_empty()));
     for picture in given.iter().filter_map(|file| file.picture.as_ref()) {
         line.push(joined("--image=", picture.as_os_str()));
     }
     let text: String = given.iter().map(|file| file.text.as_str()).collect();
-    line.extend(prompts(&text, &words));
+    let mut words: Vec<OsString> = words.into_iter().cloned().collect();
+    let first = first.or(words.len().checked_sub(1));
+    match first.and_then(|first| words.get_mut(first)) {
+        Some(first) => *first = joined(&text, first),
+        None if text.is_empty() => {}
+        None => words.push(text.into()),
+    }
+    line.extend(words);
     Ok(vec![line])
+}
+
+/// The first word that is asked. Options of extensions are among the words, perhaps with a value behind them.
+fn first_prompt(words: &[&OsString]) -> Option<usize> {
+    let takes_next = |word: &OsStr| is_option(word) && !word.as_encoded_bytes().contains(&b'=');
+    (0..words.len()).find(|at| !is_option(words[*at]) && !(*at > 0 && takes_next(words[at - 1])))
 }
 
 /// The options that becket has by the same name.
@@ -276,22 +327,31 @@ fn same(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
 
 /// The model, and how much it thinks, which may stand behind its name.
 fn model(args: &ForeignArgs) -> Vec<OsString> {
-    let name = args.value("--model").map(|name| name.to_string_lossy().into_owned());
+    let name = args
+        .value("--model")
+        .map(|name| name.to_string_lossy().into_owned());
     let (name, behind) = match name.as_deref().and_then(|name| name.rsplit_once(':')) {
         Some((name, level)) if is_level(level) => (Some(name.to_owned()), Some(level.to_owned())),
         _ => (name, None),
     };
-    let said = args.value("--thinking").map(|level| level.to_string_lossy().into_owned());
+    let said = args
+        .value("--thinking")
+        .map(|level| level.to_string_lossy().into_owned());
     let level = said.or(behind).map(|level| match level.as_str() {
         "max" => "xhigh".to_owned(),
         _ => level,
     });
     let name = name.map(|name| format!("--model={name}").into());
-    name.into_iter().chain(level.map(|level| format!("--thinking={level}").into())).collect()
+    name.into_iter()
+        .chain(level.map(|level| format!("--thinking={level}").into()))
+        .collect()
 }
 
 fn is_level(word: &str) -> bool {
-    matches!(word, "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")
+    matches!(
+        word,
+        "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
+    )
 }
 
 /// The tools: all of pi's unless some are chosen.
@@ -321,7 +381,9 @@ fn place(args: &ForeignArgs, says_nothing: bool) -> Vec<OsString> {
     if let Some(id) = args.value("--session-id") {
         line.push(joined("--context=", id));
     } else if is_chat {
-        let is_named = ["--session", "--no-session", "--continue", "--resume"].iter().any(|name| args.has(name));
+        let is_named = ["--session", "--no-session", "--continue", "--resume"]
+            .iter()
+            .any(|name| args.has(name));
         line.extend((!is_named).then(|| "--context=new".into()));
     } else if args.has("--continue") {
         line.push("--continue".into());
@@ -331,19 +393,6 @@ fn place(args: &ForeignArgs, says_nothing: bool) -> Vec<OsString> {
     }
     line.push(mode.unwrap_or_else(|| "--mode=text".into()));
     line
-}
-
-/// What is asked, the first time with the files. Options of extensions are among the words, and stay options.
-fn prompts(files: &str, words: &[&OsString]) -> Vec<OsString> {
-    let words = words.iter().map(|word| (*word).clone());
-    let (options, mut prompts): (Vec<OsString>, Vec<OsString>) = words.partition(|word| is_option(word));
-    if !files.is_empty() {
-        match prompts.first_mut() {
-            Some(first) => *first = joined(files, first),
-            None => prompts.push(files.into()),
-        }
-    }
-    options.into_iter().chain(prompts).collect()
 }
 
 fn is_option(word: &OsStr) -> bool {
@@ -366,7 +415,10 @@ impl GivenFile {
         let name = word.to_string_lossy();
         let path = Path::new(&name[1..]);
         let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-        if matches!(ending.to_lowercase().as_str(), "png" | "jpg" | "jpeg" | "gif" | "webp") {
+        if matches!(
+            ending.to_lowercase().as_str(),
+            "png" | "jpg" | "jpeg" | "gif" | "webp"
+        ) {
             return Ok(Self {
                 text: String::new(),
                 picture: Some(path.to_path_buf()),
@@ -412,7 +464,10 @@ mod tests {
             ("hello", "--tools=pi --mode=text hello"),
             ("-p a b", "--tools=pi --mode=text a b"),
             ("-c hello", "--tools=pi --continue --mode=text hello"),
-            ("--mode json -p --no-session x", "--no-session --tools=pi --mode=json x"),
+            (
+                "--mode json -p --no-session x",
+                "--no-session --tools=pi --mode=json x",
+            ),
             ("--mode rpc", "--tools=pi --mode=rpc"),
             (
                 "--provider a --model b:high x",
@@ -426,12 +481,19 @@ mod tests {
             ("-nt x", "--tools=none --mode=text x"),
             ("-nbt x", "--tools=-builtin --mode=text x"),
             ("-xt bash,edit x", "--tools=-bash,-edit --mode=text x"),
-            ("-ne -e a.ts --plan x", "--extension=a.ts --no-extensions --tools=pi --mode=text --plan x"),
+            (
+                "-ne -e a.ts --preset p x y",
+                "--extension=a.ts --no-extensions --tools=pi --mode=text --preset p x y",
+            ),
+            ("--plan x", "--tools=pi --context=new --plan x"),
             (
                 "--api-key k --model a/b -nc -a x",
                 "--model=a/b --tools=pi --api-key=k --no-context-files --trust --mode=text x",
             ),
-            ("--offline --verbose --session-dir /s --models a,b x", "--tools=pi --mode=text x"),
+            (
+                "--offline --verbose --session-dir /s --models a,b x",
+                "--tools=pi --mode=text x",
+            ),
             ("--session-id s x", "--tools=pi --context=s --mode=text x"),
             ("-v", "--version"),
             ("--help", "Help"),
@@ -443,7 +505,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_refused() {
-        for line in ["--fork x", "--export f", "--list-models", "-na x", "install npm:x", "--session a/b.jsonl"] {
+        for line in [
+            "--fork x",
+            "--export f",
+            "--list-models",
+            "-na x",
+            "install npm:x",
+            "--session a/b.jsonl",
+        ] {
             assert!(said(line).is_err(), "pi {line}");
         }
     }

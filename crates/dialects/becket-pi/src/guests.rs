@@ -135,7 +135,10 @@ fn listed(guest: &Guest) -> Listed {
     });
     let mut text = brought(guest, " ");
     if !logins.is_empty() {
-        text = format!("{text}  becket does no login for {}: name a key (apiKey)", logins.join(", "));
+        text = format!(
+            "{text}  becket does no login for {}: name a key (apiKey)",
+            logins.join(", ")
+        );
     }
     if let Some(trouble) = &guest.trouble {
         text = format!("{text}  not loaded: {trouble}");

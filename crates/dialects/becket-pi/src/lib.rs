@@ -75,8 +75,8 @@ pub use resources::{
     may_bring_resources, skills_for_prompt,
 };
 pub use rows::{
-    DIRECT, ExtensionOwner, ExtensionRow, NEVER_FIRED, RESOURCES_EVENT, about_to_be_loaded_again, guard_events,
-    loaded_again, misspelt_guard, register, rows,
+    DIRECT, ExtensionOwner, ExtensionRow, NEVER_FIRED, RESOURCES_EVENT, about_to_be_loaded_again,
+    guard_events, loaded_again, misspelt_guard, register, rows,
 };
 pub use stream::{Compacted, Lines, Stream, compaction_result};
 pub use tools::profile;

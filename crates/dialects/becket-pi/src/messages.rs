@@ -478,11 +478,12 @@ fn result(
         is_error: fields.get("isError").and_then(Value::as_bool).unwrap_or(false),
         details: match original {
             // becket's own data is shown as pi's, so what was left alone stays as it was.
-            Some(MessageBody::Tool { tool_name, details: own, is_error, .. })
-                if shown_details(tool_name, own.as_ref(), *is_error) == details =>
-            {
-                own.clone()
-            }
+            Some(MessageBody::Tool {
+                tool_name,
+                details: own,
+                is_error,
+                ..
+            }) if shown_details(tool_name, own.as_ref(), *is_error) == details => own.clone(),
             _ => details,
         },
     })

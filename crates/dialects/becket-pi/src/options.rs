@@ -1,7 +1,7 @@
 //! The options of the command line about extensions and resources.
 
-use becket_host::{GuestOptions, OptionValue};
 pub(crate) use becket_host::{API_KEY, NO_CONTEXT_FILES};
+use becket_host::{GuestOptions, OptionValue};
 
 use crate::extensions::Given;
 

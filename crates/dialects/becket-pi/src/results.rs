@@ -60,7 +60,9 @@ pub fn bash(operation: &Operation, finding: &Finding) -> String {
 
 /// The output of a command without becket's note that a signal ended it, and the signal.
 fn without_signal(output: &str) -> (&str, Option<i32>) {
-    let note = output.strip_suffix(']').and_then(|rest| rest.rsplit_once("[killed by signal "));
+    let note = output
+        .strip_suffix(']')
+        .and_then(|rest| rest.rsplit_once("[killed by signal "));
     match note.and_then(|(before, signal)| Some((before, signal.parse().ok()?))) {
         Some((before, signal)) => (before, Some(signal)),
         None => (output, None),
@@ -639,7 +641,11 @@ mod tests {
             (OperationKind::Edit, Some(&theirs), true, Some(theirs.clone())),
         ];
         for (operation, own, failed, shown) in table {
-            assert_eq!(details(Some(operation), own, failed), shown, "{operation:?} {own:?}");
+            assert_eq!(
+                details(Some(operation), own, failed),
+                shown,
+                "{operation:?} {own:?}"
+            );
         }
     }
 

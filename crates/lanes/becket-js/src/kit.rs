@@ -73,7 +73,8 @@ impl Surroundings {
         given: &BTreeMap<OsString, OsString>,
     ) -> BTreeMap<OsString, OsString> {
         let is_itself = path == self.program || path.canonicalize().ok() == self.program.canonicalize().ok();
-        let is_unchanged = |name: &&str| given.get(OsStr::new(name)) == self.environment.get(OsStr::new(name));
+        let is_unchanged =
+            |name: &&str| given.get(OsStr::new(name)) == self.environment.get(OsStr::new(name));
         let is_refused = |word: &String| {
             let name = word.split('=').next().unwrap_or_default();
             self.itself.refused.contains(&name)

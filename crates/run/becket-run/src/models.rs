@@ -51,7 +51,11 @@ pub(crate) fn provider_beside(
         ..setup.provider_settings()
     };
     if let Some(key) = options.guests.texts(API_KEY).pop() {
-        let provider = model.or(settings.model.as_deref()).unwrap_or_default().split('/').next();
+        let provider = model
+            .or(settings.model.as_deref())
+            .unwrap_or_default()
+            .split('/')
+            .next();
         let provider = provider.filter(|name| !name.is_empty()).ok_or_else(|| {
             CliError::usage("`--api-key` needs a model").hint("name it with --model PROVIDER/NAME")
         })?;

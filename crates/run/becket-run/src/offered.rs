@@ -24,11 +24,19 @@ pub fn choose_tools(
     let (left_out, named): (Vec<String>, Vec<String>) =
         names.into_iter().partition(|name| name.starts_with('-'));
     let names = match named.as_slice() {
-        _ if named == [NONE] => return assembled.interactive.offer_only(Vec::new()).map_err(CliError::failed),
+        _ if named == [NONE] => {
+            return assembled
+                .interactive
+                .offer_only(Vec::new())
+                .map_err(CliError::failed);
+        }
         [] => known.clone(),
         _ => named,
     };
-    let names: Vec<String> = names.into_iter().filter(|name| !is_left_out(name, &left_out)).collect();
+    let names: Vec<String> = names
+        .into_iter()
+        .filter(|name| !is_left_out(name, &left_out))
+        .collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let unknown: Vec<&str> = names
         .iter()

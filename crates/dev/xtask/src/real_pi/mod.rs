@@ -45,7 +45,10 @@ const CASES: &[Case] = &[
                 ("bash", json!({"command": "printf 'x\\n\\n'; exit 3"})),
                 ("bash", json!({"command": "true"})),
                 ("edit", edit),
-                ("edit", json!({"path": "a.txt", "edits": [{"oldText": "none", "newText": "x"}]})),
+                (
+                    "edit",
+                    json!({"path": "a.txt", "edits": [{"oldText": "none", "newText": "x"}]}),
+                ),
                 ("nobody", json!({})),
             ]
         },
@@ -60,18 +63,28 @@ pub fn run(workspace: &Workspace) -> Result<(), Problem> {
     let folder = workspace.root().join("target/real-pi");
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     done(
-        Command::new("sh").args(["-c", include_str!("install.sh")]).current_dir(&folder),
+        Command::new("sh")
+            .args(["-c", include_str!("install.sh")])
+            .current_dir(&folder),
         "the versions of pi cannot be installed",
     )?;
     done(
-        Command::new("cargo").args(["build", "--package", "becket"]).current_dir(workspace.root()),
+        Command::new("cargo")
+            .args(["build", "--package", "becket"])
+            .current_dir(workspace.root()),
         "becket does not build",
     )?;
     let provider = "crates/faces/becket/tests/blackbox/pi_differential/provider.ts";
     let provider = workspace.read(provider)?;
     let becket = workspace.root().join("target/debug/becket");
     let programs = [
-        ("0.73.1", vec![PathBuf::from("node"), folder.join("old/node_modules/@mariozechner/pi-coding-agent/dist/cli.js")]),
+        (
+            "0.73.1",
+            vec![
+                PathBuf::from("node"),
+                folder.join("old/node_modules/@mariozechner/pi-coding-agent/dist/cli.js"),
+            ],
+        ),
         (
             "1.5.0",
             vec![
@@ -117,15 +130,31 @@ fn play(case: &Case, provider: &str, words: &[PathBuf], place: &Path) -> Result<
     }
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
-    command.args(["-ne", "-e", "provider.ts", "-e", "extension.ts", "--provider", "lab", "--model", "one"]);
+    command.args([
+        "-ne",
+        "-e",
+        "provider.ts",
+        "-e",
+        "extension.ts",
+        "--provider",
+        "lab",
+        "--model",
+        "one",
+    ]);
     command.args(["--no-session", "-p", "go"]);
     let path = std::env::var("PATH").unwrap_or_default();
     command.current_dir(&work).env_clear().env("PATH", path);
-    command.env("HOME", place).env("PI_CODING_AGENT_DIR", place.join("agent"));
+    command
+        .env("HOME", place)
+        .env("PI_CODING_AGENT_DIR", place.join("agent"));
     command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0");
     let Output { status, stderr, .. } = command.output().map_err(told)?;
     if !status.success() {
-        return Err(format!("{}: {}", place.display(), String::from_utf8_lossy(&stderr)));
+        return Err(format!(
+            "{}: {}",
+            place.display(),
+            String::from_utf8_lossy(&stderr)
+        ));
     }
     Ok(said(&work))
 }
@@ -134,7 +163,9 @@ fn play(case: &Case, provider: &str, words: &[PathBuf], place: &Path) -> Result<
 fn said(work: &Path) -> Said {
     let lines = |name: &str| -> Vec<Value> {
         let text = std::fs::read_to_string(work.join(name)).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     };
     let mut said = Said::new();
     for line in lines("noted.jsonl") {
@@ -142,10 +173,16 @@ fn said(work: &Path) -> Said {
         said.entry(about).or_default().push(line);
     }
     let seen = lines("seen.jsonl").pop().unwrap_or_default();
-    let results = seen.as_array().into_iter().flatten().filter(|message| message[0] == "toolResult");
+    let results = seen
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|message| message[0] == "toolResult");
     for (at, message) in results.enumerate() {
         let text = message[1][0]["text"].clone();
-        said.entry(format!("the model reads {at}")).or_default().push(text);
+        said.entry(format!("the model reads {at}"))
+            .or_default()
+            .push(text);
     }
     said
 }
@@ -162,14 +199,22 @@ fn compare(case: &str, said: &[Said]) -> bool {
             continue;
         }
         differing += 1;
-        println!("{case}: {about}\n  0.73.1 {}\n  1.5.0  {}\n  becket {}", shown(old), shown(new), shown(becket));
+        println!(
+            "{case}: {about}\n  0.73.1 {}\n  1.5.0  {}\n  becket {}",
+            shown(old),
+            shown(new),
+            shown(becket)
+        );
     }
     println!("{case}: {alike} alike, {differing} differ");
     differing > 0
 }
 
 fn shown(said: Option<&Vec<Value>>) -> String {
-    said.map_or_else(|| "nothing".to_owned(), |said| Value::from(said.clone()).to_string())
+    said.map_or_else(
+        || "nothing".to_owned(),
+        |said| Value::from(said.clone()).to_string(),
+    )
 }
 
 fn done(command: &mut Command, problem: &str) -> Result<(), Problem> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use becket_agent::provider::{Begun, Sending};
-use becket_agent::tool::{Parent, Progress, ToolRun};
+use becket_agent::tool::{Parent, Progress};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -57,11 +57,8 @@ pub enum StreamNews {
 
 impl Calls {
     /// Adds a running tool.
-    pub fn begin_tool(&self, call_id: &str, run: &ToolRun) {
-        let running = RunningTool {
-            progress: run.progress.clone(),
-            parent: run.parent.clone(),
-        };
+    pub fn begin_tool(&self, call_id: &str, (progress, parent): (UnboundedSender<Progress>, Option<Parent>)) {
+        let running = RunningTool { progress, parent };
         self.state().tools.insert(call_id.to_owned(), running);
     }
 

@@ -20,11 +20,12 @@ use super::extension_list::Command;
 use super::registry::{ExtensionRegistry, origin_words};
 use super::tools::{active_tools, pi_name};
 use super::{
-    commands, flags, hooks, input, later, mcp_servers, models, moves, placing, prompt, reload, renderers, resources,
-    sessions, tool, tools,
+    commands, flags, hooks, input, later, mcp_servers, models, moves, placing, prompt, reload, renderers,
+    resources, sessions, tool, tools,
 };
 use crate::host_call::{
-    About, CommandInfo, CustomMessage, Exposure, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo, ToolInfo,
+    About, CommandInfo, CustomMessage, Exposure, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo,
+    ToolInfo,
 };
 
 /// The registry as the host of extensions. It holds a strong reference, so that calls can outlive the caller.
@@ -200,7 +201,9 @@ pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> 
             return json_of(&level.unwrap_or(ThinkingLevel::Off));
         }
         HostCall::SetThinkingLevel { level } => {
-            handle.config().set_thinking(models::nearest_level(registry, &level));
+            handle
+                .config()
+                .set_thinking(models::nearest_level(registry, &level));
         }
         HostCall::IsIdle => return json_of(&handle.is_idle()),
         HostCall::HasPendingMessages => return json_of(&handle.messages().has_waiting()),

@@ -280,7 +280,12 @@ fn broken(failure: Failure, program: &str) -> ExecResult {
     let stderr = match failure.cause {
         Cause::TimedOut => return killed(stdout, stderr),
         // As in pi, the end by a signal of somebody else has no code.
-        Cause::KilledBySignal => return ExecResult { killed: false, ..killed(stdout, stderr) },
+        Cause::KilledBySignal => {
+            return ExecResult {
+                killed: false,
+                ..killed(stdout, stderr)
+            };
+        }
         Cause::NotFound => format!("{stderr}spawn {program} ENOENT"),
         _ => format!("{stderr}{failure}"),
     };

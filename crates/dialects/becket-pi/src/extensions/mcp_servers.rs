@@ -47,7 +47,13 @@ pub fn all(registry: &ExtensionRegistry) -> Vec<Value> {
     let state = registry.state();
     let servers = state.mcp_servers.iter();
     let servers: Vec<_> = servers
-        .map(|server| (server.extension.clone(), server.name.clone(), server.config.clone()))
+        .map(|server| {
+            (
+                server.extension.clone(),
+                server.name.clone(),
+                server.config.clone(),
+            )
+        })
         .collect();
     drop(state);
     let shown = servers.into_iter().map(|(extension, name, config)| {
@@ -59,5 +65,7 @@ pub fn all(registry: &ExtensionRegistry) -> Vec<Value> {
 }
 
 fn tell(registry: &Arc<ExtensionRegistry>) {
-    direct::tell(registry, "mcp_servers_change", |fields| fields.with("servers", all(registry)));
+    direct::tell(registry, "mcp_servers_change", |fields| {
+        fields.with("servers", all(registry))
+    });
 }

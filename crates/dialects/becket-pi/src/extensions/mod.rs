@@ -7,6 +7,7 @@
 
 mod answer;
 mod bus;
+mod calling;
 mod calls;
 pub(crate) mod commands;
 mod completion;

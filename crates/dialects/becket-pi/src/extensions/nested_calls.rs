@@ -15,7 +15,9 @@ use crate::words;
 /// Calls a tool within a running call. What fails is an answer as well.
 pub async fn call(registry: &Arc<ExtensionRegistry>, within: &str, name: &str, arguments: Value) -> Value {
     let Some(parent) = registry.calls.caller(within) else {
-        return failed("the call that wanted this is over");
+        return failed(
+            "the call that wanted this is over, or becket did not see in its extension's files that it calls tools",
+        );
     };
     let Value::Object(arguments) = arguments else {
         return failed(&format!("the arguments of {name} are an object"));

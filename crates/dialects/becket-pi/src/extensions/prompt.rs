@@ -112,7 +112,11 @@ pub fn options(registry: &ExtensionRegistry) -> Result<PromptOptions, HostError>
     });
     let selected = &options.selected_tools;
     options.tool_snippets.retain(|tool, _| selected.contains(tool));
-    for (_, guidelines) in options.tool_guidelines.iter().filter(|(tool, _)| selected.contains(tool)) {
+    for (_, guidelines) in options
+        .tool_guidelines
+        .iter()
+        .filter(|(tool, _)| selected.contains(tool))
+    {
         options.prompt_guidelines.extend(guidelines.iter().cloned());
     }
     if let Some(stage) = registry.stage() {

@@ -17,6 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use super::calling::calls_tools;
 use super::registry::ExtensionRegistry;
 use crate::host_call::{ExecutionMode, ToolDefinition, ToolResult};
 use crate::services::{AbortTool, ExecuteTool, PrepareArguments, Prepared};
@@ -43,6 +44,7 @@ pub struct ExtensionTool {
     /// The extension's name for the tool.
     name: String,
     prepares_arguments: bool,
+    makes_calls: bool,
     spec: ToolSpec,
     stand_in: Option<StandIn>,
     parameters: Value,
@@ -85,6 +87,7 @@ impl ExtensionTool {
             StandIn::take_place(face, &mut spec)
         });
         Ok(Self {
+            makes_calls: calls_tools(registry, &owner),
             registry: Arc::clone(registry),
             owner,
             name: definition.name,
@@ -156,7 +159,11 @@ impl ExtensionTool {
             Err(why) => return ToolOutput::error(why),
         };
         let call_id = permit.tool_call_id().to_owned();
-        self.registry.calls.begin_tool(&call_id, &run);
+        // A call that was not expected would wait for this one to end.
+        let caller = run.parent.clone().filter(|_| self.makes_calls);
+        self.registry
+            .calls
+            .begin_tool(&call_id, (run.progress.clone(), caller));
         let service = ExecuteTool {
             tool: self.name.clone(),
             call_id: call_id.clone(),
@@ -183,6 +190,10 @@ impl ExtensionTool {
 impl Tool for ExtensionTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn makes_calls(&self) -> bool {
+        self.makes_calls
     }
 
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {

@@ -456,7 +456,9 @@ fn tree(entries: Vec<Value>) -> Vec<Value> {
         let parent = parent.map(ToOwned::to_owned);
         let mut node = json!({"entry": entry, "children": below});
         let label = id.and_then(|id| labels.remove(&id));
-        if let Some((label, time)) = label.filter(|(label, _)| label.as_str().is_some_and(|it| !it.is_empty())) {
+        if let Some((label, time)) =
+            label.filter(|(label, _)| label.as_str().is_some_and(|it| !it.is_empty()))
+        {
             node["label"] = label;
             node["labelTimestamp"] = time;
         }

@@ -187,8 +187,15 @@ async fn handlers_know_their_event_and_can_be_taken_back() {
     }
     // As in pi, what is no function is found out when it is called; a guard refuses by it.
     let loaded = factory("pi.on('tool_call', 'no function');", &[]).await;
-    let failure = loaded.fire("tool_call", Vec::new()).await.expect_err("no function");
-    assert!(failure.detail.contains("handler is not a function"), "{}", failure.detail);
+    let failure = loaded
+        .fire("tool_call", Vec::new())
+        .await
+        .expect_err("no function");
+    assert!(
+        failure.detail.contains("handler is not a function"),
+        "{}",
+        failure.detail
+    );
 }
 
 #[tokio::test]

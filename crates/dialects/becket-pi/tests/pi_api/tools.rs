@@ -150,12 +150,22 @@ async fn odd_definitions_are_taken_as_far_as_they_can_be() {
     let tools = loaded.room.asked("register_tool");
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(names, ["label", "bare", "schema", "mode", "idle"]);
-    assert_eq!((&tools[0]["label"], &tools[1]["description"]), (&json!("label"), &json!("")));
     assert_eq!(
-        (&tools[3]["promptSnippet"], &tools[3]["promptGuidelines"], &tools[3]["description"]),
+        (&tools[0]["label"], &tools[1]["description"]),
+        (&json!("label"), &json!(""))
+    );
+    assert_eq!(
+        (
+            &tools[3]["promptSnippet"],
+            &tools[3]["promptGuidelines"],
+            &tools[3]["description"]
+        ),
         (&json!("a b"), &json!(["one"]), &json!("5"))
     );
-    assert_eq!(call(&loaded, "bare", json!({})).await["content"][0]["text"], "fine");
+    assert_eq!(
+        call(&loaded, "bare", json!({})).await["content"][0]["text"],
+        "fine"
+    );
     let idle = call(&loaded, "idle", json!({})).await;
     assert_eq!(
         (&idle["isError"], &idle["content"][0]["text"]),

@@ -10,8 +10,21 @@ use crate::room;
 fn called(room: &Room, extension: &str, calls: &Value, words: &[&str]) -> Finished {
     room.write("extension.ts", extension);
     let model = room.model(&json!([{"tool_calls": calls}, {"text": "done"}]));
-    let start = ["--json", "--yes", "--tools", "pi", "--model", &model, "-e", "extension.ts"];
-    let words: Vec<&str> = start.into_iter().chain(words.iter().copied()).chain(["go"]).collect();
+    let start = [
+        "--json",
+        "--yes",
+        "--tools",
+        "pi",
+        "--model",
+        &model,
+        "-e",
+        "extension.ts",
+    ];
+    let words: Vec<&str> = start
+        .into_iter()
+        .chain(words.iter().copied())
+        .chain(["go"])
+        .collect();
     room.run(words).ended_with(0)
 }
 
@@ -21,12 +34,15 @@ fn results(run: &Finished) -> Vec<String> {
     let messages = requests.last().expect("two requests")["body"]["messages"].clone();
     let messages = messages.as_array().expect("messages").iter();
     let told = messages.filter(|message| message["role"] == "tool");
-    told.map(|message| message["content"].as_str().expect("text").to_owned()).collect()
+    told.map(|message| message["content"].as_str().expect("text").to_owned())
+        .collect()
 }
 
 fn noted(room: &Room) -> Vec<Value> {
     let text = room.read("noted");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 const NOTE: &str = "import { appendFileSync } from 'node:fs';
@@ -78,7 +94,10 @@ fn what_becket_does_not_have_is_absent() {
     );
     called(&room, &extension, &json!([]), &[]);
     let seen = noted(&room).remove(0);
-    assert_eq!(seen, json!(["undefined", "undefined", "function", "function", "undefined"]));
+    assert_eq!(
+        seen,
+        json!(["undefined", "undefined", "function", "function", "undefined"])
+    );
 }
 
 #[test]
@@ -170,7 +189,12 @@ fn a_tool_may_say_that_it_failed_under_pi_s_newer_name() {
         export default (pi: ExtensionAPI) => { pi.registerTool({ name: 'flagged', label: 'x', description: 'd',
             parameters: { type: 'object', properties: {} } as any,
             execute: async () => ({ content: [{ type: 'text', text: 'no' }], isError: true }) as any }); };";
-    let run = called(&room, extension, &json!([{"name": "flagged", "arguments": {}}]), &[]);
+    let run = called(
+        &room,
+        extension,
+        &json!([{"name": "flagged", "arguments": {}}]),
+        &[],
+    );
     assert_eq!(run.events_named("post_tool")[0]["is_error"], true);
 }
 
@@ -204,7 +228,12 @@ fn tools_call_other_tools_through_the_gate() {
             execute: async () => ({ content: [] }) });
     };";
     room.write("file", "kept");
-    let run = called(&room, extension, &json!([{"name": "outer", "arguments": {}}]), &["-e", "guard.ts"]);
+    let run = called(
+        &room,
+        extension,
+        &json!([{"name": "outer", "arguments": {}}]),
+        &["-e", "guard.ts"],
+    );
     let told: Value = serde_json::from_str(&results(&run)[0]).expect("JSON");
     assert_eq!(
         told,
@@ -300,7 +329,10 @@ fn programs_see_the_tree_and_take_back_what_waits() {
         node = &node["children"][0];
     }
     let levels = client.data(json!({"type": "get_available_thinking_levels"}));
-    assert_eq!(levels, json!({"levels": ["off", "minimal", "low", "medium", "high"]}));
+    assert_eq!(
+        levels,
+        json!({"levels": ["off", "minimal", "low", "medium", "high"]})
+    );
     client.ask(json!({"type": "follow_up", "message": "later"}));
     client.ask(json!({"type": "steer", "message": "now"}));
     let cleared = client.data(json!({"type": "clear_queue"}));
@@ -362,7 +394,12 @@ fn extensions_hear_of_dialogs_servers_and_failed_summaries() {
 #[test]
 fn an_extension_s_pi_is_becket_and_reaches_the_model() {
     let server = ModelServer::answering(|_| {
-        Response::events(OpenAiStream::new("some").text("from the child").finish("stop").done())
+        Response::events(
+            OpenAiStream::new("some")
+                .text("from the child")
+                .finish("stop")
+                .done(),
+        )
     });
     let room = room()
         .with("OPENAI_API_KEY", "sk-secret")
@@ -383,7 +420,8 @@ fn an_extension_s_pi_is_becket_and_reaches_the_model() {
             }};"
         ),
     );
-    room.run(["--model", "openai/some", "-e", "child.ts", "/child"]).ended_with(0);
+    room.run(["--model", "openai/some", "-e", "child.ts", "/child"])
+        .ended_with(0);
     let answer = "from the child";
     assert_eq!(noted(&room), [json!([null, answer, answer, 1])]);
 }
@@ -394,15 +432,20 @@ fn pi_s_command_line_is_understood() {
     room.write("AGENTS.md", "Always whistle.");
     room.write("notes.txt", "remember me");
     let model = room.model(&json!([{"text": "one"}, {"text": "two"}]));
-    let run = room.run(["pi", "-p", "--model", &model, "first", "second"]).ended_with(0);
-    assert!(run.stdout.contains("one") && run.stdout.contains("two"), "{}", run.stdout);
+    let run = room
+        .run(["pi", "-p", "--model", &model, "first", "second"])
+        .ended_with(0);
+    assert!(
+        run.stdout.contains("one") && run.stdout.contains("two"),
+        "{}",
+        run.stdout
+    );
     let seen = |words: &[&str]| -> Value {
         let model = room.model(&json!([{"text": "fine"}]));
-        let hook = room.hooks(
-            "[[hook]]\nevent = \"pre_request\"\ncommand = \"cat > request.json\"\n",
-        );
+        let hook = room.hooks("[[hook]]\nevent = \"pre_request\"\ncommand = \"cat > request.json\"\n");
         let start = ["pi", "-p", "--no-session", "--hooks", &hook, "--model", &model];
-        room.run(start.into_iter().chain(words.iter().copied())).ended_with(0);
+        room.run(start.into_iter().chain(words.iter().copied()))
+            .ended_with(0);
         serde_json::from_str(&room.read("request.json")).expect("JSON")
     };
     let plain = seen(&["hello"])["body"].clone();
@@ -410,7 +453,10 @@ fn pi_s_command_line_is_understood() {
     assert!(plain["tools"].to_string().contains("\"bash\""), "{plain}");
     let bare = seen(&["-nc", "-nt", "hello"])["body"].clone();
     assert!(!bare.to_string().contains("Always whistle."), "{bare}");
-    assert!(bare.get("tools").is_none_or(|tools| tools == &json!([])), "{bare}");
+    assert!(
+        bare.get("tools").is_none_or(|tools| tools == &json!([])),
+        "{bare}"
+    );
     let without = seen(&["-xt", "bash", "@notes.txt", "hello"])["body"].clone();
     assert!(!without["tools"].to_string().contains("\"bash\""), "{without}");
     assert!(without.to_string().contains("remember me"), "{without}");
