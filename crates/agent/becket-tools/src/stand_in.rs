@@ -89,8 +89,8 @@ impl StandIn {
     }
 }
 
-/// Whether every program finds the same file by a path: it begins with no mark or home folder, is no address, and has no
-/// characters that some leave out.
+/// Whether every program finds the same file by a path: it begins with no mark or home folder, is no address, and has
+/// no characters that some leave out.
 fn is_plain(path: &str) -> bool {
     let is_odd = |character: char| character.is_control() || (character.is_whitespace() && character != ' ');
     let is_marked = path.starts_with(['~', '@', ' ']) || path.ends_with(' ') || path.contains(':');

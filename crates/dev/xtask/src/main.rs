@@ -2,8 +2,8 @@
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
 //! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories,
-//! `real-agents` lets other agents ask becket's hooks, `real-pi` compares becket with pi, `dist` builds the program that
-//! is shipped and `weight` measures it. Nothing here is part of the program that people install.
+//! `real-agents` lets other agents ask becket's hooks, `real-pi` compares becket with pi, `dist` builds the program
+//! that is shipped and `weight` measures it. Nothing here is part of the program that people install.
 
 #![allow(
     clippy::print_stdout,

@@ -357,8 +357,8 @@ pub enum HostCall {
         /// The call's id.
         id: u32,
     },
-    /// Whether the extension is written for pi under its newer name (`@earendil-works`), in which a tool may also say by
-    /// its result that it failed.
+    /// Whether the extension is written for pi under its newer name (`@earendil-works`), in which a tool may also say
+    /// by its result that it failed.
     /// Answer: a boolean.
     IsForNewerPi,
     /// The line in which the extension's file exports its default, for an extension whose default is no factory.

@@ -11,7 +11,8 @@ const NONE: &str = "none";
 /// The word for the tools that becket has itself, behind a `-`.
 const BUILTIN: &str = "builtin";
 
-/// Offers the model only these tools; with a `-` before their names, all but these. Unknown names are told; if all are unknown, that is an error.
+/// Offers the model only these tools; with a `-` before their names, all but these. Unknown names are told; if all are
+/// unknown, that is an error.
 pub fn choose_tools(
     names: Vec<String>,
     assembled: &Assembled,

@@ -31,6 +31,7 @@ const OUTPUT: Limits = Limits {
 };
 
 /// Answers a call: JSON text, or why there is none.
+// tidy: a table
 pub async fn answer(
     registry: &Arc<ExtensionRegistry>,
     name: &str,

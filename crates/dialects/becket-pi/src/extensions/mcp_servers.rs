@@ -6,17 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::direct;
-use super::registry::ExtensionRegistry;
-
-/// An MCP server that an extension has named.
-pub struct NamedServer {
-    /// The extension's name.
-    extension: String,
-    /// The server's name.
-    name: String,
-    /// The server's configuration.
-    config: Value,
-}
+use super::registry::{ExtensionRegistry, NamedServer};
 
 /// Adds a server; one with the same name of the same extension is replaced.
 pub fn add(registry: &Arc<ExtensionRegistry>, extension: &str, name: String, config: Value) {

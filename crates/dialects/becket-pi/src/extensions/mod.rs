@@ -469,8 +469,8 @@ fn outside(settings: &LoadSettings, count: usize) -> Outside {
     Outside::new(engine, program, count)
 }
 
-/// becket as extensions start it, for sub-agents, under its own path or as `pi`. It gets the keys that extensions do not
-/// see, unless it would read other settings than this one, which could send them elsewhere.
+/// becket as extensions start it, for sub-agents, under its own path or as `pi`. It gets the keys that extensions do
+/// not see, unless it would read other settings than this one, which could send them elsewhere.
 fn itself(facts: &Facts) -> Itself {
     let keys = becket_providers::key_variables(&facts.providers);
     let variables = facts.surroundings.variables.iter();

@@ -1,5 +1,5 @@
-//! Calls of tools that an extension's tool makes (`ctx.executeTool`): they pass the same hooks and the same gate as calls
-//! of the model.
+//! Calls of tools that an extension's tool makes (`ctx.executeTool`): they pass the same hooks and the same gate as
+//! calls of the model.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -22,14 +22,13 @@ use becket_providers::ProviderSettings;
 use becket_screen::Screen;
 use becket_store::SqliteStore;
 use becket_system::Surroundings;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::bus::Bus;
 use super::calls::Calls;
 use super::components::Components;
 use super::extension_list::ExtensionList;
 use super::input_listeners::InputListeners;
-use super::mcp_servers::NamedServer;
 use super::network::Network;
 use crate::Origin;
 use crate::host_call::{ContextFile, Mode};
@@ -104,6 +103,16 @@ pub struct Stage {
     pub profile: Profile,
     /// Finds models by their names.
     pub models: becket_tools::Models,
+}
+
+/// An MCP server that an extension has named.
+pub(super) struct NamedServer {
+    /// The extension's name.
+    pub(super) extension: String,
+    /// The server's name.
+    pub(super) name: String,
+    /// The server's configuration.
+    pub(super) config: Value,
 }
 
 #[derive(Default)]

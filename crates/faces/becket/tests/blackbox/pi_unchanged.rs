@@ -352,7 +352,8 @@ fn extensions_hear_of_dialogs_servers_and_failed_summaries() {
             "{NOTE} export default (pi: any) => {{
                 pi.on('ui_prompt_start', (event: any) => note(event.type, event.kind, event.title));
                 pi.on('ui_prompt_end', (event: any) => note(event.type, event.kind));
-                pi.on('mcp_servers_change', (event: any) => note(event.type, event.servers.map((one: any) => one.name)));
+                const names = (servers: any[]) => servers.map((one: any) => one.name);
+                pi.on('mcp_servers_change', (event: any) => note(event.type, names(event.servers)));
                 pi.on('session_compact_failed', (event: any) => note(event.type, event.reason, event.aborted));
                 pi.on('session_before_compact', () => ({{ cancel: true }}));
                 pi.on('context_with_system', (event: any) => note(event.type, event.messages[0].role));
@@ -415,7 +416,8 @@ fn an_extension_s_pi_is_becket_and_reaches_the_model() {
                     const spawned = spawnSync('pi', words, {{ encoding: 'utf-8' }});
                     const elsewhere = spawnSync('pi', words, {{ encoding: 'utf-8',
                         env: {{ ...process.env, OPENAI_BASE_URL: 'http://127.0.0.1:9' }} }});
-                    note(process.env.OPENAI_API_KEY ?? null, ran.stdout.trim(), spawned.stdout.trim(), elsewhere.status);
+                    const said = [ran, spawned].map((one) => one.stdout.trim());
+                    note(process.env.OPENAI_API_KEY ?? null, ...said, elsewhere.status);
                 }} }});
             }};"
         ),
