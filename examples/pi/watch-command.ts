@@ -47,7 +47,7 @@ export default function (pi: ExtensionAPI) {
     // What a tool gave can be changed on its way to the model, failures too.
     pi.on("tool_result", (event) => {
         if (event.toolName !== "watch_command" || !event.isError) return;
-        const advice = { type: "text" as const, text: "\nAsk the user whether the program runs at all." };
+        const advice = { type: "text" as const, text: "Ask the user whether the program runs at all." };
         return { content: [...event.content, advice] };
     });
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use becket_events::{
     CallRecord, Json, Message, PostTool, PostToolPayload, PostVfsWrite, PostVfsWritePayload, ToolCall,
-    ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, text_of,
+    ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, lines_of, text_of,
 };
 use becket_gate::Hooks;
 use becket_gate::arguments::Arguments;
@@ -349,7 +349,7 @@ impl Batch<'_> {
             arguments,
             summary,
             concurrency,
-            output: &text_of(&settled.content),
+            output: &lines_of(&settled.content),
             is_error: settled.is_error,
         });
     }

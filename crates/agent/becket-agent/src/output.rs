@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use becket_events::{
     Message, OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload,
     PreCache, PreCachePayload, PreToolOutput, PreToolOutputPayload, TailLimit, ToolCall, ToolEnd,
-    ToolEndPayload, text_of,
+    ToolEndPayload, lines_of,
 };
 use becket_gate::Hooks;
 use becket_gate::cache::{CachedOutput, OutputCache};
@@ -89,7 +89,7 @@ impl OutputOf<'_> {
             ),
         };
         let is_error = reply.is_error.get().unwrap_or(is_error);
-        let full_text = text_of(&content);
+        let full_text = lines_of(&content);
         let stub = if self.is_too_large(&full_text) {
             self.put_aside(&full_text).await
         } else {
@@ -104,7 +104,7 @@ impl OutputOf<'_> {
                 called_as: self.called_as.into(),
                 arguments: self.arguments.clone(),
                 output: full_text.clone(),
-                final_output: text_of(&content),
+                final_output: lines_of(&content),
                 cached,
             })
             .await;

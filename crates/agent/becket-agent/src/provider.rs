@@ -99,6 +99,16 @@ pub enum ThinkingLevel {
 }
 
 impl ThinkingLevel {
+    /// All levels, from the least thinking to the most.
+    pub const ALL: &[Self] = &[
+        Self::Off,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Xhigh,
+    ];
+
     /// The level's name.
     pub fn name(self) -> &'static str {
         match self {

@@ -49,6 +49,20 @@ impl StandIn {
     /// The arguments that were judged, under the tool's own names. A path is replaced by the file or folder that was
     /// judged, whatever the path looked like: the tool might read more into it.
     pub fn judged(&self, spec: &ToolSpec, permit: &Permit) -> Result<Map<String, Value>, String> {
+        self.told(spec, permit, |_| false)
+    }
+
+    /// The same, but a path in which nothing else can be read stays as it was said.
+    pub fn judged_as_said(&self, spec: &ToolSpec, permit: &Permit) -> Result<Map<String, Value>, String> {
+        self.told(spec, permit, is_plain)
+    }
+
+    fn told(
+        &self,
+        spec: &ToolSpec,
+        permit: &Permit,
+        stays: fn(&str) -> bool,
+    ) -> Result<Map<String, Value>, String> {
         let (mut arguments, mut told) = spec.apart(permit.arguments().clone());
         let name = match self.0.operation {
             OperationKind::Shell => "cwd",
@@ -62,6 +76,7 @@ impl StandIn {
                     spec.face.name
                 ));
             }
+            (Target::Path(_), Some(Value::String(path))) if stays(path) => {}
             (Target::Path(judged), Some(path)) => {
                 let judged = judged.to_str();
                 *path = judged.ok_or("Nothing was done: the path is not UTF-8.")?.into();
@@ -72,4 +87,12 @@ impl StandIn {
         told.extend(self.foreign(&arguments));
         Ok(told)
     }
+}
+
+/// Whether every program finds the same file by a path: it begins with no mark or home folder, is no address, and has
+/// no characters that some leave out.
+fn is_plain(path: &str) -> bool {
+    let is_odd = |character: char| character.is_control() || (character.is_whitespace() && character != ' ');
+    let is_marked = path.starts_with(['~', '@', ' ']) || path.ends_with(' ') || path.contains(':');
+    !path.is_empty() && !is_marked && !path.contains(is_odd)
 }

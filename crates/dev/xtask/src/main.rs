@@ -2,8 +2,8 @@
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
 //! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories,
-//! `real-agents` lets other agents ask becket's hooks, `dist` builds the program that is shipped and `weight` measures
-//! it. Nothing here is part of the program that people install.
+//! `real-agents` lets other agents ask becket's hooks, `real-pi` compares becket with pi, `dist` builds the program
+//! that is shipped and `weight` measures it. Nothing here is part of the program that people install.
 
 #![allow(
     clippy::print_stdout,
@@ -17,6 +17,7 @@ mod generate;
 mod measure;
 mod problem;
 mod real_agents;
+mod real_pi;
 mod ship;
 mod tidy;
 mod weight;
@@ -39,6 +40,7 @@ cargo xtask weight            print sizes, crates and the largest contributors o
 cargo xtask weight --check    fail if the debug program has grown much; --accept takes today's size as right
 cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts, and schemas of their hooks
 cargo xtask real-agents       play sessions of real agents that ask becket's hooks; installs them from npm
+cargo xtask real-pi           run extensions in becket and in two versions of pi, and compare; installs pi from npm
 cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
 
 fn main() -> ExitCode {
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         ["weight", "--accept"] => weight::accept(&workspace),
         ["corpus", folder] => corpus::run(folder),
         ["real-agents"] => real_agents::run(&workspace),
+        ["real-pi"] => real_pi::run(&workspace),
         ["fuzz", rest @ ..] => fuzz::run(&workspace, rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

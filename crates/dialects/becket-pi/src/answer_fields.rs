@@ -8,6 +8,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("input", &["action", "text", "images"]),
     ("before_agent_start", &["systemPrompt", "message"]),
     ("context", &["messages"]),
+    ("context_with_system", &["messages"]),
     ("message_end", &["message"]),
     ("tool_call", &["block", "reason"]),
     ("tool_result", &["content", "details", "isError"]),

@@ -29,7 +29,7 @@ pub enum Support {
     OnScreen,
     /// The member is accepted and has no effect: becket has nothing that it could change, such as pi's own screen.
     Quiet,
-    /// The member exists, and throws when it is used.
+    /// The member is absent, as in versions of pi that do not have it: extensions that look for it do without.
     Later,
 }
 
@@ -108,6 +108,10 @@ const WITHOUT: &[(&str, &str)] = &[
         "pi.registerVirtualModel",
         "streaming: an answer comes in one piece",
     ),
+    (
+        "pi.registerMcpServer",
+        "a connection: other extensions see the server, and becket's own servers stand in its settings",
+    ),
     ("ctx.ui.setTheme", "an effect where nothing is drawn: it says so"),
 ];
 
@@ -119,7 +123,7 @@ const MEMBERS: &[(Object, Support, &str)] = &[
         "on registerTool registerCommand registerFlag getFlag registerProvider unregisterProvider events
         sendMessage sendUserMessage appendEntry setSessionName getSessionName setLabel exec getActiveTools
         setActiveTools getAllTools getCommands setModel getThinkingLevel setThinkingLevel registerVirtualModel
-        unregisterVirtualModel",
+        unregisterVirtualModel getSettings registerMcpServer unregisterMcpServer getMcpServers",
     ),
     (
         Object::Pi,
@@ -128,19 +132,13 @@ const MEMBERS: &[(Object, Support, &str)] = &[
         registerMarkdownTransformer",
     ),
     (
-        Object::Pi,
-        Support::Later,
-        "getSettings registerMcpServer unregisterMcpServer getMcpServers",
-    ),
-    (
         Object::Context,
         Support::Works,
         "ui hasUI mode cwd sessionManager modelRegistry model signal thinkingLevel isIdle isProjectTrusted abort
         shutdown hasPendingMessages getContextUsage getSystemPrompt compact",
     ),
     (Object::Context, Support::Quiet, "scopedModels"),
-    (Object::ToolContext, Support::Works, "tools"),
-    (Object::ToolContext, Support::Later, "executeTool"),
+    (Object::ToolContext, Support::Works, "tools executeTool"),
     (
         Object::CommandContext,
         Support::Works,
@@ -163,25 +161,23 @@ const MEMBERS: &[(Object, Support, &str)] = &[
         Object::SessionManager,
         Support::Works,
         "getCwd getSessionDir getSessionId getSessionFile getSessionName getLeafId getLeafEntry getEntry getLabel
-        getChildren getBranch getHeader getEntries getTree buildSessionContext",
+        getChildren getBranch getHeader getEntries getTree buildSessionContext
+        buildContextEntries",
     ),
-    (
-        Object::SessionManager,
-        Support::Later,
-        "buildContextEntries buildSessionProjection",
-    ),
+    (Object::SessionManager, Support::Later, "buildSessionProjection"),
     (
         Object::ModelRegistry,
         Support::Works,
         "getAll getAvailable find hasConfiguredAuth getProviderAuthStatus getProviderDisplayName isUsingOAuth
-        getApiKey getApiKeyForProvider getApiKeyAndHeaders complete getError registerProvider unregisterProvider",
+        getApiKey getApiKeyForProvider getApiKeyAndHeaders complete getError registerProvider unregisterProvider stream
+        streamSimple getRegisteredProviderConfig getRegisteredProviderIds registerVirtualModel
+        unregisterVirtualModel authStorage",
     ),
     (Object::ModelRegistry, Support::Quiet, "refresh"),
     (
         Object::ModelRegistry,
         Support::Later,
-        "stream streamSimple classify generateImages getProvider getProviderAuth findOfType getModelsOfType
-        getAvailableOfType getModelOfType getRegisteredProviderConfig getRegisteredNativeProvider
-        getRegisteredProviderIds registerVirtualModel unregisterVirtualModel authStorage",
+        "classify generateImages getProvider getProviderAuth findOfType getModelsOfType getAvailableOfType
+        getModelOfType getRegisteredNativeProvider",
     ),
 ];

@@ -130,7 +130,7 @@ fn called(told: &Told<'_>, call: &ApiCall) -> Vec<Finding> {
     let rows: Vec<&str> = crate::rows().iter().map(|row| row.name()).collect();
     let known: Vec<&str> = rows
         .into_iter()
-        .chain(crate::NEVER_FIRED.iter().copied())
+        .chain(crate::NEVER_FIRED.iter().chain(crate::DIRECT).copied())
         .collect();
     if let Some(finding) = told.unknown_event(event, call.line, &known) {
         return vec![finding];

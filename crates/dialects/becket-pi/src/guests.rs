@@ -112,6 +112,12 @@ fn brought(guest: &Guest, separator: &str) -> String {
 fn listed(guest: &Guest) -> Listed {
     let brings = guest.brought();
     let [hooks, tools, commands, flags, providers] = &brings.each_ref().map(|(_, names)| names);
+    let logins: Vec<&str> = guest
+        .providers
+        .iter()
+        .filter(|provider| provider.oauth)
+        .map(|provider| provider.name.as_str())
+        .collect();
     let json = json!({
         "kind": "extension",
         "name": guest.candidate.name,
@@ -123,10 +129,17 @@ fn listed(guest: &Guest) -> Listed {
         "flags": flags,
         "shortcuts": guest.shortcuts,
         "providers": providers,
+        "without_login": logins,
         "trouble": guest.trouble,
         "trusted": true,
     });
     let mut text = brought(guest, " ");
+    if !logins.is_empty() {
+        text = format!(
+            "{text}  becket does no login for {}: name a key (apiKey)",
+            logins.join(", ")
+        );
+    }
     if let Some(trouble) = &guest.trouble {
         text = format!("{text}  not loaded: {trouble}");
     }

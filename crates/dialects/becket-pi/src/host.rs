@@ -6,12 +6,13 @@ use std::sync::Arc;
 use becket_agent::front::Front;
 use becket_check::{HookFile, NamedFile};
 use becket_hooks::Section;
-use becket_host::{Client, Found, GuestSearch, Host, HostOption, Mode, SessionFiles};
+use becket_host::{Client, ForeignCli, Found, GuestSearch, Host, HostOption, Mode, SessionFiles};
 use becket_system::CliError;
 
 use crate::check;
 use crate::config::{JsConfig, PiConfig};
 use crate::discovery::EXTENSION;
+use crate::front_door::PI;
 use crate::options::OPTIONS;
 use crate::program::PiClient;
 use crate::session_files::PiSessionFiles;
@@ -35,6 +36,10 @@ impl Host for ExtensionHost {
     fn client(&self, mode: Mode, front: Arc<dyn Front>) -> Option<Arc<dyn Client>> {
         let has_words = mode != Mode::Print;
         has_words.then(|| Arc::new(PiClient::new(mode, front)) as Arc<dyn Client>)
+    }
+
+    fn foreign_cli(&self) -> Option<&'static ForeignCli> {
+        Some(&PI)
     }
 
     fn session_files(&self) -> Option<&'static dyn SessionFiles> {

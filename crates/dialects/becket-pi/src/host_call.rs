@@ -86,6 +86,20 @@ pub enum HostCall {
         /// The provider's name.
         name: String,
     },
+    /// Records an MCP server that the extension wants. becket does not connect to it; extensions that do can see it.
+    RegisterMcpServer {
+        /// The server's name.
+        name: String,
+        /// The server's configuration, as in pi's `mcp.json`.
+        config: Value,
+    },
+    /// Removes an MCP server of this extension.
+    UnregisterMcpServer {
+        /// The server's name.
+        name: String,
+    },
+    /// Answer: a list of `{name, config, extensionPath}`, the MCP servers of all extensions.
+    McpServers,
     /// Subscribes the extension to a channel of the bus: events of others come by the service `BusEvent`.
     BusListen {
         /// The channel's name.
@@ -159,6 +173,9 @@ pub enum HostCall {
     /// The thinking level.
     /// Answer: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
     GetThinkingLevel,
+    /// The thinking levels that the model has.
+    /// Answer: a list of names.
+    ThinkingLevels,
     /// Sets the thinking level, as far as the model supports it.
     SetThinkingLevel {
         /// pi's name of the level.
@@ -340,6 +357,10 @@ pub enum HostCall {
         /// The call's id.
         id: u32,
     },
+    /// Whether the extension is written for pi under its newer name (`@earendil-works`), in which a tool may also say
+    /// by its result that it failed.
+    /// Answer: a boolean.
+    IsForNewerPi,
     /// The line in which the extension's file exports its default, for an extension whose default is no factory.
     /// Answer: the line, or 1 if there is none.
     ExportLine,
@@ -477,6 +498,18 @@ pub enum HostCallAsync {
         #[serde(default)]
         headers: BTreeMap<String, String>,
     },
+    /// Calls a tool from within a call of one of the extension's tools, through the same hooks and the same gate.
+    /// Answer: `{text, isError, durationMs}`; a call that fails or is refused is an answer as well.
+    CallTool {
+        /// The id for `HostCall::Cancel`.
+        id: u32,
+        /// The id of the call within which this one is made.
+        call_id: String,
+        /// The tool's name.
+        tool: String,
+        /// The arguments, in pi's words.
+        arguments: Value,
+    },
     /// Asks a model on behalf of the extension, outside of the session. The program adds the key.
     /// Answer: pi's assistant message; one with `stopReason: "error"` and `errorMessage` if the model failed.
     ModelComplete {
@@ -489,7 +522,22 @@ pub enum HostCallAsync {
         /// pi's options that are data: `maxTokens`, `temperature`, `reasoning`.
         #[serde(default)]
         options: Map<String, Value>,
+        /// The way to the model, if the extension names it; default: that of the model's provider.
+        by: Option<DirectWay>,
     },
+}
+
+/// The way to a model that an extension names itself, for the address in the model's `baseUrl`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DirectWay {
+    /// The interface under pi's name.
+    pub api: String,
+    /// The extension's own key, or the name of the variable that holds it.
+    pub api_key: Option<String>,
+    /// Headers for the request.
+    #[serde(default)]
+    pub headers: Option<BTreeMap<String, String>>,
 }
 
 /// The end of a copy of a conversation.
@@ -588,6 +636,11 @@ pub struct ToolDefinition {
     pub prompt_guidelines: Vec<String>,
     /// Whether the tool's calls run one at a time, or in parallel with others.
     pub execution_mode: Option<ExecutionMode>,
+    /// How the model reaches the tool.
+    #[serde(default)]
+    pub exposure: Exposure,
+    /// Whether the tool is active as soon as it is registered; default: as its exposure says.
+    pub default_active: Option<bool>,
     /// Whether arguments go through the service `PrepareArguments` before they are validated.
     #[serde(default)]
     pub prepares_arguments: bool,
@@ -597,6 +650,31 @@ pub struct ToolDefinition {
     /// Whether the extension draws the tool's results (service `RenderResult`).
     #[serde(default)]
     pub renders_result: bool,
+}
+
+/// How the model reaches a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exposure {
+    /// The model is offered the tool, and other tools can call it.
+    #[default]
+    Direct,
+    /// The model is offered the tool, and other tools cannot call it.
+    ModelOnly,
+    /// Other tools can call it; the model is offered it only if somebody activates it.
+    Codemode,
+    /// Like `Codemode`, but not listed.
+    Deferred,
+    /// Nobody reaches the tool.
+    Hidden,
+}
+
+impl ToolDefinition {
+    /// Whether the model is offered the tool as soon as it is registered.
+    pub fn is_active_at_first(&self) -> bool {
+        let offered = matches!(self.exposure, Exposure::Direct | Exposure::ModelOnly);
+        offered && self.default_active != Some(false)
+    }
 }
 
 /// How calls of a tool run.
@@ -681,6 +759,9 @@ pub struct ProviderDefinition {
     /// Whether the key goes into an `Authorization` header.
     #[serde(default)]
     pub auth_header: bool,
+    /// Whether the provider has a login, which becket does not do.
+    #[serde(default)]
+    pub oauth: bool,
     /// The provider's models; none if only the address of a known provider changes.
     pub models: Option<Vec<ModelDefinition>>,
     /// Whether requests go through the service `ProviderStream`.
@@ -750,6 +831,8 @@ pub struct ToolInfo {
     pub parameters: Value,
     /// Guidelines about the tool in the system prompt.
     pub prompt_guidelines: Vec<String>,
+    /// How the model reaches the tool.
+    pub exposure: Exposure,
     /// The tool's source.
     pub source_info: SourceInfo,
 }
@@ -806,7 +889,7 @@ pub struct PromptOptions {
     pub tool_snippets: BTreeMap<String, String>,
     /// Guidelines about each tool that has some.
     pub tool_guidelines: BTreeMap<String, Vec<String>>,
-    /// Other guidelines; becket has none.
+    /// The guidelines of all offered tools in one list.
     pub prompt_guidelines: Vec<String>,
     /// Text that is added to the prompt.
     pub append_system_prompt: String,
@@ -990,4 +1073,6 @@ pub struct ExecResult {
     pub code: i32,
     /// Whether the program was killed.
     pub killed: bool,
+    /// Whether a part of the output is missing. It never is: a program that writes too much fails.
+    pub truncated: bool,
 }

@@ -23,6 +23,7 @@ mod extension_place;
 pub mod extensions;
 mod fields;
 mod found;
+mod front_door;
 mod growing;
 mod guests;
 mod home;
@@ -61,6 +62,7 @@ pub use discovery::{
     Candidate, EXTENSION, Found, Origin, ProjectFolder, Search, has_project_extensions, project_settings,
 };
 pub use entries::{Entry, EntryKind};
+pub use front_door::PROGRAM;
 pub use home::{HOME_VARIABLE, home};
 pub use info::INFO;
 pub use modules::host_modules;
@@ -73,8 +75,8 @@ pub use resources::{
     may_bring_resources, skills_for_prompt,
 };
 pub use rows::{
-    ExtensionOwner, ExtensionRow, NEVER_FIRED, RESOURCES_EVENT, about_to_be_loaded_again, guard_events,
-    loaded_again, misspelt_guard, register, rows,
+    DIRECT, ExtensionOwner, ExtensionRow, NEVER_FIRED, RESOURCES_EVENT, about_to_be_loaded_again,
+    guard_events, loaded_again, misspelt_guard, register, rows,
 };
 pub use stream::{Compacted, Lines, Stream, compaction_result};
 pub use tools::profile;

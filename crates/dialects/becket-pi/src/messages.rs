@@ -12,7 +12,8 @@ use becket_hooks::{Cause, Failure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::words::{ModelName, called_tool, own_arguments, written_call};
+use super::results;
+use super::words::{ModelName, PROFILE, called_tool, own_arguments, written_call};
 
 /// The error message of an answer that was aborted.
 pub const ABORTED: &str = "Request was aborted";
@@ -82,9 +83,15 @@ pub fn shown(message: &Message, model: ModelName<'_>) -> Value {
                 "isError": is_error,
                 "timestamp": time,
             }),
-            details,
+            &shown_details(tool_name, details.as_ref(), *is_error),
         ),
     }
+}
+
+/// The data of a tool's result, as pi has it.
+fn shown_details(tool_name: &str, details: Option<&Value>, is_error: bool) -> Option<Value> {
+    let face = PROFILE.face_named(called_tool(tool_name));
+    results::details(face.map(|face| face.operation), details, is_error)
 }
 
 /// A message as a model reads it: only the roles of the user, the model and its tools exist there.
@@ -460,15 +467,25 @@ fn result(
         Some(MessageBody::Tool { tool_name, .. }) if called_tool(tool_name) == name => tool_name.clone(),
         _ => name,
     };
+    let details = fields
+        .get("details")
+        .filter(|details| !details.is_null())
+        .cloned();
     Ok(MessageBody::Tool {
         tool_call_id: text(fields, "toolCallId", place)?,
         tool_name,
         content: content(fields, place)?,
         is_error: fields.get("isError").and_then(Value::as_bool).unwrap_or(false),
-        details: fields
-            .get("details")
-            .filter(|details| !details.is_null())
-            .cloned(),
+        details: match original {
+            // becket's own data is shown as pi's, so what was left alone stays as it was.
+            Some(MessageBody::Tool {
+                tool_name,
+                details: own,
+                is_error,
+                ..
+            }) if shown_details(tool_name, own.as_ref(), *is_error) == details => own.clone(),
+            _ => details,
+        },
     })
 }
 

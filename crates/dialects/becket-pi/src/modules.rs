@@ -78,8 +78,14 @@ const MODULES: &[Module] = modules! {
     "typebox-compile": ["typebox/compile", "@sinclair/typebox/compiler"],
 
     // The modules behind the packages.
+    "agent-chores": [],
+    "agent-components": [],
     "agent-folder": [],
     "agent-screen": [],
+    "agent-session": [],
+    "agent-sessions": [],
+    "agent-settings": [],
+    "agent-skills": [],
     "agent-text": [],
     "ai-models": [],
     "ai-stream": [],

@@ -1,5 +1,6 @@
 //! The options of the command line about extensions and resources.
 
+pub(crate) use becket_host::{API_KEY, NO_CONTEXT_FILES};
 use becket_host::{GuestOptions, OptionValue};
 
 use crate::extensions::Given;
@@ -16,7 +17,19 @@ const THEME: &str = "theme";
 const NO_THEMES: &str = "no-themes";
 
 /// The options about extensions and resources, with their help texts.
-pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 8] = [
+pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 10] = [
+    (
+        API_KEY,
+        None,
+        OptionValue::Text("KEY"),
+        "The key for the provider of the model that is named. Others can see the words of a command line",
+    ),
+    (
+        NO_CONTEXT_FILES,
+        None,
+        OptionValue::Nothing,
+        "Read no instruction files, such as AGENTS.md",
+    ),
     (
         EXTENSION_OPTION,
         Some('e'),

@@ -31,7 +31,7 @@ macro_rules! modules {
 /// pi's API: the prelude and the modules that it is made of.
 pub fn prelude_modules() -> &'static [Module] {
     modules![
-        "api" "bus" "commands" "context" "events" "host" "models"
+        "api" "auth" "bus" "commands" "context" "events" "host" "models"
         "prelude" "providers" "renderers" "run-commands" "run-shell" "run-tools" "screen" "session" "setting-up" "theme"
         "tools" "ui" "virtual-models"
     ]

@@ -37,7 +37,8 @@ pub fn bash(operation: &Operation, finding: &Finding) -> String {
     else {
         return other(finding);
     };
-    let output = stdout.trim_end_matches('\n');
+    let (output, signal) = without_signal(stdout);
+    let exit_code = exit_code.or(signal.map(|signal| 128 + signal));
     let status = match (timed_out, exit_code, operation) {
         (true, _, Operation::Shell(arguments)) if arguments.timeout_seconds.is_some() => {
             let seconds = arguments.timeout_seconds.unwrap_or_default();
@@ -54,6 +55,17 @@ pub fn bash(operation: &Operation, finding: &Finding) -> String {
         ("", Some(status)) if exit_code.is_some() => format!("(no output)\n\n{status}"),
         ("", Some(status)) => status,
         (output, Some(status)) => format!("{output}\n\n{status}"),
+    }
+}
+
+/// The output of a command without becket's note that a signal ended it, and the signal.
+fn without_signal(output: &str) -> (&str, Option<i32>) {
+    let note = output
+        .strip_suffix(']')
+        .and_then(|rest| rest.rsplit_once("[killed by signal "));
+    match note.and_then(|(before, signal)| Some((before, signal.parse().ok()?))) {
+        Some((before, signal)) => (before, Some(signal)),
+        None => (output, None),
     }
 }
 
@@ -243,32 +255,57 @@ fn edit_failure(path: &str, why: &Why) -> Option<String> {
     })
 }
 
-/// The data of a result that extensions read besides its text: becket's, and pi's if it has some.
-pub fn details(operation: Option<OperationKind>, details: &Value) -> Value {
-    let mut shown = details.clone();
+/// The data of a result that extensions read besides its text. becket's own data becomes pi's; a failure has at least
+/// an empty object.
+pub fn details(operation: Option<OperationKind>, details: Option<&Value>, failed: bool) -> Option<Value> {
+    let details = details.filter(|details| !details.is_null());
+    let shown = match (operation, details) {
+        (Some(operation), Some(own)) if is_own(operation, own) => of_operation(operation, own),
+        (_, details) => details.cloned(),
+    };
+    shown.or_else(|| failed.then(|| json!({})))
+}
+
+/// Whether becket wrote the data of a result, and not an extension whose tool is in that one's place.
+fn is_own(operation: OperationKind, details: &Value) -> bool {
+    let names: &[&str] = match operation {
+        OperationKind::Shell => &["left_out_bytes"],
+        OperationKind::Read => &["cut_by", "media_type"],
+        OperationKind::Write => &["created"],
+        OperationKind::Edit => &["first_changed_line"],
+        OperationKind::Grep | OperationKind::Find => &["complete"],
+        OperationKind::List => &["left_out"],
+        _ => &[],
+    };
+    names.iter().any(|name| details.get(name).is_some())
+}
+
+/// The data of one of becket's own results, as pi has it.
+fn of_operation(operation: OperationKind, own: &Value) -> Option<Value> {
     match operation {
-        // Details that a handler has changed are shown unchanged.
-        Some(OperationKind::Edit) if details.get("firstChangedLine").is_none() => {
-            if let Some(diff) = details["diff"].as_str() {
-                shown["diff"] = numbered(diff).into();
-                shown["firstChangedLine"] = details["first_changed_line"].clone();
-            }
+        OperationKind::Edit => own["diff"].as_str().map(|diff| {
+            json!({
+                "diff": numbered(diff),
+                "firstChangedLine": own["first_changed_line"],
+            })
+        }),
+        OperationKind::Read => own["cut_by"].as_str().map(|limit| {
+            json!({"truncation": {
+                "truncated": true,
+                "truncatedBy": limit,
+                "totalLines": own["total_lines"],
+                "outputLines": own["lines"],
+                "maxLines": 2000,
+                "maxBytes": MOST_BYTES,
+            }})
+        }),
+        OperationKind::Grep if own["complete"] == false => Some(json!({"matchLimitReached": own["matches"]})),
+        OperationKind::Find if own["complete"] == false => Some(json!({"resultLimitReached": own["files"]})),
+        OperationKind::List if own["left_out"].as_u64() > Some(0) => {
+            Some(json!({"entryLimitReached": own["entries"]}))
         }
-        Some(OperationKind::Read) => {
-            if let Some(limit) = details["cut_by"].as_str() {
-                shown["truncation"] = json!({
-                    "truncated": true,
-                    "truncatedBy": limit,
-                    "totalLines": details["total_lines"],
-                    "outputLines": details["lines"],
-                    "maxLines": 2000,
-                    "maxBytes": MOST_BYTES,
-                });
-            }
-        }
-        _ => {}
+        _ => None,
     }
-    shown
 }
 
 /// A unified diff with line numbers in place of its headings.
@@ -457,14 +494,22 @@ mod tests {
         );
         let table = [
             (shell("", Some(0), false), "(no output)"),
-            (shell("a\nb\n", Some(0), false), "a\nb"),
-            (shell("a\n", Some(2), false), "a\n\nCommand exited with code 2"),
+            (shell("a\nb\n", Some(0), false), "a\nb\n"),
+            (shell("a\n", Some(2), false), "a\n\n\nCommand exited with code 2"),
             (
                 shell("", Some(2), false),
                 "(no output)\n\nCommand exited with code 2",
             ),
             (shell("a", None, true), "a\n\nCommand timed out after 3 seconds"),
             (shell("", None, false), "Command aborted"),
+            (
+                shell("[killed by signal 9]", None, false),
+                "(no output)\n\nCommand exited with code 137",
+            ),
+            (
+                shell("a\n[killed by signal 15]", None, false),
+                "a\n\n\nCommand exited with code 143",
+            ),
             (failure("no shell", Why::Other), "no shell"),
         ];
         for (finding, words) in table {
@@ -573,19 +618,35 @@ mod tests {
     #[test]
     fn a_diff_has_numbers() {
         let diff = "@@ -1,2 +1,3 @@\n one\n-two\n+2\n+2b\n@@ -9,1 +10,1 @@\n-nine\n+9\n";
-        let shown = details(
-            Some(OperationKind::Edit),
-            &json!({"diff": diff, "first_changed_line": 2}),
-        );
+        let own = json!({"diff": diff, "first_changed_line": 2});
+        let shown = details(Some(OperationKind::Edit), Some(&own), false).unwrap();
         let lines = [
             "  1 one", "- 2 two", "+ 2 2", "+ 3 2b", "    ...", "- 9 nine", "+10 9",
         ];
         assert_eq!(shown["diff"], lines.join("\n"));
         assert_eq!(shown["firstChangedLine"], 2);
-        assert_eq!(
-            details(Some(OperationKind::Shell), &json!({"exit_code": 0})),
-            json!({"exit_code": 0})
-        );
+    }
+
+    #[test]
+    fn details_are_those_of_pi() {
+        let shell = json!({"exit_code": 0, "timed_out": false, "left_out_bytes": 0});
+        let theirs = json!({"diff": "theirs"});
+        let table = [
+            (OperationKind::Shell, Some(&shell), false, None),
+            (OperationKind::Shell, Some(&shell), true, Some(json!({}))),
+            (OperationKind::Read, None, true, Some(json!({}))),
+            (OperationKind::Read, None, false, None),
+            // An extension's tool in the place of one of becket's own says what it likes.
+            (OperationKind::Edit, Some(&theirs), false, Some(theirs.clone())),
+            (OperationKind::Edit, Some(&theirs), true, Some(theirs.clone())),
+        ];
+        for (operation, own, failed, shown) in table {
+            assert_eq!(
+                details(Some(operation), own, failed),
+                shown,
+                "{operation:?} {own:?}"
+            );
+        }
     }
 
     #[test]

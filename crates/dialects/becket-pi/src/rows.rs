@@ -100,9 +100,8 @@ pub fn guard_events() -> Vec<&'static str> {
 pub fn misspelt_guard(event: &str) -> Option<&'static str> {
     let rows = rows();
     let known = rows.iter().map(|row| (row.name(), row.class() == Class::Guard));
-    let known: Vec<(&str, bool)> = known
-        .chain(NEVER_FIRED.iter().map(|name| (*name, false)))
-        .collect();
+    let others = NEVER_FIRED.iter().chain(DIRECT);
+    let known: Vec<(&str, bool)> = known.chain(others.map(|name| (*name, false))).collect();
     match known.iter().any(|(name, _)| *name == event) {
         true => None,
         false => becket_dialect_kit::misspelt_guard(event, known),
@@ -147,6 +146,13 @@ pub fn rows() -> Vec<Box<dyn ExtensionRow>> {
             condition: |_, context| context.purpose == RequestPurpose::Answer,
             read: read::context,
             ..telling("context", show::context)
+        }),
+        Box::new(RowOf::<ModelContext> {
+            class: Transform,
+            condition: |_, context| context.purpose == RequestPurpose::Answer,
+            read: read::context,
+            // The system prompt is put before the messages by the prelude.
+            ..telling("context_with_system", show::context)
         }),
         Box::new(RowOf::<PreRequest> {
             class: Transform,
@@ -276,18 +282,21 @@ pub(super) fn front_rows() -> Vec<(Box<dyn ExtensionRow>, &'static [&'static str
 /// pi's event by which extensions bring resources.
 pub const RESOURCES_EVENT: &str = "resources_discover";
 
+/// Events that stand behind none of becket's own: extensions are told directly.
+pub const DIRECT: &[&str] = &[
+    "mcp_servers_change",
+    "session_compact_failed",
+    "ui_prompt_end",
+    "ui_prompt_start",
+];
+
 /// Events that some version of pi has and that never fire in becket, so that a handler of one of them is never called.
 pub const NEVER_FIRED: &[&str] = &[
     "before_provider_headers",
     "cache_warming_decision",
-    "context_with_system",
-    "mcp_servers_change",
     "project_trust",
     "provider_stream_event",
-    "session_compact_failed",
     "session_directory",
-    "ui_prompt_end",
-    "ui_prompt_start",
 ];
 
 /// Registers an extension's function for one of pi's events. The error says why it will never be called.
@@ -310,7 +319,7 @@ pub fn register(
     let names = rows
         .iter()
         .map(|row| row.name())
-        .chain(NEVER_FIRED.iter().copied());
+        .chain(NEVER_FIRED.iter().chain(DIRECT).copied());
     let hint = match nearest(event, names) {
         Some(near) => format!("; did you mean `{near}`?"),
         None => "; `becket hooks events` lists all".to_owned(),

@@ -55,6 +55,8 @@ pub enum Command {
         /// The images.
         images: Option<Value>,
     },
+    /// Takes back the messages that wait for the model.
+    ClearQueue,
     /// Aborts the agent's run.
     Abort,
     /// Begins another session.
@@ -82,6 +84,8 @@ pub enum Command {
     },
     /// Chooses the next thinking level.
     CycleThinkingLevel,
+    /// The thinking levels that the model has.
+    GetAvailableThinkingLevels,
     /// Sets how many steering messages are delivered at once.
     SetSteeringMode {
         /// How many messages are delivered at once.
@@ -137,6 +141,13 @@ pub enum Command {
     Clone,
     /// The entries at which the session can be forked.
     GetForkMessages,
+    /// The entries of the session, on all branches.
+    GetEntries {
+        /// The entry after which to begin.
+        since: Option<String>,
+    },
+    /// The entries of the session as a tree.
+    GetTree,
     /// The text of the model's last answer.
     GetLastAssistantText,
     /// Names the session.

@@ -229,7 +229,7 @@ pub(super) fn tool_result(fields: Fields, occasion: &Occasion<'_, PreToolOutput>
         .mutable("content", text_of(&parts(&output.content)))
         .maybe_mutable(
             "details",
-            present(&output.details).map(|own| results::details(output.operation, own)),
+            results::details(output.operation, Some(&output.details), output.is_error),
         )
         .with("isError", output.is_error)
 }
@@ -237,7 +237,7 @@ pub(super) fn tool_result(fields: Fields, occasion: &Occasion<'_, PreToolOutput>
 pub(super) fn tool_execution_end(fields: Fields, occasion: &Occasion<'_, ToolEnd>) -> Fields {
     let end = occasion.payload;
     let mut result = json!({"content": parts(&end.content)});
-    let details = present(&end.details).map(|own| results::details(end.operation, own));
+    let details = results::details(end.operation, Some(&end.details), end.is_error);
     messages::add(&mut result, "details", details);
     fields
         .with("toolCallId", &end.tool_call_id)
@@ -509,10 +509,6 @@ fn shown_messages<E: Event>(
 
 fn images(images: &[Part]) -> Option<Value> {
     (!images.is_empty()).then(|| parts(images))
-}
-
-fn present(value: &Value) -> Option<&Value> {
-    Some(value).filter(|value| !value.is_null())
 }
 
 /// Whether an event happens in the user's own session, not in that of a sub-agent.

@@ -323,6 +323,7 @@ async fn what_is_documented_is_what_handlers_are_given() {
     check::<LoopStart>("agent_start", example::<LoopStart>(), stale).await;
     check::<TurnStart>("turn_start", example::<TurnStart>(), stale).await;
     check::<ModelContext>("context", context(), stale).await;
+    check::<ModelContext>("context_with_system", context(), stale).await;
     check::<PreRequest>("before_provider_request", example::<PreRequest>(), stale).await;
     check::<ResponseStart>("after_provider_response", example::<ResponseStart>(), stale).await;
     check::<MessageStart>("message_start", example::<MessageStart>(), stale).await;

@@ -29,7 +29,7 @@ pub use finding::{EditFault, Entry, EntryKind, Finding, Passage, PassageLine, Re
 pub use json::Json;
 pub use message::{
     BRANCH_NOTE, Delta, EntryDraft, LOST_ANSWER_NOTE, Message, MessageBody, MessageRecord, NoteDraft, Part,
-    SHELL_NOTE, StopReason, ToolCall, Usage, text_of,
+    SHELL_NOTE, StopReason, ToolCall, Usage, lines_of, text_of,
 };
 pub use operation::{
     Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,

@@ -265,6 +265,15 @@ pub fn text_of(parts: &[Part]) -> String {
     words.collect()
 }
 
+/// The text parts of a tool's result, each on a line of its own.
+pub fn lines_of(parts: &[Part]) -> String {
+    let words = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
 impl std::fmt::Debug for Message {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.record.fmt(formatter)

@@ -106,7 +106,8 @@ pub struct OptionArgs {
     pub image: Vec<PathBuf>,
 
     /// The names by which the model knows the tools: becket, chibi, docker-agent, pi. Or the only tools that it is
-    /// offered, by pi's names: `read,grep,ls`.
+    /// offered, by pi's names: `read,grep,ls`; `none` for none, `--tools=-bash` for all but one, `--tools=-builtin` for
+    /// those of guests.
     #[arg(long, global = true, value_name = "PROFILE")]
     pub tools: Option<String>,
 

@@ -53,7 +53,7 @@ pub use interactive::{
     Prompts, ShellEnd,
 };
 pub use known_commands::{KnownCommand, KnownCommands};
-pub use options::{GuestOptions, HostOption, OptionValue};
+pub use options::{API_KEY, GuestOptions, HostOption, NO_CONTEXT_FILES, OptionValue};
 pub use place::{GuestSearch, SettingsText};
 pub use question::{Choice, STORE, about_rule, rule_of};
 pub use reader::{Look, Reader, ReaderParts};

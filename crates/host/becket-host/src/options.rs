@@ -5,6 +5,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// The option with a key for the provider of the model that is named.
+pub const API_KEY: &str = "api-key";
+
+/// The option that leaves out instruction files.
+pub const NO_CONTEXT_FILES: &str = "no-context-files";
+
 /// An option of the command line that is about guests of one kind.
 #[derive(Debug, Clone, Default)]
 pub struct HostOption {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
-use becket_host::Interactive;
+use becket_host::{API_KEY, Interactive};
 use becket_providers::scripted::NAME as SCRIPTED;
-use becket_providers::{ProviderSettings, SelectError, relay, select};
+use becket_providers::{ProviderSettings, Secret, SelectError, relay, select};
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
@@ -48,11 +48,23 @@ pub(crate) fn provider_beside(
     let model = named.or(of_home.as_deref());
     // Programs that guests start have no keys. The run that loaded the guests asks its models for them.
     let above = surroundings.variable(SOCKET_VARIABLE);
-    let settings = ProviderSettings {
+    let mut settings = ProviderSettings {
         served_elsewhere,
         needs_model: options.needs_model || above.is_some(),
         ..setup.provider_settings()
     };
+    if let Some(key) = options.guests.texts(API_KEY).pop() {
+        let provider = model
+            .or(settings.model.as_deref())
+            .unwrap_or_default()
+            .split('/')
+            .next();
+        let provider = provider.filter(|name| !name.is_empty()).ok_or_else(|| {
+            CliError::usage("`--api-key` needs a model").hint("name it with --model PROVIDER/NAME")
+        })?;
+        let entry = settings.providers.entry(provider.to_owned()).or_default();
+        entry.key = Some(Secret::new(key));
+    }
     let selected = match (select(model, &environment, &settings), above) {
         (Err(SelectError::NoModel(_) | SelectError::NoKey(_)), Some(socket)) => {
             return relay::connect(socket.as_ref(), model.or(settings.model.as_deref()))

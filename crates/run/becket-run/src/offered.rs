@@ -5,7 +5,14 @@ use becket_system::{CliError, Surroundings};
 
 use crate::assemble::Assembled;
 
-/// Offers the model only these tools. Unknown names are told; if all are unknown, that is an error.
+/// The word for no tools at all.
+const NONE: &str = "none";
+
+/// The word for the tools that becket has itself, behind a `-`.
+const BUILTIN: &str = "builtin";
+
+/// Offers the model only these tools; with a `-` before their names, all but these. Unknown names are told; if all are
+/// unknown, that is an error.
 pub fn choose_tools(
     names: Vec<String>,
     assembled: &Assembled,
@@ -15,13 +22,29 @@ pub fn choose_tools(
         return Err(CliError::usage("`--tools` names no tool").hint("name some, such as `read,grep`"));
     }
     let known = assembled.interactive.session_tools().map_err(CliError::failed)?;
+    let (left_out, named): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|name| name.starts_with('-'));
+    let names = match named.as_slice() {
+        _ if named == [NONE] => {
+            return assembled
+                .interactive
+                .offer_only(Vec::new())
+                .map_err(CliError::failed);
+        }
+        [] => known.clone(),
+        _ => named,
+    };
+    let names: Vec<String> = names
+        .into_iter()
+        .filter(|name| !is_left_out(name, &left_out))
+        .collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let unknown: Vec<&str> = names
         .iter()
         .map(String::as_str)
         .filter(|name| !known.contains(name))
         .collect();
-    if unknown.len() == names.len() {
+    if unknown.len() == names.len() && !names.is_empty() {
         let message = format!("there is no tool and no tool profile `{}`", names.join(","));
         let profiles: Vec<&str> = becket_dialects::profile_names().collect();
         let all = || profiles.iter().chain(&known).copied();
@@ -39,4 +62,16 @@ pub fn choose_tools(
         surroundings.remark(&format!("there is no tool called {}", unknown.join(", ")));
     }
     assembled.interactive.offer_only(names).map_err(CliError::failed)
+}
+
+/// Whether a tool is left out by its name, or as one of becket's own.
+fn is_left_out(name: &str, left_out: &[String]) -> bool {
+    let is_builtin = || {
+        let profile = becket_dialects::profile_named("pi");
+        profile.is_some_and(|profile| profile.face_named(name).is_some())
+    };
+    left_out.iter().any(|out| match &out[1..] {
+        BUILTIN => is_builtin(),
+        other => other == name,
+    })
 }

@@ -8,7 +8,7 @@ use becket_agent::flocks::Flocks;
 use becket_agent::mail::MailSource;
 use becket_agent::vfs::Vfs;
 use becket_hooks::{OwnHook, Section, Witness};
-use becket_host::{AgentFile, GuestOptions, GuestSearch, SettingsText};
+use becket_host::{AgentFile, GuestOptions, GuestSearch, NO_CONTEXT_FILES, SettingsText};
 #[cfg(feature = "index")]
 use becket_index::IndexFile;
 use becket_providers::{ProviderSettings, select};
@@ -109,7 +109,10 @@ impl Setup {
         };
         let found = FoundGuests::find(options.hosts, &place, options.bridged_by)?;
         surroundings.hide_keys(found.key_variables().iter().map(String::as_str));
-        let prompt_files = prompt_files(&surroundings.cwd, &project_root).after(&found.instruction_files());
+        let prompt_files = match options.guests.has(NO_CONTEXT_FILES) {
+            true => PromptFiles::default(),
+            false => prompt_files(&surroundings.cwd, &project_root).after(&found.instruction_files()),
+        };
         take_keys(&mut config, &found, surroundings);
         let own = found.get::<FoundOwnHooks>();
         let project = Project {

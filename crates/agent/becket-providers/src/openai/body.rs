@@ -3,7 +3,7 @@
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
 use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, RequestOptions, ThinkingLevel, ToolFace};
-use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, text_of};
+use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, lines_of, text_of};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -196,7 +196,7 @@ fn write_message(record: &MessageRecord, style: BodyStyle) -> String {
             is_error,
             ..
         } => {
-            let mut message = PlainMessage::new("tool", text_of(content));
+            let mut message = PlainMessage::new("tool", lines_of(content));
             message.tool_call_id = Some(tool_call_id);
             message.is_error = embedded && *is_error;
             let mut text = to_json(&message);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use becket_agent::provider::{Begun, Sending};
-use becket_agent::tool::Progress;
+use becket_agent::tool::{Parent, Progress};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -24,14 +24,22 @@ pub struct Calls {
 
 #[derive(Default)]
 struct OpenCalls {
-    /// Receives the progress of a running tool, by the call's id.
-    tools: HashMap<String, UnboundedSender<Progress>>,
+    /// The running tools, by the call's id.
+    tools: HashMap<String, RunningTool>,
     /// Receives the news of a provider's stream, by its number; with the extension that owns the stream.
     streams: HashMap<u32, (String, UnboundedSender<StreamNews>)>,
     /// Receives the output of shell commands that extensions run, by the number of the run.
     shells: HashMap<u32, UnboundedSender<String>>,
     /// Calls of extensions that can be cancelled, by extension and id.
     asked: HashMap<(String, u32), CancellationToken>,
+}
+
+/// A running tool of an extension.
+struct RunningTool {
+    /// Receives the tool's progress.
+    progress: UnboundedSender<Progress>,
+    /// The session that has called the tool, for further calls.
+    parent: Option<Parent>,
 }
 
 /// The news of a provider's stream.
@@ -49,8 +57,14 @@ pub enum StreamNews {
 
 impl Calls {
     /// Adds a running tool.
-    pub fn begin_tool(&self, call_id: &str, progress: UnboundedSender<Progress>) {
-        self.state().tools.insert(call_id.to_owned(), progress);
+    pub fn begin_tool(&self, call_id: &str, (progress, parent): (UnboundedSender<Progress>, Option<Parent>)) {
+        let running = RunningTool { progress, parent };
+        self.state().tools.insert(call_id.to_owned(), running);
+    }
+
+    /// The session that has called a tool that is still running.
+    pub fn caller(&self, call_id: &str) -> Option<Parent> {
+        self.state().tools.get(call_id)?.parent.clone()
     }
 
     /// Removes a tool that has ended.
@@ -61,7 +75,7 @@ impl Calls {
     /// Reports the progress of a running tool. Progress after its end is dropped.
     pub fn update_tool(&self, call_id: &str, progress: Progress) {
         if let Some(tool) = self.state().tools.get(call_id) {
-            let _ = tool.send(progress);
+            let _ = tool.progress.send(progress);
         }
     }
 

@@ -13,6 +13,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::registry::ExtensionRegistry;
+use super::selection;
+use crate::host_call::DirectWay;
 use crate::{ModelName, messages};
 
 /// How long a model may be silent.
@@ -21,6 +23,7 @@ const IDLE: Duration = Duration::from_secs(120);
 /// Asks a model. A failure becomes a message with an error.
 pub async fn complete(
     registry: &ExtensionRegistry,
+    (extension, way): (&str, Option<&DirectWay>),
     model: &Value,
     context: &Value,
     options: &Map<String, Value>,
@@ -28,7 +31,10 @@ pub async fn complete(
     let word = |name: &str| model[name].as_str().unwrap_or_default().to_owned();
     let name = format!("{}/{}", word("provider"), word("id"));
     let asked = async {
-        let provider = registry.model(&name)?;
+        let provider = match way {
+            Some(way) => selection::directly(registry, extension, way, model)?,
+            None => registry.model(&name)?,
+        };
         let request = Request::read(context, options, ModelName::of(&name))?;
         let answered = request.send(&*provider).await;
         answered.map_err(|error| error.message)

@@ -45,6 +45,8 @@ pub struct Guest {
     pub channels: Vec<String>,
     /// The changes that remove what the extension shows.
     pub undoing: Vec<Shown>,
+    /// Whether the extension's files call tools themselves, once somebody has looked.
+    pub(super) calls_tools: Option<bool>,
 }
 
 /// An extension's function that handles an event.
@@ -242,6 +244,7 @@ impl Guest {
             providers: Vec::new(),
             channels: Vec::new(),
             undoing: Vec::new(),
+            calls_tools: None,
         }
     }
 

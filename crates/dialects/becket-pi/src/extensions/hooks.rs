@@ -93,6 +93,10 @@ pub fn add(registry: &ExtensionRegistry, name: &str, event: String, number: u32)
 
 /// Registers a function for its event, if there is an engine.
 pub(super) fn register(registry: &ExtensionRegistry, name: &str, event: &str, number: u32) {
+    // These are called without the engine (`direct.rs`).
+    if crate::DIRECT.contains(&event) {
+        return;
+    }
     let Some(stage) = registry.stage() else { return };
     let extension = registry.extensions.get(name);
     let (Some(extension), Some(owner)) = (extension, owner(registry, name)) else {

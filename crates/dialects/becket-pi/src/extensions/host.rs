@@ -20,11 +20,12 @@ use super::extension_list::Command;
 use super::registry::{ExtensionRegistry, origin_words};
 use super::tools::{active_tools, pi_name};
 use super::{
-    commands, flags, hooks, input, later, models, moves, placing, prompt, reload, renderers, resources,
-    sessions, tool, tools,
+    commands, flags, hooks, input, later, mcp_servers, models, moves, placing, prompt, reload, renderers,
+    resources, sessions, tool, tools,
 };
 use crate::host_call::{
-    About, CommandInfo, CustomMessage, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo, ToolInfo,
+    About, CommandInfo, CustomMessage, Exposure, HOST_CALL, HostCall, HostCallAsync, Shown, SourceInfo,
+    ToolInfo,
 };
 
 /// The registry as the host of extensions. It holds a strong reference, so that calls can outlive the caller.
@@ -139,6 +140,11 @@ pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> 
             });
         }
         HostCall::UnregisterProvider { name: provider } => registry.withdraw_provider(name, &provider),
+        HostCall::RegisterMcpServer { name: server, config } => {
+            mcp_servers::add(registry, name, server, config);
+        }
+        HostCall::UnregisterMcpServer { name: server } => mcp_servers::remove(registry, name, &server),
+        HostCall::McpServers => return json_of(&mcp_servers::all(registry)),
         HostCall::BusListen { channel } => {
             registry
                 .extensions
@@ -195,9 +201,9 @@ pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> 
             return json_of(&level.unwrap_or(ThinkingLevel::Off));
         }
         HostCall::SetThinkingLevel { level } => {
-            let level = serde_json::from_value(json!(level))
-                .map_err(|_| HostError::new(format!("there is no thinking level {level:?}")))?;
-            handle.config().set_thinking(level);
+            handle
+                .config()
+                .set_thinking(models::nearest_level(registry, &level));
         }
         HostCall::IsIdle => return json_of(&handle.is_idle()),
         HostCall::HasPendingMessages => return json_of(&handle.messages().has_waiting()),
@@ -256,6 +262,8 @@ pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> 
         HostCall::ProviderEvent { stream, event } => registry.calls.stream(stream, StreamNews::Event(event)),
         HostCall::ShellOutput { run, text } => registry.calls.shell_output(run, text),
         HostCall::Cancel { id } => registry.calls.cancel(name, id),
+        HostCall::ThinkingLevels => return json_of(&models::levels(registry)),
+        HostCall::IsForNewerPi => return json_of(&is_for_newer_pi(registry, name)),
         HostCall::ExportLine => return json_of(&export_line(registry, name)),
         HostCall::Report { event, error } => registry.fail(name, Some(&event), &error),
     }
@@ -302,6 +310,17 @@ fn about(registry: &ExtensionRegistry, name: &str) -> About {
         has_ui: mode.has_ui(),
         life,
     }
+}
+
+/// Whether an extension's file, or the manifest beside it, names the packages of pi's newer name.
+fn is_for_newer_pi(registry: &ExtensionRegistry, name: &str) -> bool {
+    let file = registry
+        .extensions
+        .with(name, |guest| guest.candidate.code().to_path_buf());
+    let manifest = file.as_ref().map(|file| file.with_file_name("package.json"));
+    let texts = file.into_iter().chain(manifest);
+    let mut texts = texts.filter_map(|file| becket_fs::read_to_string(file).ok());
+    texts.any(|text| text.contains("@earendil-works/"))
 }
 
 /// The line in which an extension's file exports its default.
@@ -394,9 +413,9 @@ fn models_names(registry: &ExtensionRegistry, names: &[String]) -> Result<Vec<St
     let tools = registry.session.config().tools().map_err(refused)?;
     let wanted = tools.iter().filter(|tool| {
         let known = pi_name(tool);
-        names
-            .iter()
-            .any(|name| *name == known || *name == tool.spec.face.name)
+        let is_hidden = tools::exposure(registry, &tool.spec.source, &known) == Exposure::Hidden;
+        let mut names = names.iter();
+        !is_hidden && names.any(|name| *name == known || *name == tool.spec.face.name)
     });
     Ok(wanted.map(|tool| tool.spec.face.name.clone()).collect())
 }
@@ -408,6 +427,7 @@ fn all_tools(registry: &ExtensionRegistry) -> Result<Vec<ToolInfo>, HostError> {
         description: tool.spec.face.description.clone(),
         parameters: tool.spec.face.parameters.clone(),
         prompt_guidelines: prompt::guidelines(registry, &tool.spec.source, &pi_name(tool)),
+        exposure: tools::exposure(registry, &tool.spec.source, &pi_name(tool)),
         source_info: source_of(registry, &tool.spec.source),
     });
     Ok(shown.collect())

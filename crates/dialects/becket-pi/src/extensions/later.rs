@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::answer::{json_of, refused};
 use super::calls::StreamNews;
 use super::registry::ExtensionRegistry;
-use super::{completion, input, models, moves, placing};
+use super::{completion, direct, input, models, moves, nested_calls, placing};
 use crate::compaction_result;
 use crate::host_call::{Dialog, DialogAnswer, ExecResult, HostCallAsync, Placed};
 
@@ -31,6 +31,7 @@ const OUTPUT: Limits = Limits {
 };
 
 /// Answers a call: JSON text, or why there is none.
+// tidy: a table
 pub async fn answer(
     registry: &Arc<ExtensionRegistry>,
     name: &str,
@@ -52,10 +53,7 @@ pub async fn answer(
             json_of(&result.unwrap_or_else(|| Ok(killed(String::new(), String::new())))?)
         }
         HostCallAsync::Dialog { id, dialog, timeout } => {
-            let unanswered = dialog.unanswered();
-            let asked = ask_person((registry, name), dialog, timeout);
-            let answer = unless_called_off(registry, name, id, asked).await.flatten();
-            json_of(&answer.unwrap_or(unanswered))
+            json_of(&dialog_answer(registry, name, (id, dialog, timeout)).await)
         }
         HostCallAsync::Complete { text, before, forced } => {
             let found = input::suggest(registry, &text, &before, forced, Some(name)).await;
@@ -89,13 +87,25 @@ pub async fn answer(
                 .stream(stream, StreamNews::Begun(Begun { status, headers }));
             Ok("null".into())
         }
+        HostCallAsync::CallTool {
+            id,
+            call_id,
+            tool,
+            arguments,
+        } => {
+            let call = nested_calls::call(registry, &call_id, &tool, arguments);
+            let answer = unless_called_off(registry, name, id, call).await;
+            json_of(&answer.unwrap_or_else(|| nested_calls::failed("Operation aborted")))
+        }
         HostCallAsync::ModelComplete {
             id,
             model,
             context,
             options,
+            by,
         } => {
-            let asked = completion::complete(registry, &model, &context, &options);
+            let way = (name, by.as_ref());
+            let asked = completion::complete(registry, way, &model, &context, &options);
             let answer = unless_called_off(registry, name, id, asked).await;
             json_of(&answer.unwrap_or_else(|| completion::failed(&model, "aborted", "Request was aborted")))
         }
@@ -121,6 +131,39 @@ pub fn component(
         }
         drop(pause);
         Ok("null".into())
+    }
+}
+
+/// Asks the user, and tells extensions that the user is asked.
+async fn dialog_answer(
+    registry: &Arc<ExtensionRegistry>,
+    name: &str,
+    (id, dialog, timeout): (u32, Dialog, Option<f64>),
+) -> DialogAnswer {
+    let unanswered = dialog.unanswered();
+    let (kind, title) = named(&dialog);
+    let tell = |event| {
+        if registry.mode().has_ui() {
+            direct::tell(registry, event, |fields| {
+                let fields = fields.with("reason", "ui_prompt").with("kind", kind);
+                fields.with("title", &title)
+            });
+        }
+    };
+    tell("ui_prompt_start");
+    let asked = ask_person((registry, name), dialog, timeout);
+    let answer = unless_called_off(registry, name, id, asked).await.flatten();
+    tell("ui_prompt_end");
+    answer.unwrap_or(unanswered)
+}
+
+/// pi's word for a dialog, and its title.
+fn named(dialog: &Dialog) -> (&'static str, String) {
+    match dialog {
+        Dialog::Select { title, .. } => ("select", title.clone()),
+        Dialog::Confirm { title, .. } => ("confirm", title.clone()),
+        Dialog::Input { title, .. } => ("input", title.clone()),
+        Dialog::Editor { title, .. } => ("editor", title.clone()),
     }
 }
 
@@ -187,14 +230,16 @@ async fn exec(
         ));
     }
     registry.note_program();
+    let shown = command.clone();
     let words: Vec<String> = std::iter::once(command).chain(args).collect();
     registry.trace(name, "pi.exec", &words.join(" "));
+    let directory = facts.surroundings.cwd.join(cwd.map_or(Path::new("."), Path::new));
     let program = Program::exec(words).environment(Arc::clone(&facts.environment));
     let timeout = timeout.filter(|milliseconds| *milliseconds >= 1.0);
     let invocation = Invocation {
         input: "".into(),
         environment: Vec::new(),
-        directory: facts.surroundings.cwd.join(cwd.map_or(Path::new("."), Path::new)),
+        directory,
         timeout: timeout.map_or(LONGEST, |milliseconds| {
             Duration::from_millis(milliseconds as u64).min(LONGEST)
         }),
@@ -209,29 +254,43 @@ async fn exec(
             stderr: finished.stderr,
             code: finished.code,
             killed: false,
+            truncated: false,
         },
-        Err(failure) => broken(failure),
+        Err(failure) => broken(failure, &shown),
     })
 }
 
-fn broken(failure: Failure) -> ExecResult {
-    match failure.cause {
-        Cause::TimedOut | Cause::KilledBySignal => killed(failure.stdout, failure.stderr),
-        _ => ExecResult {
-            stdout: failure.stdout.clone(),
-            stderr: format!("{}{failure}", failure.stderr),
-            code: 1,
-            killed: false,
-        },
+fn broken(failure: Failure, program: &str) -> ExecResult {
+    let (stdout, stderr) = (failure.stdout.clone(), failure.stderr.clone());
+    let stderr = match failure.cause {
+        Cause::TimedOut => return killed(stdout, stderr),
+        // As in pi, the end by a signal of somebody else has no code.
+        Cause::KilledBySignal => {
+            return ExecResult {
+                killed: false,
+                ..killed(stdout, stderr)
+            };
+        }
+        Cause::NotFound => format!("{stderr}spawn {program} ENOENT"),
+        _ => format!("{stderr}{failure}"),
+    };
+    ExecResult {
+        stdout,
+        stderr,
+        code: 1,
+        killed: false,
+        truncated: false,
     }
 }
 
+/// The end of a program that pi would have killed: its code is 0.
 fn killed(stdout: String, stderr: String) -> ExecResult {
     ExecResult {
         stdout,
         stderr,
-        code: 143,
+        code: 0,
         killed: true,
+        truncated: false,
     }
 }
 
@@ -248,18 +307,37 @@ pub fn set_model(registry: &ExtensionRegistry, provider: &str, id: &str, choice:
         context_window,
         choice,
     });
+    if let Ok(Some(level)) = registry.session.config().thinking() {
+        let nearest = models::nearest_level(registry, level.name());
+        if nearest != level {
+            registry.session.config().set_thinking(nearest);
+        }
+    }
     true
 }
 
 /// Requests a summary at once, and returns a future for the result.
 pub fn compact(
-    registry: &ExtensionRegistry,
+    registry: &Arc<ExtensionRegistry>,
     instructions: Option<String>,
 ) -> impl Future<Output = Result<String, HostError>> + Send + use<> {
-    let handle = registry.session.clone();
+    let (registry, handle) = (Arc::clone(registry), registry.session.clone());
     let before = handle.context_usage().map_or(0, |usage| usage.tokens);
     let requested = handle.requests().compact(instructions);
-    async move { json_of(&compacted(&handle, requested.await.map_err(refused)?, before)?) }
+    async move {
+        let end = requested.await.map_err(refused)?;
+        let cancelled = matches!(end, CompactEnd::Refused(_) | CompactEnd::Cancelled);
+        let result = compacted(&handle, end, before);
+        if let Err(error) = &result {
+            let words = (!cancelled).then(|| error.message.clone());
+            direct::tell(&registry, "session_compact_failed", |fields| {
+                let fields = fields.with("reason", "manual").maybe("errorMessage", words);
+                let fields = fields.with("aborted", cancelled).with("willRetry", false);
+                fields.with("fromExtension", false)
+            });
+        }
+        json_of(&result?)
+    }
 }
 
 /// The result of a summary, in pi's form.

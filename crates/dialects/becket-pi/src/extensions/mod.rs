@@ -7,11 +7,13 @@
 
 mod answer;
 mod bus;
+mod calling;
 mod calls;
 pub(crate) mod commands;
 mod completion;
 mod components;
 mod described;
+mod direct;
 mod emit;
 mod extension_list;
 mod find;
@@ -22,8 +24,10 @@ pub(crate) mod input;
 mod input_listeners;
 mod later;
 mod loading;
+mod mcp_servers;
 mod models;
 mod moves;
+mod nested_calls;
 mod network;
 pub(crate) mod placing;
 mod prompt;
@@ -43,7 +47,7 @@ mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +55,7 @@ use becket_agent::provider::Provider;
 use becket_agent::session_handle::SessionHandle;
 use becket_agent::tool::{BUILTIN, Tool};
 use becket_events::{ModelChoice, Profile};
-use becket_hooks::{Engine, Mark};
+use becket_hooks::{Engine, Mark, Program};
 use becket_host::{Drawing, GivenFlag, Person, Unloaded};
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
@@ -188,6 +192,7 @@ impl Extensions {
     ) {
         let Some(registry) = &self.0 else { return };
         prompt::register(engine, registry);
+        tools::register(engine, registry);
         let owners = Arc::downgrade(registry);
         resources.ask_for_owners(move |path| {
             owners
@@ -464,6 +469,17 @@ fn outside(settings: &LoadSettings, count: usize) -> Outside {
     Outside::new(engine, program, count)
 }
 
+/// becket by the name of `pi`, if its programs find it by that name: then it reads pi's command line.
+fn called_pi(facts: &Facts, program: &Path) -> PathBuf {
+    let named = Program::exec([crate::PROGRAM]).environment(Arc::clone(&facts.environment));
+    let found = named.resolve(&facts.surroundings.cwd).ok();
+    let is_becket = |found: &PathBuf| {
+        let real = becket_fs::canonicalize(found).ok();
+        real.is_some() && real == becket_fs::canonicalize(program).ok()
+    };
+    found.filter(is_becket).unwrap_or_else(|| program.to_path_buf())
+}
+
 fn kit(settings: &LoadSettings, registry: &Arc<ExtensionRegistry>, count: usize) -> Kit {
     let (facts, config) = (&registry.facts, &settings.config);
     let signals = facts.surroundings.signals.clone();
@@ -491,7 +507,7 @@ fn kit(settings: &LoadSettings, registry: &Arc<ExtensionRegistry>, count: usize)
                 .variable("HOME")
                 .map(PathBuf::from)
                 .unwrap_or_default(),
-            program: settings.program.clone(),
+            program: called_pi(facts, &settings.program),
         },
         allowed: Allowed {
             files: config.files.unwrap_or(true),

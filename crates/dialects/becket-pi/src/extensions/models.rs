@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use becket_agent::provider::Provider;
+use becket_agent::provider::{Provider, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::provider_keys::model_can_be_had;
@@ -108,6 +108,40 @@ fn believed(registry: &ExtensionRegistry, provider: &str, id: &str, available: b
     }
     let window = registry.session.context_usage().map_or(0, |usage| usage.window);
     Some(plain(ModelName { provider, id }, address.as_str(), window))
+}
+
+/// The thinking levels that the model in use has. Only models of extensions say so; any other takes all.
+pub fn levels(registry: &ExtensionRegistry) -> Vec<ThinkingLevel> {
+    let provider = registry.session.config().model().ok();
+    let definition = provider.as_ref().and_then(|provider| {
+        let definition = registry.extensions.provider(provider.name())?;
+        definition_of(&definition, provider.model()).cloned()
+    });
+    definition.map_or_else(|| ThinkingLevel::ALL.to_vec(), |model| levels_of(&model))
+}
+
+/// The level that the model in use has for a word: the level itself, or else the next one up, or else down.
+pub fn nearest_level(registry: &ExtensionRegistry, word: &str) -> ThinkingLevel {
+    let (all, known) = (ThinkingLevel::ALL, levels(registry));
+    let Some(wanted) = all.iter().position(|level| level.name() == word) else {
+        return known.first().copied().unwrap_or(ThinkingLevel::Off);
+    };
+    let nearest = all[wanted..].iter().chain(all[..wanted].iter().rev());
+    let mut nearest = nearest.filter(|level| known.contains(level));
+    nearest.next().copied().unwrap_or(ThinkingLevel::Off)
+}
+
+/// The levels that an extension's model has. The highest counts only if the model names it.
+fn levels_of(model: &ModelDefinition) -> Vec<ThinkingLevel> {
+    if !model.reasoning {
+        return vec![ThinkingLevel::Off];
+    }
+    let named = |level: &ThinkingLevel| model.other.get("thinkingLevelMap")?.get(level.name());
+    let has = |level: &&ThinkingLevel| match named(level) {
+        Some(word) => !word.is_null(),
+        None => **level != ThinkingLevel::Xhigh,
+    };
+    ThinkingLevel::ALL.iter().filter(has).copied().collect()
 }
 
 /// A model of which only the name and address are known.

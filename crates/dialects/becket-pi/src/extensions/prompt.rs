@@ -14,6 +14,20 @@ use super::tools::active_tools;
 use crate::Skill;
 use crate::host_call::PromptOptions;
 
+/// A line about each of pi's own tools, as its extensions find it.
+const SNIPPETS: &[(&str, &str)] = &[
+    ("read", "Read file contents"),
+    ("bash", "Execute bash commands (ls, grep, find, etc.)"),
+    (
+        "edit",
+        "Make precise file edits with exact text replacement, including multiple disjoint edits in one call",
+    ),
+    ("write", "Create or overwrite files"),
+    ("grep", "Search file contents for patterns (respects .gitignore)"),
+    ("find", "Find files by glob pattern (respects .gitignore)"),
+    ("ls", "List directory contents"),
+];
+
 /// Adds the lines and guidelines of the offered tools to every system prompt of the user's own session.
 pub fn register(engine: &Engine, registry: &Arc<ExtensionRegistry>) {
     let registry: Weak<ExtensionRegistry> = Arc::downgrade(registry);
@@ -79,8 +93,13 @@ pub fn options(registry: &ExtensionRegistry) -> Result<PromptOptions, HostError>
         context_files: registry.facts.prompt_files.clone(),
         skills: Vec::new(),
     };
+    for (tool, snippet) in SNIPPETS {
+        options.tool_snippets.insert((*tool).into(), (*snippet).into());
+    }
     registry.extensions.each(|guest| {
         for tool in &guest.tools {
+            // The tool may be in the place of one of pi's own.
+            options.tool_snippets.remove(&tool.name);
             let snippet = tool.prompt_snippet.clone();
             options
                 .tool_snippets
@@ -91,6 +110,15 @@ pub fn options(registry: &ExtensionRegistry) -> Result<PromptOptions, HostError>
             }
         }
     });
+    let selected = &options.selected_tools;
+    options.tool_snippets.retain(|tool, _| selected.contains(tool));
+    for (_, guidelines) in options
+        .tool_guidelines
+        .iter()
+        .filter(|(tool, _)| selected.contains(tool))
+    {
+        options.prompt_guidelines.extend(guidelines.iter().cloned());
+    }
     if let Some(stage) = registry.stage() {
         options.skills = stage
             .resources

@@ -22,7 +22,7 @@ use becket_providers::ProviderSettings;
 use becket_screen::Screen;
 use becket_store::SqliteStore;
 use becket_system::Surroundings;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::bus::Bus;
 use super::calls::Calls;
@@ -105,6 +105,16 @@ pub struct Stage {
     pub models: becket_tools::Models,
 }
 
+/// An MCP server that an extension has named.
+pub(super) struct NamedServer {
+    /// The extension's name.
+    pub(super) extension: String,
+    /// The server's name.
+    pub(super) name: String,
+    /// The server's configuration.
+    pub(super) config: Value,
+}
+
 #[derive(Default)]
 pub(super) struct RegistryState {
     pub(super) given_flags: Vec<GivenFlag>,
@@ -123,6 +133,8 @@ pub(super) struct RegistryState {
     pub(super) has_begun: bool,
     /// Everything that extensions are loaded with.
     pub(super) kit: Option<Arc<Kit>>,
+    /// The MCP servers that extensions have named.
+    pub(super) mcp_servers: Vec<NamedServer>,
     /// Extensions with a running command, and the load in which it runs.
     pub(super) at_work: Vec<(u64, Extension)>,
 }

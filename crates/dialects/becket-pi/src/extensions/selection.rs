@@ -5,6 +5,7 @@ use std::sync::Arc;
 use becket_agent::provider::Provider;
 use becket_js::Extension;
 use becket_providers::{KEY_VARIABLES, address, has_key, select as select_known};
+use serde_json::Value;
 use url::Url;
 
 use super::described::Described;
@@ -12,7 +13,7 @@ use super::extension_list::Guest;
 use super::models;
 use super::provider::{StreamProvider, entry};
 use super::registry::ExtensionRegistry;
-use crate::host_call::ProviderDefinition;
+use crate::host_call::{DirectWay, ProviderDefinition};
 
 /// The provider for a model, written `provider/name` or as a provider alone; `None` if no extension brings its
 /// provider.
@@ -78,6 +79,30 @@ fn known(
         Some(model) => Arc::new(Described::new(provider, model)),
         None => provider,
     })
+}
+
+/// The client for a model to which an extension names the way itself. It gets no key but the extension's own, or the
+/// user's at the user's address.
+pub fn directly(
+    registry: &ExtensionRegistry,
+    extension: &str,
+    way: &DirectWay,
+    model: &Value,
+) -> Result<Arc<dyn Provider>, String> {
+    let word = |name: &str| model[name].as_str().map(ToOwned::to_owned);
+    let definition = ProviderDefinition {
+        name: word("provider").unwrap_or_default(),
+        label: None,
+        base_url: word("baseUrl").filter(|address| !address.is_empty()),
+        api_key: way.api_key.clone(),
+        api: Some(way.api.clone()),
+        headers: way.headers.clone().unwrap_or_default(),
+        auth_header: false,
+        oauth: false,
+        models: None,
+        streams: false,
+    };
+    known(registry, &definition, extension, word("id").as_deref())
 }
 
 /// Whether an address is on another server than the one that the user has for a provider.

@@ -17,6 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use super::calling::calls_tools;
 use super::registry::ExtensionRegistry;
 use crate::host_call::{ExecutionMode, ToolDefinition, ToolResult};
 use crate::services::{AbortTool, ExecuteTool, PrepareArguments, Prepared};
@@ -43,6 +44,7 @@ pub struct ExtensionTool {
     /// The extension's name for the tool.
     name: String,
     prepares_arguments: bool,
+    makes_calls: bool,
     spec: ToolSpec,
     stand_in: Option<StandIn>,
     parameters: Value,
@@ -85,6 +87,7 @@ impl ExtensionTool {
             StandIn::take_place(face, &mut spec)
         });
         Ok(Self {
+            makes_calls: calls_tools(registry, &owner),
             registry: Arc::clone(registry),
             owner,
             name: definition.name,
@@ -143,7 +146,7 @@ impl ExtensionTool {
     async fn perform(&self, permit: Permit, run: ToolRun) -> ToolOutput {
         let judged = match &self.stand_in {
             Some(stand_in) => stand_in
-                .judged(&self.spec, &permit)
+                .judged_as_said(&self.spec, &permit)
                 .map(|told| self.declared(told)),
             None => Ok(permit.arguments().clone()),
         };
@@ -156,7 +159,11 @@ impl ExtensionTool {
             Err(why) => return ToolOutput::error(why),
         };
         let call_id = permit.tool_call_id().to_owned();
-        self.registry.calls.begin_tool(&call_id, run.progress.clone());
+        // A call that was not expected would wait for this one to end.
+        let caller = run.parent.clone().filter(|_| self.makes_calls);
+        self.registry
+            .calls
+            .begin_tool(&call_id, (run.progress.clone(), caller));
         let service = ExecuteTool {
             tool: self.name.clone(),
             call_id: call_id.clone(),
@@ -185,10 +192,14 @@ impl Tool for ExtensionTool {
         &self.spec
     }
 
+    fn makes_calls(&self) -> bool {
+        self.makes_calls
+    }
+
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let prepared = self.prepared(arguments)?;
         match &self.stand_in {
-            Some(stand_in) => stand_in.normalise(&self.spec, self.as_object(prepared)?),
+            Some(stand_in) => stand_in.normalise(&self.spec, without_mark(self.as_object(prepared)?)),
             None => self.as_object(crate::arguments::validate(
                 &self.name,
                 &self.parameters,
@@ -200,6 +211,17 @@ impl Tool for ExtensionTool {
     fn run<'a>(&'a self, permit: Permit, run: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(self.perform(permit, run))
     }
+}
+
+/// Arguments without the `@` that models write before a path: pi's tools leave it out, so it must not be judged.
+fn without_mark(mut arguments: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::String(path)) = arguments.get_mut("path")
+        && path.len() > 1
+        && path.starts_with('@')
+    {
+        path.remove(0);
+    }
+    arguments
 }
 
 fn spec_of(definition: &ToolDefinition, owner: &str) -> ToolSpec {

@@ -1,15 +1,16 @@
 //! The tools that extensions register, and how they are handed over to the agent.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use becket_agent::session_handle::ToolSeen;
-use becket_events::OperationKind;
+use becket_events::{OperationKind, SessionStart, SessionStartReply};
+use becket_hooks::Engine;
 use becket_js::HostError;
 
 use super::answer::refused;
 use super::registry::ExtensionRegistry;
 use super::tool::{ExtensionTool, Offer};
-use crate::host_call::ToolDefinition;
+use crate::host_call::{Exposure, ToolDefinition};
 
 /// The tools that were registered until now, in the order of their extensions. Later ones go to the session handle.
 pub fn hand_over(registry: &ExtensionRegistry) -> Vec<Offer> {
@@ -48,11 +49,77 @@ pub fn add(registry: &Arc<ExtensionRegistry>, name: &str, tool: ToolDefinition) 
     });
     let takes_tools = registry.state().takes_tools;
     if let (true, Some(Some(offer)), Some(stage)) = (takes_tools, offer, registry.stage()) {
+        let active = match offer.definition.is_active_at_first() {
+            true => None,
+            false => registry.session.config().tools().ok(),
+        };
         match ExtensionTool::new(offer, registry, &stage.profile) {
             Ok(tool) => registry.session.config().add_tool(Arc::new(tool)),
             Err(why) => registry.warn(&why),
         }
+        if let Some(tools) = active {
+            let active = tools.iter().filter(|tool| tool.is_active);
+            let names = active.map(|tool| tool.spec.face.name.clone()).collect();
+            registry.session.config().set_active_tools(names);
+        }
     }
+}
+
+/// A tool that other tools can call though the model is not offered it.
+pub fn callable(registry: &ExtensionRegistry, name: &str) -> Option<Offer> {
+    let offers = registry.extensions.each(|guest| {
+        let is_meant = |tool: &&ToolDefinition| {
+            tool.name == name && matches!(tool.exposure, Exposure::Codemode | Exposure::Deferred)
+        };
+        Some(Offer {
+            definition: guest.tools.iter().find(is_meant)?.clone(),
+            extension: guest.extension.clone()?,
+        })
+    });
+    offers.into_iter().flatten().next()
+}
+
+/// How the model reaches a tool of an extension.
+pub fn exposure(registry: &ExtensionRegistry, extension: &str, name: &str) -> Exposure {
+    let found = registry.extensions.with(extension, |guest| {
+        let tool = guest.tools.iter().find(|tool| tool.name == name)?;
+        Some(tool.exposure)
+    });
+    found.flatten().unwrap_or_default()
+}
+
+/// The tools that the model is not offered until somebody activates them.
+fn inactive_at_first(registry: &ExtensionRegistry) -> Vec<String> {
+    let names = registry.extensions.each(|guest| {
+        let waiting = guest.tools.iter().filter(|tool| !tool.is_active_at_first());
+        waiting.map(|tool| tool.name.clone()).collect::<Vec<_>>()
+    });
+    names.concat()
+}
+
+/// Begins every session of the user without the tools that wait for somebody to activate them.
+pub fn register(engine: &Engine, registry: &Arc<ExtensionRegistry>) {
+    let registry: Weak<ExtensionRegistry> = Arc::downgrade(registry);
+    engine.on::<SessionStart>("tools that are not active at first", move |occasion| {
+        if let Some(registry) = registry.upgrade().filter(|_| crate::show::is_own(occasion.scope)) {
+            leave_out_inactive(&registry);
+        }
+        Ok(SessionStartReply::default())
+    });
+}
+
+fn leave_out_inactive(registry: &ExtensionRegistry) {
+    let waiting = inactive_at_first(registry);
+    let Ok(tools) = registry.session.config().tools() else {
+        return;
+    };
+    if waiting.is_empty() {
+        return;
+    }
+    let active = tools.iter().filter(|tool| tool.is_active);
+    let names = active.map(|tool| tool.spec.face.name.clone());
+    let names = names.filter(|name| !waiting.contains(name)).collect();
+    registry.session.config().set_active_tools(names);
 }
 
 /// The extension that has a tool with that name.

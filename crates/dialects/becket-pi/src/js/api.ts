@@ -2,7 +2,7 @@
 
 import { getFlag, registerCommand, registerFlag, registerShortcut } from "pi:commands";
 import { on } from "pi:events";
-import { ask, askLater, askUntil, inSession, later, mustBe, notOver, report, room } from "pi:host";
+import { ask, askLater, askUntil, inSession, mustBe, notOver, report, room } from "pi:host";
 import { registerTool } from "pi:tools";
 
 /** How things are drawn. Kept for a front that draws; elsewhere nobody asks for them. */
@@ -32,6 +32,9 @@ function see(call: Parameters<typeof ask>[0]): any {
     inSession();
     return ask(call);
 }
+
+/** When a message is to be delivered; as in pi, whatever else is said means that nothing is said. */
+const delivered = (how: unknown): unknown => ["steer", "followUp", "nextTurn"].find((known) => known === how);
 
 function namesOf(names: unknown): string[] {
     if (!Array.isArray(names)) throw new TypeError("setActiveTools: a list of names is needed");
@@ -75,14 +78,14 @@ export const api: Record<string, unknown> = {
     },
     sendMessage(message: any, options: any = {}): void {
         const { customType, content = "", display = false, details } = message ?? {};
-        const { deliverAs } = options;
-        const triggerTurn = options.triggerTurn === undefined ? undefined : Boolean(options.triggerTurn);
+        const deliverAs = delivered(options?.deliverAs);
+        const triggerTurn = options?.triggerTurn === undefined ? undefined : Boolean(options.triggerTurn);
         const sent = { customType: String(customType), content, display: Boolean(display), details };
         say("send_message", { send_message: { message: sent, triggerTurn, deliverAs } });
     },
     sendUserMessage(content: unknown, options: any = {}): void {
-        const { deliverAs, expandPromptTemplates } = options;
-        const expands = Boolean(expandPromptTemplates);
+        const deliverAs = delivered(options?.deliverAs);
+        const expands = Boolean(options?.expandPromptTemplates);
         say("send_user_message", { send_user_message: { content, deliverAs, expandPromptTemplates: expands } });
     },
     appendEntry(customType: string, data?: unknown): void {
@@ -103,6 +106,21 @@ export const api: Record<string, unknown> = {
         mustBe("string", id, "setModel: the model's id");
         return askLater({ set_model: { provider, id } });
     },
+    getSettings(): unknown {
+        inSession();
+        const { SettingsManager } = room("pi:agent-settings");
+        return SettingsManager.create().settings(ask("is_project_trusted"));
+    },
+    registerMcpServer(name: string, config: unknown): void {
+        notOver();
+        mustBe("string", name, "registerMcpServer: the name");
+        ask({ register_mcp_server: { name, config } });
+    },
+    unregisterMcpServer(name: string): void {
+        notOver();
+        ask({ unregister_mcp_server: { name: String(name) } });
+    },
+    getMcpServers: (): unknown[] => ask("mcp_servers"),
     getThinkingLevel: (): string => see("get_thinking_level"),
     setThinkingLevel: (level: string): void => see({ set_thinking_level: { level: String(level) } }),
     async exec(command: string, args: string[] = [], options: any = {}): Promise<unknown> {
@@ -112,9 +130,3 @@ export const api: Record<string, unknown> = {
         return askUntil(signal, (id) => ({ exec: { id, command, args: args.map(String), cwd, timeout } }));
     },
 };
-
-const OTHERS = [
-    "getSettings", "registerMcpServer", "unregisterMcpServer", "getMcpServers",
-];
-
-for (const name of OTHERS) api[name] = later(`pi.${name}`);

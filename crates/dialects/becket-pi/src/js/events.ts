@@ -56,6 +56,18 @@ function rewritten(answer: any, event: any): unknown {
     return { message: answer?.message, systemPrompt: [prompt, ...added].join("\n\n") };
 }
 
+/** The system prompt before the messages, for those who want to see all that the model does. */
+function withSystem(event: any): void {
+    event.messages.unshift({ role: "system", content: ask("get_system_prompt") ?? "", timestamp: 0 });
+}
+
+/** Messages without the system prompt, which is not changed here. */
+function withoutSystem(answer: any, event: any): unknown {
+    const others = (messages: any) => messages?.filter?.((message: any) => message?.role !== "system");
+    event.messages = others(event.messages);
+    return answer?.messages === undefined ? answer : { ...answer, messages: others(answer.messages) };
+}
+
 /** The conversation as it stands when a turn is over, for those who decide whether it goes on. */
 function withContext(event: any): void {
     onDemand(event, "context", () => {
@@ -97,6 +109,7 @@ function withHandles(answer: any): unknown {
 const SHAPES: Record<string, Shape | undefined> = {
     tool_call: { leave: verdict, fail: refusal },
     before_agent_start: { enter: withOptions, leave: rewritten },
+    context_with_system: { enter: withSystem, leave: withoutSystem },
     turn_end: { enter: withContext },
     agent_before_settle: { enter: withContext },
     session_before_compact: { enter: withSets },
@@ -108,11 +121,12 @@ const SHAPES: Record<string, Shape | undefined> = {
 export function on(name: string, handler: Handler): () => void {
     notOver();
     mustBe("string", name, "pi.on: the event");
-    mustBe("function", handler, `pi.on("${name}"): the handler`);
     const { enter, leave, fail } = SHAPES[name] ?? {};
     const run = (event: any) => {
         event.type = name;
         enter?.(event);
+        // As in pi, this is only found out when the event comes; a guard refuses by it.
+        if (typeof handler !== "function") throw new TypeError("handler is not a function");
         const answer: any = handler(event, room("pi:context").context);
         if (leave === undefined) return answer;
         if (typeof answer?.then !== "function") return leave(answer, event);

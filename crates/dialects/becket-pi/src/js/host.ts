@@ -119,11 +119,6 @@ export function later(name: string): (...values: unknown[]) => never {
     };
 }
 
-/** The same for one that gives a promise. */
-export function laterAsync(name: string): (...values: unknown[]) => Promise<never> {
-    return async () => later(name)();
-}
-
 export function messageOf(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
@@ -136,6 +131,11 @@ export function described(error: unknown): string {
 /** Tells what has failed where no caller sees it. */
 export function report(event: string, error: unknown): void {
     ask({ report: { event, error: described(error) } });
+}
+
+/** A text or a number as a text; whatever else is none. */
+export function textOf(value: unknown): string | undefined {
+    return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }
 
 export function mustBe(kind: "function" | "string", value: unknown, what: string): void {

@@ -1,13 +1,13 @@
 // `ctx.modelRegistry`: the models there are. Keys stay with the program: an extension learns whether there is one, and
 // gets a word in its place that says so. Requests that go through the program (`complete`) need no key.
 
-import { ask, askUntil, inSession, later } from "pi:host";
-import { registerProvider, unregisterProvider } from "pi:providers";
+import { ask, askUntil, inSession, room } from "pi:host";
+import { registered, registeredNames, registerProvider, unregisterProvider } from "pi:providers";
 
 type Model = { provider: string; id: string; [name: string]: unknown };
 
 /** Stands where pi gives a key. Extensions look whether there is one before they ask a model. */
-const KEPT = "kept-by-becket";
+export const KEPT = "kept-by-becket";
 
 function models(available: boolean): Model[] {
     inSession();
@@ -20,22 +20,16 @@ export function find(provider: string, id?: string, available = false): Model | 
     return ask({ find_model: { provider, id, available } }) ?? undefined;
 }
 
-const isUsable = (provider: string, id?: string): boolean => find(provider, id, true) !== undefined;
+export const isUsable = (provider: string, id?: string): boolean => find(provider, id, true) !== undefined;
 
-/** Asks a model, outside of the session. */
-export async function complete(model: Model, context: unknown, options: any = {}): Promise<unknown> {
+/** Asks a model, outside of the session; `by` says by which interface, and with which key of the extension's own. */
+export async function complete(model: Model, context: unknown, options: any = {}, by?: any): Promise<unknown> {
     inSession();
     const { maxTokens, temperature, reasoning, signal } = options;
     const wanted = { maxTokens, temperature, reasoning };
-    return askUntil(signal, (id) => ({ model_complete: { id, model, context, options: wanted } }));
+    const own = by && { ...by, apiKey: by.apiKey === KEPT ? undefined : by.apiKey };
+    return askUntil(signal, (id) => ({ model_complete: { id, model, context, options: wanted, by: own } }));
 }
-
-const OTHERS = [
-    "stream", "streamSimple", "classify", "generateImages", "getProvider", "getProviderAuth",
-    "findOfType", "getModelsOfType", "getAvailableOfType", "getModelOfType", "getRegisteredProviderConfig",
-    "getRegisteredNativeProvider", "getRegisteredProviderIds", "registerVirtualModel",
-    "unregisterVirtualModel",
-];
 
 export const modelRegistry: Record<string, unknown> = {
     getAll: () => models(false),
@@ -52,11 +46,19 @@ export const modelRegistry: Record<string, unknown> = {
             ? { ok: true, apiKey: KEPT, headers: {} }
             : { ok: false, error: `No API key found for "${model.provider}"` },
     complete,
+    stream: (...values: unknown[]) => room("pi:ai-stream").stream(...values),
+    streamSimple: (...values: unknown[]) => room("pi:ai-stream").streamSimple(...values),
     // The models are asked for whenever somebody looks, so there is nothing to read again.
     refresh: async () => {},
     getError: () => undefined,
     registerProvider,
     unregisterProvider,
+    getRegisteredProviderConfig: (name: string) => registered(name),
+    getRegisteredProviderIds: () => registeredNames(),
+    registerVirtualModel: (model: unknown): void => room("pi:virtual-models").registerVirtualModel(model),
+    unregisterVirtualModel: (provider: string, id: string): void =>
+        room("pi:virtual-models").unregisterVirtualModel(provider, id),
+    get authStorage() {
+        return room("pi:auth").authStorage;
+    },
 };
-for (const name of OTHERS) modelRegistry[name] = later(`modelRegistry.${name}`);
-Object.defineProperty(modelRegistry, "authStorage", { get: later("modelRegistry.authStorage") });

@@ -29,10 +29,17 @@ export function registerProvider(name: string, config: Config): void {
     ask({
         register_provider: {
             name, label: all.name, baseUrl, apiKey, api, headers, authHeader, models, streams: streaming,
+            oauth: Boolean(all.oauth),
         },
     });
     providers.set(name, all);
 }
+
+/** A provider as this extension has registered it. */
+export const registered = (name: string): Config | undefined => providers.get(name);
+
+/** The names of the providers that this extension has registered. */
+export const registeredNames = (): string[] => [...providers.keys()];
 
 export function unregisterProvider(name: string): void {
     notOver();

@@ -95,12 +95,17 @@ export function run_command({ name, arguments: args }: any): Promise<Outcome> {
     return outcome(() => {
         const command = commands.get(name);
         if (command === undefined) throw new Error(`there is no command /${name} any more`);
+        if (typeof command.handler !== "function") throw new TypeError("command.handler is not a function");
         return command.handler(args, forCommands);
     });
 }
 
 export function run_shortcut({ key }: any): Promise<Outcome> {
-    return outcome(() => shortcuts.get(key)?.handler(context));
+    return outcome(() => {
+        const shortcut = shortcuts.get(key);
+        if (typeof shortcut?.handler !== "function") throw new TypeError("shortcut.handler is not a function");
+        return shortcut.handler(context);
+    });
 }
 
 export async function complete_argument({ name, prefix }: any): Promise<unknown> {

@@ -1,6 +1,6 @@
 // `ctx.sessionManager`: the session as an extension reads it. Every answer is asked for when it is wanted.
 
-import { ask, inSession, later } from "pi:host";
+import { ask, inSession } from "pi:host";
 
 type Entry = { type: string; id: string; parentId: string | null; timestamp: string; [name: string]: any };
 type Node = { entry: Entry; children: Node[]; label?: string; labelTimestamp?: string };
@@ -48,6 +48,5 @@ export const sessionManager = {
     getEntries: (): Entry[] => see("session_entries"),
     getTree: (): Node[] => treeOf(see("session_entries")),
     buildSessionContext: (): unknown => see("session_context"),
-    buildContextEntries: later("sessionManager.buildContextEntries"),
-    buildSessionProjection: later("sessionManager.buildSessionProjection"),
+    buildContextEntries: (): Entry[] => see("boundary_context").contextEntries,
 };

@@ -1,5 +1,6 @@
 //! Executes the commands of `--mode rpc`. Those that extensions have as well are executed by the same code.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_agent::Input;
@@ -16,9 +17,6 @@ use crate::extensions::Extensions;
 use crate::host_call::{self, ForkPosition, HostCall, HostCallAsync};
 use crate::messages::written_parts;
 use crate::rpc::{Behaviour, Command, QueueMode, SessionState, bash_result, last_answer, session_stats};
-
-/// The thinking levels, in order.
-const LEVELS: [&str; 5] = ["off", "minimal", "low", "medium", "high"];
 
 /// The outcome of a command: a result, nothing, or why it failed.
 type Answered = Result<Option<Value>, String>;
@@ -70,6 +68,7 @@ impl<'a> Answers<'a> {
             } => return self.prompt(message, images, streaming_behavior).await,
             Command::Steer { message, images } => self.queue(message, images, Behaviour::Steer)?,
             Command::FollowUp { message, images } => self.queue(message, images, Behaviour::FollowUp)?,
+            Command::ClearQueue => return Ok(Some(self.clear_queue())),
             Command::Abort => {
                 self.handle().abort();
                 self.handle().idle().await;
@@ -84,6 +83,9 @@ impl<'a> Answers<'a> {
             }
             Command::SetThinkingLevel { level } => self.set_thinking(&level)?,
             Command::CycleThinkingLevel => return self.cycle_thinking(),
+            Command::GetAvailableThinkingLevels => {
+                return Ok(Some(json!({"levels": self.ask(HostCall::ThinkingLevels)?})));
+            }
             Command::SetSteeringMode { mode } => {
                 self.handle().messages().set_pace(Delivery::Steering, pace(mode));
                 self.modes.lock().unwrap_or_else(PoisonError::into_inner).0 = mode;
@@ -103,6 +105,11 @@ impl<'a> Answers<'a> {
             Command::GetSessionStats => return self.stats(),
             Command::ExportHtml { output_path } => return self.export(output_path.as_deref()),
             Command::GetForkMessages => return self.fork_messages(),
+            Command::GetEntries { since } => return self.entries(since.as_deref()),
+            Command::GetTree => {
+                let leaf = self.ask(HostCall::Session)?["leafId"].take();
+                return Ok(Some(json!({"tree": tree(self.all_entries()?), "leafId": leaf})));
+            }
             Command::GetLastAssistantText => {
                 return Ok(Some(json!({"text": last_answer(&self.messages()?)})));
             }
@@ -201,6 +208,20 @@ impl<'a> Answers<'a> {
             .messages()
             .say_when(input, delivery, WhenIdle::Hold)
             .map_err(|error| error.to_string())
+    }
+
+    /// Takes back the messages that wait for the model.
+    fn clear_queue(&self) -> Value {
+        let (mut steering, mut follow_ups) = (Vec::new(), Vec::new());
+        for (delivery, words) in self.handle().messages().waiting_words() {
+            match delivery {
+                Delivery::Steering => steering.push(words),
+                _ => follow_ups.push(words),
+            }
+        }
+        self.handle().messages().take_back();
+        self.user.stream().settled();
+        json!({"steering": steering, "followUp": follow_ups})
     }
 
     // ---------------------------------------------------------------- other sessions
@@ -304,10 +325,28 @@ impl<'a> Answers<'a> {
         Ok(Some(json!({"path": file.display().to_string()})))
     }
 
+    fn all_entries(&self) -> Result<Vec<Value>, String> {
+        match self.ask(HostCall::SessionEntries)? {
+            Value::Array(entries) => Ok(entries),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The entries, from the one after another on.
+    fn entries(&self, since: Option<&str>) -> Answered {
+        let mut entries = self.all_entries()?;
+        if let Some(since) = since {
+            let place = entries.iter().position(|entry| entry["id"] == since);
+            let place = place.ok_or_else(|| format!("Entry not found: {since}"))?;
+            entries.drain(..=place);
+        }
+        let leaf = self.ask(HostCall::Session)?["leafId"].take();
+        Ok(Some(json!({"entries": entries, "leafId": leaf})))
+    }
+
     /// The user messages, with their entries.
     fn fork_messages(&self) -> Answered {
-        let entries = self.ask(HostCall::SessionEntries)?;
-        let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
+        let entries = self.all_entries()?;
         let words = entries.iter().filter(|entry| entry["message"]["role"] == "user");
         let words = words.filter_map(|entry| {
             let text: String = match &entry["message"]["content"] {
@@ -369,11 +408,13 @@ impl<'a> Answers<'a> {
         })))
     }
 
+    /// Sets the thinking level, as far as the model has it.
     fn set_thinking(&self, level: &str) -> Result<(), String> {
         let before = self.ask(HostCall::GetThinkingLevel)?;
         self.ask(HostCall::SetThinkingLevel { level: level.into() })?;
-        if before != level {
-            self.user.stream().thinks(level);
+        let now = self.ask(HostCall::GetThinkingLevel)?;
+        if before != now {
+            self.user.stream().thinks(now.as_str().unwrap_or_default());
         }
         Ok(())
     }
@@ -383,11 +424,55 @@ impl<'a> Answers<'a> {
             return Ok(Some(Value::Null));
         }
         let current = self.ask(HostCall::GetThinkingLevel)?;
-        let place = LEVELS.iter().position(|level| current == *level);
-        let next = LEVELS[place.map_or(0, |place| (place + 1) % LEVELS.len())];
+        let levels = self.ask(HostCall::ThinkingLevels)?;
+        let levels = levels.as_array().map(Vec::as_slice).unwrap_or_default();
+        let place = levels.iter().position(|level| *level == current);
+        let next = place.map_or(0, |place| (place + 1) % levels.len());
+        let next = levels.get(next).and_then(Value::as_str).unwrap_or("off");
         self.set_thinking(next)?;
         Ok(Some(json!({"level": next})))
     }
+}
+
+/// The entries as a tree, each with its label. An entry whose parent is missing is a root.
+fn tree(entries: Vec<Value>) -> Vec<Value> {
+    let mut labels: BTreeMap<String, (Value, Value)> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry["type"] == "label") {
+        let target = entry["targetId"].as_str().unwrap_or_default();
+        labels.insert(
+            target.to_owned(),
+            (entry["label"].clone(), entry["timestamp"].clone()),
+        );
+    }
+    let ids: BTreeSet<String> = entries.iter().filter_map(id_of).collect();
+    let mut children: BTreeMap<Option<String>, Vec<Value>> = BTreeMap::new();
+    // Children come after their parents, so from the end on every entry finds its own.
+    let mut roots = Vec::new();
+    for entry in entries.into_iter().rev() {
+        let id = id_of(&entry);
+        let mut below = children.remove(&id).unwrap_or_default();
+        below.reverse();
+        let parent = entry["parentId"].as_str().filter(|parent| ids.contains(*parent));
+        let parent = parent.map(ToOwned::to_owned);
+        let mut node = json!({"entry": entry, "children": below});
+        let label = id.and_then(|id| labels.remove(&id));
+        if let Some((label, time)) =
+            label.filter(|(label, _)| label.as_str().is_some_and(|it| !it.is_empty()))
+        {
+            node["label"] = label;
+            node["labelTimestamp"] = time;
+        }
+        match parent {
+            Some(parent) => children.entry(Some(parent)).or_default().push(node),
+            None => roots.push(node),
+        }
+    }
+    roots.reverse();
+    roots
+}
+
+fn id_of(entry: &Value) -> Option<String> {
+    entry["id"].as_str().map(ToOwned::to_owned)
 }
 
 /// The mode in becket's terms.

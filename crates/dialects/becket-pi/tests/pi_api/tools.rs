@@ -7,7 +7,7 @@ use becket_pi::services::{
 };
 use serde_json::{Value, json};
 
-use crate::room::{Loaded, factory, try_load};
+use crate::room::{Loaded, factory};
 
 fn call(loaded: &Loaded, tool: &str, arguments: Value) -> impl Future<Output = Value> {
     let Value::Object(arguments) = arguments else {
@@ -91,6 +91,8 @@ async fn a_tool_that_fails_says_why() {
         tool("rejects", async () => { throw "plain words"; });
         tool("nothing", async () => {});
         tool("words", async () => ({ content: "just words" }));
+        tool("text", async () => "a text alone");
+        tool("odd", async () => ({ content: ["a", { type: "text" }, { type: "resource" }, null] }));
         tool("flag", async () => ({ content: [], isError: true }));"#,
         &[],
     )
@@ -104,6 +106,8 @@ async fn a_tool_that_fails_says_why() {
             true,
         ),
         ("words", "just words", false),
+        ("text", "a text alone", false),
+        ("odd", "a", false),
         ("unknown", "Tool unknown not found", true),
     ] {
         let result = call(&loaded, tool, json!({})).await;
@@ -113,22 +117,69 @@ async fn a_tool_that_fails_says_why() {
             "{tool}"
         );
     }
-    assert_eq!(call(&loaded, "flag", json!({})).await["isError"], true);
-    for definition in [
-        "undefined",
-        "{ name: '', description: 'x', execute() {} }",
-        "{ name: 'x', execute() {} }",
-        "{ name: 'x', description: 'x' }",
-        "{ name: 'x', description: 'x', parameters: 'words', execute() {} }",
-    ] {
-        let source = format!("export default (pi: any) => {{ pi.registerTool({definition}); }};");
-        let failure = try_load(&source, &[]).await.err().expect(definition);
-        assert!(
-            failure.detail.contains("registerTool"),
-            "{definition}: {}",
-            failure.detail
-        );
+    // Under pi's older name a tool fails only by throwing.
+    assert_eq!(call(&loaded, "flag", json!({})).await["isError"], false);
+    let newer = factory(
+        r#"pi.registerTool({ name: "flag", description: "x", execute: async () => ({ content: [], isError: true }) });"#,
+        &[("is_for_newer_pi", json!(true))],
+    )
+    .await;
+    assert_eq!(call(&newer, "flag", json!({})).await["isError"], true);
+}
+
+#[tokio::test]
+async fn odd_definitions_are_taken_as_far_as_they_can_be() {
+    let loaded = factory(
+        r#"const execute = async () => ({ content: [{ type: "text", text: "fine" }] });
+        pi.registerTool({ name: "label", label: () => "L", description: "d", execute });
+        pi.registerTool({ name: "bare", execute });
+        pi.registerTool({ name: "schema", description: "d", parameters: "words", execute });
+        pi.registerTool({ name: "mode", description: 5, executionMode: "other", promptSnippet: "a\n b ",
+            promptGuidelines: "one", execute });
+        pi.registerTool({ name: "idle", description: "d" });
+        pi.registerTool({ name: "", description: "d", execute });
+        pi.registerCommand("none", { description: () => "x" });
+        pi.registerCommand("nothing");
+        pi.registerShortcut("ctrl+y", {});
+        pi.registerFlag("number", { type: "number", default: 3 });
+        pi.on("probe", () => pi.getFlag("number"));
+        pi.on("session_start");"#,
+        &[],
+    )
+    .await;
+    let tools = loaded.room.asked("register_tool");
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["label", "bare", "schema", "mode", "idle"]);
+    assert_eq!(
+        (&tools[0]["label"], &tools[1]["description"]),
+        (&json!("label"), &json!(""))
+    );
+    assert_eq!(
+        (
+            &tools[3]["promptSnippet"],
+            &tools[3]["promptGuidelines"],
+            &tools[3]["description"]
+        ),
+        (&json!("a b"), &json!(["one"]), &json!("5"))
+    );
+    assert_eq!(
+        call(&loaded, "bare", json!({})).await["content"][0]["text"],
+        "fine"
+    );
+    let idle = call(&loaded, "idle", json!({})).await;
+    assert_eq!(
+        (&idle["isError"], &idle["content"][0]["text"]),
+        (&json!(true), &json!("definition.execute is not a function"))
+    );
+    for command in ["none", "nothing"] {
+        let ran = RunCommand {
+            name: command.into(),
+            arguments: String::new(),
+        };
+        let ran = loaded.invoke(ran).await;
+        assert_eq!(ran.message.as_deref(), Some("command.handler is not a function"));
     }
+    assert_eq!(loaded.probe().await, json!(3));
 }
 
 #[tokio::test]
@@ -230,15 +281,6 @@ async fn commands_keys_and_options_work() {
     );
     assert_eq!(loaded.probe().await, json!([true, null]));
     assert_eq!(loaded.room.asked("get_flag"), [json!({ "name": "plan" })]);
-    let bad = "export default (pi: any) => { pi.registerFlag('x', { type: 'number' }); };";
-    assert!(
-        try_load(bad, &[])
-            .await
-            .err()
-            .expect("no type")
-            .detail
-            .contains("registerFlag")
-    );
 }
 
 #[tokio::test]

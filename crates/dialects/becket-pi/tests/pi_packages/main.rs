@@ -111,6 +111,11 @@ async fn names_that_are_not_served_yet_say_so_when_they_are_used() {
 }
 
 #[tokio::test]
+async fn session_files_settings_skills_and_own_sessions_work() {
+    script("agent").await;
+}
+
+#[tokio::test]
 async fn typebox_makes_schemas_and_checks_values() {
     script("typebox").await;
 }

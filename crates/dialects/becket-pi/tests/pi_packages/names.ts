@@ -26,16 +26,16 @@ export default async function () {
   same("a compiler", TypeCompiler.Compile(typebox.Type.String()).Check("x"), true);
 
   const later = (name: string) => `not supported by becket yet: ${name}`;
-  const { SessionManager, createAgentSession, AuthStorage, copyToClipboard } = agent as any;
-  same("a class", await errorOf(() => new SessionManager()), later("SessionManager"));
-  same("a static member", await errorOf(() => AuthStorage.create()), later("AuthStorage.create"));
-  same("a function", await errorOf(() => createAgentSession({})), later("createAgentSession"));
-  same("another", await errorOf(() => copyToClipboard("x")), later("copyToClipboard"));
+  const { InteractiveMode, ProjectTrustStore, createAgentSessionRuntime, resizeImage } = agent as any;
+  same("a class", await errorOf(() => new InteractiveMode()), later("InteractiveMode"));
+  same("a static member", await errorOf(() => ProjectTrustStore.create()), later("ProjectTrustStore.create"));
+  same("a function", await errorOf(() => createAgentSessionRuntime({})), later("createAgentSessionRuntime"));
+  same("another", await errorOf(() => resizeImage("x")), later("resizeImage"));
   same("a terminal", await errorOf(() => new (tui as any).TUI()), later("TUI"));
   same("an agent", await errorOf(() => new (core as any).Agent()), later("Agent"));
   same("a login", await errorOf(() => (oauth as any).loginAnthropic()), later("loginAnthropic"));
-  class Own extends SessionManager {}
-  same("a class that extends one", await errorOf(() => new Own()), later("SessionManager"));
+  class Own extends InteractiveMode {}
+  same("a class that extends one", await errorOf(() => new Own()), later("InteractiveMode"));
   same("a part of a type", await errorOf(() => typebox.Type.Script("string")), later("Script"));
 
   class Stream extends (ai as any).EventStream {

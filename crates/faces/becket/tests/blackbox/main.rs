@@ -70,6 +70,7 @@ mod pi_screen;
 mod pi_steered;
 mod pi_switching;
 mod pi_tools;
+mod pi_unchanged;
 mod plugin_faults;
 mod plugins;
 mod project;

@@ -59,7 +59,11 @@ fn a_handler_sees_what_the_system_prompt_is_made_of() {
     for tool in ["read", "bash", "edit", "write", "greet"] {
         assert!(selected.contains(&tool), "{tool}: {options}");
     }
-    assert_eq!(options["toolSnippets"], json!({"greet": "Greets."}));
+    let snippets = &options["toolSnippets"];
+    assert_eq!(
+        (&snippets["greet"], &snippets["read"]),
+        (&json!("Greets."), &json!("Read file contents"))
+    );
     assert_eq!(options["toolGuidelines"], json!({"greet": ["Greet once."]}));
     assert_eq!(options["contextFiles"][0]["content"], "Be kind.");
     let skill = &options["skills"][0];
@@ -72,13 +76,13 @@ fn a_handler_sees_what_the_system_prompt_is_made_of() {
         "{skill}"
     );
     assert_eq!(options["cwd"], json!(room.work().canonicalize().unwrap()));
-    let empty = [
+    let others = [
         ("sections", json!({})),
         ("hiddenTools", json!([])),
-        ("promptGuidelines", json!([])),
+        ("promptGuidelines", json!(["Greet once."])),
         ("appendSystemPrompt", json!("")),
     ];
-    for (name, value) in empty {
+    for (name, value) in others {
         assert_eq!(options[name], value, "{name}");
     }
 }

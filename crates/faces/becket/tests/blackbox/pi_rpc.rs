@@ -128,10 +128,6 @@ fn what_cannot_be_done_says_why() {
             "Session name cannot be empty",
         ),
         (
-            json!({"type": "set_thinking_level", "level": "deep"}),
-            "there is no thinking level",
-        ),
-        (
             json!({"type": "set_model", "provider": "nobody", "modelId": "x"}),
             "Model not found: nobody/x",
         ),

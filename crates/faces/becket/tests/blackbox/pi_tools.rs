@@ -123,7 +123,7 @@ fn of_a_long_output_the_end_is_seen_and_all_of_it_can_be_read() {
     assert!(result(&run).starts_with("1\n2\n"), "{run:#?}");
     // As many lines as may be are shown as they are.
     let whole = seen(&call(&room, "bash", json!({"command": "seq 1 2000"})));
-    assert!(whole.starts_with("1\n") && whole.ends_with("2000"), "{whole}");
+    assert!(whole.starts_with("1\n") && whole.ends_with("2000\n"), "{whole}");
     let wide = "for i in $(seq 1 700); do printf '%0100d\\n' $i; done; exit 3";
     let text = seen(&call(&room, "bash", json!({"command": wide})));
     assert!(
@@ -267,7 +267,7 @@ fn calls_are_read_as_pi_reads_them() {
             ),
         ],
     );
-    assert_eq!(seen[0], "2");
+    assert_eq!(seen[0], "2\n");
     assert!(seen[1].starts_with("b\n\n[2 more lines in file."), "{}", seen[1]);
     assert_eq!((seen[2].as_str(), seen[3].as_str()), ("five\n", "five\n"));
     for edited in &seen[4..] {

@@ -90,8 +90,44 @@ export function registerApiProvider(provider: any, source?: string): void {
   providers.set(api, { provider: served, source });
 }
 
-export const getApiProvider = (api: string): any => providers.get(api)?.provider;
-export const getApiProviders = (): any[] => [...providers.values()].map((entry) => entry.provider);
+/** The interfaces that pi serves by itself. Requests by them go to the address of the model that is given. */
+const BUILT_IN = [
+  "anthropic-messages", "azure-openai-responses", "bedrock-converse-stream", "google-generative-ai",
+  "google-gemini-cli", "google-vertex", "mistral-conversations", "openai-codex-responses", "openai-completions",
+  "openai-responses",
+];
+
+/** Asks by an interface, with what the extension says about the address and the key. */
+const directly = (api: string): StreamFunction => (model, context, options) =>
+  asked(model, context, options, { api, apiKey: options?.apiKey, headers: options?.headers });
+
+const builtIn = (api: string): any => ({ api, stream: directly(api), streamSimple: directly(api) });
+
+export const getApiProvider = (api: string): any =>
+  providers.get(api)?.provider ?? (BUILT_IN.includes(api) ? builtIn(api) : undefined);
+export const getApiProviders = (): any[] => {
+  const own = [...providers.values()].map((entry) => entry.provider);
+  return [...own, ...BUILT_IN.filter((api) => !providers.has(api)).map(builtIn)];
+};
+
+const anthropic = directly("anthropic-messages");
+const azure = directly("azure-openai-responses");
+const google = directly("google-generative-ai");
+const geminiCli = directly("google-gemini-cli");
+const vertex = directly("google-vertex");
+const mistral = directly("mistral-conversations");
+const codex = directly("openai-codex-responses");
+const completions = directly("openai-completions");
+const responses = directly("openai-responses");
+export {
+  anthropic as streamAnthropic, anthropic as streamSimpleAnthropic, azure as streamAzureOpenAIResponses,
+  azure as streamSimpleAzureOpenAIResponses, google as streamGoogle, google as streamSimpleGoogle,
+  geminiCli as streamGoogleGeminiCli, geminiCli as streamSimpleGoogleGeminiCli, vertex as streamGoogleVertex,
+  vertex as streamSimpleGoogleVertex, mistral as streamMistral, mistral as streamSimpleMistral,
+  codex as streamOpenAICodexResponses, codex as streamSimpleOpenAICodexResponses,
+  completions as streamOpenAICompletions, completions as streamSimpleOpenAICompletions,
+  responses as streamOpenAIResponses, responses as streamSimpleOpenAIResponses,
+};
 export function unregisterApiProviders(source: string): void {
   for (const [api, entry] of providers) if (entry.source === source) providers.delete(api);
 }
@@ -101,11 +137,11 @@ export const resetApiProviders = clearApiProviders;
 export const registerBuiltInApiProviders = (): void => {};
 
 export function stream(model: any, context: any, options?: any): AssistantMessageEventStream {
-  return getApiProvider(model.api)?.stream(model, context, options) ?? asked(model, context, options);
+  return providers.get(model.api)?.provider.stream(model, context, options) ?? asked(model, context, options);
 }
 
 export function streamSimple(model: any, context: any, options?: any): AssistantMessageEventStream {
-  return getApiProvider(model.api)?.streamSimple(model, context, options) ?? asked(model, context, options);
+  return providers.get(model.api)?.provider.streamSimple(model, context, options) ?? asked(model, context, options);
 }
 
 export const complete = async (model: any, context: any, options?: any): Promise<Message> =>
@@ -131,14 +167,14 @@ function failure(model: any, error: unknown, signal: AbortSignal | undefined): S
   return { type: "error", reason, error: { ...emptyMessage(model), stopReason: reason, errorMessage } };
 }
 
-function asked(model: any, context: any, options: any): AssistantMessageEventStream {
+function asked(model: any, context: any, options: any, by?: object): AssistantMessageEventStream {
   const stream = new AssistantMessageEventStream();
   const give = (message: Message) => {
     for (const event of eventsOf(message)) stream.push(event);
   };
   const fail = (error: unknown) => stream.push(failure(model, error, options?.signal));
   if (options?.signal?.aborted) fail(new Error("Request was aborted"));
-  else fromBecket(model, context, options).then(give as any).catch(fail);
+  else fromBecket(model, context, options, by).then(give as any).catch(fail);
   return stream;
 }
 

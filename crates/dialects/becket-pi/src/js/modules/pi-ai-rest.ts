@@ -24,10 +24,6 @@ export const {
   refreshOAuthToken, refreshOpenAICodexToken, registerBuiltInImagesApiProviders, registerBunOAuthFlows,
   registerFauxProvider, registerImagesApiProvider, registerOAuthProvider, renderSystemMessageUpdate,
   resetOAuthProviders, resetOpenAICodexWebSocketDebugStats, resolveTranscript, resolveTranscriptTools,
-  retryAssistantCall, setBedrockProviderModule, streamAnthropic, streamAzureOpenAIResponses, streamGoogle,
-  streamGoogleGeminiCli, streamGoogleVertex, streamMistral, streamOpenAICodexResponses, streamOpenAICompletions,
-  streamOpenAIResponses, streamSimpleAnthropic, streamSimpleAzureOpenAIResponses, streamSimpleGoogle,
-  streamSimpleGoogleGeminiCli, streamSimpleGoogleVertex, streamSimpleMistral, streamSimpleOpenAICodexResponses,
-  streamSimpleOpenAICompletions, streamSimpleOpenAIResponses, toToolDeclaration, unregisterOAuthProvider,
-  withClientIdentity, withoutInitialSystemMessage,
+  retryAssistantCall, setBedrockProviderModule, toToolDeclaration, unregisterOAuthProvider, withClientIdentity,
+  withoutInitialSystemMessage,
 } = later;

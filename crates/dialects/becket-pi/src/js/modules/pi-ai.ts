@@ -21,6 +21,10 @@ export const {
   complete, completeSimple, registerApiProvider, getApiProvider, getApiProviders, unregisterApiProviders,
   clearApiProviders, resetApiProviders, registerBuiltInApiProviders, fauxText, fauxThinking, fauxToolCall,
   fauxAssistantMessage,
+  streamAnthropic, streamAzureOpenAIResponses, streamGoogle, streamGoogleGeminiCli, streamGoogleVertex, streamMistral,
+  streamOpenAICodexResponses, streamOpenAICompletions, streamOpenAIResponses, streamSimpleAnthropic,
+  streamSimpleAzureOpenAIResponses, streamSimpleGoogle, streamSimpleGoogleGeminiCli, streamSimpleGoogleVertex,
+  streamSimpleMistral, streamSimpleOpenAICodexResponses, streamSimpleOpenAICompletions, streamSimpleOpenAIResponses,
 } = room("pi:ai-stream");
 
 export const {

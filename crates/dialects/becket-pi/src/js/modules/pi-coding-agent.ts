@@ -58,4 +58,21 @@ export const {
   appKey, appKeyHint, highlightCode, getLanguageFromPath, renderDiff, truncateToVisualLines, DynamicBorder,
   BorderedLoader, CustomEditor,
 } = room("pi:agent-screen");
+export const { SettingsManager } = room("pi:agent-settings");
+export const { SessionManager, getDefaultSessionDir } = room("pi:agent-sessions");
+export const {
+  loadSkills, loadSkillsFromDir, formatSkillsForPrompt, loadProjectContextFiles, createSyntheticSourceInfo,
+} = room("pi:agent-skills");
+export const { createAgentSession, AgentSession, DefaultResourceLoader, AuthStorage, ModelRegistry } = room(
+  "pi:agent-session",
+);
+export const {
+  compact, generateSummary, generateSummaryWithUsage, copyToClipboard, getPackageDir, getReadmePath, getDocsPath,
+  getExamplesPath,
+} = room("pi:agent-chores");
+export const {
+  AssistantMessageComponent, UserMessageComponent, CustomMessageComponent, BashExecutionComponent,
+  BranchSummaryMessageComponent, CompactionSummaryMessageComponent, SkillInvocationMessageComponent,
+  ToolExecutionComponent,
+} = room("pi:agent-components");
 export * from "pi:pi-coding-agent-rest";

@@ -2,7 +2,7 @@
 import { later } from "pi:lazy";
 
 export const {
-  CombinedAutocompleteProvider, HStack, Image, Marked, MouseRegion, ProcessTerminal, ScrollView, StdinBuffer, TUI,
+  CombinedAutocompleteProvider, HStack, Marked, MouseRegion, ProcessTerminal, ScrollView, StdinBuffer, TUI,
   TuiAltScreen, TuiMainScreen, VStack, allocateImageId, backgroundAnsi, calculateImageRows, colorToHex, colorToOkhsl,
   colorToOklch, colorToRgb, compositeTuiLine, deleteAllKittyImages, deleteKittyImage, encodeITerm2, encodeKitty,
   foregroundAnsi, formatProgramStatus, getGifDimensions, getImageDimensions, getJpegDimensions, getNativeClipboard,

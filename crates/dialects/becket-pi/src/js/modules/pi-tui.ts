@@ -22,7 +22,7 @@ export const {
 export const {
   Container, Box, Spacer, Text, TruncatedText, Loader, CancellableLoader, SelectList, SettingsList, isFocusable,
   detectCapabilities, getCapabilities, setCapabilities, setCapabilityOverrides, resetCapabilitiesCache,
-  getCellDimensions, setCellDimensions, imageFallback,
+  getCellDimensions, setCellDimensions, imageFallback, Image,
 } = room("pi:screen-parts");
 
 export const { Input, Editor } = room("pi:screen-editor");

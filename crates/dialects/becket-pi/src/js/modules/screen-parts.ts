@@ -396,3 +396,19 @@ export function imageFallback(mimeType: string, dimensions?: any, filename?: str
   const size = dimensions && `${dimensions.widthPx}x${dimensions.heightPx}`;
   return `[Image: ${[filename, `[${mimeType}]`, size].filter(Boolean).join(" ")}]`;
 }
+
+/** A picture. becket's screen shows text, so it is the line that pi shows where a terminal cannot draw pictures. */
+export class Image {
+  constructor(
+    _data: string, private readonly mimeType: string, private readonly theme?: { fallbackColor?: Paint },
+    private readonly options: { filename?: string } = {}, private readonly dimensions?: any,
+  ) {}
+  getImageId(): number | undefined {
+    return undefined;
+  }
+  invalidate(): void {}
+  render(_width: number): string[] {
+    const words = imageFallback(this.mimeType, this.dimensions, this.options.filename);
+    return [this.theme?.fallbackColor?.(words) ?? words];
+  }
+}

@@ -33,6 +33,8 @@ macro_rules! proven {
 }
 
 proven! {
+    several_calls_are_made_in_one
+    what_there_is_to_work_with_is_shown
     what_was_asked_on_a_branch_is_told
     only_labelled_places_are_forked
     a_prompt_may_take_so_many_turns

@@ -30,6 +30,23 @@ const NOTHING: Proof = Proof {
 // tidy: a table
 pub const PROOFS: &[Proof] = &[
     Proof {
+        test: "several_calls_are_made_in_one",
+        example: "batch",
+        does: "ctx.executeTool",
+        ..NOTHING
+    },
+    Proof {
+        test: "what_there_is_to_work_with_is_shown",
+        example: "batch",
+        hears: "context_with_system",
+        does: "pi.registerMcpServer pi.unregisterMcpServer ctx.modelRegistry.registerVirtualModel
+            ctx.modelRegistry.unregisterVirtualModel",
+        tells: "pi.getSettings pi.getMcpServers ctx.sessionManager.buildContextEntries ctx.modelRegistry.stream
+            ctx.modelRegistry.streamSimple ctx.modelRegistry.getRegisteredProviderConfig
+            ctx.modelRegistry.getRegisteredProviderIds ctx.modelRegistry.authStorage",
+        ..NOTHING
+    },
+    Proof {
         test: "what_was_asked_on_a_branch_is_told",
         example: "branches",
         hears: "session_before_tree session_tree",

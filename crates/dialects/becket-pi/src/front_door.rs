@@ -1,0 +1,519 @@
+//! pi's own command line (`becket pi ARGS…`, and becket called `pi`), said in becket's words.
+//!
+//! The table has the options of pi 0.73 and 1.5. A run begins with a fresh context, as every run of pi's does, and the
+//! model gets pi's tools.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use becket_host::Service::{Differs, Refused, Served};
+use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service};
+
+use crate::options::{API_KEY, NO_CONTEXT_FILES};
+
+/// The name of pi's program.
+pub const PROGRAM: &str = "pi";
+
+/// pi's command line.
+pub static PI: ForeignCli = ForeignCli {
+    name: PROGRAM,
+    about: "Run becket by pi's command line",
+    options: OPTIONS,
+    // Extensions bring options of their own.
+    keeps_unknown: true,
+    translate,
+};
+
+const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
+    ForeignOption {
+        names,
+        value,
+        service,
+    }
+}
+
+const NOTHING: ForeignValue = ForeignValue::None;
+
+// tidy: a table
+const OPTIONS: &[ForeignOption] = &[
+    option(
+        &["--provider"],
+        ForeignValue::One("NAME"),
+        Served("The provider of the model that `--model` names."),
+    ),
+    option(
+        &["--model"],
+        ForeignValue::One("ID"),
+        Differs(
+            "The model, by its whole name: becket has no list in which a part of a name could be looked up. `:LEVEL` \
+                 behind it says how much it thinks.",
+        ),
+    ),
+    option(
+        &["--api-key"],
+        ForeignValue::One("KEY"),
+        Served("The key for the provider of the model that is named."),
+    ),
+    option(
+        &["--system-prompt"],
+        ForeignValue::One("TEXT"),
+        Served("The instructions in place of the usual ones, or a file that holds them."),
+    ),
+    option(
+        &["--append-system-prompt"],
+        ForeignValue::One("TEXT"),
+        Served("More instructions, or a file that holds some."),
+    ),
+    option(
+        &["--mode"],
+        ForeignValue::One("MODE"),
+        Served("`text`, `json` or `rpc`."),
+    ),
+    option(&["-p", "--print"], NOTHING, Served("Answers and ends.")),
+    option(
+        &["-c", "--continue"],
+        NOTHING,
+        Served("Goes on in the project's current conversation."),
+    ),
+    option(
+        &["-r", "--resume"],
+        NOTHING,
+        Differs("Begins a chat; `/resume` in it shows what can be gone on with."),
+    ),
+    option(
+        &["--session"],
+        ForeignValue::One("ID"),
+        Differs(
+            "The conversation of that session, by its id or the beginning of it. A file is brought in with `becket \
+                 sessions import FILE`.",
+        ),
+    ),
+    option(
+        &["--session-id"],
+        ForeignValue::One("ID"),
+        Differs("The context of that name, which is made if there is none."),
+    ),
+    option(
+        &["--fork"],
+        ForeignValue::One("ID"),
+        Refused("a fork begins at an entry: `becket sessions fork ENTRY`, or `/fork` in a chat"),
+    ),
+    option(
+        &["--session-dir"],
+        ForeignValue::One("FOLDER"),
+        Differs(
+            "Nothing: conversations are in becket's own store, and `becket sessions export` writes files.",
+        ),
+    ),
+    option(&["--no-session"], NOTHING, Served("Keeps nothing.")),
+    option(
+        &["-n", "--name"],
+        ForeignValue::One("NAME"),
+        Differs("Nothing: `/name` in a chat and `becket sessions name` name a conversation."),
+    ),
+    option(
+        &["--models"],
+        ForeignValue::One("PATTERNS"),
+        Differs(
+            "Nothing: models are changed among those that the session has worked with and those of extensions.",
+        ),
+    ),
+    option(&["-nt", "--no-tools"], NOTHING, Served("Offers no tools.")),
+    option(
+        &["-nbt", "--no-builtin-tools"],
+        NOTHING,
+        Served("Offers only tools that are not pi's own."),
+    ),
+    option(
+        &["-t", "--tools"],
+        ForeignValue::One("NAMES"),
+        Served("Offers only these tools; names with `-` before them are left out."),
+    ),
+    option(
+        &["-xt", "--exclude-tools"],
+        ForeignValue::One("NAMES"),
+        Served("Leaves these tools out."),
+    ),
+    option(
+        &["--thinking"],
+        ForeignValue::One("LEVEL"),
+        Served("How much the model thinks; `max` is `xhigh`."),
+    ),
+    option(
+        &["-e", "--extension"],
+        ForeignValue::One("PATH"),
+        Served("An extension, a file or a folder, or what is installed under `npm:` and `git:`."),
+    ),
+    option(
+        &["-ne", "--no-extensions"],
+        NOTHING,
+        Served("Only extensions that `-e` names."),
+    ),
+    option(
+        &["--no-mcp"],
+        NOTHING,
+        Differs(
+            "Nothing: pi's file of MCP servers is not read, and becket's own servers stand in its settings.",
+        ),
+    ),
+    option(&["--skill"], ForeignValue::One("PATH"), Served("A skill.")),
+    option(
+        &["-ns", "--no-skills"],
+        NOTHING,
+        Served("Only skills that are named."),
+    ),
+    option(
+        &["--prompt-template"],
+        ForeignValue::One("PATH"),
+        Served("A prompt template."),
+    ),
+    option(
+        &["-np", "--no-prompt-templates"],
+        NOTHING,
+        Served("Only prompt templates that are named."),
+    ),
+    option(&["--theme"], ForeignValue::One("PATH"), Served("A theme.")),
+    option(&["--no-themes"], NOTHING, Served("Only themes that are named.")),
+    option(
+        &["--use-theme"],
+        ForeignValue::One("NAME"),
+        Differs("Nothing: extensions choose a theme."),
+    ),
+    option(
+        &["-nc", "--no-context-files"],
+        NOTHING,
+        Served("Reads no AGENTS.md and CLAUDE.md."),
+    ),
+    option(
+        &["--export"],
+        ForeignValue::One("FILE"),
+        Refused("a page is made of a session that runs, by `export_html` of `--mode rpc`"),
+    ),
+    option(
+        &["--list-models"],
+        ForeignValue::Optional("SEARCH"),
+        Refused("becket has no list of the models that providers serve; name one with --model PROVIDER/NAME"),
+    ),
+    option(
+        &["--verbose"],
+        NOTHING,
+        Differs("Nothing: becket says what it does anyway."),
+    ),
+    option(
+        &["--tui-mode"],
+        ForeignValue::One("MODE"),
+        Differs("Nothing: the chat is in the terminal's own scrollback."),
+    ),
+    option(
+        &["-a", "--approve"],
+        NOTHING,
+        Served("Trusts the project for this run."),
+    ),
+    option(
+        &["-na", "--no-approve"],
+        NOTHING,
+        Refused(
+            "what a project brings may be a guard: run with --no-extensions, or trust it with `becket hooks trust`",
+        ),
+    ),
+    option(
+        &["--offline"],
+        NOTHING,
+        Served("becket uses the network for requests to the model only."),
+    ),
+    option(&["-v", "--version"], NOTHING, Served("The version.")),
+];
+
+/// Options that becket has by the same name: those with a value, and those without.
+const SAME: &[&str] = &[
+    "--provider",
+    "--system-prompt",
+    "--append-system-prompt",
+    "--session",
+    "--extension",
+    "--skill",
+    "--prompt-template",
+    "--theme",
+];
+const SAME_ALONE: &[&str] = &[
+    "--no-session",
+    "--no-extensions",
+    "--no-skills",
+    "--no-prompt-templates",
+    "--no-themes",
+];
+
+/// Commands of pi's program about packages and accounts.
+const COMMANDS: &[&str] = &[
+    "install",
+    "remove",
+    "uninstall",
+    "update",
+    "list",
+    "config",
+    "auth",
+    "mcp",
+];
+
+fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
+    if args.has("--version") {
+        return Ok(vec![vec!["--version".into()]]);
+    }
+    if let Some(command) = args
+        .words
+        .first()
+        .and_then(|word| COMMANDS.iter().find(|name| word == *name))
+    {
+        return Err(format!(
+            "becket installs nothing and keeps no accounts, so it has no `{PROGRAM} {command}`; what pi has installed, \
+             it finds"
+        ));
+    }
+    let mut line = same(args)?;
+    line.extend(model(args));
+    line.push(tools(args));
+    if let Some(key) = args.value("--api-key") {
+        line.push(joined(&format!("--{API_KEY}="), key));
+    }
+    if args.has("--no-context-files") {
+        line.push(format!("--{NO_CONTEXT_FILES}").into());
+    }
+    if args.has("--approve") {
+        line.push("--trust".into());
+    }
+    let (files, words): (Vec<_>, Vec<_>) = args.words.iter().partition(|word| is_file(word));
+    let given = files.iter().map(|file| GivenFile::read(file));
+    let given: Vec<GivenFile> = given.collect::<Result<_, _>>()?;
+    let first = first_prompt(&words);
+    line.extend(place(args, first.is_none() && given.is_empty()));
+    for picture in given.iter().filter_map(|file| file.picture.as_ref()) {
+        line.push(joined("--image=", picture.as_os_str()));
+    }
+    let text: String = given.iter().map(|file| file.text.as_str()).collect();
+    let mut words: Vec<OsString> = words.into_iter().cloned().collect();
+    let first = first.or(words.len().checked_sub(1));
+    match first.and_then(|first| words.get_mut(first)) {
+        Some(first) => *first = joined(&text, first),
+        None if text.is_empty() => {}
+        None => words.push(text.into()),
+    }
+    line.extend(words);
+    Ok(vec![line])
+}
+
+/// The first word that is asked. Options of extensions are among the words, perhaps with a value behind them.
+fn first_prompt(words: &[&OsString]) -> Option<usize> {
+    let takes_next = |word: &OsStr| is_option(word) && !word.as_encoded_bytes().contains(&b'=');
+    (0..words.len()).find(|at| !is_option(words[*at]) && !(*at > 0 && takes_next(words[at - 1])))
+}
+
+/// The options that becket has by the same name.
+fn same(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
+    let mut line = Vec::new();
+    for name in SAME {
+        for value in args.all(name).filter_map(|values| values.first()) {
+            line.push(joined(&format!("{name}="), value));
+        }
+    }
+    if let Some(session) = args.value("--session")
+        && (session.to_string_lossy().contains('/') || session.to_string_lossy().ends_with(".jsonl"))
+    {
+        return Err("--session: a file of pi's is brought in with `becket sessions import FILE`".to_owned());
+    }
+    let alone = SAME_ALONE.iter().filter(|name| args.has(name));
+    line.extend(alone.map(OsString::from));
+    Ok(line)
+}
+
+/// The model, and how much it thinks, which may stand behind its name.
+fn model(args: &ForeignArgs) -> Vec<OsString> {
+    let name = args
+        .value("--model")
+        .map(|name| name.to_string_lossy().into_owned());
+    let (name, behind) = match name.as_deref().and_then(|name| name.rsplit_once(':')) {
+        Some((name, level)) if is_level(level) => (Some(name.to_owned()), Some(level.to_owned())),
+        _ => (name, None),
+    };
+    let said = args
+        .value("--thinking")
+        .map(|level| level.to_string_lossy().into_owned());
+    let level = said.or(behind).map(|level| match level.as_str() {
+        "max" => "xhigh".to_owned(),
+        _ => level,
+    });
+    let name = name.map(|name| format!("--model={name}").into());
+    name.into_iter()
+        .chain(level.map(|level| format!("--thinking={level}").into()))
+        .collect()
+}
+
+fn is_level(word: &str) -> bool {
+    matches!(
+        word,
+        "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
+    )
+}
+
+/// The tools: all of pi's unless some are chosen.
+fn tools(args: &ForeignArgs) -> OsString {
+    let words = |name| args.value(name).map(|names| names.to_string_lossy().into_owned());
+    let mut chosen: Vec<String> = words("--tools").into_iter().collect();
+    if args.has("--no-tools") && chosen.is_empty() {
+        chosen.push("none".to_owned());
+    }
+    if args.has("--no-builtin-tools") && chosen.is_empty() {
+        chosen.push("-builtin".to_owned());
+    }
+    let out = words("--exclude-tools").unwrap_or_default();
+    let out = out.split(',').map(str::trim).filter(|name| !name.is_empty());
+    chosen.extend(out.map(|name| format!("-{name}")));
+    match chosen.is_empty() {
+        true => format!("--tools={PROGRAM}").into(),
+        false => format!("--tools={}", chosen.join(",")).into(),
+    }
+}
+
+/// Where the conversation is, and how becket speaks. pi begins anew unless it is told to go on.
+fn place(args: &ForeignArgs, says_nothing: bool) -> Vec<OsString> {
+    let mode = args.value("--mode").map(|mode| joined("--mode=", mode));
+    let is_chat = says_nothing && mode.is_none() && !args.has("--print");
+    let mut line: Vec<OsString> = Vec::new();
+    if let Some(id) = args.value("--session-id") {
+        line.push(joined("--context=", id));
+    } else if is_chat {
+        let is_named = ["--session", "--no-session", "--continue", "--resume"]
+            .iter()
+            .any(|name| args.has(name));
+        line.extend((!is_named).then(|| "--context=new".into()));
+    } else if args.has("--continue") {
+        line.push("--continue".into());
+    }
+    if is_chat {
+        return line;
+    }
+    line.push(mode.unwrap_or_else(|| "--mode=text".into()));
+    line
+}
+
+fn is_option(word: &OsStr) -> bool {
+    word.len() > 2 && word.as_encoded_bytes().starts_with(b"--")
+}
+
+/// Whether a word names a file whose content is sent: `@FILE`.
+fn is_file(word: &OsStr) -> bool {
+    word.len() > 1 && word.as_encoded_bytes().starts_with(b"@")
+}
+
+/// A file that is sent with the first prompt: its text, or a picture.
+struct GivenFile {
+    text: String,
+    picture: Option<std::path::PathBuf>,
+}
+
+impl GivenFile {
+    fn read(word: &OsStr) -> Result<Self, String> {
+        let name = word.to_string_lossy();
+        let path = Path::new(&name[1..]);
+        let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        if matches!(
+            ending.to_lowercase().as_str(),
+            "png" | "jpg" | "jpeg" | "gif" | "webp"
+        ) {
+            return Ok(Self {
+                text: String::new(),
+                picture: Some(path.to_path_buf()),
+            });
+        }
+        let content = becket_fs::read_to_string(path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        Ok(Self {
+            text: format!("<file name=\"{}\">\n{content}\n</file>\n", path.display()),
+            picture: None,
+        })
+    }
+}
+
+fn joined(before: &str, value: &OsStr) -> OsString {
+    let mut whole = OsString::from(before);
+    whole.push(value);
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use becket_host::AskedOf;
+
+    use super::*;
+
+    fn said(line: &str) -> Result<String, String> {
+        match PI.read(line.split_whitespace().map(OsString::from))? {
+            AskedOf::Runs(runs) => {
+                let words = runs.concat();
+                let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+                Ok(words.collect::<Vec<_>>().join(" "))
+            }
+            other => Ok(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_pi_is_said_to_becket() {
+        let table = [
+            ("", "--tools=pi --context=new"),
+            ("-c", "--tools=pi"),
+            ("hello", "--tools=pi --mode=text hello"),
+            ("-p a b", "--tools=pi --mode=text a b"),
+            ("-c hello", "--tools=pi --continue --mode=text hello"),
+            (
+                "--mode json -p --no-session x",
+                "--no-session --tools=pi --mode=json x",
+            ),
+            ("--mode rpc", "--tools=pi --mode=rpc"),
+            (
+                "--provider a --model b:high x",
+                "--provider=a --model=b --thinking=high --tools=pi --mode=text x",
+            ),
+            (
+                "--model a/b:free --thinking max x",
+                "--model=a/b:free --thinking=xhigh --tools=pi --mode=text x",
+            ),
+            ("-t read,bash x", "--tools=read,bash --mode=text x"),
+            ("-nt x", "--tools=none --mode=text x"),
+            ("-nbt x", "--tools=-builtin --mode=text x"),
+            ("-xt bash,edit x", "--tools=-bash,-edit --mode=text x"),
+            (
+                "-ne -e a.ts --preset p x y",
+                "--extension=a.ts --no-extensions --tools=pi --mode=text --preset p x y",
+            ),
+            ("--plan x", "--tools=pi --context=new --plan x"),
+            (
+                "--api-key k --model a/b -nc -a x",
+                "--model=a/b --tools=pi --api-key=k --no-context-files --trust --mode=text x",
+            ),
+            (
+                "--offline --verbose --session-dir /s --models a,b x",
+                "--tools=pi --mode=text x",
+            ),
+            ("--session-id s x", "--tools=pi --context=s --mode=text x"),
+            ("-v", "--version"),
+            ("--help", "Help"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(said(line).as_deref(), Ok(expected), "pi {line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused() {
+        for line in [
+            "--fork x",
+            "--export f",
+            "--list-models",
+            "-na x",
+            "install npm:x",
+            "--session a/b.jsonl",
+        ] {
+            assert!(said(line).is_err(), "pi {line}");
+        }
+    }
+}
