@@ -34,6 +34,8 @@ pub struct ProviderSettings {
     pub served_elsewhere: Vec<String>,
     /// Whether there is no rehearsal where no model is named and no provider has a key.
     pub needs_model: bool,
+    /// Whether known providers need a key at other addresses than their usual ones, too.
+    pub needs_key: bool,
     /// How long to wait for a provider.
     pub timeouts: Timeouts,
 }
@@ -380,7 +382,8 @@ impl Choice<'_> {
         let Some(variable) = known.key_variable else {
             return Ok(());
         };
-        if without_credentials(base_url).trim_end_matches('/') != known.base_url {
+        let is_usual = without_credentials(base_url).trim_end_matches('/') == known.base_url;
+        if !is_usual && !self.settings.needs_key {
             return Ok(());
         }
         let configured = self

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use becket_events::Scope;
-use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher, Source, System};
+use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher, Owner, Source, System};
 
 use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
@@ -64,10 +64,19 @@ fn matcher(text: &str) -> Result<NameMatcher, String> {
     }
 }
 
+/// The folder whose `.claude` holds a file. Claude Code reads a subfolder's file when it was started there, and then that
+/// folder is the project.
+fn project_of(source: &Source) -> Option<&Path> {
+    let mut above = source.file.ancestors();
+    let own = above.find(|folder| folder.ends_with(".claude"))?;
+    own.parent().filter(|_| source.owner == Owner::Project)
+}
+
 /// Variables by which commands name files.
 fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
     let text = |path: &Path| path.display().to_string();
-    let mut variables = BTreeMap::from([("CLAUDE_PROJECT_DIR".to_owned(), text(&facts.project_root))]);
+    let project = project_of(source).unwrap_or(&facts.project_root);
+    let mut variables = BTreeMap::from([("CLAUDE_PROJECT_DIR".to_owned(), text(project))]);
     if let Some(root) = &source.plugin {
         variables.insert("CLAUDE_PLUGIN_ROOT".into(), text(root));
         // A plugin's folder may be named after its version.

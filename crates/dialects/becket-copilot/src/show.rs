@@ -7,7 +7,7 @@ use becket_events::{
     SessionEndPayload, SessionStartPayload, StartReason, StopPayload, UserPromptPayload, text_of,
 };
 use becket_hook_files::Input;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::naming::put;
 use crate::{calls, response};
@@ -68,11 +68,17 @@ pub fn prompt_transformed(input: Input, _: &Scope, prompt: &UserPromptPayload) -
         .with("transformedPrompt", prompt.prompt.as_str())
 }
 
-/// A call, with its arguments under both names that scripts read.
+/// A call, with its arguments under both names that scripts read. Copilot writes `toolArgs` as a text that holds JSON,
+/// and scripts parse it.
 fn called<const PASCAL: bool>(input: Input, call: &Called<'_>, source: &str) -> Input {
     let input = put::<PASCAL>(input, "toolName", calls::name::<PASCAL>(call, source).as_ref());
-    let input = put::<PASCAL>(input, "toolArgs", calls::arguments(call));
-    put::<PASCAL>(input, "toolInput", calls::arguments(call))
+    let arguments = Value::Object(calls::arguments(call));
+    let written = match PASCAL {
+        true => arguments.clone(),
+        false => arguments.to_string().into(),
+    };
+    let input = put::<PASCAL>(input, "toolArgs", written);
+    put::<PASCAL>(input, "toolInput", arguments)
 }
 
 pub fn pre_tool<const PASCAL: bool>(input: Input, _: &Scope, call: &PreToolPayload) -> Input {

@@ -658,7 +658,7 @@ fn the_name_of_the_event_decides_what_a_hook_reads() {
     let first = timeless(value(show::pre_tool::<false>(input, &scope(), &call)));
     let wanted = json!({
         "sessionId": "s", "cwd": "/p", "toolName": "bash",
-        "toolArgs": {"command": "ls"}, "toolInput": {"command": "ls"},
+        "toolArgs": "{\"command\":\"ls\"}", "toolInput": {"command": "ls"},
     });
     assert_eq!(first, wanted);
     let input = (SYSTEM.input)("PreToolUse", &scope(), &facts());

@@ -14,6 +14,7 @@ use becket_hooks::CommandLine;
 use serde_json::{Map, Value, json};
 
 use crate::rows::{ABSENT_EVENTS, STOP_CAP, rows};
+use crate::sources::MANIFEST;
 
 /// How long a hook may take by default.
 const USUAL: Duration = Duration::from_secs(60);
@@ -36,7 +37,8 @@ struct Held {
 pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
     let contracts: Vec<Contract> = rows().iter().map(|row| row.contract()).collect();
     let mut held = Held::default();
-    match file {
+    let of_manifest = source.file.ends_with(MANIFEST).then(|| within_manifest(file));
+    match of_manifest.as_ref().unwrap_or(file) {
         Value::Object(file) => read_file(file, source, &contracts, &mut held, reading),
         _ => held
             .mistakes
@@ -54,6 +56,15 @@ pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
         let reason = "Cursor does not run the hook, because there is a mistake in its file";
         let guards = is_guard(&contracts, hook.event) || hook.refuses_on_failure;
         reading.drop_entry(source, hook.pointer, reason, guards);
+    }
+}
+
+/// The hooks in the manifest of a plugin, as a file of their own would hold them.
+fn within_manifest(manifest: &Value) -> Value {
+    let hooks = &manifest["hooks"];
+    match hooks.get("hooks") {
+        Some(_) => hooks.clone(),
+        None => json!({"version": 1, "hooks": hooks}),
     }
 }
 

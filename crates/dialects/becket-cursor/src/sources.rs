@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use becket_hook_files::{Owner, Source, project_folders};
 use becket_host::GuestSearch;
 use becket_system::CliError;
+use becket_system::files::read_regular;
+use serde_json::Value;
 
 /// Where whoever manages the machine puts hooks.
 const MACHINE: &str = if cfg!(target_os = "macos") {
@@ -12,6 +14,12 @@ const MACHINE: &str = if cfg!(target_os = "macos") {
 } else {
     "/etc/cursor/hooks.json"
 };
+
+/// Where a plugin describes itself.
+pub const MANIFEST: &str = ".cursor-plugin/plugin.json";
+
+/// The largest manifest that is read.
+const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Where plugins of the user are, in the user's folder.
 const PLUGINS: &str = "plugins/local";
@@ -46,10 +54,31 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     if let Some(user) = &user {
         add(user.join("hooks.json"), Owner::User, None);
         for plugin in plugins(&user.join(PLUGINS)) {
-            add(plugin.join("hooks/hooks.json"), Owner::User, Some(plugin));
+            for file in plugin_files(&plugin)? {
+                add(file, Owner::User, Some(plugin.clone()));
+            }
         }
     }
     Ok(sources)
+}
+
+/// The files of a plugin with hooks: those that its manifest names, the manifest itself if it holds them, else the usual
+/// one. A manifest that cannot be read may name guards.
+fn plugin_files(plugin: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let manifest = plugin.join(MANIFEST);
+    let unread = |why: String| CliError::usage(format!("cannot read {}: {why}", manifest.display()));
+    let declared = match read_regular(&manifest, MOST_BYTES) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| unread(error.to_string()))?,
+        Err(error) if error.is_absence() => Value::Null,
+        Err(error) => return Err(unread(error.to_string())),
+    };
+    let named = |file: &Value| file.as_str().map(|file| plugin.join(file));
+    Ok(match declared.get("hooks") {
+        None | Some(Value::Null) => vec![plugin.join("hooks/hooks.json")],
+        Some(Value::Array(files)) => files.iter().filter_map(named).collect(),
+        Some(file @ Value::String(_)) => named(file).into_iter().collect(),
+        Some(_) => vec![manifest],
+    })
 }
 
 /// The folders of plugins.

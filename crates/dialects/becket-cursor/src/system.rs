@@ -14,7 +14,7 @@ use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
-use crate::sources::{is_file, sources};
+use crate::sources::{MANIFEST, is_file, sources};
 use crate::tools::profile;
 
 /// The version of Cursor whose protocol this is.
@@ -29,7 +29,7 @@ pub static SYSTEM: System = System {
     sources,
     servers: |_| Vec::new(),
     is_file,
-    manifest: Some(".cursor-plugin/plugin.json"),
+    manifest: Some(MANIFEST),
     json: without_comments,
     read,
     rules: |_, _, _| Ok(RuleLists::default()),

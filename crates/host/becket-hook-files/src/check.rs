@@ -8,6 +8,8 @@ use becket_events::EventId;
 use becket_hooks::CommandLine;
 
 use crate::entry::{Action, HookEntry, Reading, Source};
+use crate::expansion::{expanded, replaced};
+use crate::facts::Facts;
 use crate::system::{Contract, System};
 use crate::text::value_of;
 
@@ -42,8 +44,25 @@ impl CheckedHook for CheckedEntry {
     }
 }
 
-/// Reads a file for `hooks check`.
-pub fn checked(system: &'static System, shown: &std::path::Path, source: Source, text: &str) -> HookFile {
+/// Writes out the variables that are known before anything runs: a command names its files by them.
+fn with_paths(entry: &mut HookEntry) {
+    let written = match &entry.action {
+        Action::Command(CommandLine::Shell(line)) => CommandLine::Shell(expanded(line, &entry.env)),
+        Action::Command(CommandLine::Exec(words)) => {
+            CommandLine::Exec(words.iter().map(|word| replaced(word, &entry.env)).collect())
+        }
+        _ => return,
+    };
+    entry.action = Action::Command(written);
+}
+
+/// Reads a file for `hooks check`. The facts are those of a run beside it.
+pub fn checked(
+    system: &'static System,
+    shown: &std::path::Path,
+    (source, facts): (Source, &Facts),
+    text: &str,
+) -> HookFile {
     let mut file = HookFile::new(shown, text, Ok(Vec::new()));
     let value = match value_of(shown, text, system.json) {
         Ok(value) => value,
@@ -52,10 +71,13 @@ pub fn checked(system: &'static System, shown: &std::path::Path, source: Source,
             return file;
         }
     };
+    let variables = (system.variables)(&source, facts);
     let mut reading = Reading::default();
     (system.read)(&value, &Arc::new(source), &mut reading);
     let contracts: Vec<Contract> = (system.rows)().iter().map(|row| row.contract()).collect();
-    let hooks = reading.entries.into_iter().filter_map(|entry| {
+    let hooks = reading.entries.into_iter().filter_map(|mut entry| {
+        entry.env.extend(variables.clone());
+        with_paths(&mut entry);
         let contract = contracts.iter().find(|contract| contract.name == entry.event)?;
         Some(CheckedEntry {
             line: line_of(text, &entry.pointer),
@@ -94,7 +116,10 @@ pub fn checked(system: &'static System, shown: &std::path::Path, source: Source,
                 true => Severity::Wrong,
                 false => Severity::Remark,
             },
-            message: format!("{}: {}", dropped.pointer, dropped.reason),
+            message: match &*dropped.pointer {
+                "" => dropped.reason.clone(),
+                pointer => format!("{pointer}: {}", dropped.reason),
+            },
             hint: None,
         }));
     file.hooks = boxed(hooks);

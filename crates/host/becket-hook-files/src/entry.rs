@@ -198,6 +198,14 @@ pub struct Dropped {
 }
 
 impl Dropped {
+    /// The name by which the user leaves the entry out: its place in the file, or the file if all of it is meant.
+    pub fn name(&self) -> String {
+        match &*self.pointer {
+            "" => self.source.file.display().to_string(),
+            pointer => pointer.to_owned(),
+        }
+    }
+
     /// Where the entry is.
     pub fn place(&self) -> String {
         format!("{}#{}", self.source.file.display(), self.pointer)
@@ -237,6 +245,7 @@ impl Reading {
                 let is_for_all = other.matchers.is_empty() || entry.matchers.is_empty();
                 other.matchers.extend(entry.matchers);
                 other.written = format!("{}\n{}", other.written, entry.written);
+                other.timeout = other.timeout.max(entry.timeout);
                 if is_for_all {
                     other.matchers.clear();
                 }

@@ -1,6 +1,6 @@
 //! The facts about a run that hooks are told.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use becket_host::GuestSearch;
 
@@ -28,6 +28,21 @@ impl Facts {
             user_shell: place.surroundings.variable("SHELL"),
             files: place.folders.data.join("hook-files"),
             is_attended: place.surroundings.stdin_is_terminal,
+        }
+    }
+
+    /// The facts about a file that is looked at alone: its project is the folder with one of these folders in it.
+    pub fn beside(file: &Path, folders: &[&str]) -> Self {
+        let own = file
+            .ancestors()
+            .find(|above| folders.iter().any(|name| above.ends_with(name)));
+        let project = own.and_then(Path::parent).or(file.parent()).unwrap_or(file);
+        Self {
+            project_root: project.to_path_buf(),
+            home: None,
+            files: PathBuf::new(),
+            user_shell: None,
+            is_attended: false,
         }
     }
 

@@ -1,6 +1,5 @@
 //! Files with hooks as guests of a run.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::check::checked;
 use crate::entry::{Action, Dropped, HookEntry, Owner, Reading, Source};
+use crate::expansion::{expanded, replaced};
 use crate::facts::Facts;
 use crate::late::Late;
 use crate::rules::{ForeignRule, RuleLists};
@@ -64,6 +64,7 @@ impl Host for FileHost {
     fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         let settings: DialectSettings = place.section()?;
         let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
+        let facts = Facts::of(place);
         let files = sources.into_iter().map(|source| {
             let text = match text_of(&source.file) {
                 Err(_) if is_markdown(&source.file) => None,
@@ -71,7 +72,7 @@ impl Host for FileHost {
             };
             let text = text.unwrap_or_default();
             let shown = source.file.clone();
-            Ok(checked(self.0, &shown, source, &text))
+            Ok(checked(self.0, &shown, (source, &facts), &text))
         });
         files.collect()
     }
@@ -90,7 +91,8 @@ impl Host for FileHost {
             owner: Owner::Project,
             plugin: plugin_of(&file.whole).map(Path::to_path_buf),
         };
-        Some(checked(self.0, file.shown, source, text))
+        let facts = Facts::beside(&file.whole, self.0.folders);
+        Some(checked(self.0, file.shown, (source, &facts), text))
     }
 
     fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
@@ -194,6 +196,8 @@ struct FoundFiles {
     hooks: Vec<(HookEntry, Option<usize>)>,
     judged: Vec<Judged>,
     dropped: Vec<Dropped>,
+    /// Names of entries that are no hooks, and that the user leaves out.
+    left_out: Vec<String>,
     refusal: Option<CliError>,
     allowed_urls: Option<Vec<String>>,
     /// The servers of the system's own files that hooks call.
@@ -226,6 +230,8 @@ impl FoundFiles {
         let contracts: Vec<Contract> = (system.rows)().iter().map(|row| row.contract()).collect();
         let allowed_urls = reading.allowed_urls.clone();
         let (entries, dropped) = reading.counting();
+        let is_left_out = |dropped: &Dropped| place.without.contains(&dropped.name());
+        let (left_out, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(is_left_out);
         let guards = |entry: HookEntry| {
             let contract = contracts.iter().find(|contract| contract.name == entry.event);
             let guards = contract.is_some_and(|contract| contract.class >= Class::Filter);
@@ -255,6 +261,7 @@ impl FoundFiles {
             hooks,
             judged,
             dropped,
+            left_out: left_out.iter().map(Dropped::name).collect(),
             allowed_urls,
             servers,
             rules: Vec::new(),
@@ -285,7 +292,7 @@ fn prepare(entry: &mut HookEntry, shell: Option<Vec<String>>) {
 }
 
 /// A command as text, without the shell that its system puts in front of a line, and with variables replaced.
-fn expanded(command: &CommandLine, entry: &HookEntry, shell: Option<Vec<String>>) -> String {
+fn command_text(command: &CommandLine, entry: &HookEntry, shell: Option<Vec<String>>) -> String {
     let text = match (command, shell) {
         (CommandLine::Shell(line), _) => line.clone(),
         (CommandLine::Exec(words), Some(shell)) if words.starts_with(&shell) => {
@@ -293,20 +300,7 @@ fn expanded(command: &CommandLine, entry: &HookEntry, shell: Option<Vec<String>>
         }
         (CommandLine::Exec(words), _) => format!("{words:?}"),
     };
-    let text = replaced(text.trim(), &entry.env);
-    // In reverse: a name that begins with another one is replaced before it.
-    let variables = entry.env.iter().rev();
-    variables.fold(text, |text, (name, value)| {
-        text.replace(&format!("${name}"), value)
-    })
-}
-
-/// A word with `${NAME}` replaced as plain text.
-fn replaced(word: &str, variables: &BTreeMap<String, String>) -> String {
-    let variables = variables.iter();
-    variables.fold(word.to_owned(), |word, (name, value)| {
-        word.replace(&format!("${{{name}}}"), value)
-    })
+    expanded(text.trim(), &entry.env)
 }
 
 /// Judges a hook of the project, which runs in a directory.
@@ -369,6 +363,10 @@ impl Found for FoundFiles {
         dropped.chain(skipped).collect()
     }
 
+    fn left_out(&self) -> Vec<String> {
+        self.left_out.clone()
+    }
+
     fn servers(&self, _: &GuestSearch<'_>) -> DeclaredServers {
         DeclaredServers {
             servers: self.servers.clone(),
@@ -404,7 +402,7 @@ impl Found for FoundFiles {
             }
             let guards = self.dropped.iter().filter(|dropped| dropped.guards);
             unloaded.extend(guards.map(|dropped| {
-                Unloaded::new("hook", &dropped.pointer, &dropped.source.file, &dropped.reason)
+                Unloaded::new("hook", &dropped.name(), &dropped.source.file, &dropped.reason)
             }));
             if hooks.is_empty() && unloaded.is_empty() {
                 return Ok(Arc::new(NoGuests) as Arc<dyn Guests>);
@@ -499,7 +497,7 @@ impl FileHooks {
             event: contract.event,
             command: format!(
                 "{}\n{directory:?}",
-                expanded(command, entry, (self.system.shell)(&self.facts))
+                command_text(command, entry, (self.system.shell)(&self.facts))
             ),
             class: contract.class,
             is_always_asked: is_plain && entry.matchers.is_empty() && contract.is_always,

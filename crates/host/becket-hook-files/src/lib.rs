@@ -25,6 +25,7 @@ mod comments;
 mod condition;
 mod entry;
 mod env_file;
+mod expansion;
 mod facts;
 mod handler;
 mod host;

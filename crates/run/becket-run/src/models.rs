@@ -51,6 +51,7 @@ pub(crate) fn provider_beside(
     let mut settings = ProviderSettings {
         served_elsewhere,
         needs_model: options.needs_model || above.is_some(),
+        needs_key: above.is_some(),
         ..setup.provider_settings()
     };
     if let Some(key) = options.guests.texts(API_KEY).pop() {

@@ -239,7 +239,16 @@ fn which_tools_of_beckets_own_a_profile_has() {
     ];
     for (profile, wanted) in [
         ("becket", [&jobs[..], &notes[..], &others[..]].concat()),
-        ("chibi", [&notes[..], &["call_user"], &others[..]].concat()),
+        (
+            "chibi",
+            [
+                &notes[..],
+                &["call_user"],
+                &others[..],
+                &["read_context", "model_info"],
+            ]
+            .concat(),
+        ),
         ("pi", vec![]),
         ("docker-agent", of_toolsets.concat()),
     ] {

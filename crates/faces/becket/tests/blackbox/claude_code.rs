@@ -1662,3 +1662,59 @@ fn the_model_may_get_claude_codes_tools() {
         .ended_with(0);
     assert_eq!(room.read("b.txt"), "1 two 1");
 }
+
+#[test]
+fn hooks_of_a_subfolder_find_their_files_there() {
+    let room = room();
+    room.write(".git/HEAD", "ref: refs/heads/main\n");
+    let guard = command("\"$CLAUDE_PROJECT_DIR\"/.claude/guard.sh");
+    room.write(
+        "sub/.claude/settings.json",
+        settings(&[("PreToolUse", guard)]).to_string(),
+    );
+    room.script(
+        "sub/.claude/guard.sh",
+        "#!/bin/sh\necho \"$CLAUDE_PROJECT_DIR\" > ../seen\n",
+    );
+    let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+    let mut run = room.command(["--trust", "--yes", "--model", &model, "go"]);
+    let ended = run
+        .current_dir(room.work().join("sub"))
+        .output()
+        .expect("it runs");
+    assert!(ended.status.success() && room.has("sub/made"), "{ended:?}");
+    assert!(room.read("seen").trim().ends_with("/sub"));
+}
+
+#[test]
+fn the_same_command_for_other_tools_has_the_longer_of_their_times() {
+    let entry = |matcher: &str, timeout: u32| json!({"matcher": matcher, "hooks": [{"type": "command", "command": "sleep 1.5", "timeout": timeout}]});
+    let room = with_settings(&json!({"hooks": {"PreToolUse": [entry("Read", 1), entry("Bash", 60)]}}));
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(room.has("made"));
+}
+
+#[test]
+fn a_script_that_a_hook_names_by_a_variable_is_looked_for() {
+    let exec = json!({"type": "command", "command": "bash", "args": ["${CLAUDE_PROJECT_DIR}/.claude/ok.sh"]});
+    for (hook, is_right) in [
+        (command("$CLAUDE_PROJECT_DIR/.claude/nope.sh"), false),
+        (command("\"$CLAUDE_PROJECT_DIR\"/.claude/nope.sh"), false),
+        (command("\"${CLAUDE_PROJECT_DIR}/.claude/nope.sh\" --fast"), false),
+        (command("bash \"$CLAUDE_PROJECT_DIR/.claude/nope.sh\""), false),
+        (command("$CLAUDE_PROJECT_DIR/.claude/ok.sh"), true),
+        (command("bash \"$CLAUDE_PROJECT_DIR/.claude/ok.sh\""), true),
+        (exec, true),
+    ] {
+        let room = with_hooks(&[("PreToolUse", hook.clone())]);
+        room.script(".claude/ok.sh", "#!/bin/sh\nexit 0\n");
+        for words in [
+            &["hooks", "check"][..],
+            &["hooks", "check", ".claude/settings.json"],
+        ] {
+            let run = room.run(words);
+            assert_eq!(run.code, i32::from(!is_right), "{hook}: {run:#?}");
+            assert_eq!(run.stdout.contains("nope.sh"), !is_right, "{hook}: {run:#?}");
+        }
+    }
+}

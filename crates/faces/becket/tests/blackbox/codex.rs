@@ -549,3 +549,22 @@ fn a_file_with_a_mistake_starts_no_run() {
     assert!(run.stderr.contains("there is no type `http`"), "{run:#?}");
     assert!(!room.has("made"));
 }
+
+#[test]
+fn a_file_that_codex_would_not_read_can_be_left_out_by_its_name() {
+    let room = room();
+    let hook = json!({"type": "command", "command": "true"});
+    let hooks = json!({"version": 1, "hooks": {"PreToolUse": [{"hooks": [hook]}]}});
+    room.write(".codex/hooks.json", hooks.to_string());
+    let turns = json!([says("done", &[])]);
+    let run = play(&room, &turns, &[]).ended_with(4).complained("version");
+    let name = run.stderr.split("--without ").nth(1).expect("the hint names it");
+    let name = name
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .trim_matches('`');
+    assert!(name.ends_with(".codex/hooks.json"), "{name}");
+    play(&room, &turns, &["--without", name]).ended_with(0);
+}

@@ -68,10 +68,10 @@ fn every_event_of_a_plain_run_is_told_in_both_ways() {
     );
     let first = heard(&room, "preToolUse").remove(0);
     assert_eq!(
-        (&first["toolName"], &first["toolArgs"]),
+        (&first["toolName"], &first["toolInput"]),
         (&json!("bash"), &json!({"command": "echo out"}))
     );
-    assert_eq!(first["toolInput"], first["toolArgs"]);
+    assert_eq!(first["toolArgs"], first["toolInput"].to_string());
     assert!(
         first["timestamp"].is_u64() && first["sessionId"].is_string(),
         "{first}"
@@ -225,7 +225,7 @@ fn files_have_copilots_arguments() {
         ["view", "view", "edit", "create"]
     );
     assert_eq!(
-        members(&room, "preToolUse", "toolArgs"),
+        members(&room, "preToolUse", "toolInput"),
         [
             json!({"path": "a.txt", "view_range": [1, 1]}),
             json!({"path": "."}),
@@ -362,7 +362,7 @@ fn sub_agents_are_told_from_beginning_to_end() {
     play(&room, &turns, &["--yes"]).ended_with(0);
     let call = heard(&room, "preToolUse").remove(0);
     assert_eq!(
-        (&call["toolName"], &call["toolArgs"]["prompt"]),
+        (&call["toolName"], &call["toolInput"]["prompt"]),
         (&json!("task"), &json!("the task"))
     );
     assert!(members(&room, "subagentStart", "agentName")[0].is_string());
@@ -577,4 +577,15 @@ fn a_trusted_file_is_copilots_alone() {
     assert!(!room.has("made"));
     let check = room.run(["hooks", "check", file]).ended_with(0);
     check.said("1 hook in 1 file: nothing is wrong");
+}
+
+#[test]
+fn a_guard_that_parses_the_arguments_reads_them() {
+    let guard = "printf '%s' \"$IN\" | jq -e '.toolArgs | fromjson | .command | test(\"made\")' > ../seen && \
+                 echo '{\"permissionDecision\": \"deny\", \"permissionDecisionReason\": \"not with me\"}'";
+    let room = with_hooks(&[("preToolUse", guard)]);
+    let turns = json!([shell("touch made"), says("done", &["not with me"])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+    assert_eq!(room.read("../seen").trim(), "true");
 }

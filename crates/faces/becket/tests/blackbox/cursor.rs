@@ -376,3 +376,41 @@ fn the_tools_of_servers_are_guarded() {
         );
     }
 }
+
+#[test]
+fn a_plugins_manifest_says_where_its_hooks_are() {
+    let deny = file(&[(
+        "beforeShellExecution",
+        &answers(&json!({"permission": "deny", "agent_message": "no"})),
+    )]);
+    let plugin = |name: &str| format!("../home/.cursor/plugins/local/p/{name}");
+    for (manifest, name) in [
+        (
+            json!({"hooks": "./hooks/hooks-cursor.json"}),
+            "hooks/hooks-cursor.json",
+        ),
+        (json!({"hooks": ["first.json", "second.json"]}), "second.json"),
+        (json!({"hooks": deny.clone()}), "other.json"),
+        (
+            json!({"version": "1.2.0", "hooks": deny["hooks"].clone()}),
+            "other.json",
+        ),
+        (json!({"name": "p"}), "hooks/hooks.json"),
+    ] {
+        let room = room();
+        room.write(&plugin(".cursor-plugin/plugin.json"), manifest.to_string());
+        room.write(&plugin(name), deny.to_string());
+        play(
+            &room,
+            &json!([shell("touch made"), says("done", &[])]),
+            &["--yes"],
+        )
+        .ended_with(0);
+        assert!(!room.has("made"), "{manifest}");
+    }
+    let room = room();
+    room.write(&plugin(".cursor-plugin/plugin.json"), "{");
+    play(&room, &json!([says("done", &[])]), &[])
+        .ended_with(2)
+        .complained("plugin.json");
+}
