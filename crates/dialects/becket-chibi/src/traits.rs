@@ -177,6 +177,7 @@ fn contains(bytes: &[u8], words: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    // tidy: a table
     #[test]
     fn what_a_program_says_of_itself() {
         use Generation::{Newer, Older};

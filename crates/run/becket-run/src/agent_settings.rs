@@ -111,9 +111,7 @@ pub fn agent_settings(
         contexts: setup.contexts(),
         vfs: setup.vfs(),
         instructions: instructions(setup, options, surroundings, &usual.instructions)?,
-        user_name: of_guests
-            .first(|settings| settings.user_name.clone())?
-            .filter(|name| !name.is_empty()),
+        user_name: user_name(setup)?,
         prompt_files: setup.prompt_files.files.clone(),
         setup: options.setup,
         config_files: config_files(setup, &surroundings.cwd),
@@ -165,6 +163,14 @@ pub fn agent_settings(
         subagents: subagents(setup),
         ..usual
     })
+}
+
+/// The user's name, as the settings of another system say.
+fn user_name(setup: &Setup) -> Result<Option<String>, CliError> {
+    let name = setup
+        .guest_settings
+        .first(|settings| settings.user_name.clone())?;
+    Ok(name.filter(|name| !name.is_empty()))
 }
 
 /// The longest output in bytes that is not put aside, as the settings say.
