@@ -186,6 +186,7 @@ fn prompt() -> UserPromptPayload {
 
 fn request() -> ModelContextPayload {
     ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         messages: Vec::new(),
         summary: None,
         iteration: 1,
