@@ -10,7 +10,7 @@ use becket_hooks::Engine;
 use tokio_util::sync::CancellationToken;
 
 use crate::front::{Front, user_at};
-use crate::guests::{Brought, Guests};
+use crate::guests::{Brought, Guests, ShownByGuests};
 use crate::mail::{MailSource, Sending};
 use crate::message::new_id;
 use crate::provider::Provider;
@@ -48,7 +48,11 @@ pub struct Agent {
 impl Agent {
     /// A new gate, for a session that shares none.
     pub(crate) fn new_gate(&self) -> Arc<Gate> {
-        let (approval, vfs) = (self.settings.approval.clone(), Vfs::new(&self.settings.vfs));
+        let approval = self.settings.approval.clone();
+        let mut vfs = Vfs::new(&self.settings.vfs);
+        if let Some(guests) = &self.guests {
+            vfs = vfs.showing(Arc::new(ShownByGuests(Arc::clone(guests))));
+        }
         let gate = Gate::new(
             approval,
             &self.settings.cwd,

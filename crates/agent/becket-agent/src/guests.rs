@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use becket_gate::vfs::{ShownFiles, VfsPath};
+
 use crate::tool::{Parent, Tool};
 
 /// A source of tools that come and go while a session runs.
@@ -19,6 +21,21 @@ pub trait Guests: Send + Sync {
     /// Called when the first request is on its way, or when a call is made without one: the time for work that should
     /// not delay the start.
     fn catch_up(&self) {}
+
+    /// Called before somebody looks at an address of the virtual file system at which becket shows something: writes
+    /// what is to be seen there now.
+    fn show(&self, path: &VfsPath) {
+        let _ = path;
+    }
+}
+
+/// Guests as those who show files.
+pub(crate) struct ShownByGuests(pub(crate) Arc<dyn Guests>);
+
+impl ShownFiles for ShownByGuests {
+    fn show(&self, path: &VfsPath) {
+        self.0.show(path);
+    }
 }
 
 /// Tools from a source of tools that come and go.

@@ -105,5 +105,6 @@ pub use session_judge::SessionJudge;
 pub use settings::{AgentSettings, CompactionSettings, EndingTool, SubagentSettings};
 pub use subagent::{SubAgent, SubAgentEnd, ToolChoice};
 pub use switching::{Consent, Fork, Forked, Lasting, Refused, Replacement, Switch};
+pub use tasks::task_table;
 pub use tool::{Parent, SessionVariables};
 pub use user_shell::Judged;

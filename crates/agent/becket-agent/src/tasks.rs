@@ -104,6 +104,11 @@ impl Tasks {
     }
 }
 
+/// The open tasks of a context and of its flocks as a table for the model; `None` if there are none.
+pub fn task_table(vfs: &Vfs, context: &str) -> Option<String> {
+    Tasks::of(vfs, context).table
+}
+
 /// The task files in a folder, and why these are not all of them.
 fn files_in(folder: &VfsPlace) -> Result<(Vec<VfsPlace>, Option<String>), String> {
     let mut files = Vec::new();

@@ -15,6 +15,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use place::{Entry, Info, Kind, VfsPlace};
 
@@ -127,7 +128,7 @@ impl VfsPath {
     pub fn check_write(&self, caller: Caller<'_>) -> Result<(), String> {
         let names: Vec<&str> = self.names().collect();
         let (context, flocks) = match (caller, names.as_slice()) {
-            (_, ["sys", "contexts", ..] | ["tools", "sys", ..]) => {
+            _ if self.is_shown() => {
                 return Err(format!("{self} is made by becket itself; nobody writes there"));
             }
             (Caller::System, [zone, ..]) if ZONES.contains(zone) => return Ok(()),
@@ -157,6 +158,12 @@ impl VfsPath {
 }
 
 impl VfsPath {
+    /// Whether becket itself shows something at the address, or may show it.
+    pub fn is_shown(&self) -> bool {
+        let names: Vec<&str> = self.names().take(2).collect();
+        matches!(names.as_slice(), ["sys", "contexts"] | ["tools", "sys"])
+    }
+
     /// Whether the file is part of other contexts' system prompts. Its zone lets every member write it, but what one
     /// model was talked into must not instruct all others without the user's consent.
     pub fn instructs_others(&self) -> bool {
@@ -179,17 +186,36 @@ fn beginning(text: &str) -> String {
     text.chars().take(100).flat_map(char::escape_debug).collect()
 }
 
+/// Writes the files that becket itself shows.
+pub trait ShownFiles: Send + Sync {
+    /// Called before somebody looks at an address at which becket shows something: writes what is to be seen there now.
+    fn show(&self, path: &VfsPath);
+}
+
 /// The virtual file system, over a folder.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Vfs {
     folder: PathBuf,
+    shown: Option<Arc<dyn ShownFiles>>,
+}
+
+impl fmt::Debug for Vfs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Vfs").field(&self.folder).finish()
+    }
 }
 
 impl Vfs {
     /// The virtual file system over that folder, which is made with the first file.
     pub fn new(folder: &Path) -> Self {
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-        Self { folder }
+        Self { folder, shown: None }
+    }
+
+    /// This virtual file system with files that becket itself shows.
+    pub fn showing(mut self, shown: Arc<dyn ShownFiles>) -> Self {
+        self.shown = Some(shown);
+        self
     }
 
     /// Makes the folder, readable by the user only, before the first file comes into it.
@@ -201,6 +227,9 @@ impl Vfs {
     /// The place behind an address. Links are followed as long as they stay inside, and the place has the address to
     /// which they lead: that is the one to be judged.
     pub fn place(&self, path: &VfsPath) -> Result<VfsPlace, String> {
+        if let Some(shown) = self.shown.as_ref().filter(|_| path.is_shown()) {
+            shown.show(path);
+        }
         let unreadable =
             |_| format!("{path} cannot be resolved: a part of it is a link in a circle or unreadable");
         let folder = resolve_path(&self.folder, ".").map_err(unreadable)?;

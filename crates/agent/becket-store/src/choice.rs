@@ -29,6 +29,12 @@ impl Project {
         }
     }
 
+    /// This project with another current context as long as none was chosen.
+    pub fn beginning_in(mut self, first: ContextName) -> Self {
+        self.first = first;
+        self
+    }
+
     /// The project's current context as long as no other one was chosen. It need not exist yet.
     pub fn first(&self) -> &ContextName {
         &self.first

@@ -218,7 +218,11 @@ fn replacements(
         style.plain_lines(&edit.old_text),
         style.plain_lines(&edit.new_text),
     );
-    let place = place_of(text, &old, &new, edit.first || edit.all).or_else(|wrong| {
+    if old == new && !old.is_empty() && !manner.allows_same_text {
+        let words = "the old and the new text are the same.".to_owned();
+        return Err((words, EditFault::Same));
+    }
+    let place = place_of(text, &old, edit.first || edit.all).or_else(|wrong| {
         let forgives = manner.forgives_typography && wrong.1 == EditFault::Absent;
         match typography::places(text, &old).as_slice() {
             [only] if forgives => Ok(only.clone()),
@@ -286,16 +290,10 @@ fn line_change(
 }
 
 /// The only place of the old text.
-fn place_of(text: &str, old: &str, new: &str, first: bool) -> Result<Range<usize>, Wrong> {
+fn place_of(text: &str, old: &str, first: bool) -> Result<Range<usize>, Wrong> {
     if old.is_empty() {
         let words = "the old text is empty. Name the text to replace, or write the whole file.";
         return Err((words.to_owned(), EditFault::Empty));
-    }
-    if old == new {
-        return Err((
-            "the old and the new text are the same.".to_owned(),
-            EditFault::Same,
-        ));
     }
     let starts = occurrences(text, old);
     match starts.as_slice() {

@@ -81,6 +81,7 @@ fn discovery(home: &Path, log: &Path, report: &mut Report) -> Result<(), Problem
         directory: PathBuf::from("/"),
         older: Vec::new(),
         newer: Vec::new(),
+        asking_on_input: Vec::new(),
         without: Vec::new(),
     };
     let runtime = runtime()?;

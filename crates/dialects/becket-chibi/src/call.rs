@@ -7,12 +7,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use becket_events::Face;
-use becket_hooks::{CommandLane, Limits, Program, TerminalInput};
+use becket_hooks::{
+    Cause, CommandLane, Failure, Finished, Invocation, Lane, LaneKind, Limits, Program, TerminalInput,
+};
+use futures_util::future::BoxFuture;
 use serde_json::json;
+use tempfile::NamedTempFile;
 
 use super::generations::profile_of;
 use super::home::HOME_VARIABLE;
-use super::plugin::{Generation, HostFacts, Plugin, TerminalNeed};
+use super::plugin::{Generation, HostFacts, LongData, Plugin, TerminalNeed};
 
 /// The variable with the root of the project.
 const PROJECT_ROOT: &str = "CHIBI_PROJECT_ROOT";
@@ -32,11 +36,26 @@ const TOOL_NAME: &str = "CHIBI_TOOL_NAME";
 /// The variable with the older generation's copy of a tool's arguments.
 const TOOL_ARGUMENTS: &str = "CHIBI_TOOL_ARGS";
 
+/// The variable with the path of a file that holds a hook's data, if they are too long for a variable.
+pub(super) const HOOK_DATA_FILE: &str = "CHIBI_HOOK_DATA_FILE";
+
+/// The variable with the path of a file that holds a tool's arguments, if they are too long for a variable.
+pub(super) const TOOL_ARGUMENTS_FILE: &str = "CHIBI_TOOL_ARGS_FILE";
+
 /// The variable that makes an older plugin verbose.
 const VERBOSE: &str = "CHIBI_VERBOSE";
 
 /// Variables that tell a plugin about one call. No other program gets them.
-pub const CALL_VARIABLES: &[&str] = &[HOOK, HOOK_DATA, TOOL_NAME, TOOL_ARGUMENTS, CONTEXT, VERBOSE];
+pub const CALL_VARIABLES: &[&str] = &[
+    HOOK,
+    HOOK_DATA,
+    HOOK_DATA_FILE,
+    TOOL_NAME,
+    TOOL_ARGUMENTS,
+    TOOL_ARGUMENTS_FILE,
+    CONTEXT,
+    VERBOSE,
+];
 
 /// How many bytes a tool may answer; an output that is too long for the model is cached later.
 const TOOL_OUTPUT: usize = 16 * 1024 * 1024;
@@ -45,7 +64,7 @@ const TOOL_OUTPUT: usize = 16 * 1024 * 1024;
 const ASKING_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// The longest environment variable that the system accepts, with its name, the `=` and the final zero byte.
-pub(super) const LONGEST_VARIABLE: usize = 128 * 1024;
+const LONGEST_VARIABLE: usize = 128 * 1024;
 
 /// The purpose of a plugin's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +113,7 @@ pub fn lane(program: &Path, host: &HostFacts, call: Call) -> CommandLane {
 /// The source of standard input for a call that has the terminal; `None` for one that has not.
 fn terminal_input(call: Call) -> Option<TerminalInput> {
     match call {
-        Call::Tool(TerminalNeed::Reads) => Some(TerminalInput::Typed),
+        Call::Tool(TerminalNeed::Reads) | Call::Guard(TerminalNeed::Reads) => Some(TerminalInput::Typed),
         Call::Tool(TerminalNeed::Opens) | Call::Guard(TerminalNeed::Opens) => Some(TerminalInput::Told),
         _ => None,
     }
@@ -108,18 +127,104 @@ pub fn timeout_of(host: &HostFacts, call: Call, usual: Duration) -> Duration {
     }
 }
 
-/// The standard input of a plugin that is called as a tool. It is empty for a plugin that asks the user there, because
-/// the plugin would take its arguments for an answer when there is no terminal.
-pub fn input_for_tool(plugin: &Plugin, arguments: String) -> String {
-    match plugin.terminal {
-        TerminalNeed::Reads => String::new(),
-        _ => arguments,
+/// Whether the system accepts the variable.
+fn fits_variable(name: &str, value: &str) -> bool {
+    name.len() + value.len() + 2 <= LONGEST_VARIABLE
+}
+
+/// The lane of a plugin with what its generation needs if data are too long for a variable: a file with the data, or a
+/// failure for a plugin that would find nothing.
+pub fn plugin_lane(plugin: &Plugin, host: &HostFacts, call: Call) -> impl Lane + use<> {
+    let LongData {
+        reads_hook_file,
+        reads_tool_file,
+        reads_input,
+    } = plugin.long;
+    let is_tool = matches!(call, Call::Tool(_));
+    let finds = match plugin.generation {
+        Generation::Newer => Finds::OnInput,
+        Generation::Older if is_tool && reads_tool_file => Finds::InFile(TOOL_ARGUMENTS_FILE),
+        Generation::Older if is_tool && reads_input => Finds::OnInput,
+        Generation::Older if !is_tool && reads_hook_file => Finds::InFile(HOOK_DATA_FILE),
+        Generation::Older => Finds::Nowhere,
+    };
+    PluginLane {
+        lane: lane(&plugin.path, host, call),
+        finds,
+        asks_on_input: terminal_input(call) == Some(TerminalInput::Typed),
     }
 }
 
-/// Whether the system accepts the variable.
-pub(super) fn fits_variable(name: &str, value: &str) -> bool {
-    name.len() + value.len() + 2 <= LONGEST_VARIABLE
+/// Where a plugin finds data that are too long for a variable.
+#[derive(Debug, Clone, Copy)]
+enum Finds {
+    OnInput,
+    /// In a file that this variable names.
+    InFile(&'static str),
+    Nowhere,
+}
+
+/// Runs a plugin, with long data where the plugin finds them.
+struct PluginLane {
+    lane: CommandLane,
+    finds: Finds,
+    /// Whether the plugin asks the user something on standard input. Then it finds nothing else there, because it would
+    /// take its data for an answer when there is no terminal.
+    asks_on_input: bool,
+}
+
+impl PluginLane {
+    async fn run_once(&self, mut invocation: Invocation) -> Result<Finished, Failure> {
+        if self.asks_on_input {
+            invocation.input = "".into();
+        }
+        let is_long = |(name, value): &mut (String, String)| !fits_variable(name, value);
+        let long: Vec<(String, String)> = invocation.environment.extract_if(.., is_long).collect();
+        // A file lives until the plugin has ended.
+        let mut files = Vec::new();
+        for (name, data) in long {
+            match self.finds {
+                Finds::OnInput => {}
+                Finds::Nowhere => return Err(too_long(&name, data.len())),
+                Finds::InFile(variable) => {
+                    let file = file_with(&data).map_err(|error| {
+                        Failure::new(Cause::SpawnFailed, format!("its data cannot be written: {error}"))
+                    })?;
+                    let path = file.path().display().to_string();
+                    invocation.environment.push((variable.to_owned(), path));
+                    files.push(file);
+                }
+            }
+        }
+        self.lane.run(invocation).await
+    }
+}
+
+impl Lane for PluginLane {
+    fn kind(&self) -> LaneKind {
+        self.lane.kind()
+    }
+
+    fn run<'a>(&'a self, invocation: Invocation) -> BoxFuture<'a, Result<Finished, Failure>> {
+        Box::pin(self.run_once(invocation))
+    }
+}
+
+/// A file with these data that only the user can read.
+fn file_with(data: &str) -> std::io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::with_prefix("becket-chibi-")?;
+    std::io::Write::write_all(&mut file, data.as_bytes())?;
+    Ok(file)
+}
+
+/// The failure of a plugin that finds its data in a variable only. It is not started: a guard would find nothing wrong
+/// in empty data.
+fn too_long(variable: &str, bytes: usize) -> Failure {
+    let detail = format!(
+        "its data have {bytes} bytes, too many for the variable {variable}, and it does not read the file that \
+         {variable}_FILE names; if the plugin reads standard input, list it under `newer` in `[chibi]`"
+    );
+    Failure::new(Cause::SpawnFailed, detail)
 }
 
 /// The variables of one call of a tool.
@@ -130,14 +235,12 @@ pub fn tool_variables(
     context: &str,
     arguments: &str,
 ) -> Vec<(String, String)> {
+    // Newer plugins ignore the arguments here, and an older plugin that was not recognised finds them.
     let mut variables = vec![
         (TOOL_NAME.to_owned(), tool.to_owned()),
         (CONTEXT.to_owned(), context.to_owned()),
+        (TOOL_ARGUMENTS.to_owned(), arguments.to_owned()),
     ];
-    // Newer plugins ignore this variable, and an older plugin that was not recognised finds its arguments.
-    if fits_variable(TOOL_ARGUMENTS, arguments) {
-        variables.push((TOOL_ARGUMENTS.to_owned(), arguments.to_owned()));
-    }
     if plugin.generation == Generation::Older && host.verbose {
         variables.push((VERBOSE.to_owned(), "1".to_owned()));
     }

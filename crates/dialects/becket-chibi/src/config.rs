@@ -32,6 +32,11 @@ pub struct ChibiConfig {
     /// Plugins, by file name, that are of the newer generation, whatever they look like.
     #[schemars(with = "Vec<String>")]
     pub newer: Vec<Spanned<String>>,
+    /// Plugins, by file name, that ask you something on standard input when they are called.
+    #[schemars(with = "Vec<String>")]
+    pub asks: Vec<Spanned<String>>,
+    /// Whether plugins that run `chibi` find the program that you have, and not becket in its place.
+    pub own_program: bool,
 }
 
 impl SectionSettings for ChibiConfig {

@@ -8,6 +8,9 @@ pub const HOME_VARIABLE: &str = "CHIBI_HOME";
 /// The option that names a chibi home.
 pub const HOME_OPTION: &str = "chibi-home";
 
+/// The option with a setting for one run.
+pub const SETTING_OPTION: &str = "chibi-set";
+
 /// The variable with chibi's key for OpenRouter.
 pub const KEY_VARIABLE: &str = "CHIBI_API_KEY";
 

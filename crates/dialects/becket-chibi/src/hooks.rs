@@ -16,7 +16,7 @@ use becket_host::Unloaded;
 use futures_util::future::BoxFuture;
 
 use super::answer::AnswerFields;
-use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, fits_variable, lane, timeout_of};
+use super::call::{CONTEXT, Call, HOOK, HOOK_DATA, plugin_lane, timeout_of};
 use super::dialect::DIALECT;
 use super::plugin::{Generation, HostFacts, Plugin};
 use super::scheme::{CONTEXT_NAME, PAYLOAD, SESSION_ID, answer};
@@ -335,7 +335,7 @@ impl<E: Event> Hook for HookRow<E> {
             shadow: false,
         };
         let handler = RowHandler {
-            lane: Arc::new(lane(&plugin.path, host, call)),
+            lane: Arc::new(plugin_lane(plugin, host, call)),
             row: self.row(plugin, host),
             timeout,
         };
@@ -457,7 +457,7 @@ impl<E: Event> HookRow<E> {
                 show(&teller.situation(occasion.payload, &occasion.scope.context_name))
             }),
             environment: Box::new(move |occasion, input| {
-                variables(name, class, generation, &occasion.scope.context_name, input)
+                Ok(variables(name, &occasion.scope.context_name, input))
             }),
             decode: Box::new(move |payload, finished| {
                 let answer = AnswerFields::read(class, &finished)?;
@@ -467,35 +467,18 @@ impl<E: Event> HookRow<E> {
     }
 }
 
-/// The variables of a hook's call. If the data do not fit, a guard is not asked and so refuses, because it would find
-/// nothing wrong in empty data. Other plugins get no data.
-fn variables(
-    hook: &str,
-    class: Class,
-    generation: Generation,
-    context_name: &str,
-    data: &str,
-) -> Result<Vec<(String, String)>, Failure> {
-    let mut variables = vec![
+/// The variables of a hook's call. Newer plugins ignore the data here, and an older plugin that was not recognised finds
+/// them.
+fn variables(hook: &str, context_name: &str, data: &str) -> Vec<(String, String)> {
+    vec![
         (HOOK.to_owned(), hook.to_owned()),
         (CONTEXT.to_owned(), context_name.to_owned()),
-    ];
-    // Newer plugins ignore this variable, and an older plugin that was not recognised finds its data.
-    if fits_variable(HOOK_DATA, data) {
-        variables.push((HOOK_DATA.to_owned(), data.to_owned()));
-    } else if generation == Generation::Older && class == Class::Guard {
-        let detail = format!(
-            "the call is too long for the variable {HOOK_DATA}; if the plugin reads standard input, list it under \
-             `newer` in `[chibi]`"
-        );
-        return Err(Failure::new(Cause::SpawnFailed, detail));
-    }
-    Ok(variables)
+        (HOOK_DATA.to_owned(), data.to_owned()),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::call::LONGEST_VARIABLE;
     use super::*;
 
     #[test]
@@ -523,32 +506,5 @@ mod tests {
             "pre_spawn_agent",
         ];
         assert_eq!(guards, expected);
-    }
-
-    #[test]
-    fn data_goes_into_a_variable_while_it_fits_and_an_older_guard_is_not_asked_without() {
-        let names = |class, generation, data: &str| -> Result<Vec<String>, Cause> {
-            let variables = variables("a_hook", class, generation, "default", data);
-            let names =
-                |variables: Vec<(String, String)>| variables.into_iter().map(|(name, _)| name).collect();
-            variables.map(names).map_err(|failure| failure.cause)
-        };
-        let [plain, with_data]: [Vec<String>; 2] = [
-            vec!["CHIBI_HOOK".into(), "CHIBI_CONTEXT".into()],
-            vec!["CHIBI_HOOK".into(), "CHIBI_CONTEXT".into(), HOOK_DATA.into()],
-        ];
-        let longest = "x".repeat(LONGEST_VARIABLE - HOOK_DATA.len() - 2);
-        let longer = format!("{longest}x");
-        for class in [Class::Guard, Class::Transform] {
-            assert_eq!(names(class, Generation::Newer, &longer), Ok(plain.clone()));
-            assert_eq!(names(class, Generation::Newer, "{}"), Ok(with_data.clone()));
-            assert_eq!(names(class, Generation::Older, "{}"), Ok(with_data.clone()));
-            assert_eq!(names(class, Generation::Older, &longest), Ok(with_data.clone()));
-        }
-        assert_eq!(names(Class::Transform, Generation::Older, &longer), Ok(plain));
-        assert_eq!(
-            names(Class::Guard, Generation::Older, &longer),
-            Err(Cause::SpawnFailed)
-        );
     }
 }

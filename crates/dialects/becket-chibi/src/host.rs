@@ -9,8 +9,9 @@ use becket_agent::mail::MailSource;
 use becket_check::{HookFile, NamedFile};
 use becket_hooks::{Engine, Section};
 use becket_host::{
-    DeclaredServer, DeclaredServers, ForeignHome, Found, FoundGuest, GuestSearch, Guests, Host, HostOption,
-    Loading, OptionValue, Reached, Report, RunSettings, ServerDeclaration, Stage, Toolbox, Unloaded,
+    DeclaredServer, DeclaredServers, ForeignCli, ForeignContext, ForeignHome, ForeignSession, Found,
+    FoundGuest, GuestSearch, Guests, Host, HostOption, Loading, OptionValue, Reached, Report, RunSettings,
+    ServerDeclaration, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Surroundings};
 use futures_util::FutureExt;
@@ -19,9 +20,11 @@ use futures_util::future::BoxFuture;
 use crate::bridge::{BRIDGE_SECONDS, BridgeReach, bridge_file, read_bridge};
 use crate::call::{CALL_VARIABLES, builtin_face};
 use crate::check;
+use crate::command_line::CLI;
 use crate::config::ChibiConfig;
 use crate::discovery::{Candidate, discover};
-use crate::home::{HOME_OPTION, KEY_VARIABLE};
+use crate::home::{HOME_OPTION, KEY_VARIABLE, SETTING_OPTION};
+use crate::home_contexts;
 use crate::hooks::hook_named;
 use crate::loading::{ALL_PLUGINS, Asking};
 use crate::local_settings::{LocalSettings, PROVIDER};
@@ -53,11 +56,22 @@ impl Host for PluginHost {
                    there"
                 .into(),
             ..HostOption::default()
+        },
+        HostOption {
+            name: SETTING_OPTION.into(),
+            value: OptionValue::Text("KEY=VALUE"),
+            help: "A setting of chibi's for this run, as its config.toml has it; may be given several times".into(),
+            is_rare: true,
+            ..HostOption::default()
         }]
     }
 
     fn call_variables(&self) -> &'static [&'static str] {
         CALL_VARIABLES
+    }
+
+    fn foreign_cli(&self) -> Option<&'static ForeignCli> {
+        Some(&CLI)
     }
 
     fn has_tool(&self, name: &str) -> bool {
@@ -90,9 +104,11 @@ impl Host for PluginHost {
             !is_left_out
         });
         let settings = home.as_deref().map_or(Ok(None), run_settings::read_home);
+        let given = run_settings::given(&place.options.texts(SETTING_OPTION)).map_err(CliError::usage)?;
         Ok(Box::new(FoundPlugins {
             home,
             settings,
+            given,
             config,
             plugins,
             left_out,
@@ -108,6 +124,8 @@ pub struct FoundPlugins {
     pub config: ChibiConfig,
     /// chibi's own settings in the home, or why they cannot be read.
     settings: Result<Option<LocalSettings>, String>,
+    /// Settings of the command line.
+    given: Option<LocalSettings>,
     plugins: Vec<Candidate>,
     left_out: Vec<String>,
 }
@@ -128,6 +146,16 @@ impl Found for FoundPlugins {
         self.left_out.clone()
     }
 
+    fn keeps_own_program(&self) -> bool {
+        self.config.own_program
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let words = "plugins that run `chibi` run your own, not becket (`own_program` in [chibi])";
+        let is_told = self.config.own_program && !self.plugins.is_empty();
+        is_told.then(|| words.to_owned()).into_iter().collect()
+    }
+
     fn servers(&self, _: &GuestSearch<'_>) -> DeclaredServers {
         let servers = self.home.as_deref().map(bridged).unwrap_or_default();
         DeclaredServers {
@@ -143,11 +171,34 @@ impl Found for FoundPlugins {
         })
     }
 
+    fn contexts(&self) -> Vec<ForeignContext> {
+        self.home
+            .as_deref()
+            .map(home_contexts::contexts)
+            .unwrap_or_default()
+    }
+
+    fn current_context(&self) -> Option<String> {
+        home_contexts::current(self.home.as_deref()?)
+    }
+
+    fn conversation(&self, context: &str) -> Result<Option<ForeignSession>, String> {
+        let home = self.home.as_deref();
+        home.map_or(Ok(None), |home| home_contexts::session(home, context))
+    }
+
+    fn instruction_files(&self) -> Vec<PathBuf> {
+        let files = ["AGENTS.md", "CLAUDE.md"].into_iter();
+        let mut files = files.filter_map(|name| Some(self.home.as_ref()?.join(name)));
+        files.find(|file| becket_fs::is_file(file)).into_iter().collect()
+    }
+
     fn run_settings(&self, surroundings: &Surroundings) -> Result<Option<RunSettings>, String> {
         let settings = self.settings.as_ref().map_err(Clone::clone)?;
         let settings = settings.clone().unwrap_or_default();
         let home = self.home.as_deref();
-        Ok(home.map(|home| run_settings::of_home(home, &settings, surroundings)))
+        home.map(|home| run_settings::of_home(home, &settings, surroundings))
+            .transpose()
     }
 
     fn context_settings(
@@ -157,7 +208,7 @@ impl Found for FoundPlugins {
     ) -> Result<Option<RunSettings>, CliError> {
         // A home whose settings cannot be read ends the run elsewhere.
         let of_home = self.settings.as_ref().ok().and_then(Option::as_ref);
-        run_settings::of_context(folder, of_home, surroundings)
+        run_settings::of_context(folder, (self.given.as_ref(), of_home), surroundings)
     }
 
     fn provider_keys(&self) -> &'static [(&'static str, &'static str)] {

@@ -8,7 +8,7 @@ use becket_hooks::{Invocation, Lane, echo_proof};
 use becket_index::{Extract, LanguagePlugin};
 use futures_util::future::BoxFuture;
 
-use crate::call::{Call, lane, language_arguments, language_of_tool, tool_variables};
+use crate::call::{Call, language_arguments, language_of_tool, plugin_lane, tool_variables};
 use crate::plugin::{HostFacts, Plugin, TerminalNeed};
 use crate::plugins::Plugins;
 
@@ -62,7 +62,7 @@ impl LanguagePlugin for LanguageProgram {
     ) -> BoxFuture<'a, Result<Extract, String>> {
         Box::pin(async move {
             // The plugin gets no terminal, because it is called for many files.
-            let lane = lane(&self.plugin.path, &self.host, Call::Tool(TerminalNeed::None));
+            let lane = plugin_lane(&self.plugin, &self.host, Call::Tool(TerminalNeed::None));
             let arguments = echo_proof(language_arguments(path, content));
             let environment = tool_variables(&self.plugin, &self.host, &self.tool, context_name, &arguments);
             let invocation = Invocation {

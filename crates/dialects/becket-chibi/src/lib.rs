@@ -7,7 +7,9 @@
 //! `words.rs` converts tool calls into the names that plugins know. `tools.rs` is the tool profile, with `edit.rs` for
 //! the one call that needs more than other names, and `results.rs` for the format of results; `generations.rs` is about
 //! older names. `local_settings.rs` reads chibi's settings, `tool_choice.rs` applies their choice of tools. `inbox.rs`
-//! takes messages that plugins leave for contexts, `mail.rs` brings them into the store. `plugins.rs` holds the plugins
+//! takes messages that plugins leave for contexts, `mail.rs` brings them into the store. `home_contexts.rs` are the
+//! contexts of a home, `conversation.rs` the format of their conversations, `home_tools.rs` tools about them.
+//! `command_line.rs` is chibi's own command line. `plugins.rs` holds the plugins
 //! of a run. `scheme.rs` holds the tables about Scheme files, `scheme_files` runs such files.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -17,12 +19,17 @@ mod answer_fields;
 mod bridge;
 mod call;
 mod check;
+mod command_line;
 mod config;
+mod conversation;
 mod dialect;
 mod discovery;
 mod edit;
 mod generations;
 mod home;
+mod home_contexts;
+#[cfg(feature = "scheme")]
+mod home_tools;
 mod hooks;
 mod host;
 mod inbox;
@@ -54,8 +61,8 @@ mod words;
 pub use answer_fields::answer_fields;
 pub use bridge::{BRIDGE_SECONDS, BridgeReach, BridgeServer, bridge_file, read_bridge};
 pub use call::{
-    CALL_VARIABLES, Call, builtin_face, input_for_tool, lane, language_arguments, language_of_tool,
-    timeout_of, tool_variables,
+    CALL_VARIABLES, Call, builtin_face, lane, language_arguments, language_of_tool, plugin_lane, timeout_of,
+    tool_variables,
 };
 pub use config::ChibiConfig;
 pub use dialect::DIALECT;
@@ -72,7 +79,7 @@ pub use local_settings::{
     UrlRules, model_named, read_settings,
 };
 pub use mail::InboxFiles;
-pub use plugin::{Generation, HostFacts, Plugin, PluginTool, TerminalNeed};
+pub use plugin::{Generation, HostFacts, LongData, Plugin, PluginTool, TerminalNeed};
 pub use plugins::{
     NotOffered, PluginSettings, Plugins, call_seconds, generation_word, home_of_run, stands_in,
 };

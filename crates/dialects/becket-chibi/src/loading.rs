@@ -11,7 +11,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use super::discovery::{Candidate, Remark, discover};
-use super::plugin::{Generation, HostFacts, Plugin};
+use super::plugin::{Generation, HostFacts, Plugin, TerminalNeed};
 use super::schema;
 use super::schema_cache::{Cache, Entry, Fingerprint, scripts_beside};
 use super::traits::Traits;
@@ -40,6 +40,8 @@ pub struct LoadSettings {
     pub older: Vec<String>,
     /// Plugins that are of the newer generation, whatever they look like.
     pub newer: Vec<String>,
+    /// Plugins that ask the user something on standard input, whatever they look like.
+    pub asking_on_input: Vec<String>,
     /// Plugins that the user leaves out.
     pub without: Vec<String>,
 }
@@ -276,11 +278,16 @@ fn plugin(
         name if settings.newer.contains(name) => Generation::Newer,
         _ => entry.traits.generation,
     };
+    let terminal = match settings.asking_on_input.contains(&candidate.name) {
+        true => TerminalNeed::Reads,
+        false => entry.traits.terminal,
+    };
     let plugin = Plugin {
         name: candidate.name,
         path: candidate.path,
         generation,
-        terminal: entry.traits.terminal,
+        terminal,
+        long: entry.traits.long,
         tools,
     };
     Ok((plugin, faults))
@@ -288,10 +295,12 @@ fn plugin(
 
 /// Remarks about overrides for plugins that do not exist; they may be misspelt.
 fn unknown_overrides(candidates: &[Candidate], settings: &LoadSettings) -> Vec<Remark> {
-    let named = settings.older.iter().chain(&settings.newer);
-    let unknown = named.filter(|name| !candidates.iter().any(|candidate| candidate.name == **name));
+    let generations = settings.older.iter().chain(&settings.newer);
+    let asking = settings.asking_on_input.iter().map(|name| (name, "that it asks"));
+    let named = generations.map(|name| (name, "its generation")).chain(asking);
+    let unknown = named.filter(|(name, _)| !candidates.iter().any(|candidate| candidate.name == **name));
     unknown
-        .map(|name| {
+        .map(|(name, what)| {
             let near =
                 becket_hooks::nearest(name, candidates.iter().map(|candidate| candidate.name.as_str()));
             let hint = near
@@ -299,7 +308,7 @@ fn unknown_overrides(candidates: &[Candidate], settings: &LoadSettings) -> Vec<R
                 .unwrap_or_default();
             Remark::new(
                 name,
-                format!("the settings name its generation, but it is not there{hint}"),
+                format!("the settings name {what}, but it is not there{hint}"),
             )
         })
         .collect()

@@ -128,6 +128,40 @@ pub struct LocalSettings {
     pub not_served: Vec<String>,
 }
 
+impl LocalSettings {
+    /// These settings, completed from others.
+    pub fn over(self, other: Self) -> Self {
+        let (api, below) = (self.api, other.api);
+        Self {
+            model: self.model.or(other.model),
+            fuel: self.fuel.or(other.fuel),
+            fuel_empty_response_cost: self.fuel_empty_response_cost.or(other.fuel_empty_response_cost),
+            fallback: self.fallback.or(other.fallback),
+            api: ApiSettings {
+                temperature: api.temperature.or(below.temperature),
+                max_tokens: api.max_tokens.or(below.max_tokens),
+                top_p: api.top_p.or(below.top_p),
+                frequency_penalty: api.frequency_penalty.or(below.frequency_penalty),
+                presence_penalty: api.presence_penalty.or(below.presence_penalty),
+                parallel_tool_calls: api.parallel_tool_calls.or(below.parallel_tool_calls),
+                tool_choice: api.tool_choice.or(below.tool_choice),
+            },
+            username: self.username.or(other.username),
+            reflection_enabled: self.reflection_enabled.or(other.reflection_enabled),
+            tool_output_cache_threshold: self
+                .tool_output_cache_threshold
+                .or(other.tool_output_cache_threshold),
+            tool_cache_preview_chars: self.tool_cache_preview_chars.or(other.tool_cache_preview_chars),
+            file_tools_allowed_paths: [self.file_tools_allowed_paths, other.file_tools_allowed_paths]
+                .concat(),
+            no_tool_calls: self.no_tool_calls.or(other.no_tool_calls),
+            tools: self.tools.within(&other.tools),
+            url_policy: self.url_policy.or(other.url_policy),
+            not_served: [self.not_served, other.not_served].concat(),
+        }
+    }
+}
+
 /// The options of sampling and length of answers.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]

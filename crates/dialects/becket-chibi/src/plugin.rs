@@ -19,6 +19,8 @@ pub struct Plugin {
     pub generation: Generation,
     /// How the plugin talks to the user.
     pub terminal: TerminalNeed,
+    /// How the plugin gets data that are too long for a variable.
+    pub long: LongData,
     /// The plugin's tools. Hooks belong to the plugin, whichever of its tools lists them.
     pub tools: Vec<PluginTool>,
 }
@@ -43,6 +45,17 @@ pub enum TerminalNeed {
     Opens,
     /// The plugin asks the user something on its standard input, when it is called as a tool.
     Reads,
+}
+
+/// How a plugin gets data that are too long for a variable of the environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LongData {
+    /// Whether the plugin reads the file that `CHIBI_HOOK_DATA_FILE` names.
+    pub reads_hook_file: bool,
+    /// Whether the plugin reads the file that `CHIBI_TOOL_ARGS_FILE` names.
+    pub reads_tool_file: bool,
+    /// Whether the plugin reads the arguments of its tools from standard input.
+    pub reads_input: bool,
 }
 
 /// One object of a plugin's schema.
@@ -103,10 +116,10 @@ impl Plugin {
 }
 
 impl PluginTool {
-    /// Whether the model continues with the argument `note` after the answer. The older generation knew the one tool
-    /// that does so by its name.
-    pub fn leaves_a_note(&self, generation: Generation) -> bool {
-        generation == Generation::Older && self.name == "recurse"
+    /// Whether the model continues with the argument `note` after the answer. chibi knew the one tool that does so by
+    /// its name, and the tool itself is the same for newer versions.
+    pub fn leaves_a_note(&self) -> bool {
+        self.name == "recurse"
     }
 }
 

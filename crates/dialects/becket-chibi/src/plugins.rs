@@ -21,7 +21,7 @@ use becket_system::{CliError, Folders, Surroundings};
 use becket_tools::{ProgramFace, ProgramTool, own_tool_names};
 use toml::Spanned;
 
-use crate::call::{Call, builtin_face, input_for_tool, lane, timeout_of, tool_variables};
+use crate::call::{Call, builtin_face, plugin_lane, timeout_of, tool_variables};
 use crate::config::ChibiConfig;
 use crate::discovery::Remark;
 use crate::home::{self, HOME_VARIABLE, plugins_folder};
@@ -139,6 +139,7 @@ impl Plugins {
             directory: chibi_home,
             older: names(&config.older),
             newer: names(&config.newer),
+            asking_on_input: names(&config.asks),
             without: settings.without,
         };
         let tell = |words: String| surroundings.remark(&words);
@@ -304,9 +305,7 @@ impl Found {
         let handoff = match (tool.flow_control, tool.ends_turn) {
             (true, true) => Some(Handoff::Person),
             (true, false) => Some(Handoff::Model),
-            (false, _) => tool
-                .leaves_a_note(plugin.generation)
-                .then_some(Handoff::ModelLater),
+            (false, _) => tool.leaves_a_note().then_some(Handoff::ModelLater),
         };
         let face = ProgramFace {
             name: tool.name.clone(),
@@ -320,12 +319,12 @@ impl Found {
         };
         let call = Call::Tool(plugin.terminal);
         let timeout = timeout_of(&self.host, call, self.tool_timeout);
-        let lane = lane(&plugin.path, &self.host, call);
+        let lane = plugin_lane(plugin, &self.host, call);
         let (host, plugin, name) = (Arc::clone(&self.host), plugin.clone(), tool.name.clone());
         let telling = move |arguments: String, context: &str| {
             let arguments = echo_proof(arguments);
             let variables = tool_variables(&plugin, &host, &name, context, &arguments);
-            (input_for_tool(&plugin, arguments), variables)
+            (arguments, variables)
         };
         ProgramTool::new(face, Arc::new(lane), Arc::new(telling), timeout)
     }

@@ -31,7 +31,11 @@ pub fn read_home(home: &Path) -> Result<Option<LocalSettings>, String> {
 }
 
 /// The settings of a chibi home for all runs. A model in chibi's variable overrides that of the file.
-pub fn of_home(home: &Path, settings: &LocalSettings, surroundings: &Surroundings) -> RunSettings {
+pub fn of_home(
+    home: &Path,
+    settings: &LocalSettings,
+    surroundings: &Surroundings,
+) -> Result<RunSettings, String> {
     let file = home.join(HOME_SETTINGS_FILE);
     let in_variable = surroundings.variable(MODEL_VARIABLE);
     let in_variable = in_variable.map(|id| (MODEL_VARIABLE.to_owned(), id));
@@ -46,23 +50,61 @@ pub fn of_home(home: &Path, settings: &LocalSettings, surroundings: &Surrounding
         unknown: why.clone(),
         unserved: why,
     });
-    RunSettings {
+    Ok(RunSettings {
         model,
+        instructions: system_prompt(home)?,
         offers: offers(settings, None),
         ..translated(&file, settings, surroundings)
+    })
+}
+
+/// The system prompt of contexts that have none of their own.
+fn system_prompt(home: &Path) -> Result<Option<String>, String> {
+    let file = home.join("prompts/chibi.md");
+    match read_regular(&file, MAX_BYTES) {
+        Ok(text) => Ok((!text.trim().is_empty()).then_some(text)),
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(format!("{}: {error}", file.display())),
     }
+}
+
+/// The settings that the command line has, each as `KEY=VALUE`; `None` if it has none.
+pub fn given(settings: &[String]) -> Result<Option<LocalSettings>, String> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    for setting in settings {
+        let is_key = |key: &str| {
+            key.chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter))
+        };
+        let Some((key, value)) = setting.split_once('=').filter(|(key, _)| is_key(key)) else {
+            return Err(format!("`{setting}` is no setting; write it as KEY=VALUE"));
+        };
+        let is_plain = value.parse::<bool>().is_ok() || value.parse::<f64>().is_ok_and(f64::is_finite);
+        let value = match is_plain {
+            true => value.to_owned(),
+            false => toml::Value::from(value).to_string(),
+        };
+        text.push_str(&format!("{key} = {value}\n"));
+    }
+    let read = read_settings(&text, SettingsOf::Context);
+    read.map(Some)
+        .map_err(|why| format!("the settings of the command line: {why}"))
 }
 
 /// The settings in the folder of a context. The tools that the model is offered depend on the home, too.
 pub fn of_context(
     folder: &Path,
-    home: Option<&LocalSettings>,
+    (given, home): (Option<&LocalSettings>, Option<&LocalSettings>),
     surroundings: &Surroundings,
 ) -> Result<Option<RunSettings>, CliError> {
     let file = folder.join(LOCAL_SETTINGS_FILE);
     let text = match read_regular(&file, MAX_BYTES) {
         Ok(text) => text,
-        Err(error) if error.is_absence() => return Ok(None),
+        Err(error) if error.is_absence() && given.is_none() => return Ok(None),
+        Err(error) if error.is_absence() => String::new(),
         Err(error) => {
             return Err(CliError::usage(format!(
                 "cannot read {}: {error}",
@@ -72,6 +114,10 @@ pub fn of_context(
     };
     let settings = read_settings(&text, SettingsOf::Context)
         .map_err(|message| CliError::usage(format!("{}: {message}", file.display())))?;
+    let settings = match given {
+        Some(given) => given.clone().over(settings),
+        None => settings,
+    };
     let choose = "choose another with `becket context set model PROVIDER/NAME`";
     let model = settings.model.clone().map(|id| ForeignModel {
         place: file.display().to_string(),

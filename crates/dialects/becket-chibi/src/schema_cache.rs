@@ -17,7 +17,7 @@ use super::discovery::Candidate;
 use super::traits::Traits;
 
 /// The version of the file's format. A file with another version is ignored.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// For how many seconds the schema of an unchanged plugin is fresh.
 const FRESH_SECONDS: u64 = 600;

@@ -39,9 +39,12 @@ pub fn profile() -> Profile {
         name: "chibi",
         faces,
         absent: vec![OperationKind::Mkdir, OperationKind::Rmdir],
-        extras: [OWN_EXTRAS, &["call_user"]].concat(),
+        extras: [OWN_EXTRAS, &["call_user", "read_context", "model_info"]].concat(),
         wording: Wording::default(),
-        manner: Manner::default(),
+        manner: Manner {
+            allows_same_text: true,
+            ..Manner::default()
+        },
         plurals: Vec::new(),
     }
 }

@@ -38,6 +38,7 @@ pub fn profile() -> Profile {
         manner: Manner {
             shell: "/bin/bash",
             forgives_typography: true,
+            ..Manner::default()
         },
         plurals: Vec::new(),
     }

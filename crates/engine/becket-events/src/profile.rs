@@ -67,6 +67,8 @@ pub struct Manner {
     pub shell: &'static str,
     /// Whether the old text of an edit that does not occur is looked for with other quotes, dashes and spaces.
     pub forgives_typography: bool,
+    /// Whether an edit may replace a text by the same text, which changes nothing.
+    pub allows_same_text: bool,
 }
 
 impl Default for Manner {
@@ -74,6 +76,7 @@ impl Default for Manner {
         Self {
             shell: "/bin/sh",
             forgives_typography: false,
+            allows_same_text: false,
         }
     }
 }

@@ -230,6 +230,9 @@ pub enum Command {
         /// What the model is asked.
         #[arg(value_name = "PROMPT")]
         prompt: Vec<String>,
+        /// Take no notice of what is piped in.
+        #[arg(long)]
+        no_stdin: bool,
     },
     /// Talk with the model.
     Chat,
@@ -574,6 +577,9 @@ pub enum ContextCommand {
     Create {
         /// The name of the new context.
         name: String,
+        /// Leave a context as it is that exists already.
+        #[arg(long)]
+        if_new: bool,
     },
     /// Give a context another name: `rename NEW` for the current one, `rename OLD NEW` for any.
     Rename {
@@ -738,7 +744,7 @@ impl ContextCommand {
             | Self::Unset { name, .. }
             | Self::Log { name, .. }
             | Self::Export { name, .. } => name.as_deref(),
-            Self::Create { name } => Some(name),
+            Self::Create { name, .. } => Some(name),
             Self::Rename { names } => match names.as_slice() {
                 [old, _] => Some(old),
                 _ => None,

@@ -49,6 +49,8 @@ pub enum ForeignValue {
     Optional(&'static str),
     /// A value that may be missing and stands behind an equals sign.
     Attached(&'static str),
+    /// No option but the words: the first of them and everything behind it, whatever that looks like.
+    Rest,
 }
 
 /// What becket does about an option.
@@ -105,7 +107,9 @@ impl ForeignCli {
         let words: Vec<OsString> = words.into_iter().collect();
         let has_own = |name: &str| self.option(OsStr::new(name)).is_some();
         let options = words.iter().take_while(|word| *word != "--");
-        for word in options {
+        // Where words are the last, what looks like an option may be one of them, or a value.
+        let most = if self.ends_with_words() { 1 } else { usize::MAX };
+        for word in options.take(most) {
             match word.to_str() {
                 Some("-h" | "--help") if !has_own("-h") => return Ok(AskedOf::Help),
                 Some(name @ ("-V" | "--version")) if !has_own(name) => return Ok(AskedOf::Version),
@@ -120,6 +124,13 @@ impl ForeignCli {
         options.find(|option| option.names.iter().any(|known| OsStr::new(known) == name))
     }
 
+    /// Whether the first word ends the options.
+    fn ends_with_words(&self) -> bool {
+        self.options
+            .iter()
+            .any(|option| option.value == ForeignValue::Rest)
+    }
+
     fn parse(&self, words: Vec<OsString>) -> Result<ForeignArgs, String> {
         let mut args = ForeignArgs::default();
         let mut words = words.into_iter().peekable();
@@ -130,6 +141,10 @@ impl ForeignCli {
             }
             if word.len() < 2 || !is_option(&word) {
                 args.words.push(word);
+                if self.ends_with_words() {
+                    args.words.extend(words);
+                    break;
+                }
                 continue;
             }
             let Some((option, attached)) = self.option_of(&word, &mut args)? else {
@@ -244,7 +259,7 @@ impl ForeignOption {
         let mut values: Vec<OsString> = attached.into_iter().collect();
         let wanted = match self.value {
             ForeignValue::None if !values.is_empty() => return Err(format!("{} takes no value", self.key())),
-            ForeignValue::None | ForeignValue::Attached(_) => 0,
+            ForeignValue::None | ForeignValue::Attached(_) | ForeignValue::Rest => 0,
             ForeignValue::One(_) => 1,
             ForeignValue::Two(..) => 2,
             ForeignValue::Optional(_) => usize::from(words.peek().is_some_and(|next| !is_option(next))),
@@ -261,6 +276,7 @@ impl fmt::Display for ForeignOption {
         formatter.write_str(&self.names.join(", "))?;
         match self.value {
             ForeignValue::None => Ok(()),
+            ForeignValue::Rest => formatter.write_str("…"),
             ForeignValue::One(name) => write!(formatter, " {name}"),
             ForeignValue::Two(first, second) => write!(formatter, " {first} {second}"),
             ForeignValue::Optional(name) => write!(formatter, " [{name}]"),

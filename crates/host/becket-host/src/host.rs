@@ -50,7 +50,7 @@ use crate::place::GuestSearch;
 use crate::reader::Reader;
 use crate::run_settings::RunSettings;
 use crate::servers::{DeclaredServers, ServerCalls, ServerDeclaration};
-use crate::session_files::SessionFiles;
+use crate::session_files::{ForeignContext, ForeignSession, SessionFiles};
 use crate::ui::Person;
 use crate::unloaded::Unloaded;
 
@@ -235,6 +235,27 @@ pub trait Found: Any + Send + Sync {
     /// The home of the guests' own system, if its contexts and agent files are kept there.
     fn home(&self) -> Option<ForeignHome<'_>> {
         None
+    }
+
+    /// The contexts in the home of the guests' own system.
+    fn contexts(&self) -> Vec<ForeignContext> {
+        Vec::new()
+    }
+
+    /// The context that is current in the guests' own system.
+    fn current_context(&self) -> Option<String> {
+        None
+    }
+
+    /// The conversation of a context of the guests' own system, if it has one; the error says why it cannot be read.
+    fn conversation(&self, context: &str) -> Result<Option<ForeignSession>, String> {
+        let _ = context;
+        Ok(None)
+    }
+
+    /// Files with instructions for the model in all projects.
+    fn instruction_files(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// The settings of the guests' own system for all runs; the error says why they cannot be read.

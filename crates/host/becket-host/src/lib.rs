@@ -62,7 +62,7 @@ pub use servers::{
     DeclaredServer, DeclaredServers, NoServers, Reached, ServerCall, ServerCalls, ServerDeclaration,
     unknown_server,
 };
-pub use session_files::{AboutSession, ForeignSession, SessionFiles};
+pub use session_files::{AboutSession, ForeignContext, ForeignSession, SessionFiles};
 pub use shown::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
 pub use ui::{Failed, Person, Ui};
 pub use unloaded::Unloaded;

@@ -20,6 +20,8 @@ pub struct RunSettings {
     pub file: PathBuf,
     /// The model.
     pub model: Option<ForeignModel>,
+    /// The system prompt, in place of becket's usual one.
+    pub instructions: Option<String>,
     /// How many rounds of tools one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
     /// How much fuel an empty answer costs.

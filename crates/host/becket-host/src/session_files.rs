@@ -32,6 +32,19 @@ pub struct ForeignSession {
     pub problems: Vec<String>,
 }
 
+/// A context in the home of another system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignContext {
+    /// The context's name.
+    pub name: String,
+    /// How many messages its conversation has.
+    pub message_count: usize,
+    /// When the context was made, in milliseconds since 1970; 0 if that is not known.
+    pub created_ms: u64,
+    /// When the context was used last, in milliseconds since 1970; 0 if that is not known.
+    pub last_used_ms: u64,
+}
+
 /// What a file says about a conversation besides what was said.
 pub struct AboutSession<'a> {
     /// The id of the first session.

@@ -117,7 +117,7 @@ impl LoadedHooks {
         }
         let said = Arc::new(Said::default());
         let options = &with_some_model(&setup, Purpose::Care, caller.options, caller.surroundings);
-        let store = Arc::new(setup.folders.open_store()?);
+        let store = Arc::new(setup.open_store()?);
         let front: Arc<dyn Front> = Arc::clone(&said) as Arc<dyn Front>;
         let caller = Caller { options, ..caller };
         let assembled = assemble(&setup, caller, Person::reading(front), store, Asking::Never).await?;

@@ -216,6 +216,9 @@ pub(crate) fn instructions(
             .agent
             .instructions
             .clone()
+            .or(setup
+                .guest_settings
+                .first(|settings| settings.instructions.clone())?)
             .unwrap_or(usual.to_owned()),
     };
     for words in &options.append_system_prompt {

@@ -23,6 +23,7 @@ use becket_tools::Models;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::adopt::adopt;
 use crate::assemble::Assembled;
 use crate::assemble::assemble;
 use crate::lifetimes::destroy_due;
@@ -643,12 +644,15 @@ async fn enter_context(
     if let Some(refusal) = &setup.project.refusal {
         return Err(refusal.clone());
     }
-    let store = Arc::new(setup.folders.open_store()?);
+    let store = Arc::new(setup.open_store()?);
     let target = match purpose {
         Purpose::Call => choice.visit(&store)?,
         Purpose::Prompts | Purpose::Care => choice.claim(&store)?,
     };
     setup.enter(&target.name, surroundings)?;
+    if target.claim.is_some() {
+        adopt(&target.name, &setup, &store, surroundings).await?;
+    }
     destroy_due(&store, &setup, &target.name, surroundings).await?;
     Ok((setup, store, target))
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_agent::Rules;
@@ -11,10 +11,10 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::mail::MailSource;
 use becket_hooks::{Engine, Section, nearest};
 use becket_host::{
-    AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignHome, Found, FoundGuest, GuestOptions,
-    GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed, Mode, NoInteraction, NoServers,
-    Report, RuleReading, RunSettings, ServerCalls, ServerDeclaration, ServerTool, SessionFiles, Stage,
-    Toolbox, Unloaded,
+    AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignContext, ForeignHome, ForeignSession,
+    Found, FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed,
+    Mode, NoInteraction, NoServers, Report, RuleReading, RunSettings, ServerCalls, ServerDeclaration,
+    ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_trust::Judged;
@@ -257,6 +257,30 @@ impl FoundGuests {
     /// The home of another system, if contexts and files of its agents lie there.
     pub fn home(&self) -> Option<ForeignHome<'_>> {
         self.iter().find_map(|(_, found)| found.home())
+    }
+
+    /// The contexts in homes of other systems.
+    pub fn contexts(&self) -> Vec<ForeignContext> {
+        self.iter().flat_map(|(_, found)| found.contexts()).collect()
+    }
+
+    /// The context that is current in another system.
+    pub fn current_context(&self) -> Option<String> {
+        self.iter().find_map(|(_, found)| found.current_context())
+    }
+
+    /// The conversation of a context of another system, if it has one; the error says why it cannot be read.
+    pub fn conversation(&self, context: &str) -> Result<Option<ForeignSession>, String> {
+        let mut found = self.iter();
+        let first = found.find_map(|(_, found)| found.conversation(context).transpose());
+        first.transpose()
+    }
+
+    /// Files of other systems with instructions for the model in all projects.
+    pub fn instruction_files(&self) -> Vec<PathBuf> {
+        self.iter()
+            .flat_map(|(_, found)| found.instruction_files())
+            .collect()
     }
 
     /// What the settings of another system say about all runs; the error says why they cannot be read.

@@ -17,6 +17,7 @@
 // What only some kinds of guests use, nobody uses in a program without them.
 #![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
 
+pub mod adopt;
 pub mod agent_settings;
 pub mod assemble;
 pub mod config;

@@ -214,6 +214,21 @@ pub struct PromptFiles {
     pub skipped: Vec<String>,
 }
 
+impl PromptFiles {
+    /// These texts after those of files of the user, which may lie anywhere.
+    pub fn after(mut self, of_user: &[PathBuf]) -> Self {
+        for file in of_user.iter().rev() {
+            match read_regular(file, MAX_PROMPT_FILE_BYTES) {
+                Ok(text) => self.files.insert(0, (file.display().to_string(), text)),
+                Err(error) => self
+                    .skipped
+                    .push(format!("{} was skipped: {error}", file.display())),
+            }
+        }
+        self
+    }
+}
+
 /// `AGENTS.md` from the root down to the working directory. It is text, not configuration, and needs no trust; but it
 /// goes to a provider, so a link must not make some other file of the user's go there.
 pub fn prompt_files(cwd: &Path, root: &Path) -> PromptFiles {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use becket_agent::Parent;
 use becket_agent::front::{Front, FrontUpdate};
 use becket_agent::guests::{Brought, Guests};
+use becket_agent::vfs::VfsPath;
 use becket_hooks::Engine;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
@@ -91,6 +92,10 @@ impl Guests for RunGuests {
         self.in_session
             .iter()
             .for_each(|guests| guests.detach(session_id));
+    }
+
+    fn show(&self, path: &VfsPath) {
+        self.in_session.iter().for_each(|guests| guests.show(path));
     }
 
     fn catch_up(&self) {

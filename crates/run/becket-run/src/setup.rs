@@ -12,7 +12,7 @@ use becket_host::{AgentFile, GuestOptions, GuestSearch, SettingsText};
 #[cfg(feature = "index")]
 use becket_index::IndexFile;
 use becket_providers::{ProviderSettings, select};
-use becket_store::ContextName;
+use becket_store::{ContextName, Project as StoreProject, SqliteStore};
 use becket_system::project_root::project_root;
 use becket_system::{CliError, Folders, Surroundings};
 use becket_trust::Trust;
@@ -109,7 +109,7 @@ impl Setup {
         };
         let found = FoundGuests::find(options.hosts, &place, options.bridged_by)?;
         surroundings.hide_keys(found.key_variables().iter().map(String::as_str));
-        let prompt_files = prompt_files(&surroundings.cwd, &project_root);
+        let prompt_files = prompt_files(&surroundings.cwd, &project_root).after(&found.instruction_files());
         take_keys(&mut config, &found, surroundings);
         let own = found.get::<FoundOwnHooks>();
         let project = Project {
@@ -139,6 +139,17 @@ impl Setup {
             becket_program: options.becket_program.clone(),
             context_name: None,
             model_socket: model_relay::socket_name(),
+        })
+    }
+
+    /// Opens the store. As long as no context was chosen in the project, the current one of another system's home
+    /// counts.
+    pub fn open_store(&self) -> Result<SqliteStore, CliError> {
+        let store = self.folders.open_store()?;
+        let current = self.found.current_context();
+        Ok(match current.and_then(|name| ContextName::parse(&name).ok()) {
+            Some(first) => store.in_project(StoreProject::at(&self.folders.project).beginning_in(first)),
+            None => store,
         })
     }
 

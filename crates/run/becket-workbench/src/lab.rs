@@ -81,7 +81,7 @@ impl Lab {
             return Err(error);
         }
         let options = &with_some_model(&setup, Purpose::Care, options, surroundings);
-        let store = Arc::new(setup.folders.open_store()?);
+        let store = Arc::new(setup.open_store()?);
         let context = store.chosen()?.current;
         let profile = profile(&setup, options)?;
         let caller = Caller { options, ..caller };

@@ -75,6 +75,26 @@ impl Callers {
         all.next().filter(|_| all.next().is_none()).cloned()
     }
 
+    /// The tools of the running sessions, each name once, and those that only files know.
+    pub fn tools_now(&self) -> Vec<Arc<dyn Tool>> {
+        let mut tools: Vec<Arc<dyn Tool>> = self
+            .sessions()
+            .values()
+            .flat_map(|parent| parent.tools())
+            .cloned()
+            .collect();
+        tools.extend(
+            self.known
+                .lock()
+                .expect("no panic happens while it is held")
+                .iter()
+                .cloned(),
+        );
+        let mut names = std::collections::HashSet::new();
+        tools.retain(|tool| names.insert(tool.spec().face.name.clone()));
+        tools
+    }
+
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Parent>> {
         self.sessions.lock().expect("no panic happens while it is held")
     }

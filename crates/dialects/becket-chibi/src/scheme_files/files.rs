@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::SystemTime;
 
 use becket_agent::Parent;
@@ -19,13 +19,17 @@ use becket_agent::vfs::{Kind, Vfs, VfsPath, VfsPlace};
 use becket_events::{PostVfsWrite, PreVfsWrite, PreVfsWriteReply, Strictest, Verdict};
 use becket_hooks::{Cause, Engine, Failure, HandlerKey, LaneKind, ScriptHandler, Unanswerable};
 use becket_host::Unloaded;
+use becket_store::SqliteStore;
+use becket_tools::Models;
 
 use super::attempts::{Attempts, Blame};
 use super::calls::Callers;
 use super::file::{Callback, Defined, SchemeFile, Why};
 use super::marks::{Marks, Trust};
+use super::shown::ShownContexts;
 use super::tool::SchemeTool;
 use super::world::World;
+use crate::home_tools::{HomeToolSettings, home_tools};
 use crate::scheme::{FileSettings, Reach, Tier, ZONE_FOLDERS, Zone, guards, zone_of};
 use crate::{HostFacts, ScriptHook, hook_named};
 
@@ -58,6 +62,8 @@ pub struct Around {
     pub host: HostFacts,
     /// The rights of a file without any.
     pub world: World,
+    /// Whether the files are those of a chibi home.
+    pub has_home: bool,
     /// Addresses of files that the user leaves out.
     pub without: Vec<String>,
 }
@@ -69,6 +75,10 @@ pub struct SchemeFiles {
     /// Names of tools that no file can define.
     taken: Mutex<Vec<String>>,
     state: Mutex<LoadedFiles>,
+    /// Shows contexts and tools as files, once the store is known.
+    shown: OnceLock<ShownContexts>,
+    /// Tools about contexts and models, once the store is known.
+    home_tools: OnceLock<Vec<Arc<dyn Tool>>>,
 }
 
 #[derive(Default)]
@@ -122,6 +132,8 @@ impl SchemeFiles {
             callers,
             taken: Mutex::default(),
             state: Mutex::new(state),
+            shown: OnceLock::new(),
+            home_tools: OnceLock::new(),
         });
         files.guard_writing();
         files
@@ -130,6 +142,34 @@ impl SchemeFiles {
     /// Sets the names of tools that no file can define.
     pub fn set_taken(&self, names: Vec<String>) {
         *self.taken.lock().expect("no panic happens while it is held") = names;
+    }
+
+    /// Shows the contexts of a store as files, and by tools.
+    pub fn show_contexts(&self, store: &Arc<SqliteStore>, models: &Models) {
+        let (vfs, home) = (&self.around.vfs, &self.around.host.chibi_home);
+        let shown = ShownContexts {
+            vfs: vfs.clone(),
+            store: Arc::clone(store),
+            home: home.clone(),
+        };
+        let tools = home_tools(&HomeToolSettings {
+            store: Arc::clone(store),
+            home: home.clone(),
+            vfs: vfs.clone(),
+            models: Arc::clone(models),
+        });
+        // A second stage of the same run has the same store.
+        let _ = (self.shown.set(shown), self.home_tools.set(tools));
+    }
+
+    /// Tools about contexts and models that chibi has.
+    pub fn home_tools(&self) -> &[Arc<dyn Tool>] {
+        self.home_tools.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a chibi home is in use.
+    pub fn has_home(&self) -> bool {
+        self.around.has_home
     }
 
     /// Makes calls for the files.
@@ -675,6 +715,16 @@ impl Guests for SchemeFiles {
 
     fn attach(&self, caller: Parent) {
         self.callers.attach(caller);
+    }
+
+    fn show(&self, path: &VfsPath) {
+        let shown = self
+            .shown
+            .get()
+            .map_or(Ok(()), |shown| shown.show(path, || self.callers.tools_now()));
+        if let Err(why) = shown {
+            self.warn(&format!("{path} may not be true: {why}"));
+        }
     }
 
     fn detach(&self, session_id: &str) {

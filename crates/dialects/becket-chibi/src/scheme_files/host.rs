@@ -9,7 +9,7 @@ use becket_agent::tool::Tool;
 use becket_agent::vfs::{self, Kind, Vfs, VfsPath, VfsPlace};
 use becket_check::{CheckedHook, Finding, HookFile, NamedFile, Start, Subject, boxed};
 use becket_hooks::Section;
-use becket_host::{Found, FoundGuest, GuestSearch, Guests, Host, Loading, Report, Toolbox, Unloaded};
+use becket_host::{Found, FoundGuest, GuestSearch, Guests, Host, Loading, Report, Stage, Toolbox, Unloaded};
 use becket_system::CliError;
 use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
@@ -70,6 +70,7 @@ impl Host for SchemeHost {
         Ok(Box::new(FoundScheme {
             left_out: place.without.iter().filter(is_left_out).cloned().collect(),
             settings: scheme.with_home(home.as_deref())?,
+            has_home: home.is_some(),
             shared,
             vfs,
             config,
@@ -105,6 +106,8 @@ pub struct FoundScheme {
     /// The folder of contexts and of the virtual file system.
     shared: PathBuf,
     vfs: Vfs,
+    /// Whether that folder is a chibi home.
+    has_home: bool,
     left_out: Vec<String>,
 }
 
@@ -188,6 +191,7 @@ impl FoundScheme {
                 verbose: self.config.verbose,
             },
             world,
+            has_home: self.has_home,
             without: place.without.to_vec(),
         };
         SchemeFiles::new(around, Arc::new(Callers::default()))
@@ -203,10 +207,23 @@ impl Guests for SchemeFiles {
         self.go_on_without(name);
     }
 
+    fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
+        self.show_contexts(stage.store, stage.models);
+        Ok(Vec::new())
+    }
+
     fn add_tools(&self, toolbox: &mut Toolbox<'_>) -> Vec<String> {
         if toolbox.profile.extras.contains(&EVAL_TOOL) {
             let world = self.world(Tier::Sandboxed);
             toolbox.tools.push(Arc::new(EvalTool::new(world, self.callers())));
+        }
+        for tool in self.home_tools() {
+            let name = &tool.spec().face.name;
+            let is_wanted = self.has_home() || toolbox.profile.extras.iter().any(|extra| extra == name);
+            // A plugin may have brought one of that name.
+            if is_wanted && toolbox.tool(name).is_none() {
+                toolbox.tools.push(Arc::clone(tool));
+            }
         }
         Vec::new()
     }

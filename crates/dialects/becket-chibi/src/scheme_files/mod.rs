@@ -4,7 +4,7 @@
 //! libraries from the dialect's tables (`values.rs` reads the arguments of their procedures), `io.rs` and `web.rs` are
 //! for files with the rights to use them; `calls.rs` calls tools for a file, `chain.rs` tracks nested calls. `files.rs`
 //! finds the files of a run, loads and reloads them; `marks.rs` records which files models have written, `attempts.rs`
-//! which have failed. `tool.rs` and `eval.rs` are the tools that the model sees.
+//! which have failed. `shown.rs` shows contexts and tools as files. `tool.rs` and `eval.rs` are the tools that the model sees.
 
 mod attempts;
 mod calls;
@@ -17,6 +17,7 @@ mod harness;
 mod host;
 mod io;
 mod marks;
+mod shown;
 mod tool;
 mod values;
 mod web;

@@ -13,15 +13,30 @@ use crate::opened::Conversation;
 use crate::options::Options;
 use crate::running::cancellable;
 
+/// Whether what is piped in belongs to the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piped {
+    Added,
+    Ignored,
+}
+
 /// Asks one prompt and prints the answer.
-pub fn run(options: &Options, words: Vec<String>, surroundings: &Surroundings) -> Result<Exit, CliError> {
+pub fn run(
+    options: &Options,
+    words: Vec<String>,
+    piped: Piped,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
     if words.len() > 1 && !options.takes_many {
         return Err(too_many_words(&words));
     }
     let mut words = words.into_iter();
     let (words, further) = (words.next(), words.collect::<Vec<_>>());
     let named = words.is_some();
-    let prompt = whole_prompt(words, surroundings)?;
+    let prompt = match piped {
+        Piped::Added => whole_prompt(words, surroundings)?,
+        Piped::Ignored => words.unwrap_or_default(),
+    };
     if prompt.trim().is_empty() {
         if options.run.context.is_some() && !named {
             return switch::run(options, surroundings);

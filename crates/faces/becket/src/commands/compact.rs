@@ -3,10 +3,11 @@
 use becket_agent::CompactEnd;
 use becket_events::EndReason;
 use becket_run::Purpose;
+use becket_run::adopt::chosen_context;
 use becket_run::target::{ContextChoice, known};
 use becket_store::ContextName;
 use becket_system::counted;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::context::context_choice;
@@ -61,8 +62,8 @@ fn existing(
     name: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<ContextName, CliError> {
-    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
-    known(context_choice(options, name)?.find(&store)?, &store)
+    let (store, name) = chosen_context(&context_choice(options, name)?, &options.run, surroundings)?;
+    known(name, &store)
 }
 
 fn reason(exit: Exit) -> EndReason {

@@ -19,7 +19,7 @@ use crate::printing::print;
 /// Shows the configuration in effect.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut setup = Setup::read(&options.run, surroundings)?;
-    let context = ContextChoice::of(&options.run)?.find(&setup.folders.open_store()?)?;
+    let context = ContextChoice::of(&options.run)?.find(&setup.open_store()?)?;
     setup.enter(&context, surroundings)?;
     // A project that only needs trust is no reason not to show the rest.
     let refusal = setup.project.refusal.as_ref();

@@ -172,7 +172,7 @@ fn examine_offers(
 ) -> Result<Vec<String>, CliError> {
     let mut odd = Vec::new();
     // A store that cannot be opened is a finding of its own.
-    let store = setup.folders.open_store().ok().map(Arc::new);
+    let store = setup.open_store().ok().map(Arc::new);
     if let Some(store) = &store {
         let models: Models = Arc::new(|_| Err("no model is asked here".into()));
         let reader = Arc::new(Reader::blind(engine, Arc::clone(&person.front)));
@@ -240,7 +240,7 @@ impl Front for Warnings {
 
 /// Checks the settings of the context. A store that cannot be read has a finding of its own.
 fn examine_context(setup: &mut Setup, options: &Options, surroundings: &Surroundings) -> Option<Report> {
-    let store = setup.folders.open_store().ok()?;
+    let store = setup.open_store().ok()?;
     Some(
         match ContextChoice::of(&options.run).and_then(|choice| choice.find(&store)) {
             Ok(name) => {

@@ -32,7 +32,7 @@ pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings
             }
         }
         FlockCommand::Leave { flock, name } => {
-            let context = context_choice(options, name)?.find(&setup.folders.open_store()?)?;
+            let context = context_choice(options, name)?.find(&setup.open_store()?)?;
             flocks.leave(&flock, context.as_str()).map_err(CliError::failed)?;
             format!("{context} has left the flock {flock}")
         }
@@ -44,7 +44,7 @@ pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings
 
 /// The context that joins. It must exist or be the current one, so that a misspelled name does not join.
 fn member(setup: &Setup, options: &Options, name: Option<String>) -> Result<ContextName, CliError> {
-    let store = setup.folders.open_store()?;
+    let store = setup.open_store()?;
     let name = context_choice(options, name)?.find(&store)?;
     let is_current = name.as_str() == store.chosen()?.current;
     match is_current || setup.contexts().join(name.as_str()).is_dir() {

@@ -140,7 +140,7 @@ struct Inboxes<'a> {
 impl<'a> Inboxes<'a> {
     fn open(options: &'a Options, surroundings: &'a Surroundings) -> Result<Self, CliError> {
         let setup = Setup::read(&options.run, surroundings)?;
-        let store = setup.folders.open_store()?;
+        let store = setup.open_store()?;
         Ok(Self {
             options,
             surroundings,

@@ -52,6 +52,7 @@ use becket_system::{CliError, Exit, Surroundings};
 
 use crate::args::{Args, Command, FlockCommand, RunMode, SessionsCommand};
 use crate::options::Options;
+use ask::Piped;
 
 pub(crate) use tool::read_arguments as tool_arguments;
 
@@ -69,7 +70,10 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
     match command {
         None => without_command(&options, prompt, surroundings),
         Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
-        Some(Command::Ask { prompt }) => ask::run(&options, prompt, surroundings),
+        Some(Command::Ask { prompt, no_stdin }) => {
+            let piped = if no_stdin { Piped::Ignored } else { Piped::Added };
+            ask::run(&options, prompt, piped, surroundings)
+        }
         #[cfg(feature = "scheme")]
         Some(Command::Scheme { file, unsandboxed }) => {
             scheme::run(&options, file.as_deref(), unsandboxed, surroundings)
@@ -146,7 +150,7 @@ fn without_command(
     match options.mode {
         Some(RunMode::Rpc) => steered::run(options, &prompt, surroundings),
         _ if is_chat => chat::run(options, surroundings),
-        _ => ask::run(options, prompt, surroundings),
+        _ => ask::run(options, prompt, Piped::Added, surroundings),
     }
 }
 

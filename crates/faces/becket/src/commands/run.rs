@@ -27,7 +27,7 @@ pub fn run(
     }
     match prompt.as_slice() {
         [] => chat::run(&options, surroundings),
-        [from_pipe] if from_pipe == "-" => ask::run(&options, Vec::new(), surroundings),
-        _ => ask::run(&options, prompt, surroundings),
+        [from_pipe] if from_pipe == "-" => ask::run(&options, Vec::new(), ask::Piped::Added, surroundings),
+        _ => ask::run(&options, prompt, ask::Piped::Added, surroundings),
     }
 }

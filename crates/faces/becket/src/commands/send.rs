@@ -26,7 +26,7 @@ pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings)
         if let Some(refusal) = &setup.project.refusal {
             return Err(refusal.clone());
         }
-        let store = Arc::new(setup.folders.open_store()?);
+        let store = Arc::new(setup.open_store()?);
         let context = ContextChoice::of(&options.run)?.find(&store)?;
         let output = Arc::new(Output::default());
         let person = person(options, surroundings, &output, Purpose::Call);

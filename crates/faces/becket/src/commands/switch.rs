@@ -2,8 +2,9 @@
 
 use becket_events::EndReason;
 use becket_run::Purpose;
+use becket_run::adopt::chosen_context;
 use becket_run::target::{ContextChoice, known};
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::ending::unless_lost;
 use crate::opened::Conversation;
@@ -33,8 +34,8 @@ pub fn before(
     if options.run.context.is_none() || named.is_some() {
         return Ok(options.clone());
     }
-    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
-    known(ContextChoice::of(&options.run)?.find(&store)?, &store)?;
+    let (store, name) = chosen_context(&ContextChoice::of(&options.run)?, &options.run, surroundings)?;
+    known(name, &store)?;
     drop(store);
     // Standard output belongs to the command.
     let mut quiet = options.clone();

@@ -16,7 +16,7 @@ use crate::running::runtime;
 pub fn run(options: &Options, command: UrlCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let UrlCommand::Check { urls } = command;
     let mut setup = Setup::read(&options.run, surroundings)?;
-    let context = ContextChoice::of(&options.run)?.find(&setup.folders.open_store()?)?;
+    let context = ContextChoice::of(&options.run)?.find(&setup.open_store()?)?;
     setup.enter(&context, surroundings)?;
     let judge = url_judge(&setup)?;
     let runtime = runtime(options)?;

@@ -654,6 +654,39 @@ fn an_older_plugin_asks_the_person_on_its_standard_input() {
 }
 
 #[test]
+fn older_plugins_in_other_languages_ask_on_standard_input_as_tools_and_as_guards() {
+    let python = "#!/usr/bin/env python3\nimport json, os, sys\n\
+                  if sys.argv[1:] == ['--schema']:\n    print(json.dumps({'name': 'asks', 'description': 'Asks', \
+                  'hooks': ['pre_tool']}))\n    sys.exit()\n\
+                  name = os.environ.get('CHIBI_HOOK') or json.loads(os.environ['CHIBI_TOOL_ARGS'])['a']\n\
+                  print(f'Sure about {name}?', file=sys.stderr, flush=True)\n\
+                  answer = sys.stdin.readline().strip()\n\
+                  print(json.dumps({'block': answer != 'y', 'message': f'you said {answer!r}'}) \
+                  if 'CHIBI_HOOK' in os.environ else f'answer={answer}')\n";
+    if !needs("python3") {
+        return;
+    }
+    for (first, second, shown, code) in [
+        ("y", "certainly", "answer=certainly", 0),
+        ("n", "", "you said 'n'", 1),
+    ] {
+        let room = room();
+        plugin(&room, "asks", python);
+        let Some(terminal) = Terminal::start(room, &["tool", "asks", r#"{"a":"rain"}"#]) else {
+            return;
+        };
+        terminal.wait_for("Sure about pre_tool?");
+        terminal.enter(first);
+        if !second.is_empty() {
+            terminal.wait_for("Sure about rain?");
+            terminal.enter(second);
+        }
+        terminal.wait_for(shown);
+        assert_eq!(terminal.wait_for_end(), code);
+    }
+}
+
+#[test]
 fn a_newer_plugin_asks_the_person_at_the_terminal_that_it_opens() {
     let room = room();
     let body = "args=$(cat); echo \"Run $args?\" >&2; read answer </dev/tty; echo \"answer=$answer\"";

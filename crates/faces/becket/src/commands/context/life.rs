@@ -11,11 +11,12 @@ use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
 use becket_run::Purpose;
+use becket_run::adopt::chosen_context;
 use becket_run::lifetimes::remove_files;
 use becket_run::target::{ContextChoice, claim, known, parse_name};
 use becket_store::ContextName;
 use becket_system::counted;
-use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_system::{CliError, Exit, Surroundings};
 
 use super::place::{ContextCommands, context_choice};
 use crate::commands::ending::unless_lost;
@@ -26,9 +27,14 @@ use crate::running::cancellable;
 /// How long the user may take to answer; after that the answer is no.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-pub async fn create(place: &ContextCommands<'_>, name: &str) -> Result<(), CliError> {
+/// Makes a context. One that exists is an error, unless it is to be made only if it is new.
+pub async fn create(place: &ContextCommands<'_>, name: &str, if_new: bool) -> Result<(), CliError> {
     context_choice(place.options, Some(name.to_owned()))?;
     let name = parse_name(name)?;
+    place.adopt(&name).await?;
+    if if_new && place.store.context(name.as_str())?.is_some() {
+        return Ok(());
+    }
     if !place.store.create_context(&name).await? {
         return Err(CliError::usage(format!("there is already a context {name}"))
             .hint(format!("`becket context show {name}` shows it")));
@@ -131,8 +137,7 @@ fn existing(
     options: &Options,
     surroundings: &Surroundings,
 ) -> Result<ContextName, CliError> {
-    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
-    let name = choice.find(&store)?;
+    let (store, name) = chosen_context(choice, &options.run, surroundings)?;
     if name.as_str() == store.chosen()?.current {
         return Ok(name);
     }

@@ -42,7 +42,7 @@ impl ContextCommands<'_> {
     async fn run(&self, command: ContextCommand) -> Result<(), CliError> {
         match command {
             ContextCommand::Show { name } => show::show(self, &self.context(name).await?),
-            ContextCommand::Create { name } => life::create(self, &name).await,
+            ContextCommand::Create { name, if_new } => life::create(self, &name, if_new).await,
             ContextCommand::Rename { names } => life::rename(self, names).await,
             ContextCommand::Clear { .. } => unreachable!("it was taken care of before"),
             ContextCommand::Destroy { name } => life::destroy(self, &self.context(name).await?).await,

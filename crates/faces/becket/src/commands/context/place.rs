@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use becket_agent::context_files::ContextFiles;
 use becket_agent::flocks::Flocks;
+use becket_run::adopt::{adopt, is_to_adopt};
 use becket_run::setup::Setup;
 use becket_run::target::{ContextChoice, known, parse_name};
 use becket_store::{ContextName, SqliteStore};
@@ -31,7 +32,7 @@ impl<'a> ContextCommands<'a> {
             surroundings,
             contexts: setup.contexts(),
             flocks: setup.flocks(),
-            store: setup.folders.open_store()?,
+            store: setup.open_store()?,
             setup,
         })
     }
@@ -39,10 +40,21 @@ impl<'a> ContextCommands<'a> {
     /// The context that a command is about. The current one is made if it does not exist yet.
     pub async fn context(&self, named: Option<String>) -> Result<ContextName, CliError> {
         let name = context_choice(self.options, named)?.find(&self.store)?;
+        self.adopt(&name).await?;
         if name.as_str() == self.store.chosen()?.current {
             self.store.create_context(&name).await?;
         }
         known(name, &self.store)
+    }
+
+    /// Takes over a context that only another system's home has.
+    pub async fn adopt(&self, name: &ContextName) -> Result<(), CliError> {
+        if is_to_adopt(name, &self.setup, &self.store)?
+            && let Some(_claim) = self.store.claim(name)?
+        {
+            adopt(name, &self.setup, &self.store, self.surroundings).await?;
+        }
+        Ok(())
     }
 
     /// The files of a context.

@@ -1,9 +1,10 @@
 //! The conversation and the entry that a command is about.
 
 use becket_agent::store::Tree;
+use becket_run::adopt::chosen_context;
 use becket_run::target::known;
 use becket_store::{ContextName, SqliteStore};
-use becket_system::{CliError, Folders, Surroundings};
+use becket_system::{CliError, Surroundings};
 
 use crate::commands::context::context_choice;
 use crate::options::Options;
@@ -14,8 +15,8 @@ pub fn place(
     named: Option<String>,
     surroundings: &Surroundings,
 ) -> Result<(SqliteStore, ContextName), CliError> {
-    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
-    let name = known(context_choice(options, named)?.find(&store)?, &store)?;
+    let (store, name) = chosen_context(&context_choice(options, named)?, &options.run, surroundings)?;
+    let name = known(name, &store)?;
     Ok((store, name))
 }
 

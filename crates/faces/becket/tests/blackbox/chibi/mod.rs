@@ -17,6 +17,7 @@ mod plugins;
 mod prompts;
 mod subagents;
 mod tools;
+mod unchanged;
 mod urls;
 mod words;
 

@@ -1,0 +1,777 @@
+//! chibi's own command line, in becket's words.
+//!
+//! Of one command line, what prepares the context comes first, then what was asked about it, then the prompt. Options
+//! that print something, or are about other contexts, send no prompt unless `-X` is given, as in chibi.
+
+use std::ffi::{OsStr, OsString};
+
+use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service};
+use chrono::{DateTime, Local};
+use serde_json::json;
+
+use crate::local_settings::model_named;
+
+use ForeignValue::{None as NoValue, One, Rest, Two};
+use Service::{Differs, Refused, Served};
+
+/// chibi's command line.
+pub static CLI: ForeignCli = ForeignCli {
+    name: "chibi",
+    about: "Understand chibi's own command line, for its plugins and scripts",
+    options: OPTIONS,
+    keeps_unknown: false,
+    translate,
+};
+
+const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
+    ForeignOption {
+        names,
+        value,
+        service,
+    }
+}
+
+const SWITCH: &str = "--switch-context";
+const EPHEMERAL: &str = "--ephemeral-context";
+const PROMPT: &str = "--set-current-system-prompt";
+const PROMPT_OF: &str = "--set-system-prompt";
+const TRUST: &str = "--trust";
+const CALL_USER: &str = "--force-call-user";
+const CALL_AGENT: &str = "--force-call-agent";
+
+/// All options. Names of earlier versions stand before the current one.
+// tidy: a table
+const OPTIONS: &[ForeignOption] = &[
+    option(
+        &["PROMPT"],
+        Rest,
+        Served("What the model is asked; without it, standard input, or a chat at a terminal."),
+    ),
+    option(
+        &["-c", SWITCH],
+        One("NAME"),
+        Differs("The context stays the current one in this project; chibi has one for all."),
+    ),
+    option(
+        &["-C", "-S", "--sub-context", "--transient-context", EPHEMERAL],
+        One("NAME"),
+        Served("The context for this run only."),
+    ),
+    option(
+        &["-l", "--list-current-context"],
+        NoValue,
+        Served("Shows the current context."),
+    ),
+    option(&["-L", "--list-contexts"], NoValue, Served("Lists the contexts.")),
+    option(
+        &["-d", "--delete-current-context", "--destroy-current-context"],
+        NoValue,
+        Served("Destroys the current context; asks first."),
+    ),
+    option(
+        &["-D", "--delete-context", "--destroy-context"],
+        One("CTX"),
+        Served("Destroys a context; asks first."),
+    ),
+    option(
+        &["-a", "--archive-current-history"],
+        NoValue,
+        Served("Archives the conversation."),
+    ),
+    option(
+        &["-A", "--archive-history"],
+        One("CTX"),
+        Differs("Archives a conversation; hooks are asked, which chibi leaves out."),
+    ),
+    option(
+        &["-z", "--compact-current-context"],
+        NoValue,
+        Served("Puts a summary in the place of the conversation."),
+    ),
+    option(
+        &["-Z", "--compact-context"],
+        One("CTX"),
+        Differs("The model writes the summary, which chibi leaves out here."),
+    ),
+    option(
+        &["-r", "--rename-current-context"],
+        One("NEW"),
+        Served("Renames the current context."),
+    ),
+    option(
+        &["-R", "--rename-context"],
+        Two("OLD", "NEW"),
+        Served("Renames a context."),
+    ),
+    option(
+        &["-g", "--show-current-log"],
+        One("N"),
+        Served("Shows the last entries; the first ones, a negative N, are refused."),
+    ),
+    option(
+        &["-G", "--show-log"],
+        Two("CTX", "N"),
+        Served("Shows the last entries of a context."),
+    ),
+    option(&["-n", "--inspect-current"], One("THING"), Differs(INSPECTS)),
+    option(&["-N", "--inspect"], Two("CTX", "THING"), Differs(INSPECTS)),
+    option(
+        &["-y", "-e", "--set-prompt", PROMPT],
+        One("PROMPT"),
+        Served("Sets the context's system prompt: a text, or a file with it."),
+    ),
+    option(
+        &["-Y", PROMPT_OF],
+        Two("CTX", "PROMPT"),
+        Served("Sets the system prompt of a context."),
+    ),
+    option(
+        &["-u", "--username", "--set-username"],
+        One("NAME"),
+        Differs("For this run only; `username` in a context's local.toml lasts."),
+    ),
+    option(
+        &[
+            "-U",
+            "--temp-username",
+            "--transient-username",
+            "--ephemeral-username",
+        ],
+        One("NAME"),
+        Served("The user's name for this run."),
+    ),
+    option(
+        &["-p", "--plugin"],
+        Two("NAME", "ARGS"),
+        Differs("Runs a plugin; hooks and rules judge the call."),
+    ),
+    option(
+        &["-P", "--call-tool"],
+        Two("TOOL", "JSON"),
+        Differs("Calls a tool; hooks and rules judge the call."),
+    ),
+    option(&["--model-metadata"], One("MODEL"), Differs(ABOUT_MODELS)),
+    option(&["--model-metadata-full"], One("MODEL"), Differs(ABOUT_MODELS)),
+    option(
+        &["-m", "--set-model"],
+        One("MODEL"),
+        Differs("Sets the context's model; nobody is asked whether it exists."),
+    ),
+    option(
+        &["-M", "--set-model-for-context"],
+        Two("CTX", "MODEL"),
+        Differs("Sets a context's model; nobody is asked whether it exists."),
+    ),
+    option(
+        &["-b", "--check-all-inboxes"],
+        NoValue,
+        Served("Wakes the contexts for which messages wait."),
+    ),
+    option(
+        &["-B", "--check-inbox-for"],
+        One("CTX"),
+        Served("Wakes a context if messages wait for it."),
+    ),
+    option(
+        &["--flock-create"],
+        One("NAME"),
+        Served("Makes a flock, which the current context joins."),
+    ),
+    option(
+        &["--flock-delete"],
+        One("NAME"),
+        Served("Takes a flock off the list."),
+    ),
+    option(
+        &["--flock-join"],
+        Two("CTX", "FLOCK"),
+        Served("Lets a context join a flock."),
+    ),
+    option(
+        &["--flock-leave"],
+        Two("CTX", "FLOCK"),
+        Served("Lets a context leave a flock."),
+    ),
+    option(&["--flock-list"], NoValue, Served("Lists the flocks.")),
+    option(
+        &["--clear-cache"],
+        NoValue,
+        Refused("name the context: `--clear-cache-for CTX`"),
+    ),
+    option(
+        &["--clear-cache-for"],
+        One("CTX"),
+        Served("Removes cached outputs of a context."),
+    ),
+    option(
+        &["--cleanup-cache"],
+        NoValue,
+        Served("Removes old cached outputs."),
+    ),
+    option(
+        &["-t", TRUST],
+        NoValue,
+        Differs("Answers every question with yes; guards and deny rules still count."),
+    ),
+    option(
+        &["-x", "--no-chibi", CALL_USER],
+        NoValue,
+        Served("Sends no prompt."),
+    ),
+    option(
+        &["-X", "--force-chibi", CALL_AGENT],
+        NoValue,
+        Served("Sends the prompt also after an option that prints something."),
+    ),
+    option(
+        &["-s", "--set"],
+        One("KEY=VALUE"),
+        Served("A setting for this run, as config.toml has it."),
+    ),
+    option(
+        &["--no-tool-calls"],
+        NoValue,
+        Served("Offers the model no tools."),
+    ),
+    option(
+        &["--destroy-at"],
+        One("TIMESTAMP"),
+        Served("Destroys the context at that time."),
+    ),
+    option(
+        &["--destroy-after-inactive"],
+        One("SECS"),
+        Served("Destroys the context when it was not used for so long."),
+    ),
+    option(&["--home"], One("PATH"), Served("The chibi home.")),
+    option(
+        &["--project-root"],
+        One("PATH"),
+        Refused("the project is found from the working directory; run it there"),
+    ),
+    option(
+        &["-v", "--verbose"],
+        NoValue,
+        Differs("Nothing more is said; `becket trace` shows what happened."),
+    ),
+    option(
+        &["--hide-tool-calls"],
+        NoValue,
+        Differs("Tool calls are shown on standard error in any case."),
+    ),
+    option(
+        &["--show-thinking"],
+        NoValue,
+        Differs("What the model thinks is not shown."),
+    ),
+    option(
+        &["--raw"],
+        NoValue,
+        Differs("The answer is shown as without it; in a pipe it is the plain text."),
+    ),
+    option(
+        &["--debug"],
+        One("KEY"),
+        Differs("Nothing more is written; `becket trace` shows what was sent."),
+    ),
+];
+
+const INSPECTS: &str = "`system_prompt` is shown as it is, anything else with everything about the context, or in the \
+                        configuration.";
+const ABOUT_MODELS: &str = "Says what becket knows of a model, as JSON; it asks no registry.";
+
+/// becket's command lines for one of chibi's.
+fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
+    if args.has(CALL_USER) && !args.words.is_empty() {
+        return Err("-x (force-call-user) is incompatible with a prompt".into());
+    }
+    let (settings, actions) = (changes(args), actions(args)?);
+    let prints = actions.iter().any(|action| !action.goes_with_prompt);
+    let is_asked = match (args.has(CALL_USER), args.has(CALL_AGENT), args.words.is_empty()) {
+        (true, false, _) => false,
+        (_, true, false) => true,
+        (.., false) => !prints,
+        // Without words, the prompt is on standard input.
+        (.., true) => settings.is_empty() && actions.is_empty(),
+    };
+    let mut lines: Vec<Line> = settings.into_iter().chain(actions).collect();
+    if is_asked {
+        lines.push(prompt(args));
+    }
+    Ok(in_context(args, lines))
+}
+
+/// One of becket's command lines.
+struct Line {
+    words: Vec<OsString>,
+    /// Whether the line is about the chosen context, and not about one that it names, or none.
+    is_in_context: bool,
+    /// Whether a prompt may follow.
+    goes_with_prompt: bool,
+}
+
+impl Line {
+    /// A line about the chosen context.
+    fn here<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            words: words.into_iter().map(Into::into).collect(),
+            is_in_context: true,
+            goes_with_prompt: true,
+        }
+    }
+
+    /// A line after which no prompt is sent.
+    fn printing(mut self) -> Self {
+        self.goes_with_prompt = false;
+        self
+    }
+
+    /// A line about something that it names, after which no prompt is sent.
+    fn elsewhere<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            is_in_context: false,
+            ..Self::here(words).printing()
+        }
+    }
+}
+
+/// Words of a line, with values that were given among them.
+macro_rules! words {
+    ($($word:expr),* $(,)?) => { [$(OsString::from($word)),*] };
+}
+
+/// Changes of the context that last, before anything else happens in it.
+fn changes(args: &ForeignArgs) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(text) = args.value(PROMPT) {
+        lines.push(Line::here(words!["context", "prompt", set_or_file(text), text]));
+    }
+    if let Some(model) = args.value("--set-model") {
+        lines.push(Line::here(words!["context", "set", "model", whole_model(model)]));
+    }
+    for (name, key, unit) in [
+        ("--destroy-at", "destroy_at", ""),
+        ("--destroy-after-inactive", "destroy_after_inactive", "s"),
+    ] {
+        if let Some(value) = args.value(name) {
+            let value = format!("{}{unit}", value.to_string_lossy());
+            lines.push(Line::here(words!["context", "set", key, value]));
+        }
+    }
+    lines
+}
+
+/// What is to be done besides the prompt.
+fn actions(args: &ForeignArgs) -> Result<Vec<Line>, String> {
+    let mut lines = Vec::new();
+    for (name, words, prints) in [
+        ("--archive-current-history", &["context", "clear"][..], false),
+        ("--compact-current-context", &["compact"], false),
+        ("--list-current-context", &["context", "show"], true),
+        ("--destroy-current-context", &["context", "destroy"], true),
+    ] {
+        if args.has(name) {
+            let line = Line::here(words);
+            lines.push(if prints { line.printing() } else { line });
+        }
+    }
+    if let Some(new) = args.value("--rename-current-context") {
+        lines.push(Line::here(words!["context", "rename", new]));
+    }
+    for (name, words) in [
+        ("--list-contexts", &["contexts"][..]),
+        ("--flock-list", &["flock", "list"]),
+        ("--cleanup-cache", &["cache", "clean"]),
+        ("--check-all-inboxes", &["inbox"]),
+    ] {
+        if args.has(name) {
+            lines.push(Line::elsewhere(words));
+        }
+    }
+    lines.extend(about_named(args)?);
+    lines.extend(calls(args)?);
+    if args.has(TRUST) {
+        for line in &mut lines {
+            line.words.insert(0, "--yes".into());
+        }
+    }
+    Ok(lines)
+}
+
+/// What is asked about a context, a flock or a model that the option names.
+// tidy: a table
+fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
+    let mut lines = Vec::new();
+    for (name, before) in [
+        ("--destroy-context", &["context", "destroy"][..]),
+        ("--archive-history", &["context", "clear"]),
+        ("--compact-context", &["compact"]),
+        ("--check-inbox-for", &["inbox"]),
+        ("--clear-cache-for", &["cache", "clear"]),
+        ("--flock-delete", &["flock", "delete"]),
+    ] {
+        if let Some(value) = args.value(name) {
+            let words = before.iter().map(OsString::from);
+            lines.push(Line::elsewhere(words.chain([value.to_owned()])));
+        }
+    }
+    if let Some(flock) = args.value("--flock-create") {
+        lines.push(Line::here(words!["flock", "join", flock]).printing());
+    }
+    if let Some(thing) = args.value("--inspect-current") {
+        lines.push(Line::here(inspection(thing)).printing());
+    }
+    if let Some(count) = args.value("--show-current-log") {
+        lines.push(Line::here(words!["context", "log", "-n", number(count)?]).printing());
+    }
+    for name in ["--model-metadata", "--model-metadata-full"] {
+        if let Some(model) = args.value(name) {
+            let arguments = json!({"model": model.to_string_lossy()}).to_string();
+            lines.push(Line::elsewhere(words![
+                "--tools",
+                "chibi",
+                "tool",
+                "model_info",
+                arguments
+            ]));
+        }
+    }
+    if let Some([old, new]) = pair(args, "--rename-context") {
+        lines.push(Line::elsewhere(words!["context", "rename", old, new]));
+    }
+    if let Some([context, count]) = pair(args, "--show-log") {
+        lines.push(Line::elsewhere(words![
+            "context",
+            "log",
+            "-n",
+            number(count)?,
+            context
+        ]));
+    }
+    if let Some([context, thing]) = pair(args, "--inspect") {
+        let words = inspection(thing).into_iter();
+        let named = (thing != "home")
+            .then(|| words!["-C", context])
+            .into_iter()
+            .flatten();
+        lines.push(Line::elsewhere(named.chain(words)));
+    }
+    if let Some([context, text]) = pair(args, PROMPT_OF) {
+        lines.push(Line::elsewhere(words!["context", "create", "--if-new", context]));
+        lines.push(Line::elsewhere(words![
+            "context",
+            "prompt",
+            set_or_file(text),
+            text,
+            context
+        ]));
+    }
+    if let Some([context, model]) = pair(args, "--set-model-for-context") {
+        lines.push(Line::elsewhere(words!["context", "create", "--if-new", context]));
+        lines.push(Line::elsewhere(words![
+            "context",
+            "set",
+            "model",
+            whole_model(model),
+            context
+        ]));
+    }
+    for (name, verb) in [("--flock-join", "join"), ("--flock-leave", "leave")] {
+        if let Some([context, flock]) = pair(args, name) {
+            lines.push(Line::elsewhere(words!["flock", verb, flock, context]));
+        }
+    }
+    Ok(lines)
+}
+
+/// Calls of plugins and tools.
+fn calls(args: &ForeignArgs) -> Result<Vec<Line>, String> {
+    let mut lines = Vec::new();
+    if let Some([plugin, arguments]) = pair(args, "--plugin") {
+        let arguments = split(&arguments.to_string_lossy())?;
+        let words = words!["plugin", plugin, "--"].into_iter();
+        lines.push(Line::here(words.chain(arguments.into_iter().map(OsString::from))).printing());
+    }
+    if let Some([tool, arguments]) = pair(args, "--call-tool") {
+        lines.push(Line::here(words!["--tools", "chibi", "tool", tool, arguments]).printing());
+    }
+    Ok(lines)
+}
+
+/// The prompt, with the options that are about this run.
+fn prompt(args: &ForeignArgs) -> Line {
+    let mut words: Vec<OsString> = vec!["--tools".into(), "chibi".into()];
+    if args.has(TRUST) {
+        words.push("--yes".into());
+    }
+    for setting in args.all("--set") {
+        words.extend(words!["--chibi-set"].into_iter().chain(setting.iter().cloned()));
+    }
+    if args.has("--no-tool-calls") {
+        words.extend(words!["--chibi-set", "no_tool_calls=true"]);
+    }
+    for name in ["--set-username", "--ephemeral-username"] {
+        if let Some(user) = args.value(name) {
+            words.extend(words![
+                "--chibi-set",
+                format!("username={}", user.to_string_lossy())
+            ]);
+        }
+    }
+    if !args.words.is_empty() {
+        // chibi takes no notice of what is piped in beside a prompt.
+        words.extend(words![
+            "ask",
+            "--no-stdin",
+            "--",
+            args.words.join(OsStr::new(" "))
+        ]);
+    }
+    Line::here(words)
+}
+
+/// The lines in the context that was chosen, which is made if it is new.
+fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<Vec<OsString>> {
+    let home = args.value("--home").map(|home| words!["--chibi-home", home]);
+    let chosen = args.value(EPHEMERAL).map(|name| ("-C", name));
+    let chosen = chosen.or(args.value(SWITCH).map(|name| ("-c", name)));
+    let needs_it = lines.len() > 1
+        || lines
+            .iter()
+            .any(|line| line.words.first() != Some(&"--tools".into()));
+    let mut done: Vec<Vec<OsString>> = Vec::new();
+    let mut choice =
+        chosen.map(|(flag, name)| (flag, if needs_it { made_up(name) } else { name.to_owned() }));
+    if let Some((_, name)) = choice.as_ref().filter(|(_, name)| needs_it && name != "-") {
+        done.push(words!["context", "create", "--if-new", name].into());
+    }
+    if matches!(choice, Some(("-c", _))) && !lines.iter().any(|line| line.is_in_context) {
+        done.extend(
+            choice
+                .take()
+                .map(|(flag, name)| words![flag, name, "ask", "--no-stdin"].into()),
+        );
+    }
+    for line in lines {
+        let mut words = line.words;
+        if let Some((flag, name)) = choice.as_ref().filter(|_| line.is_in_context) {
+            words.splice(0..0, words![*flag, name]);
+        }
+        // Who has switched is there; a second switch would go back, or on to another fresh one.
+        choice = choice.filter(|(flag, _)| *flag == "-C" || !line.is_in_context);
+        done.push(words);
+    }
+    for words in &mut done {
+        words.splice(0..0, home.iter().flatten().cloned());
+    }
+    done
+}
+
+/// The name of a context; for a fresh one it is made up here, so that several lines mean the same.
+fn made_up(name: &OsStr) -> OsString {
+    let now: DateTime<Local> = Local::now();
+    let moment = now.format("%Y%m%d_%H%M%S");
+    match name.to_str() {
+        Some("new") => moment.to_string().into(),
+        Some(text) => match text.strip_prefix("new:") {
+            Some(prefix) => format!("{prefix}_{moment}").into(),
+            None => name.to_owned(),
+        },
+        None => name.to_owned(),
+    }
+}
+
+fn pair<'a>(args: &'a ForeignArgs, name: &'static str) -> Option<&'a [OsString; 2]> {
+    args.all(name).last()?.try_into().ok()
+}
+
+/// The option for a system prompt that is a text, or the name of a file with one.
+fn set_or_file(text: &OsStr) -> &'static str {
+    match becket_fs::is_file(std::path::Path::new(text)) {
+        true => "--file",
+        false => "--set",
+    }
+}
+
+/// A model in becket's words.
+fn whole_model(model: &OsStr) -> OsString {
+    let named = model.to_str().and_then(model_named);
+    named.map_or_else(|| model.to_owned(), OsString::from)
+}
+
+fn inspection(thing: &OsStr) -> Vec<OsString> {
+    let words: &[&str] = match thing.to_str() {
+        Some("system_prompt" | "prompt") => &["context", "prompt"],
+        Some("tasks" | "todos" | "goals" | "list") => &["context", "show"],
+        _ => &["config"],
+    };
+    words.iter().map(OsString::from).collect()
+}
+
+/// How many entries are shown.
+fn number(count: &OsStr) -> Result<OsString, String> {
+    match count.to_str().map(str::parse::<i64>) {
+        Some(Ok(number)) if number >= 0 => Ok(count.to_owned()),
+        Some(Ok(_)) => Err(
+            "becket shows the last entries; the first ones are at the top of `becket context export`".into(),
+        ),
+        _ => Err(format!("Invalid number: {}", count.to_string_lossy())),
+    }
+}
+
+/// Splits a text into words as a shell does, with quotes and backslashes and nothing else.
+fn split(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), letter) if letter == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => {
+                let next = letters.next().ok_or("a backslash ends the arguments")?;
+                let word = word.get_or_insert_default();
+                // Between quotes, a backslash is itself before anything that it could not protect.
+                if quote.is_some() && !matches!(next, '"' | '\\' | '$' | '`') {
+                    word.push('\\');
+                }
+                word.push(next);
+            }
+            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
+            (_, letter) => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(format!("the arguments have a {open} without its end: {text}"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use becket_host::AskedOf;
+
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Vec<String>, String> {
+        match CLI.read(words.iter().map(OsString::from))? {
+            AskedOf::Runs(lines) => {
+                let shown = lines
+                    .iter()
+                    .map(|line| line.join(OsStr::new(" ")).into_string().unwrap());
+                Ok(shown.collect())
+            }
+            other => Ok(vec![format!("{other:?}")]),
+        }
+    }
+
+    // tidy: a table
+    #[test]
+    fn command_lines_of_chibi_say_the_same_in_beckets_words() {
+        let ask = |words: &str| format!("--tools chibi ask --no-stdin -- {words}");
+        let table: &[(&[&str], &[&str])] = &[
+            (&["What", "is", "Rust?"], &[&ask("What is Rust?")]),
+            (&["hello", "-v", "--help"], &[&ask("hello -v --help")]),
+            (&["--", "-starts"], &[&ask("-starts")]),
+            (&["-c", "work", "go"], &[&format!("-c work {}", ask("go"))]),
+            (&["-C", "new", "go"], &[&format!("-C new {}", ask("go"))]),
+            (&["-c-", "go"], &[&format!("-c - {}", ask("go"))]),
+            (&[], &["--tools chibi"]),
+            (&["-v"], &["--tools chibi"]),
+            (&["-c", "work"], &["-c work --tools chibi"]),
+            (
+                &["-xc", "work"],
+                &["context create --if-new work", "-c work ask --no-stdin"],
+            ),
+            (
+                &["-S", "helper", "-e", "Be brief.", "the task"],
+                &[
+                    "context create --if-new helper",
+                    "-C helper context prompt --set Be brief.",
+                    &format!("-C helper {}", ask("the task")),
+                ],
+            ),
+            (
+                &["-c", "work", "-y", "Be brief.", "go"],
+                &[
+                    "context create --if-new work",
+                    "-c work context prompt --set Be brief.",
+                    &ask("go"),
+                ],
+            ),
+            (&["-y", "yes"], &["context prompt --set yes"]),
+            (&["-L"], &["contexts"]),
+            (&["-L", "hello"], &["contexts"]),
+            (&["-XL", "hello"], &["contexts", &ask("hello")]),
+            (&["-a", "hello"], &["context clear", &ask("hello")]),
+            (&["-td"], &["--yes context destroy"]),
+            (&["-Dold"], &["context destroy old"]),
+            (&["-t", "go"], &["--tools chibi --yes ask --no-stdin -- go"]),
+            (&["-g", "5"], &["context log -n 5"]),
+            (&["-G", "work", "5"], &["context log -n 5 work"]),
+            (&["-n", "system_prompt"], &["context prompt"]),
+            (&["-N", "work", "goals"], &["-C work context show"]),
+            (
+                &["-Y", "work", "Hi"],
+                &["context create --if-new work", "context prompt --set Hi work"],
+            ),
+            (&["-p", "greet", "Ada 'b c'"], &["plugin greet -- Ada b c"]),
+            (&["-P", "greet", "{}"], &["--tools chibi tool greet {}"]),
+            (&["-m", "a/b"], &["context set model openrouter/a/b"]),
+            (&["--flock-join", "work", "infra"], &["flock join infra work"]),
+            (&["--home", "/h", "-l"], &["--chibi-home /h context show"]),
+            (
+                &["-s", "fuel=3", "--no-tool-calls", "-U", "Ada", "go"],
+                &[
+                    "--tools chibi --chibi-set fuel=3 --chibi-set no_tool_calls=true --chibi-set username=Ada ask \
+                   --no-stdin -- go",
+                ],
+            ),
+            (
+                &["--destroy-after-inactive", "60"],
+                &["context set destroy_after_inactive 60s"],
+            ),
+            (&["--help"], &["Help"]),
+        ];
+        for (words, expected) in table {
+            assert_eq!(read(words).unwrap(), *expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        for (words, why) in [
+            (&["-x", "hello"][..], "incompatible with a prompt"),
+            (&["-g", "-5"], "the last entries"),
+            (&["--project-root", "/x", "go"], "working directory"),
+            (&["--clear-cache"], "--clear-cache-for"),
+            (&["-p", "greet", "it's"], "without its end"),
+            (&["--frobnicate"], "no option"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(why), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_plugins_are_split_as_a_shell_does() {
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            (" a  b ", &["a", "b"]),
+            (
+                r#"'a b' "c \" d" e\ f '' x"y"z"#,
+                &["a b", "c \" d", "e f", "", "xyz"],
+            ),
+            (r#""\n" '\n'"#, &["\\n", "\\n"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(split(text).unwrap(), *expected, "{text}");
+        }
+        assert!(split("a\\").is_err());
+    }
+}
