@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::file::Permissions;
 use crate::hook::HookEntry;
+use crate::run_options::CONFIG_DIR;
 use crate::sources::{self, CONFIG_VARIABLES, PersonsSettings};
 
 /// Hooks in docker-agent's settings.
@@ -31,9 +32,6 @@ impl SectionSettings for DockerAgentConfig {
     const NAME: &'static str = "docker_agent";
     const ABOUT: &'static str = "Hooks in docker-agent's settings.";
 }
-
-/// The option that names docker-agent's configuration folder.
-pub const CONFIG_DIR: &str = "docker-agent-config-dir";
 
 /// docker-agent's configuration folder: the one of the command line, of the environment or of the settings, else the
 /// usual one. A folder that is named must exist, because guards may be in it.

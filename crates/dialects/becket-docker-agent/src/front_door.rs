@@ -7,7 +7,7 @@ use becket_host::ForeignValue::{self, Attached, One};
 use becket_host::Service::{self, Differs, Refused, Served};
 use becket_host::{ForeignArgs, ForeignCli, ForeignOption};
 
-use crate::host::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE};
+use crate::run_options::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE};
 
 /// docker-agent's command line.
 pub static FRONT_DOOR: ForeignCli = ForeignCli {

@@ -21,7 +21,6 @@ use futures_util::future::BoxFuture;
 use crate::check;
 use crate::event_commands::{EventCommand, EventCommands};
 use crate::file::{McpReach, Permissions, Safety};
-pub(crate) use crate::found::CONFIG_DIR;
 use crate::found::{DockerAgentConfig, Sources};
 use crate::front_door::FRONT_DOOR;
 use crate::hook::{HookEntry, Owner};
@@ -31,24 +30,13 @@ use crate::program_builtins::{GIT_DEADLINE, ProgramBuiltins};
 use crate::rows::register;
 use crate::rules::ForeignRules;
 use crate::run::HookHost;
+use crate::run_options::{
+    CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE, WORKTREE_BRANCH, WORKTREE_SOURCE,
+};
 use crate::sources::{HOOK_FILE, HookFlag, is_drop_in};
 use crate::team::{AgentFileChoice, TeamFile, TeamServer, from_home};
 use crate::tools::profile;
 use crate::worktree::{self, Worktree};
-
-/// The option for the directory in which the agent works.
-pub(crate) const WORKING_DIR: &str = "working-dir";
-
-/// The option for a worktree to work in, and the one for the commit that it begins with.
-pub(crate) const WORKTREE: &str = "worktree";
-pub(crate) const WORKTREE_BASE: &str = "worktree-base";
-
-/// The options by which the worktree that was made is known to the run: its branch, and where it comes from.
-const WORKTREE_BRANCH: &str = "worktree-branch";
-const WORKTREE_SOURCE: &str = "worktree-source";
-
-/// The option for how much is asked.
-pub(crate) const SAFETY: &str = "safety";
 
 /// The option for commands that are started for the run's events.
 const ON_EVENT: &str = "on-event";

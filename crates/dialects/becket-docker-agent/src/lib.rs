@@ -48,6 +48,7 @@ mod row;
 mod rows;
 mod rules;
 mod run;
+mod run_options;
 mod runtime_events;
 mod shell_safety;
 mod show;

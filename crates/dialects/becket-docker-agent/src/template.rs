@@ -5,42 +5,21 @@
 //! and `-}}` eat the white space beside them. Anything else is an error when the template is read.
 
 mod actions;
+mod fault;
 mod functions;
+mod keys;
+mod parts;
+mod values;
 mod words;
 
-use becket_hooks::nearest;
 use serde_json::Value;
 
-use super::output::snake_case;
-use super::show::KEYS;
-use functions::Function;
-use words::Word;
+use parts::{Expression, Piece};
+use values::{is_true, member, members, told};
 
 /// A parsed template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template(Vec<Piece>);
-
-#[derive(Debug, Clone, PartialEq)]
-enum Piece {
-    Text(String),
-    Hole(Expression),
-    /// Gives a variable a value.
-    Let(String, Expression),
-    If(Expression, Vec<Piece>, Vec<Piece>),
-    /// The variables are those of the index and the value.
-    Range(Vec<String>, Expression, Vec<Piece>, Vec<Piece>),
-    With(Expression, Vec<Piece>, Vec<Piece>),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Expression {
-    /// A path from the dot; the dot itself when empty.
-    Field(Vec<String>),
-    /// A path from a variable; `$` is the whole input.
-    Variable(String, Vec<String>),
-    Literal(Value),
-    Call(Function, Vec<Expression>),
-}
 
 /// The names that count where a piece stands: the dot, and the variables, the innermost last.
 #[derive(Clone)]
@@ -138,110 +117,6 @@ impl Expression {
             }
         }
     }
-}
-
-/// A member of a value, and of that. Keys with empty values are left out of the input; a missing member of another
-/// object is told.
-fn member(value: &Value, path: &[String], depth: usize) -> Value {
-    let found = path.iter().try_fold(value, |value, name| value.get(name));
-    match (found, depth) {
-        (Some(value), _) => value.clone(),
-        (None, 0 | 1) => Value::Null,
-        (None, _) => Value::from(NO_VALUE),
-    }
-}
-
-/// What stands in the place of a member that is not there.
-const NO_VALUE: &str = "<no value>";
-
-/// The members of a value that is gone through, each with its index or key.
-fn members(value: &Value) -> Vec<(Value, Value)> {
-    match value {
-        Value::Array(values) => values
-            .iter()
-            .cloned()
-            .enumerate()
-            .map(|(index, value)| (index.into(), value))
-            .collect(),
-        Value::Object(members) => {
-            let mut sorted: Vec<_> = members
-                .iter()
-                .map(|(key, value)| (key.as_str().into(), value.clone()))
-                .collect();
-            sorted.sort_by(|(one, _): &(Value, Value), (other, _)| one.as_str().cmp(&other.as_str()));
-            sorted
-        }
-        Value::Number(number) => (0..number.as_u64().unwrap_or(0).min(MOST_ROUNDS))
-            .map(|one| (one.into(), one.into()))
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The most rounds over a number.
-const MOST_ROUNDS: u64 = 10_000;
-
-/// Whether a value counts as true: everything that is not empty.
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(truth) => *truth,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty() && text != NO_VALUE,
-        Value::Array(values) => !values.is_empty(),
-        Value::Object(members) => !members.is_empty(),
-    }
-}
-
-/// A value as a template prints it.
-fn told(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// The path of `.ToolInput.cmd` in the input. At the top level of a template its first member must be a key of inputs;
-/// inside of another piece the dot may be anything.
-fn path(text: &str, is_input: bool) -> Result<Vec<String>, String> {
-    if text.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut members: Vec<String> = text.split('.').map(ToOwned::to_owned).collect();
-    if members.iter().any(String::is_empty) {
-        return Err(not_understood(&format!(".{text}")));
-    }
-    let field = members[0].clone();
-    let key = snake_case(&field);
-    let is_key = KEYS.contains(&key.as_str()) && field.starts_with(char::is_uppercase);
-    if is_input && !is_key {
-        let near = nearest(&key, KEYS.iter().copied()).map(go_name);
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean `.{near}`?"));
-        return Err(format!("a template knows no `.{field}`{hint}"));
-    }
-    if is_input || field.starts_with(char::is_uppercase) {
-        members[0] = key;
-    }
-    Ok(members)
-}
-
-/// The name of an input's key in templates.
-fn go_name(key: &str) -> String {
-    let words = key.split('_').map(|word| match word {
-        "id" => "ID".to_owned(),
-        word => word[..1].to_uppercase() + &word[1..],
-    });
-    words.collect()
-}
-
-fn not_understood(text: &str) -> String {
-    format!(
-        "`{}` is not understood in a template; there are `{{{{ .ToolName }}}}`, `{{{{ toJSON .ToolInput }}}}`, \
-         `{{{{ if .ToolError }}}}…{{{{ end }}}}`, `range`, `with`, and the functions {}",
-        text.trim(),
-        Function::names()
-    )
 }
 
 #[cfg(test)]

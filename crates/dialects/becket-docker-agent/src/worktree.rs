@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::contract::WORKTREE_CREATE;
 use crate::hook::{HookEntry, HookKind, OnError};
-use crate::host::{WORKTREE, WORKTREE_BASE};
 use crate::protocol::Rules;
+use crate::run_options::{WORKTREE, WORKTREE_BASE};
 
 /// The name by which the user leaves the choice of a name to the program.
 const AUTOMATIC: &str = "auto";

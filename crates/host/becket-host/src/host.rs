@@ -128,8 +128,8 @@ pub trait Host: Send + Sync {
         None
     }
 
-    /// Reads a file that could be run, without running anything: remarks on what would be left out, or the reason why it
-    /// would be refused. `None` if it is no such file.
+    /// Reads a file that could be run, without running anything: remarks on what would be left out, or the reason why
+    /// it would be refused. `None` if it is no such file.
     fn survey(&self, file: &Path, place: &GuestSearch<'_>) -> Option<Result<Vec<String>, CliError>> {
         let _ = (file, place);
         None

@@ -473,6 +473,27 @@ fn first_available(
     })
 }
 
+/// A model that is put together of others of the file, if it is one. One that names itself never ends.
+fn put_together(
+    reader: &Reader<'_>,
+    name: &str,
+    model: &WrittenModel,
+    line: usize,
+    written: &WrittenFile,
+) -> Option<Result<ModelDefinition, SettingsError>> {
+    let (None, Some(names)) = (&model.provider, &model.model) else {
+        return None;
+    };
+    let is_of_file = |other: &str| written.models.get(other).is_some() || other.contains('/');
+    let mut others = names.split(',').map(str::trim);
+    if !others.all(|other| other != name && is_of_file(other)) || !reader.goes_deeper() {
+        return None;
+    }
+    let model = in_turn(reader, names, line, written);
+    reader.comes_back();
+    Some(model)
+}
+
 fn described(
     reader: &Reader<'_>,
     name: &str,
@@ -483,15 +504,8 @@ fn described(
     if let Some(names) = &model.first_available {
         return first_available(reader, (name, names), line, written);
     }
-    if let (None, Some(names)) = (&model.provider, &model.model) {
-        // A model that is put together of others of the file; one that names itself never ends.
-        let is_of_file = |other: &str| written.models.get(other).is_some() || other.contains('/');
-        let mut others = names.split(',').map(str::trim);
-        if others.all(|other| other != name && is_of_file(other)) && reader.goes_deeper() {
-            let model = in_turn(reader, names, line, written);
-            reader.comes_back();
-            return model;
-        }
+    if let Some(together) = put_together(reader, name, model, line, written) {
+        return together;
     }
     let missing = |key: &str| reader.error(line, format!("the model `{name}` has no `{key}`"));
     let provider = model.provider.clone().ok_or_else(|| missing("provider"))?;

@@ -1,8 +1,12 @@
 //! Reads a template: its texts, its actions, and what stands between an action and its end.
 
-use super::words::{self, end_of_quoted};
-use super::{Expression, Function, Piece, Word, not_understood, path};
 use serde_json::Value;
+
+use super::fault::not_understood;
+use super::functions::Function;
+use super::keys::path;
+use super::parts::{Expression, Piece};
+use super::words::{self, Word, end_of_quoted};
 
 /// An action, by its first word.
 #[derive(Debug, Clone, PartialEq)]
@@ -196,7 +200,11 @@ impl Reader {
         };
         let mut arguments = self.operands(&words[1..], place)?;
         arguments.extend(piped);
-        match function.takes(&arguments) {
+        // A length is a number, and not a text or a word.
+        let is_odd =
+            |argument: &Expression| matches!(argument, Expression::Literal(value) if !value.is_u64());
+        let is_odd = function == Function::Truncate && arguments.first().is_some_and(is_odd);
+        match function.takes(arguments.len()) && !is_odd {
             true => Ok(Expression::Call(function, arguments)),
             false => Err(not_understood(&shown(words))),
         }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::{Expression, is_true, told};
+use super::values::{is_true, told};
 
 /// A function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +62,11 @@ impl Function {
         names.join(", ")
     }
 
-    /// Whether the function takes these arguments.
-    pub(super) fn takes(self, arguments: &[Expression]) -> bool {
-        let count = FUNCTIONS.iter().any(|(_, function, least, most)| {
-            *function == self && (*least..=*most).contains(&arguments.len())
-        });
-        let is_number =
-            |argument: &Expression| !matches!(argument, Expression::Literal(value) if !value.is_u64());
-        count && (self != Self::Truncate || is_number(&arguments[0]))
+    /// Whether the function takes that many arguments.
+    pub(super) fn takes(self, count: usize) -> bool {
+        FUNCTIONS
+            .iter()
+            .any(|(_, function, least, most)| *function == self && (*least..=*most).contains(&count))
     }
 
     /// The function's value.

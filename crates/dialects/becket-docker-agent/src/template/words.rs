@@ -1,6 +1,6 @@
 //! The words inside of `{{` and `}}`.
 
-use super::not_understood;
+use super::fault::not_understood;
 
 /// A word of an action.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 
-use super::schema;
+use super::words::schema;
 
 /// The most tasks of a session that run at the same time.
 const MOST_RUNNING: usize = 20;

@@ -9,7 +9,7 @@ use becket_tools::{PlainTool, plain_spec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::schema;
+use super::words::schema;
 
 /// The longest output.
 const MOST_BYTES: usize = 64 * 1024;

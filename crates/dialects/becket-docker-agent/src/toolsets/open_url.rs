@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::process::Command;
 use url::Url;
 
-use super::schema;
+use super::words::schema;
 
 /// The program that opens addresses.
 const OPENER: &str = if cfg!(target_os = "macos") {

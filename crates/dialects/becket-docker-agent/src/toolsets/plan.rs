@@ -10,7 +10,8 @@ use becket_tools::{PlainTool, plain_spec};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{locked, now, read_json, schema, told, write_json};
+use super::kept::{locked, now, read_json, write_json};
+use super::words::{schema, told};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

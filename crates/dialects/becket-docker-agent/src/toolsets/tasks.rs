@@ -11,7 +11,8 @@ use becket_tools::{PlainTool, plain_spec};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{folder_of, locked, now, read_json, schema, told, write_json};
+use super::kept::{folder_of, locked, now, read_json, write_json};
+use super::words::{schema, told};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]

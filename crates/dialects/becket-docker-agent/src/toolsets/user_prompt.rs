@@ -2,7 +2,7 @@
 //!
 //! An object with several fields is asked for field by field.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use becket_agent::tool::Tool;
@@ -11,7 +11,8 @@ use becket_tools::{PlainTool, plain_spec};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::UserAccess;
+/// How tools reach the user, once the run has begun.
+pub type UserAccess = Arc<OnceLock<Arc<dyn Ui>>>;
 
 /// How long the user has to answer.
 const DEADLINE: Duration = Duration::from_secs(3600);
