@@ -267,7 +267,7 @@ fn several_models_and_their_thinking_are_understood() {
     assert!(file.agents[2].toolsets.is_empty());
     let nested =
         "agents:\n  a: {model: all}\nmodels:\n  all: {model: 'two,y/c'}\n  two: {model: 'x/a, x/b'}\n";
-    let nested = super::tests::file(nested);
+    let nested = read(nested).unwrap();
     let first = nested.agents[0].model.as_ref().unwrap();
     assert_eq!(
         (first.model.as_str(), names(&first.in_turn)),
