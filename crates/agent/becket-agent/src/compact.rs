@@ -26,7 +26,7 @@ use crate::model_call::{CallFailure, ModelCall, Prepared};
 use crate::progress::Run;
 use crate::progress::SessionProgress;
 use crate::provider::ModelRequest;
-use crate::request::through_context_hooks;
+use crate::request::{Shown, through_context_hooks};
 use crate::session::Session;
 use crate::session_handle::{CompactRequest, HandleError};
 use crate::speaker::Speaker;
@@ -60,6 +60,8 @@ struct Written {
     text: String,
     by_hook: bool,
     details: Option<serde_json::Value>,
+    /// How many tokens the model had written before it wrote the summary.
+    output_tokens: u64,
 }
 
 /// What the model is to sum up.
@@ -212,8 +214,8 @@ async fn summarise_plan(
     run: Option<&mut Run>,
 ) -> Result<CompactEnd, StoreError> {
     let input_tokens = context_tokens(session);
-    let written = tokens_written(&session.progress, run.as_deref());
-    let payload = || pre_compact_payload(session, &plan, input_tokens, written);
+    let output_tokens = tokens_written(&session.progress, run.as_deref());
+    let payload = || pre_compact_payload(session, &plan, input_tokens, output_tokens);
     let (reply, handlers) = session.hooks.ask_whom::<PreCompact>(payload).await;
     let consent = session
         .gate
@@ -240,6 +242,7 @@ async fn summarise_plan(
             text: brought.text,
             by_hook: true,
             details: brought.details,
+            output_tokens,
         };
         return replace_by_summary(session, Plan { cut, ..plan }, written, run).await;
     }
@@ -252,6 +255,7 @@ async fn summarise_plan(
         },
         by_hook: false,
         details: None,
+        output_tokens,
     };
     replace_by_summary(session, plan, written, run).await
 }
@@ -364,9 +368,12 @@ pub(crate) async fn request_summary(
     } = summing;
     let purpose = RequestPurpose::Summary;
     let iteration = run.map_or(0, |run| run.iteration);
-    let old = Cow::Borrowed(messages);
-    let old = match through_context_hooks(session, old, iteration, purpose).await? {
-        Prepared::Send(old) => old,
+    let shown = Shown {
+        system_prompt: Cow::Borrowed(""),
+        messages: Cow::Borrowed(messages),
+    };
+    let old = match through_context_hooks(session, shown, iteration, purpose).await? {
+        Prepared::Send(shown) => shown.messages,
         Prepared::Answered(text) => return ModelCall::of(session, purpose).answered(&text).await,
     };
     let settings = &session.speaker.agent.settings;
@@ -405,9 +412,9 @@ async fn replace_by_summary(
         text: summary,
         by_hook,
         details,
+        output_tokens,
     } = written;
     let (before, input_tokens) = (session.transcript.messages.len(), context_tokens(session));
-    let output_tokens = tokens_written(&session.progress, run.as_deref());
     let summary = match &run {
         Some(run) if plan.cut > run.first_message && run.iteration > 0 => with_prompt(summary, &run.prompt),
         _ => summary,

@@ -78,13 +78,20 @@ pub(crate) async fn ask_model(
         ..ModelCall::of(session, RequestPurpose::Answer)
     };
     let messages = visible_messages(&session.transcript, run, turn_context);
-    let messages = through_context_hooks(session, messages, run.iteration, RequestPurpose::Answer).await?;
-    let messages = match messages {
-        Prepared::Send(messages) => messages,
+    let system_prompt = with_session_context(&session.context, &run.system_prompt);
+    let shown = Shown {
+        system_prompt: system_prompt.clone(),
+        messages,
+    };
+    let shown = through_context_hooks(session, shown, run.iteration, RequestPurpose::Answer).await?;
+    let Shown {
+        system_prompt,
+        messages,
+    } = match shown {
+        Prepared::Send(shown) => shown,
         Prepared::Answered(text) => return call.answered(&text).await,
     };
     let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
-    let system_prompt = with_session_context(&session.context, &run.system_prompt);
     let options = &session.speaker.agent.settings.options;
     call.ask(&ModelRequest {
         system_prompt: &system_prompt,
@@ -95,14 +102,27 @@ pub(crate) async fn ask_model(
     .await
 }
 
-/// Lets hooks rewrite the messages that the model sees, whatever the request is for.
+/// What the model sees.
+pub(crate) struct Shown<'m> {
+    /// The system prompt.
+    pub(crate) system_prompt: Cow<'m, str>,
+    /// The conversation.
+    pub(crate) messages: Cow<'m, [Message]>,
+}
+
+/// Lets hooks rewrite what the model sees, whatever the request is for.
 pub(crate) async fn through_context_hooks<'m>(
     session: &Session,
-    messages: Cow<'m, [Message]>,
+    shown: Shown<'m>,
     iteration: u32,
     purpose: RequestPurpose,
-) -> Result<Prepared<Cow<'m, [Message]>>, CallFailure> {
+) -> Result<Prepared<Shown<'m>>, CallFailure> {
+    let Shown {
+        system_prompt,
+        messages,
+    } = shown;
     let payload = || ModelContextPayload {
+        system_prompt: system_prompt.to_string(),
         messages: messages.to_vec(),
         summary: session.transcript.standing.clone(),
         iteration,
@@ -119,7 +139,10 @@ pub(crate) async fn through_context_hooks<'m>(
     consent.map_err(CallFailure::Blocked)?;
     Ok(match reply.response.get() {
         Some(text) => Prepared::Answered(text),
-        None => Prepared::Send(reply.messages.get().map_or(messages, Cow::Owned)),
+        None => Prepared::Send(Shown {
+            system_prompt: reply.system_prompt.get().map_or(system_prompt, Cow::Owned),
+            messages: reply.messages.get().map_or(messages, Cow::Owned),
+        }),
     })
 }
 

@@ -364,6 +364,7 @@ async fn answers_of_chat_completions_are_read() {
                     cache_read_tokens: 4,
                     cache_write_tokens: 0,
                     cost: Some(0.25),
+                    ..Usage::default()
                 },
                 ..Answer::default()
             },
@@ -472,7 +473,7 @@ async fn answers_of_messages_are_read() {
                     output_tokens: 8,
                     cache_read_tokens: 20,
                     cache_write_tokens: 3,
-                    cost: None,
+                    ..Usage::default()
                 },
                 ..Answer::default()
             },

@@ -58,6 +58,7 @@ pub use jobs::Jobs;
 pub use memory_tools::{memory_tool_names, memory_tools};
 pub use operation_tool::operation_tools;
 pub use own_tools::{CALL_USER, NotesSettings, own_tool_names, own_tools};
+pub use plain_tool::{PlainTool, spec as plain_spec};
 pub use program_tool::{ProgramFace, ProgramTool, Telling, named_address};
 pub use script_tools::{Script, script_tools};
 pub use settings::ToolSettings;

@@ -15,14 +15,14 @@ type Words = Result<String, String>;
 type Act<A> = Box<dyn Fn(A, &Permit) -> BoxFuture<'static, Words> + Send + Sync>;
 
 /// A tool whose arguments are an `A`.
-pub(crate) struct PlainTool<A> {
+pub struct PlainTool<A> {
     spec: ToolSpec,
     act: Act<A>,
 }
 
 /// The description of a plain tool: it touches nothing but the agent's own data, so it needs no yes, and its calls do
 /// not run beside each other.
-pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+pub fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
         face: ToolFace {
             name: name.into(),
@@ -42,17 +42,14 @@ pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec
 
 impl<A: DeserializeOwned + Send + 'static> PlainTool<A> {
     /// A tool whose function returns at once.
-    pub(crate) fn arc(
-        spec: ToolSpec,
-        act: impl Fn(A, &Permit) -> Words + Send + Sync + 'static,
-    ) -> Arc<dyn Tool> {
+    pub fn arc(spec: ToolSpec, act: impl Fn(A, &Permit) -> Words + Send + Sync + 'static) -> Arc<dyn Tool> {
         Self::waiting(spec, move |arguments, permit| {
             Box::pin(std::future::ready(act(arguments, permit)))
         })
     }
 
     /// A tool whose function is asynchronous.
-    pub(crate) fn waiting(
+    pub fn waiting(
         spec: ToolSpec,
         act: impl Fn(A, &Permit) -> BoxFuture<'static, Words> + Send + Sync + 'static,
     ) -> Arc<dyn Tool> {

@@ -155,6 +155,7 @@ fn a_conversation() -> ModelContextPayload {
         })
     };
     ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         messages: (0..96).map(message).collect(),
         summary: None,
         iteration: 1,

@@ -45,6 +45,11 @@ const BUILTINS: &[(&str, Read)] = &[
         _ => Err("http_post needs an address in `args`, and may have a body after it".into()),
     }),
     ("limit_large_tool_results", |_| Ok(Builtin::LimitLargeToolResults)),
+    ("elide_repeated_tool_results", |_| {
+        Ok(Builtin::ElideRepeatedToolResults)
+    }),
+    ("safer_shell", |_| Ok(Builtin::SaferShell)),
+    ("unload", |_| Ok(Builtin::Unload)),
 ];
 
 impl Builtin {
@@ -76,6 +81,9 @@ impl Builtin {
             Self::RedactSecrets => "redact_secrets",
             Self::HttpPost { .. } => "http_post",
             Self::LimitLargeToolResults => "limit_large_tool_results",
+            Self::ElideRepeatedToolResults => "elide_repeated_tool_results",
+            Self::SaferShell => "safer_shell",
+            Self::Unload => "unload",
         }
     }
 }

@@ -139,6 +139,7 @@ mod tests {
     use super::*;
     use becket_events::Scope;
     use serde_json::json;
+    use std::collections::BTreeMap;
 
     fn cleaned(event: &'static str, input: &Value) -> Output {
         let call = BuiltinCall {
@@ -146,6 +147,7 @@ mod tests {
             event,
             scope: &Scope::default(),
             input,
+            env: &BTreeMap::new(),
         };
         call.cleaned(|value| {
             let text = value.to_string();

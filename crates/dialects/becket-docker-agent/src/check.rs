@@ -22,7 +22,7 @@ use crate::file::{AgentFile, Permissions, ToolsetKind};
 use crate::found::Sources;
 use crate::hook::{Builtin, HookEntry, HookKind, OnError};
 use crate::named_fields::{meaningless_fields, rewriting_fields, troubles_of_answer};
-use crate::rows::contracts;
+use crate::rows::all_contracts;
 use crate::rules::ForeignRules;
 use crate::sources::{FileKind, HOOK_FILE, HookFlag, PersonsSettings, is_drop_in, read_drop_in};
 use crate::tools::{profile, tool_names};
@@ -63,7 +63,7 @@ impl CheckedHook for CheckedEntry {
 
     fn working_dir(&self, directory: &Path) -> Option<Option<PathBuf>> {
         let own = self.entry.working_dir.as_ref()?;
-        Some((!own.contains('$')).then(|| directory.join(own)))
+        Some((!own.contains('$') && !own.starts_with('~')).then(|| directory.join(own)))
     }
 
     fn variables(&self, environment: &HookEnvironment) -> BTreeMap<OsString, OsString> {
@@ -109,7 +109,7 @@ impl CheckedEntry {
 }
 
 fn checked(entries: Vec<HookEntry>) -> Vec<Box<dyn CheckedHook>> {
-    let contracts = contracts();
+    let contracts = all_contracts();
     let checked = entries.into_iter().filter_map(|entry| {
         let contract = contracts.iter().find(|contract| contract.name == entry.event);
         Some(CheckedEntry {
@@ -122,7 +122,8 @@ fn checked(entries: Vec<HookEntry>) -> Vec<Box<dyn CheckedHook>> {
 
 /// The files that hold hooks, and the hooks of the command line.
 pub fn files(place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
-    let sources = Sources::find(&place.section()?, place.folders, place.surroundings)?;
+    let config = place.section()?;
+    let sources = Sources::find((&config, place.options), place.folders, place.surroundings)?;
     let of_settings = sources.settings.iter().map(|file| (file, FileKind::Settings));
     let drop_ins = sources.drop_ins.iter().map(|file| (file, FileKind::Hooks));
     let (named, agents) = (place.options.paths(HOOK_FILE), place.options.paths(AGENT_FILE));
@@ -193,6 +194,9 @@ fn take_agents(found: &mut HookFile, file: &AgentFile) {
     let kinds: Vec<&ToolsetKind> = kinds.map(|set| &set.kind).collect();
     found.guests = kinds.iter().any(|kind| matches!(kind, ToolsetKind::Mcp(_)));
     for kind in kinds {
+        if let ToolsetKind::OpenUrl { name, .. } = kind {
+            found.tools.push(name.clone());
+        }
         if let ToolsetKind::Script(scripts) = kind {
             found
                 .tools

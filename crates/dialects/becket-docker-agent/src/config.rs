@@ -12,9 +12,9 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
 use serde::{Deserialize, Deserializer};
 
-use super::contract::{ABSENT_EVENTS, Contract};
+use super::contract::Contract;
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
-use super::rows::contracts;
+use super::rows::all_contracts;
 use super::template::Template;
 
 /// The hooks of a file or of an agent, by event. Errors in them are found by `entries`.
@@ -80,7 +80,7 @@ struct OneOrMore<T>(Vec<T>);
 impl HooksConfig {
     /// The hooks, in the order of the file, or the first error in them.
     pub fn entries(&self, file: &Path) -> Result<Vec<HookEntry>, SettingsError> {
-        let contracts = contracts();
+        let contracts = all_contracts();
         let mut entries = Vec::new();
         for (event, group) in &self.0 {
             let place = ErrorPosition {
@@ -347,9 +347,6 @@ impl Hook {
 }
 
 fn unknown_event(name: &str, contracts: &[Contract]) -> String {
-    if let Some((_, why)) = ABSENT_EVENTS.iter().find(|(absent, _)| *absent == name) {
-        return format!("the event `{name}` never happens here: {why}");
-    }
     let names: Vec<&str> = contracts.iter().map(|contract| contract.name).collect();
     unknown("event", name, &names)
 }
@@ -382,7 +379,7 @@ impl<'de> de::Visitor<'de> for ConfigVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<HooksConfig, A::Error> {
-        let contracts = contracts();
+        let contracts = all_contracts();
         let mut groups = Vec::new();
         while let Some(event) = map.next_key::<Spanned<String>>()? {
             let contract = contracts.iter().find(|contract| contract.name == event.value);
@@ -477,10 +474,6 @@ mod tests {
             (
                 "pre_tool_us:\n  - type: command\n",
                 ":1: unknown event `pre_tool_us`; did you mean `pre_tool_use`?",
-            ),
-            (
-                "stop:\n  - type: command\n    command: x\nworktree_create: []\n",
-                ":4: the event `worktree_create` never",
             ),
             (
                 "stop:\n  - command: x\n",

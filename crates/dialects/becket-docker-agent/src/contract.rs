@@ -72,11 +72,28 @@ impl Contract {
             "suppress_output" | "system_message" => true,
             "continue" | "stop_reason" | "decision" | "reason" => self.can_block(),
             "permission_decision" | "permission_decision_reason" => self.permission != Permission::Nothing,
-            "additional_context" => self.context,
+            "additional_context" | "instruction_context" => self.context,
             other => self.fields.contains(&other),
         }
     }
 }
 
-/// The events of docker-agent that never happen in becket, and why.
-pub const ABSENT_EVENTS: &[(&str, &str)] = &[("worktree_create", "becket makes no worktrees")];
+/// `worktree_create`, which happens before a session, and so before any of becket's events: the command line asks its
+/// hooks.
+pub const WORKTREE_CREATE: Contract = Contract {
+    name: "worktree_create",
+    event: EventId::SessionStart,
+    class: Class::Transform,
+    matcher: false,
+    block: Block::Refuses,
+    permission: Permission::Nothing,
+    context: true,
+    plain: Plain::Context,
+    fields: &[],
+};
+
+/// The events of docker-agent that have no event of becket behind them, and why.
+pub const ABSENT_EVENTS: &[(&str, &str)] = &[(
+    "worktree_create",
+    "it happens before the session, when `--worktree` makes one",
+)];

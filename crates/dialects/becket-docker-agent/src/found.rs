@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use becket_hooks::SectionSettings;
+use becket_host::GuestOptions;
 use becket_system::{CliError, Folders, Surroundings};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::Permissions;
 use crate::hook::HookEntry;
+use crate::run_options::CONFIG_DIR;
 use crate::sources::{self, CONFIG_VARIABLES, PersonsSettings};
 
 /// Hooks in docker-agent's settings.
@@ -21,6 +23,9 @@ pub struct DockerAgentConfig {
     pub enabled: Option<bool>,
     /// docker-agent's configuration folder; a relative path is relative to the folder of this file.
     pub config_dir: Option<PathBuf>,
+    /// The command of the gateway that runs MCP servers of Docker's catalogue, such as `["docker", "mcp", "gateway",
+    /// "run"]`. `--servers NAME` follows it. Without it, agents do not get these servers.
+    pub mcp_gateway: Option<Vec<String>>,
 }
 
 impl SectionSettings for DockerAgentConfig {
@@ -28,25 +33,30 @@ impl SectionSettings for DockerAgentConfig {
     const ABOUT: &'static str = "Hooks in docker-agent's settings.";
 }
 
-/// docker-agent's configuration folder: the one of the environment or of the settings, else the usual one. A folder
-/// that is named must exist, because guards may be in it.
+/// docker-agent's configuration folder: the one of the command line, of the environment or of the settings, else the
+/// usual one. A folder that is named must exist, because guards may be in it.
 pub fn folder_of_run(
-    config: &DockerAgentConfig,
+    (config, options): (&DockerAgentConfig, &GuestOptions),
     folders: &Folders,
     surroundings: &Surroundings,
 ) -> Result<Option<PathBuf>, CliError> {
-    if config.enabled == Some(false) {
+    let given = options
+        .path(CONFIG_DIR)
+        .map(|folder| surroundings.cwd.join(folder));
+    if config.enabled == Some(false) && given.is_none() {
         return Ok(None);
     }
     let variable = CONFIG_VARIABLES
         .iter()
         .find_map(|name| surroundings.variable(name));
-    let named = variable.map(|folder| surroundings.cwd.join(folder)).or_else(|| {
-        config
-            .config_dir
-            .as_ref()
-            .map(|folder| folders.config.join(folder))
-    });
+    let named = given
+        .or_else(|| variable.map(|folder| surroundings.cwd.join(folder)))
+        .or_else(|| {
+            config
+                .config_dir
+                .as_ref()
+                .map(|folder| folders.config.join(folder))
+        });
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
     match sources::config_folder(named, persons_home.as_deref()) {
         Some(folder) if !becket_fs::is_dir(&folder) => Err(CliError::usage(format!(
@@ -73,7 +83,7 @@ pub struct Sources {
 impl Sources {
     /// Finds the files, without reading them.
     pub fn find(
-        config: &DockerAgentConfig,
+        config: (&DockerAgentConfig, &GuestOptions),
         folders: &Folders,
         surroundings: &Surroundings,
     ) -> Result<Self, CliError> {

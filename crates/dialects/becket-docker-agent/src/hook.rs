@@ -130,6 +130,12 @@ pub enum Builtin {
     },
     /// `limit_large_tool_results`
     LimitLargeToolResults,
+    /// `elide_repeated_tool_results`
+    ElideRepeatedToolResults,
+    /// `safer_shell`
+    SaferShell,
+    /// `unload`
+    Unload,
 }
 
 /// What a failure means on an event that is no guard.
@@ -169,6 +175,8 @@ pub struct BuiltinCall<'a> {
     pub scope: &'a Scope,
     /// The input that a command would read.
     pub input: &'a Value,
+    /// Variables of the hook for the programs that the builtin starts.
+    pub env: &'a BTreeMap<OsString, OsString>,
 }
 
 /// Runs builtins. Builtins look at the machine, which the hooks of this crate do not.

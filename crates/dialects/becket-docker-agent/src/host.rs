@@ -1,16 +1,17 @@
 //! docker-agent's hooks and agent files as guests of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use becket_agent::Rules;
+use becket_agent::front::FrontUpdate;
 use becket_check::{HookFile, NamedFile};
 use becket_events::OperationKind;
 use becket_hooks::{HookEnvironment, Section};
 use becket_host::{
-    AGENT, AGENT_FILE, AgentFile, DeclaredServer, DeclaredServers, Found, FoundGuest, GuestSearch, Guests,
-    Host, HostOption, KnownTools, Loading, NoGuests, OptionValue, Reached, Report, RuleReading,
-    ServerDeclaration, Stage,
+    AGENT, AGENT_FILE, AgentFile, DeclaredServer, DeclaredServers, ForeignCli, Found, FoundGuest,
+    GuestOptions, GuestSearch, Guests, Host, HostOption, KnownTools, Loading, NoGuests, OptionValue, Reached,
+    Report, RuleReading, ServerDeclaration, Stage,
 };
 use becket_providers::ProviderSettings;
 use becket_system::{CliError, Surroundings, Variables};
@@ -19,8 +20,9 @@ use futures_util::future::BoxFuture;
 
 use crate::check;
 use crate::event_commands::{EventCommand, EventCommands};
-use crate::file::{McpReach, Permissions};
+use crate::file::{McpReach, Permissions, Safety};
 use crate::found::{DockerAgentConfig, Sources};
+use crate::front_door::FRONT_DOOR;
 use crate::hook::{HookEntry, Owner};
 use crate::model_judge::ModelJudge;
 use crate::permissions::{OtherTools, idle_matcher};
@@ -28,11 +30,47 @@ use crate::program_builtins::{GIT_DEADLINE, ProgramBuiltins};
 use crate::rows::register;
 use crate::rules::ForeignRules;
 use crate::run::HookHost;
-use crate::sources::{HOOK_FILE, HookFlag};
-use crate::team::{AgentFileChoice, TeamFile, TeamServer};
+use crate::run_options::{
+    CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE, WORKTREE_BRANCH, WORKTREE_SOURCE,
+};
+use crate::sources::{HOOK_FILE, HookFlag, is_drop_in};
+use crate::team::{AgentFileChoice, TeamFile, TeamServer, from_home};
+use crate::tools::profile;
+use crate::worktree::{self, Worktree};
 
 /// The option for commands that are started for the run's events.
 const ON_EVENT: &str = "on-event";
+
+/// The options about how an agent file is run.
+const OWN_OPTIONS: &[(&str, OptionValue, &str)] = &[
+    (
+        WORKING_DIR,
+        OptionValue::OnePath("FOLDER"),
+        "Work in this folder, in place of the one in which becket was started",
+    ),
+    (
+        WORKTREE,
+        OptionValue::Text("NAME"),
+        "Work in a new git worktree of this name, on a branch `worktree-NAME`; `auto` makes up a name. Hooks of \
+         `worktree_create` run in it first, and it stays when the run has ended",
+    ),
+    (
+        WORKTREE_BASE,
+        OptionValue::Text("COMMIT"),
+        "The commit that the worktree begins with; the current one when absent",
+    ),
+    (
+        SAFETY,
+        OptionValue::Text("MODE"),
+        "How much is asked while an agent file runs: `strict` asks about every call, `restricted` refuses what would \
+         need a yes",
+    ),
+    (
+        CONFIG_DIR,
+        OptionValue::OnePath("FOLDER"),
+        "docker-agent's configuration folder",
+    ),
+];
 
 /// Finds docker-agent's hooks, and the agent file that is run.
 pub struct DockerAgentHost;
@@ -67,11 +105,46 @@ impl Host for DockerAgentHost {
             is_rare: true,
             ..HostOption::default()
         });
-        std::iter::once(on_event).chain(hooks).collect()
+        let own = OWN_OPTIONS.iter().map(|(name, value, help)| HostOption {
+            name: (*name).into(),
+            value: *value,
+            help: (*help).into(),
+            heading: Some("Agent files"),
+            is_rare: true,
+            ..HostOption::default()
+        });
+        std::iter::once(on_event).chain(own).chain(hooks).collect()
+    }
+
+    fn foreign_cli(&self) -> Option<&'static ForeignCli> {
+        Some(&FRONT_DOOR)
+    }
+
+    fn working_directory(
+        &self,
+        options: &mut GuestOptions,
+        surroundings: &Surroundings,
+    ) -> Result<Option<PathBuf>, CliError> {
+        let chosen = options
+            .path(WORKING_DIR)
+            .map(|folder| surroundings.cwd.join(folder));
+        let directory = chosen.as_deref().unwrap_or(&surroundings.cwd);
+        if !becket_fs::is_dir(directory) {
+            return Err(CliError::usage(format!(
+                "{} is no folder to work in",
+                directory.display()
+            )));
+        }
+        let Some(made) = worktree::make(options, directory, surroundings)? else {
+            return Ok(chosen);
+        };
+        options.add(WORKTREE_BRANCH, &made.branch);
+        options.add(WORKTREE_SOURCE, made.source);
+        Ok(Some(made.folder))
     }
 
     fn unlisted_options(&self) -> &'static [&'static str] {
-        &[AGENT_FILE, AGENT, HOOK_FILE]
+        &[AGENT_FILE, AGENT, HOOK_FILE, WORKTREE_BRANCH, WORKTREE_SOURCE]
     }
 
     fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
@@ -82,6 +155,15 @@ impl Host for DockerAgentHost {
         check::file(file)
     }
 
+    fn survey(&self, file: &Path, place: &GuestSearch<'_>) -> Option<Result<Vec<String>, CliError>> {
+        if !is_drop_in(file) {
+            return None;
+        }
+        let text = becket_fs::read_to_string(place.surroundings.cwd.join(file)).ok()?;
+        let has_agents = text.lines().any(|line| line.starts_with("agents:"));
+        has_agents.then(|| survey(file, place))
+    }
+
     fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
         let GuestSearch {
             options,
@@ -89,7 +171,7 @@ impl Host for DockerAgentHost {
             ..
         } = *place;
         let config: DockerAgentConfig = place.section()?;
-        let sources = Sources::find(&config, place.folders, surroundings)?;
+        let sources = Sources::find((&config, options), place.folders, surroundings)?;
         let (mut hooks, permissions) = sources.read()?;
         for file in options.paths(HOOK_FILE) {
             hooks.extend(Sources::read_file(&file)?);
@@ -100,10 +182,12 @@ impl Host for DockerAgentHost {
         }
         let commands = options.texts(ON_EVENT).into_iter();
         let commands = commands.map(|given| EventCommand::read(&given));
+        let safety = safety_of(options)?;
         let team = options.path(AGENT_FILE).map(|file| {
             let agent = options.texts(AGENT).pop();
             TeamFile::read(
-                &AgentFileChoice { file, agent },
+                &AgentFileChoice { file, agent, safety },
+                config.mcp_gateway.is_some(),
                 place.operation_called,
                 surroundings,
             )
@@ -113,9 +197,60 @@ impl Host for DockerAgentHost {
             permissions: sources.settings.map(|file| (file, permissions)),
             commands: commands.collect::<Result<_, CliError>>()?,
             team: team.transpose()?.map(Arc::new),
+            gateway: config.mcp_gateway.unwrap_or_default(),
+            worktree: options.texts(WORKTREE_BRANCH).pop().map(|branch| Worktree {
+                folder: surroundings.cwd.clone(),
+                branch,
+                source: options.path(WORKTREE_SOURCE).unwrap_or_default(),
+            }),
             operation_called: place.operation_called,
         }))
     }
+}
+
+/// How much is asked, if the command line says so. It would restrict nothing where no agent file is run.
+fn safety_of(options: &GuestOptions) -> Result<Option<Safety>, CliError> {
+    let Some(mode) = options.texts(SAFETY).pop() else {
+        return Ok(None);
+    };
+    if !options.has(AGENT_FILE) {
+        let what = format!("`--{SAFETY}` is for agent files");
+        return Err(CliError::usage(what)
+            .hint("run one, as in `becket run agent.yaml`, or set `ask` in the settings"));
+    }
+    match mode.as_str() {
+        "strict" => Ok(Some(Safety::Strict)),
+        "restricted" => Ok(Some(Safety::Restricted)),
+        other => {
+            let what =
+                format!("there is no safety mode `{other}` to choose; there are strict and restricted");
+            Err(CliError::usage(what))
+        }
+    }
+}
+
+/// Reads an agent file as a run would, as far as that needs no model and no server. Returns the remarks on it.
+fn survey(file: &Path, place: &GuestSearch<'_>) -> Result<Vec<String>, CliError> {
+    let config: DockerAgentConfig = place.section()?;
+    let choice = AgentFileChoice {
+        file: file.into(),
+        agent: None,
+        safety: None,
+    };
+    let has_gateway = config.mcp_gateway.is_some();
+    let team = TeamFile::read(&choice, has_gateway, place.operation_called, place.surroundings)?;
+    team.check(place.surroundings)?;
+    let home = place.surroundings.variable("HOME").map(PathBuf::from);
+    let rules = ForeignRules {
+        file,
+        home: home.as_deref(),
+        profile: &profile(),
+    };
+    rules.add(Rules::default(), &team.file.permissions)?;
+    let scripts: Vec<&str> = team.scripts().collect();
+    let mut remarks = team.file.remarks.clone();
+    remarks.extend(team.idle_rules(&scripts));
+    Ok(remarks)
 }
 
 /// The hooks that were found, and the agent file.
@@ -128,6 +263,10 @@ struct FoundHooks {
     commands: Vec<EventCommand>,
     /// The agent file that is run.
     team: Option<Arc<TeamFile>>,
+    /// The command that runs servers of Docker's catalogue; empty if there is none.
+    gateway: Vec<String>,
+    /// The worktree that was made for the run.
+    worktree: Option<Worktree>,
     /// The operation that some system means by the name of a tool.
     operation_called: fn(&str) -> Option<OperationKind>,
 }
@@ -170,7 +309,7 @@ impl Found for FoundHooks {
         let servers = team.servers().iter();
         DeclaredServers {
             servers: servers
-                .map(|server| declared(server, team, place.surroundings))
+                .map(|server| declared(server, team, &self.gateway, place.surroundings))
                 .collect(),
             only_these: true,
         }
@@ -223,6 +362,11 @@ impl Found for FoundHooks {
             user: surroundings.variable("USER"),
             urls: loading.urls.clone(),
             keeper: loading.keeper.clone(),
+            unload: self
+                .team
+                .iter()
+                .flat_map(|team| team.unload_addresses())
+                .collect(),
         };
         let guests = HookGuests {
             hooks: self.hooks.clone(),
@@ -232,16 +376,43 @@ impl Found for FoundHooks {
             environment: HookEnvironment::clone(loading.environment),
             providers: loading.providers.clone(),
             surroundings: surroundings.clone(),
+            safety_policy: safety_policy(self.team.as_deref(), loading.program.answers_yes),
             running: Mutex::default(),
         };
-        Box::pin(async move { Ok(Arc::new(guests) as Arc<dyn Guests>) })
+        Box::pin(async move {
+            if let Some(worktree) = &self.worktree {
+                let agent = self.team.as_ref().map(|team| team.first());
+                let (name, of_agent) = agent.map_or(("", &[][..]), |agent| (&agent.name, &agent.hooks));
+                let hooks = [of_agent, &self.hooks].concat();
+                let lines = worktree.told_to(&hooks, name, loading.environment).await?;
+                lines
+                    .iter()
+                    .for_each(|line| loading.person.front.show(FrontUpdate::Notice(line)));
+            }
+            Ok(Arc::new(guests) as Arc<dyn Guests>)
+        })
+    }
+}
+
+/// How much is asked before tools run, in docker-agent's words.
+fn safety_policy(team: Option<&TeamFile>, answers_yes: bool) -> &'static str {
+    match team.and_then(TeamFile::safety) {
+        Some(Safety::Restricted) => "restricted",
+        _ if answers_yes => "autonomous",
+        Some(Safety::Strict) => "strict",
+        None => "balanced",
     }
 }
 
 /// The declaration of a server of an agent file.
-fn declared(server: &TeamServer, team: &TeamFile, surroundings: &Surroundings) -> ServerDeclaration {
+fn declared(
+    server: &TeamServer,
+    team: &TeamFile,
+    gateway: &[String],
+    surroundings: &Surroundings,
+) -> ServerDeclaration {
     let variables = Variables::of(surroundings);
-    let reached = reached(server, &variables, surroundings);
+    let reached = reached(server, gateway, &variables, surroundings);
     let declared = reached.map(|reached| DeclaredServer {
         origin: team.file.path.display().to_string(),
         prefixes_tools: server.definition.name.is_some(),
@@ -255,6 +426,7 @@ fn declared(server: &TeamServer, team: &TeamFile, surroundings: &Surroundings) -
 
 fn reached(
     server: &TeamServer,
+    gateway: &[String],
     variables: &Variables<'_>,
     surroundings: &Surroundings,
 ) -> Result<Reached, String> {
@@ -266,7 +438,9 @@ fn reached(
             working_dir,
         } => {
             let directory = match working_dir {
-                Some(folder) => surroundings.cwd.join(variables.expand(folder)?),
+                Some(folder) => surroundings
+                    .cwd
+                    .join(from_home(&variables.expand(folder)?, surroundings)),
                 None => surroundings.cwd.clone(),
             };
             let args = args.iter().map(|text| variables.expand(text));
@@ -276,6 +450,19 @@ fn reached(
                 variables: variables.expand_values(env)?,
                 folder: directory.clone(),
                 directory,
+            }
+        }
+        McpReach::Catalogue { server, env } => {
+            let Some((command, args)) = gateway.split_first() else {
+                return Err("no gateway is known: set `mcp_gateway` in [docker_agent]".into());
+            };
+            let own = ["--servers".to_owned(), server.clone()];
+            Reached::Program {
+                command: command.clone(),
+                args: args.iter().cloned().chain(own).collect(),
+                variables: variables.expand_values(env)?,
+                folder: surroundings.cwd.clone(),
+                directory: surroundings.cwd.clone(),
             }
         }
         McpReach::Web { url, headers } => Reached::Web {
@@ -294,6 +481,8 @@ struct HookGuests {
     environment: HookEnvironment,
     providers: ProviderSettings,
     surroundings: Surroundings,
+    /// How much is asked before tools run, in docker-agent's words.
+    safety_policy: &'static str,
     /// The commands for events, once hooks are registered.
     running: Mutex<Option<EventCommands>>,
 }
@@ -310,12 +499,16 @@ impl Guests for HookGuests {
             environment: self.environment.clone(),
             directory: self.surroundings.cwd.clone(),
             builtins: self.builtins.clone(),
+            safety_policy: self.safety_policy,
             judge: Arc::new(ModelJudge { models }),
         };
         let of_agents = self
             .team
             .iter()
             .flat_map(|team| team.register(stage.engine, &host));
+        if let Some(team) = &self.team {
+            team.let_ask(Arc::clone(&stage.person.ui));
+        }
         let mut remarks: Vec<String> = of_agents.collect();
         remarks.extend(register(stage.engine, &self.hooks, &Owner::Everybody, &host));
         let commands = EventCommands::new(

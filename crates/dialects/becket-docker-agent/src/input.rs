@@ -12,6 +12,8 @@ pub(super) struct Input {
     members: Map<String, Value>,
     /// Whether a call is shown under its alternative name.
     otherwise: bool,
+    /// How much is asked before tools run.
+    policy: &'static str,
 }
 
 impl Input {
@@ -22,6 +24,17 @@ impl Input {
             .exactly("cwd", scope.cwd.as_str())
             .exactly("hook_event_name", event)
             .with("agent_name", scope.agent_name.as_str())
+    }
+
+    /// The input in a run that asks as much as this says.
+    pub(super) fn under(self, policy: &'static str) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The input with how much is asked before tools run.
+    pub(super) fn with_policy(self) -> Self {
+        let policy = self.policy;
+        self.with("safety_policy", policy)
     }
 
     /// The input for a hook that knows the call only under its alternative name.

@@ -25,8 +25,10 @@ mod contract;
 mod dialect;
 mod event_commands;
 mod expand;
+mod fence;
 mod file;
 mod found;
+mod front_door;
 mod hook;
 mod host;
 mod info;
@@ -34,6 +36,7 @@ mod input;
 mod judge;
 mod messages;
 mod model_judge;
+mod models_in_turn;
 mod named_fields;
 mod output;
 mod permissions;
@@ -45,13 +48,17 @@ mod row;
 mod rows;
 mod rules;
 mod run;
+mod run_options;
 mod runtime_events;
+mod shell_safety;
 mod show;
 mod sources;
 mod team;
 mod template;
 mod tools;
+mod toolsets;
 mod words;
+mod worktree;
 
 pub use call::Moment;
 pub use command_text::{command_prompt, with_variables};
@@ -59,11 +66,13 @@ pub use config::HooksConfig;
 pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
 pub use dialect::DIALECT;
 pub use event_commands::{EventCommand, EventCommands};
+pub use fence::Domain;
 pub use file::{
-    AgentDefinition, AgentFile, CommandDefinition, Interface, McpDefinition, McpReach, ModelDefinition,
-    Permissions, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
+    AgentDefinition, AgentFile, CommandDefinition, Fence, Interface, McpDefinition, McpReach,
+    ModelDefinition, Permissions, Safety, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use found::{DockerAgentConfig, Sources};
+pub use front_door::FRONT_DOOR;
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
 pub use host::DockerAgentHost;
 pub use info::INFO;

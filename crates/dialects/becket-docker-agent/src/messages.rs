@@ -8,6 +8,33 @@ use serde_json::{Map, Value, json};
 use super::input::Input;
 use super::output::wrong;
 
+/// The role of the system prompt.
+const SYSTEM: &str = "system";
+
+/// The system prompt as hooks read it.
+pub(super) fn system(prompt: &str) -> Value {
+    json!({"role": SYSTEM, "content": prompt})
+}
+
+/// The system prompt and the other messages that a hook wrote. Wherever a system message stands, it is part of the
+/// prompt. Without one the prompt stays as it is, since it may hold what the agent must not do.
+pub(super) fn apart(written: &[Value]) -> Result<(Option<String>, Vec<Value>), Failure> {
+    let (mut prompts, mut others) = (Vec::new(), Vec::new());
+    for (index, message) in written.iter().enumerate() {
+        match (message["role"].as_str(), &message["content"]) {
+            (Some(SYSTEM), Value::String(prompt)) => prompts.push(prompt.as_str()),
+            (Some(SYSTEM), other) => {
+                return Err(wrong(format!(
+                    "`updated_messages[{index}].content` is a text, not {other}"
+                )));
+            }
+            _ => others.push(message.clone()),
+        }
+    }
+    let prompt = (!prompts.is_empty()).then(|| prompts.join("\n\n"));
+    Ok((prompt, others))
+}
+
 /// A message as hooks read it.
 pub(super) fn shown(message: &Message) -> Value {
     let text = message.text();
@@ -61,12 +88,16 @@ pub(super) fn usage(usage: &Usage) -> Value {
     if *usage == Usage::default() {
         return Value::Null;
     }
-    json!({
+    let mut told = json!({
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cached_input_tokens": usage.cache_read_tokens,
         "cached_write_tokens": usage.cache_write_tokens,
-    })
+    });
+    if usage.reasoning_tokens > 0 {
+        told["reasoning_tokens"] = usage.reasoning_tokens.into();
+    }
+    told
 }
 
 /// The messages that a hook wrote, as becket's messages. A message that is as it was shown stays unchanged, with
@@ -116,12 +147,6 @@ fn changed(
             details: details.clone(),
         },
         (Some("user"), _) => MessageBody::User { content },
-        (Some("system"), _) => MessageBody::Note {
-            kind: "hook".into(),
-            content,
-            display: false,
-            details: None,
-        },
         (Some("assistant"), original) => assistant(original, content, fields, index)?,
         (Some("tool"), original) => {
             let id = text("tool_call_id")
@@ -389,10 +414,14 @@ mod tests {
         let added = [
             json!({"role": "system", "content": "be brief"}),
             json!({"role": "user", "content": "hello"}),
+            json!({"role": "system", "content": "be kind"}),
         ];
-        let after = written(&[], &added).unwrap();
-        assert!(matches!(after[0].body(), MessageBody::Note { .. }));
-        assert_eq!(after[1].text(), "hello");
+        let (prompt, others) = apart(&added).unwrap();
+        assert_eq!(prompt.as_deref(), Some("be brief\n\nbe kind"));
+        let after = written(&[], &others).unwrap();
+        assert_eq!(after[0].text(), "hello");
+        assert_eq!(apart(&added[1..2]).unwrap().0, None);
+        assert!(apart(&[json!({"role": "system", "content": 3})]).is_err());
         for odd in [
             json!("text"),
             json!({"role": "nobody"}),

@@ -84,6 +84,8 @@ fields! {
         updated_input: Map<String, Value> = "updated_input" by object,
         /// Text for the model.
         additional_context: String = "additional_context" by text_of,
+        /// Texts for the model, each with a key by which docker-agent knows it again.
+        instruction_context: Vec<Value> = "instruction_context" by list,
         /// A summary in place of the model's.
         summary: String = "summary" by text_of,
         /// The messages that replace those of the request.
@@ -152,6 +154,9 @@ impl Output {
                 _ => printed.unknown.push(UnknownKey::new(key, INNER, OUTER)),
             }
         }
+        // Some hooks say so that they do not block, which is what happens without a word too.
+        let consents = |decision: &String| matches!(decision.as_str(), "allow" | "approve");
+        printed.output.decision = printed.output.decision.filter(|decision| !consents(decision));
         printed.output.check_words()?;
         Ok(printed)
     }

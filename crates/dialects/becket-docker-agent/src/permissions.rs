@@ -151,8 +151,10 @@ const WILDCARDS: &[char] = &['*', '?', '[', '\\'];
 pub struct MissingTool {
     /// Whether the rule names one tool, not a pattern.
     pub is_exact: bool,
-    /// The error, with a suggestion.
+    /// The error, with a name that may have been meant.
     pub message: String,
+    /// The names of all tools, if none is near.
+    pub advice: String,
 }
 
 /// The tools of a run besides docker-agent's own.
@@ -170,8 +172,14 @@ pub fn missing_tool(rule: &str, others: OtherTools<'_>) -> Option<MissingTool> {
     let (tool, _) = pieces(rule).ok()?;
     let pattern = glob(&tool).ok()?;
     let message = fits_none(&tool, &pattern, others)?;
+    let own = tool_names();
+    let all: Vec<&str> = own.iter().chain(others.names).copied().collect();
     Some(MissingTool {
         is_exact: !tool.contains(WILDCARDS),
+        advice: match message.contains("did you mean") {
+            true => String::new(),
+            false => format!("; there are {}", all.join(", ")),
+        },
         message,
     })
 }
@@ -207,10 +215,7 @@ fn fits_none(text: &str, pattern: &Pattern, others: OtherTools<'_>) -> Option<St
     let near = meant.map(|face| face.name).or_else(|| nearest(text, names()));
     Some(match near {
         Some(near) => format!("no tool is called `{text}`; did you mean `{near}`?"),
-        None => {
-            let all: Vec<&str> = names().collect();
-            format!("no tool is called `{text}`; there are {}", all.join(", "))
-        }
+        None => format!("no tool is called `{text}`"),
     })
 }
 

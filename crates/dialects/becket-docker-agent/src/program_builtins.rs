@@ -4,23 +4,34 @@
 //! docker-agent's. A checkpoint or a post that fails is a line for the user and never a failure of the hook: on a guard
 //! that would refuse the call.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_agent::url_policy::UrlJudge;
 use becket_snapshot::Keeper;
 use becket_tools::facts::{
-    DiffDetail, GitFacts, Posted, PromptFileText, environment_text, listing_text, post, prompt_file_texts,
-    redact_value, user_text,
+    DiffDetail, GitFacts, Posted, PromptFileText, environment_text, listing_text, post, post_freely,
+    prompt_file_texts, redact_value, user_text,
 };
 use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use url::Url;
 
 use crate::call::Moment;
 use crate::hook::{Builtin, BuiltinCall, Builtins};
 use crate::output::Output;
+use crate::shell_safety::{self, Label};
 
 /// How long git may take.
 pub const GIT_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The provider whose models can be unloaded without an address in the file.
+const DOCKER_MODEL_RUNNER: &str = "dmr";
+
+/// How long it may take to unload a model.
+const UNLOAD_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long a post may take.
 const POST_DEADLINE: Duration = Duration::from_secs(30);
@@ -34,6 +45,8 @@ pub struct ProgramBuiltins {
     pub user: Option<String>,
     pub urls: UrlJudge,
     pub keeper: Keeper,
+    /// The addresses that unload models, by provider.
+    pub unload: BTreeMap<String, String>,
 }
 
 impl Builtins for ProgramBuiltins {
@@ -49,18 +62,18 @@ impl ProgramBuiltins {
         };
         let text = match call.builtin {
             Builtin::AddEnvironmentInfo => Some(environment_text(cwd)),
-            Builtin::AddPromptFiles(names) => return Ok(self.prompt_files(names, cwd)),
-            Builtin::AddGitStatus => self.git.status(cwd).await,
+            Builtin::AddPromptFiles(names) => return Ok(self.prompt_files(names, cwd, call)),
+            Builtin::AddGitStatus => self.git(call).status(cwd).await,
             Builtin::AddGitDiff { full } => {
                 let detail = if *full {
                     DiffDetail::Whole
                 } else {
                     DiffDetail::Statistics
                 };
-                self.git.diff(cwd, detail).await
+                self.git(call).diff(cwd, detail).await
             }
             Builtin::AddDirectoryListing => listing_text(cwd),
-            Builtin::AddRecentCommits(count) => self.git.commits(cwd, *count).await,
+            Builtin::AddRecentCommits(count) => self.git(call).commits(cwd, *count).await,
             Builtin::Snapshot => return Ok(Output::with_message(self.checkpoint(call).await.err())),
             _ => return self.without_folder(call).await,
         };
@@ -76,7 +89,12 @@ impl ProgramBuiltins {
                     .format("%Y-%m-%d");
                 Output::with_context(Some(format!("Today's date: {today}")))
             }
-            Builtin::AddUserInfo => Output::with_context(user_text(self.user.as_deref())),
+            Builtin::AddUserInfo => Output::with_context(user_text(
+                call.env
+                    .get(OsStr::new("USER"))
+                    .and_then(|user| user.to_str())
+                    .or(self.user.as_deref()),
+            )),
             // The templates were filled before.
             Builtin::AddContext(texts) => {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -95,6 +113,10 @@ impl ProgramBuiltins {
             Builtin::HttpPost { url, body } => return self.post(url, body.as_deref(), call).await,
             // becket caches large outputs of every tool anyway; see `tools.output_limit`.
             Builtin::LimitLargeToolResults => Output::default(),
+            // Every output is told as it is; that a file was read before is no reason to hide it.
+            Builtin::ElideRepeatedToolResults => Output::default(),
+            Builtin::SaferShell => safer_shell(call),
+            Builtin::Unload => self.unload(call).await,
             // These need a folder, and there is none.
             Builtin::AddEnvironmentInfo
             | Builtin::AddPromptFiles(_)
@@ -106,9 +128,17 @@ impl ProgramBuiltins {
         })
     }
 
-    fn prompt_files(&self, names: &[String], cwd: &Path) -> Output {
+    /// Asks git with the variables of the hook.
+    fn git(&self, call: BuiltinCall<'_>) -> GitFacts {
+        let mut git = self.git.clone();
+        git.environment.extend(call.env.clone());
+        git
+    }
+
+    fn prompt_files(&self, names: &[String], cwd: &Path, call: BuiltinCall<'_>) -> Output {
         let (mut texts, mut remarks) = (Vec::new(), Vec::new());
-        for found in prompt_file_texts(names, cwd, self.home.as_deref()) {
+        let home = call.env.get(OsStr::new("HOME")).map(Path::new);
+        for found in prompt_file_texts(names, cwd, home.or(self.home.as_deref())) {
             match found {
                 PromptFileText::Text(text) => texts.push(text),
                 PromptFileText::LeftOut(remark) => remarks.push(remark),
@@ -141,6 +171,31 @@ impl ProgramBuiltins {
         Ok(Output::with_message(posted.err()))
     }
 
+    /// Asks the servers of the models of the agent that was left to unload them. A failure changes nothing.
+    async fn unload(&self, call: BuiltinCall<'_>) -> Output {
+        let models = call.input.get("from_agent_models").and_then(Value::as_array);
+        for model in models.into_iter().flatten() {
+            let text = |key: &str| model.get(key).and_then(Value::as_str);
+            let (Some(provider), Some(name), Some(base)) =
+                (text("provider"), text("model"), text("base_url"))
+            else {
+                continue;
+            };
+            let path = self.unload.get(provider).map(String::as_str);
+            let path = path.or((provider == DOCKER_MODEL_RUNNER).then_some("/engines/_unload"));
+            let (Some(path), Ok(base)) = (path, Url::parse(base)) else {
+                continue;
+            };
+            if let Ok(address) = base.join(path)
+                && address.origin() == base.origin()
+            {
+                let body = json!({"model": name}).to_string();
+                post_freely(address, body, UNLOAD_DEADLINE).await;
+            }
+        }
+        Output::default()
+    }
+
     async fn checkpoint(&self, call: BuiltinCall<'_>) -> Result<(), String> {
         let (keeper, scope) = (&self.keeper, call.scope);
         match call.moment() {
@@ -154,12 +209,27 @@ impl ProgramBuiltins {
     }
 }
 
+/// Asks the user about a command that destroys something.
+fn safer_shell(call: BuiltinCall<'_>) -> Output {
+    let command = call.input.get("tool_input").and_then(|input| input.get("cmd"));
+    let (true, Some(command)) = (call.event == "pre_tool_use", command.and_then(Value::as_str)) else {
+        return Output::default();
+    };
+    match shell_safety::label(command) {
+        Label::Destructive(what) => Output {
+            permission_decision: Some("ask".to_owned()),
+            permission_decision_reason: Some(format!("safer_shell: this command {what}")),
+            ..Output::default()
+        },
+        Label::Safe | Label::Unknown => Output::default(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use becket_events::Scope;
     use becket_snapshot::{Settings, Snapshots};
-    use serde_json::{Value, json};
 
     fn builtins(room: &Path) -> ProgramBuiltins {
         ProgramBuiltins {
@@ -171,6 +241,7 @@ mod tests {
             user: None,
             urls: UrlJudge::default(),
             keeper: Keeper::new(room.join("data"), room.join("work"), Settings::default()),
+            unload: BTreeMap::new(),
         }
     }
 
@@ -187,6 +258,7 @@ mod tests {
             event,
             scope: &scope,
             input,
+            env: &BTreeMap::new(),
         };
         builtins(room).call(call).await
     }
@@ -316,6 +388,7 @@ mod tests {
                 event,
                 scope: &scope,
                 input: &input,
+                env: &BTreeMap::new(),
             };
             assert_eq!(builtins.call(call).await, Ok(Output::default()), "{event}");
             if event == "pre_tool_use" {
@@ -338,6 +411,7 @@ mod tests {
             event: "pre_tool_use",
             scope: &scope,
             input: &input,
+            env: &BTreeMap::new(),
         };
         assert!(
             elsewhere.call(call).await.unwrap().system_message.is_some(),

@@ -39,6 +39,33 @@ pub(super) struct Heard {
     pub(super) odd: Vec<(String, String)>,
 }
 
+impl Heard {
+    /// Why the action must not happen, if the hook blocks.
+    pub(super) fn refused(&self) -> Option<String> {
+        let Output {
+            keep_going,
+            stop_reason,
+            decision,
+            reason,
+            ..
+        } = &self.output;
+        let blocks = *keep_going == Some(false) || decision.is_some();
+        let given = [&self.refusal, reason, stop_reason].into_iter().flatten();
+        let given = given.map(|words| words.trim()).find(|words| !words.is_empty());
+        (blocks || self.refusal.is_some()).then(|| given.unwrap_or("it gives no reason").to_owned())
+    }
+
+    /// What the hook says to the user.
+    pub(super) fn words(self) -> Vec<String> {
+        let words = [
+            self.plain,
+            self.output.additional_context,
+            self.output.system_message,
+        ];
+        words.into_iter().flatten().collect()
+    }
+}
+
 impl Rules {
     /// Reads the exit code and the output of a command.
     pub(super) fn hear(self, finished: &Finished) -> Result<Heard, Failure> {

@@ -88,9 +88,12 @@ impl HookAnswer {
     }
 
     fn context(&self) -> Append<String> {
+        let parts = self.output.instruction_context.iter().flatten();
+        let parts = parts.filter(|part| part["removed"] != true && part["unavailable"] != true);
+        let parts = parts.filter_map(|part| part["content"].as_str().map(ToOwned::to_owned));
         let texts = [&self.output.additional_context, &self.plain];
-        let texts = texts.into_iter().flatten().filter(|text| !text.trim().is_empty());
-        Append(texts.cloned().collect())
+        let texts = texts.into_iter().flatten().cloned().chain(parts);
+        Append(texts.filter(|text| !text.trim().is_empty()).collect())
     }
 }
 
@@ -218,11 +221,13 @@ pub(super) fn request(
     payload: &<ModelContext as Event>::Payload,
     answer: &HookAnswer,
 ) -> Result<ModelContextReply, Failure> {
-    let written = answer.output.updated_messages.as_ref();
-    let written = written.filter(|messages| !messages.is_empty());
-    let messages = written.map(|written| messages::written(&payload.messages, written));
+    let written = answer.output.updated_messages.as_deref().unwrap_or_default();
+    let (prompt, written) = messages::apart(written)?;
+    let written = Some(written).filter(|messages| !messages.is_empty());
+    let messages = written.map(|written| messages::written(&payload.messages, &written));
     Ok(ModelContextReply {
         verdict: answer.refusal(),
+        system_prompt: Rewrite(prompt),
         messages: Rewrite(messages.transpose()?),
         ..Default::default()
     })

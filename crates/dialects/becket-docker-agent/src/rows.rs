@@ -9,7 +9,7 @@ use becket_events::{
 };
 use becket_hooks::Engine;
 
-use super::contract::{Block, Contract, Plain};
+use super::contract::{Block, Contract, Plain, WORKTREE_CREATE};
 use super::hook::{Builtin, HookEntry, HookKind, Owner};
 use super::read;
 use super::row::{RowOf, row};
@@ -21,8 +21,15 @@ pub(super) trait HookRow: Send + Sync {
     /// The event's contract.
     fn contract(&self) -> Contract;
 
-    /// Registers a hook for the event. Returns remarks about the hook.
-    fn register(&self, engine: &Engine, entry: &HookEntry, owner: &Owner, host: &HookHost) -> Vec<String>;
+    /// Registers a hook for the event, with the matchers under which the same hook was registered before. Returns
+    /// remarks about the hook.
+    fn register(
+        &self,
+        engine: &Engine,
+        hook: (&HookEntry, &[String]),
+        owner: &Owner,
+        host: &HookHost,
+    ) -> Vec<String>;
 }
 
 /// All events, in the order in which they occur in a run.
@@ -241,22 +248,38 @@ pub fn contracts() -> Vec<Contract> {
     rows().iter().map(|row| row.contract()).collect()
 }
 
-/// Registers hooks for their events. Of identical hooks only one is registered. Returns remarks about them.
+/// The contracts of all events, and of the one that happens before a session.
+pub fn all_contracts() -> Vec<Contract> {
+    let mut contracts = contracts();
+    contracts.push(WORKTREE_CREATE);
+    contracts
+}
+
+/// Registers hooks for their events. Of identical hooks only one is asked about a call, whatever matchers they stand
+/// under. Returns remarks about them.
 pub fn register(engine: &Engine, entries: &[HookEntry], owner: &Owner, host: &HookHost) -> Vec<String> {
     let rows = rows();
     let mut remarks = Vec::new();
-    let mut seen: Vec<HookEntry> = Vec::new();
-    for entry in entries {
+    let mut seen: Vec<(HookEntry, Option<String>)> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.event != WORKTREE_CREATE.name) {
         let known = HookEntry {
             source: String::new(),
+            matcher: None,
             ..entry.clone()
         };
-        if seen.contains(&known) {
+        let same = seen.iter().filter(|(seen, _)| *seen == known);
+        let before: Vec<Option<String>> = same.map(|(_, matcher)| matcher.clone()).collect();
+        let is_for_all = |matcher: &Option<String>| matches!(matcher.as_deref(), None | Some("" | "*"));
+        if before
+            .iter()
+            .any(|matcher| is_for_all(matcher) || *matcher == entry.matcher)
+        {
             continue;
         }
-        seen.push(known);
+        seen.push((known, entry.matcher.clone()));
+        let before: Vec<String> = before.into_iter().flatten().collect();
         match rows.iter().find(|row| row.contract().name == entry.event) {
-            Some(row) => remarks.extend(row.register(engine, entry, owner, host)),
+            Some(row) => remarks.extend(row.register(engine, (entry, &before), owner, host)),
             None => remarks.push(format!("{}: there is no event `{}`", entry.source, entry.event)),
         }
     }
@@ -274,8 +297,14 @@ impl<E: Event> HookRow for RowOf<E> {
         self.contract
     }
 
-    fn register(&self, engine: &Engine, entry: &HookEntry, owner: &Owner, host: &HookHost) -> Vec<String> {
-        run::register(self, engine, entry, owner, host)
+    fn register(
+        &self,
+        engine: &Engine,
+        hook: (&HookEntry, &[String]),
+        owner: &Owner,
+        host: &HookHost,
+    ) -> Vec<String> {
+        run::register(self, engine, hook, owner, host)
     }
 }
 

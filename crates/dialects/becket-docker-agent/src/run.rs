@@ -1,7 +1,8 @@
 //! A hook as a handler: how it is run, and the meaning of its answer or its failure.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,6 +41,8 @@ pub struct HookHost {
     pub builtins: Arc<dyn Builtins>,
     /// Asks models for the hooks that are models.
     pub judge: Arc<dyn Judge>,
+    /// How much is asked before tools run, in docker-agent's words.
+    pub safety_policy: &'static str,
 }
 
 /// Shells that understand hooks as they are written; in any other shell a hook would mean something else. `sh` is not
@@ -49,11 +52,12 @@ const SHELLS: &[&str] = &["bash", "dash", "zsh", "ksh", "mksh", "ash", "yash"];
 /// How many characters of standard error are shown.
 const SHOWN_ERRORS: usize = 400;
 
-/// Registers a hook for an event. Returns remarks about it.
+/// Registers a hook for an event. Calls that the same hook is asked about by one of the matchers `before` are left to
+/// that one. Returns remarks about it.
 pub(super) fn register<E: Event>(
     row: &RowOf<E>,
     engine: &Engine,
-    entry: &HookEntry,
+    (entry, before): (&HookEntry, &[String]),
     owner: &Owner,
     host: &HookHost,
 ) -> Vec<String> {
@@ -91,13 +95,14 @@ pub(super) fn register<E: Event>(
         runner: Runner::new(entry, class, host, &mut remarks),
         entry: entry.clone(),
         directory: host.directory.clone(),
+        safety_policy: host.safety_policy,
         told: Mutex::default(),
     };
     engine.register(Registration {
         info,
         order: vec![phase.to_string(), place],
         matcher: Matcher::default(),
-        condition: Some(wants(*row, tools, entry, owner)),
+        condition: Some(wants(*row, tools, (entry, before), owner)),
         action: Action::Other(Arc::new(handler)),
     });
     let mark = |remark| format!("{}: {remark}", entry.source);
@@ -119,14 +124,21 @@ fn tools(entry: &HookEntry, remarks: &mut Vec<String>) -> Option<Pattern> {
 fn wants<E: Event>(
     row: RowOf<E>,
     tools: Option<Pattern>,
-    entry: &HookEntry,
+    (entry, before): (&HookEntry, &[String]),
     owner: &Owner,
 ) -> becket_hooks::Condition<E> {
     let (entry, owner) = (entry.clone(), owner.clone());
+    let before: Vec<Pattern> = before
+        .iter()
+        .filter_map(|matcher| Pattern::regex(matcher).ok())
+        .collect();
     Arc::new(move |scope, payload| {
         counts(&row, &owner, scope, payload)
             && (row.condition)(&entry, scope, payload)
             && name_wanted(&row, tools.as_ref(), payload).is_some()
+            && !before
+                .iter()
+                .any(|tools| name_wanted(&row, Some(tools), payload).is_some())
     })
 }
 
@@ -164,7 +176,13 @@ fn counts<E: Event>(row: &RowOf<E>, owner: &Owner, scope: &Scope, payload: &E::P
 /// The way in which a hook is run.
 enum Runner {
     Command(CommandLane),
-    Builtin(Builtin, Arc<dyn Builtins>),
+    Builtin {
+        builtin: Builtin,
+        builtins: Arc<dyn Builtins>,
+        /// The directory of the hook, relative to that of the agent.
+        directory: Option<PathBuf>,
+        env: BTreeMap<OsString, OsString>,
+    },
     /// `add_context`, which needs only the input.
     Context(Vec<Template>),
     Model {
@@ -194,7 +212,18 @@ impl Runner {
                 let templates: Result<_, String> = texts.iter().map(|text| Template::read(text)).collect();
                 templates.map(Self::Context)
             }
-            HookKind::Builtin(builtin) => Ok(Self::Builtin(builtin.clone(), Arc::clone(&host.builtins))),
+            HookKind::Builtin(builtin) => {
+                let directory = entry.working_dir.as_deref();
+                let env = entry.env.iter();
+                Ok(Self::Builtin {
+                    builtin: builtin.clone(),
+                    builtins: Arc::clone(&host.builtins),
+                    directory: directory.map(|text| expanded_directory(text, &host.environment, remarks)),
+                    env: env
+                        .map(|(name, value)| (name.into(), expanded_value(value, &host.environment, remarks)))
+                        .collect(),
+                })
+            }
             HookKind::Model {
                 model,
                 prompt,
@@ -215,16 +244,37 @@ impl Runner {
 
 /// The program of a command.
 fn program(command: &str, entry: &HookEntry, host: &HookHost, remarks: &mut Vec<String>) -> Program {
-    let program = match host.shell.as_deref().and_then(shell) {
+    program_in(host.shell.as_deref(), command, entry, &host.environment, remarks)
+}
+
+/// The program of a command in an environment, whose shell is used.
+pub(super) fn program_of(
+    command: &str,
+    entry: &HookEntry,
+    environment: &HookEnvironment,
+    remarks: &mut Vec<String>,
+) -> Program {
+    let shell = environment.variables.get(OsStr::new("SHELL")).map(Path::new);
+    program_in(shell, command, entry, environment, remarks)
+}
+
+fn program_in(
+    persons_shell: Option<&Path>,
+    command: &str,
+    entry: &HookEntry,
+    environment: &HookEnvironment,
+    remarks: &mut Vec<String>,
+) -> Program {
+    let program = match persons_shell.and_then(shell) {
         Some(shell) => Program::line_for(shell, command),
         None => Program::shell(command),
     };
-    let mut program = program.environment(Arc::clone(&host.environment.variables));
+    let mut program = program.environment(Arc::clone(&environment.variables));
     for (name, value) in &entry.env {
-        program = program.variable(name, expanded_value(value, &host.environment, remarks));
+        program = program.variable(name, expanded_value(value, environment, remarks));
     }
     let directory = entry.working_dir.as_deref();
-    let directory = directory.map(|directory| expanded_directory(directory, &host.environment, remarks));
+    let directory = directory.map(|directory| expanded_directory(directory, environment, remarks));
     program.directory(directory)
 }
 
@@ -244,6 +294,7 @@ struct HookHandler<E: Event> {
     runner: Runner,
     entry: HookEntry,
     directory: PathBuf,
+    safety_policy: &'static str,
     /// The topics of remarks that the user has seen already: each is shown once.
     told: Mutex<BTreeSet<String>>,
 }
@@ -295,7 +346,9 @@ impl<E: Event> HookHandler<E> {
     }
 
     fn input(&self, name: Name, scope: &Scope, payload: &E::Payload) -> Value {
-        let input = Input::of(self.row.contract.name, scope).otherwise(name == Name::Other);
+        let input = Input::of(self.row.contract.name, scope)
+            .otherwise(name == Name::Other)
+            .under(self.safety_policy);
         (self.row.show)(input, scope, payload).into_value()
     }
 
@@ -313,10 +366,7 @@ impl<E: Event> HookHandler<E> {
         occasion: &Occasion<'_, E>,
         text: Arc<str>,
     ) -> Result<Heard, Failure> {
-        let directory = match occasion.scope.cwd.as_str() {
-            "" => self.directory.clone(),
-            cwd => cwd.into(),
-        };
+        let directory = self.directory_of(occasion.scope);
         let invocation = Invocation {
             input: text,
             environment: Vec::new(),
@@ -326,6 +376,14 @@ impl<E: Event> HookHandler<E> {
         let finished = occasion.run(lane, invocation).await?;
         let heard = self.rules().hear(&finished);
         heard.map_err(|failure| failure.with_stderr(finished.stderr))
+    }
+
+    /// The directory in which the agent works.
+    fn directory_of(&self, scope: &Scope) -> PathBuf {
+        match scope.cwd.as_str() {
+            "" => self.directory.clone(),
+            cwd => cwd.into(),
+        }
     }
 
     /// Asks a hook that is not a program.
@@ -340,12 +398,22 @@ impl<E: Event> HookHandler<E> {
                 let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
                 Ok(context(texts.join("\n")))
             }
-            Runner::Builtin(builtin, builtins) => {
+            Runner::Builtin {
+                builtin,
+                builtins,
+                directory,
+                env,
+            } => {
+                let own = directory.as_ref().map(|own| Scope {
+                    cwd: self.directory_of(occasion.scope).join(own).display().to_string(),
+                    ..occasion.scope.clone()
+                });
                 let call = BuiltinCall {
                     builtin,
                     event: self.row.contract.name,
-                    scope: occasion.scope,
+                    scope: own.as_ref().unwrap_or(occasion.scope),
                     input: &input,
+                    env,
                 };
                 self.in_time(builtins.call(call)).await?.map_err(raised)
             }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::input::Input;
 use super::messages::{self, usage};
-use super::words::PROFILE;
+use super::words::{PROFILE, safety_label};
 
 /// All keys of inputs, for templates.
 pub(super) const KEYS: &[&str] = &[
@@ -47,6 +47,8 @@ pub(super) const KEYS: &[&str] = &[
     "new_max_iterations",
     "approval_decision",
     "approval_source",
+    "safety_policy",
+    "safety_label",
     "usage",
     "cost",
     "input_tokens",
@@ -75,7 +77,7 @@ pub(super) fn on_user_input(input: Input, _: &Scope, _: &AttentionPayload) -> In
 }
 
 pub(super) fn pre_tool_use(input: Input, _: &Scope, call: &PreToolPayload) -> Input {
-    input.call(&pre_tool_call(call))
+    input.call(&pre_tool_call(call)).with_policy()
 }
 
 pub(super) fn permission_request(input: Input, _: &Scope, call: &PermissionRequestPayload) -> Input {
@@ -106,6 +108,7 @@ pub(super) fn on_tool_approval_decision(input: Input, _: &Scope, decided: &Appro
         .call(&decided_call(decided))
         .with("approval_decision", decision)
         .with("approval_source", approval_source(decided))
+        .with("safety_label", safety_label(&decided_call(decided)))
 }
 
 fn approval_source(decided: &ApprovalDecidedPayload) -> &'static str {
@@ -175,7 +178,12 @@ pub(super) fn turn_end(input: Input, _: &Scope, end: &TurnEndedPayload) -> Input
 }
 
 pub(super) fn before_llm_call(input: Input, scope: &Scope, request: &ModelContextPayload) -> Input {
-    let shown: Vec<Value> = request.messages.iter().map(messages::shown).collect();
+    let system = Some(&request.system_prompt).filter(|prompt| !prompt.is_empty());
+    let system = system.map(|prompt| messages::system(prompt));
+    let shown: Vec<Value> = system
+        .into_iter()
+        .chain(request.messages.iter().map(messages::shown))
+        .collect();
     input
         .with("model_id", scope.model.as_str())
         .with("iteration", request.iteration)

@@ -7,7 +7,7 @@
 //! user's hooks and rules and the hooks of plugins stay: they protect the user.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,17 +18,23 @@ use becket_agent::team::Member;
 use becket_agent::tool::Tool;
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, nearest};
-use becket_host::{AgentCommands, AgentResources, CommandPrompt};
-use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, select};
+use becket_host::{AgentCommands, AgentResources, CommandPrompt, Ui};
+use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, SelectError, select};
 use becket_system::{CliError, Surroundings};
+use becket_tools::facts::GitFacts;
 use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
 };
 
+use crate::fence::{self, Bases};
+use crate::models_in_turn::ModelsInTurn;
+use crate::program_builtins::GIT_DEADLINE;
+use crate::tools::may_change;
+use crate::toolsets::{ToolsetHost, UserAccess, open_url_tool, toolset};
 use crate::{
-    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, MissingTool,
-    ModelDefinition, OtherTools, Owner, ScriptDefinition, Toolset, ToolsetKind, command_prompt, missing_tool,
-    profile, register, toolset_tools, with_variables,
+    AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, McpReach, MissingTool,
+    ModelDefinition, OtherTools, Owner, Safety, Sampling, ScriptDefinition, Toolset, ToolsetKind,
+    command_prompt, missing_tool, profile, register, toolset_tools, with_variables,
 };
 
 /// The longest agent file that is read.
@@ -47,6 +53,8 @@ pub struct AgentFileChoice {
     pub file: PathBuf,
     /// The agent, if it is not the file's default agent.
     pub agent: Option<String>,
+    /// How much is asked, if the user wants more questions than the file.
+    pub safety: Option<Safety>,
 }
 
 /// An agent file that is run.
@@ -59,6 +67,10 @@ pub struct TeamFile {
     servers: Vec<TeamServer>,
     /// The operation that other systems mean by the name of a tool.
     elsewhere: fn(&str) -> Option<OperationKind>,
+    /// How tools reach the user.
+    user: UserAccess,
+    /// How much is asked, if the user wants more questions than the file.
+    safety: Option<Safety>,
 }
 
 /// An MCP server of a team.
@@ -86,15 +98,19 @@ fn text_of(path: &Path) -> io::Result<String> {
 }
 
 impl TeamFile {
-    /// Reads the file, and finds the agents that can take part.
+    /// Reads the file, and finds the agents that can take part. Servers of Docker's catalogue need a gateway.
     pub fn read(
         choice: &AgentFileChoice,
+        has_gateway: bool,
         elsewhere: fn(&str) -> Option<OperationKind>,
         surroundings: &Surroundings,
     ) -> Result<Self, CliError> {
         let path = surroundings.cwd.join(&choice.file);
         let text = text_of(&path).map_err(|error| unreadable(&choice.file, &path, &error))?;
-        let file = AgentFile::read(&text, &choice.file)?;
+        let mut file = AgentFile::read(&text, &choice.file)?;
+        if !has_gateway {
+            leave_out_catalogue(&mut file);
+        }
         let first = match &choice.agent {
             None => file.default_agent(),
             Some(name) => file.agent(name).ok_or_else(|| no_agent(&file, name))?,
@@ -106,9 +122,27 @@ impl TeamFile {
             servers,
             file,
             elsewhere,
+            user: UserAccess::default(),
+            safety: choice.safety,
         };
         surroundings.hide_keys(team.key_variables());
-        Ok(team)
+        Ok(team.asking_enough())
+    }
+
+    /// The same file, with a rule to ask about every call if it wants that.
+    fn asking_enough(mut self) -> Self {
+        if self.safety() == Some(Safety::Strict) {
+            let line = self.first().line;
+            self.file.permissions.ask.push(("*".to_owned(), line));
+        }
+        self
+    }
+
+    /// The addresses that unload models, by provider, as far as the file names them.
+    pub fn unload_addresses(&self) -> impl Iterator<Item = (String, String)> {
+        let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
+        let named = models.filter_map(|model| Some((model.provider.clone(), model.unload_api.clone()?)));
+        named.collect::<Vec<_>>().into_iter()
     }
 
     fn other_tools<'a>(&self, names: &'a [&'a str]) -> OtherTools<'a> {
@@ -138,6 +172,7 @@ impl TeamFile {
     pub fn key_variables(&self) -> impl Iterator<Item = &str> {
         let models = self.file.agents.iter().filter_map(|agent| agent.model.as_ref());
         let models = models.chain(self.file.models.values());
+        let models = models.flat_map(|model| [model].into_iter().chain(&model.in_turn).chain(&model.instead));
         let keys: Vec<&str> = models.filter_map(|model| model.token_key.as_deref()).collect();
         keys.into_iter().chain(crate::provider_keys())
     }
@@ -149,12 +184,18 @@ impl TeamFile {
             let (mut tools, not_offered) = self.tools(agent, with)?;
             tools.extend(team_tools(&profile(), &agent.sub_agents, &agent.handoffs));
             remarks.extend(not_offered);
+            let mut options = request_options(agent);
+            if self.speaks_anthropic(agent, with.model) {
+                // That interface forces answers by a call, and the agent could make no other ones. Its instruction
+                // tells the form.
+                options.answer_schema = None;
+            }
             members.push(Member {
                 name: agent.name.clone(),
                 description: agent.description.clone(),
                 instructions: self.instructions(agent, with.surroundings)?,
                 provider: self.provider_with(agent, with)?,
-                options: request_options(agent).or(with.request),
+                options: options.or(with.request),
                 tools,
                 max_iterations: with.max_iterations.or(agent.max_iterations),
                 max_identical_rounds: agent.max_identical_rounds,
@@ -166,15 +207,28 @@ impl TeamFile {
     }
 
     /// The provider of an agent. A model for all agents is shared, so that a rehearsal's script continues across
-    /// agents.
+    /// agents; so is that of the first one, with agents that name none.
     fn provider_with(
         &self,
         agent: &AgentDefinition,
         with: &AgentResources<'_>,
     ) -> Result<Arc<dyn Provider>, CliError> {
-        match with.model.is_some() || agent.name == self.first().name {
+        let first = self.first();
+        let shares = agent.name == first.name || (agent.model.is_none() && first.model.is_some());
+        match with.model.is_some() || shares {
             true => Ok(Arc::clone(with.provider)),
             false => self.provider_of(agent, with.model, with.providers, with.surroundings),
+        }
+    }
+
+    /// Whether the model of an agent is asked by Anthropic's interface.
+    fn speaks_anthropic(&self, agent: &AgentDefinition, chosen: Option<&str>) -> bool {
+        match (chosen, &agent.model) {
+            (Some(chosen), _) => chosen.starts_with("anthropic/") || chosen.starts_with("claude-"),
+            (None, Some(model)) => {
+                model.interface == Some(Interface::Anthropic) || model.provider == "anthropic"
+            }
+            (None, None) => true,
         }
     }
 
@@ -225,7 +279,36 @@ impl TeamFile {
         let Some(model) = &agent.model else {
             unreachable!("an agent without a model was served above");
         };
-        self.connect(model, settings, surroundings)
+        self.available(model, settings, surroundings)
+    }
+
+    /// The provider of a model, or of the models that answer in turn; if it has no key, of the first one that stands in
+    /// its place and has one.
+    fn available(
+        &self,
+        model: &ModelDefinition,
+        settings: &ProviderSettings,
+        surroundings: &Surroundings,
+    ) -> Result<Arc<dyn Provider>, CliError> {
+        if model.in_turn.is_empty() {
+            let first = self.connect(model, settings, surroundings);
+            let mut others = model.instead.iter();
+            return first.or_else(|error| {
+                let found = others.find_map(|model| self.connect(model, settings, surroundings).ok());
+                found.ok_or(error)
+            });
+        }
+        let models = [model].into_iter().chain(&model.in_turn);
+        let models = models.map(|model| {
+            let alone = ModelDefinition {
+                in_turn: Vec::new(),
+                ..model.clone()
+            };
+            let provider = self.available(&alone, settings, surroundings)?;
+            Ok((provider, sampling_options(&model.sampling)))
+        });
+        let models = models.collect::<Result<Vec<_>, CliError>>()?;
+        Ok(Arc::new(ModelsInTurn::new(models)))
     }
 
     /// The provider of a model of the file.
@@ -261,11 +344,37 @@ impl TeamFile {
         let mut sure = self.rules().filter_map(|(text, line)| {
             let missing =
                 missing_tool(text, self.other_tools(&scripts)).filter(|missing| self.is_sure(missing))?;
-            let (file, message) = (self.file.path.display(), missing.message);
-            Some(format!("{file}:{line}: the rule `{text}`: {message}"))
+            let (file, MissingTool { message, advice, .. }) = (self.file.path.display(), missing);
+            Some(format!("{file}:{line}: the rule `{text}`: {message}{advice}"))
         });
         sure.next()
             .map_or(Ok(()), |message| Err(CliError::usage(message)))
+    }
+
+    /// Checks everything that would end a run before a model is asked, except for keys that are missing.
+    pub fn check(&self, surroundings: &Surroundings) -> Result<(), CliError> {
+        self.check_rules()?;
+        let has_key = |_: &str| Some("key".to_owned());
+        for (agent, _) in self.members() {
+            self.instructions(agent, surroundings)?;
+            let model = agent.model.as_ref();
+            let models = model
+                .into_iter()
+                .flat_map(|model| [model].into_iter().chain(&model.in_turn));
+            for model in models {
+                let any = [model].into_iter().chain(&model.instead).any(|model| {
+                    let settings =
+                        with_provider(&ProviderSettings::default(), model, &|text| Ok(text.to_owned()));
+                    let name = format!("{}/{}", model.provider, model.model);
+                    settings.is_ok_and(|settings| !is_unknown(&select(Some(&name), &has_key, &settings)))
+                });
+                if !any {
+                    let what = format!("models of `{}` are not served", model.provider);
+                    return Err(self.fault(agent, &what));
+                }
+            }
+        }
+        TeamCommands::of(self, surroundings).map(|_| ())
     }
 
     fn rules(&self) -> impl Iterator<Item = &(String, usize)> {
@@ -273,15 +382,12 @@ impl TeamFile {
         lists.deny.iter().chain(&lists.allow).chain(&lists.ask)
     }
 
-    /// The names of the tools that are scripts of the file.
+    /// The names of the tools that the file gives names to: its scripts, and those that open an address.
     pub fn scripts(&self) -> impl Iterator<Item = &str> {
-        self.toolsets().flat_map(|set| {
-            match &set.kind {
-                ToolsetKind::Script(scripts) => scripts.as_slice(),
-                _ => &[],
-            }
-            .iter()
-            .map(|script| script.name.as_str())
+        self.toolsets().flat_map(|set| match &set.kind {
+            ToolsetKind::Script(scripts) => scripts.iter().map(|script| script.name.as_str()).collect(),
+            ToolsetKind::OpenUrl { name, .. } => vec![name.as_str()],
+            _ => Vec::new(),
         })
     }
 
@@ -293,7 +399,19 @@ impl TeamFile {
     /// meant for tools that come later.
     fn is_sure(&self, missing: &MissingTool) -> bool {
         let has_servers = self.toolsets().any(|set| matches!(set.kind, ToolsetKind::Mcp(_)));
-        missing.is_exact && !has_servers
+        missing.is_exact && !has_servers && !self.file.lacks_toolsets
+    }
+
+    /// How much is asked, if the file wants more questions than usual.
+    pub fn safety(&self) -> Option<Safety> {
+        // A mode that refuses is stricter than one that asks.
+        let modes = [self.safety, self.first().safety.or(self.file.safety)];
+        modes.into_iter().flatten().max()
+    }
+
+    /// Lets tools ask the user, from now on.
+    pub fn let_ask(&self, ui: Arc<dyn Ui>) {
+        let _ = self.user.set(ui);
     }
 
     /// Remarks about rules for tools that do not exist, but might.
@@ -318,10 +436,14 @@ impl TeamFile {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut remarks = Vec::new();
         for set in &agent.toolsets {
-            let offered = self.tools_of_set(set, with)?;
+            let offered = self.tools_of_set(agent, set, with)?;
             let offered = offered.into_iter();
             let is_guest = !matches!(set.kind, ToolsetKind::Builtin { .. });
-            for tool in offered.filter(|tool| !set.readonly || tool.spec().read_only) {
+            let only_looks = |tool: &Arc<dyn Tool>| {
+                let changes = !is_guest && may_change(&tool.spec().face.name);
+                tool.spec().read_only && !changes
+            };
+            for tool in offered.filter(|tool| !set.readonly || only_looks(tool)) {
                 let name = &tool.spec().face.name;
                 let taken = tools.iter().any(|other| other.spec().face.name == *name);
                 let is_refused = taken || (is_guest && is_reserved(name));
@@ -339,7 +461,12 @@ impl TeamFile {
         Ok((tools, remarks))
     }
 
-    fn tools_of_set(&self, set: &Toolset, with: &AgentResources<'_>) -> Result<Vec<Arc<dyn Tool>>, CliError> {
+    fn tools_of_set(
+        &self,
+        agent: &AgentDefinition,
+        set: &Toolset,
+        with: &AgentResources<'_>,
+    ) -> Result<Vec<Arc<dyn Tool>>, CliError> {
         let chosen = |name: &str| match &set.tools {
             Some(names) => names.iter().any(|wanted| wanted == name),
             None => true,
@@ -354,13 +481,15 @@ impl TeamFile {
                 let known = toolset_tools(name).unwrap_or_default();
                 let env = self.filled_values(env, with.surroundings)?;
                 let settings = with_toolset(with.tools.clone(), &env, *timeout);
-                let memories = match path {
-                    Some(path) => self.folder(with.surroundings).join(path),
-                    None => with.memories.to_path_buf(),
-                };
+                let own = path.as_ref().map(|path| {
+                    self.folder(with.surroundings)
+                        .join(from_home(path, with.surroundings))
+                });
+                let further = toolset(name, &self.toolset_host(agent, own.as_deref(), with));
+                let memories = own.unwrap_or_else(|| with.memories.to_path_buf());
                 let tools = operation_tools(&profile(), settings).into_iter();
                 let tools = tools.chain(todo_tools(&profile(), with.contexts));
-                let tools = tools.chain(memory_tools(&profile(), &memories));
+                let tools = tools.chain(memory_tools(&profile(), &memories)).chain(further);
                 let wanted = |name: &str| known.contains(&name) && chosen(name);
                 tools.filter(|tool| wanted(&tool.spec().face.name)).collect()
             }
@@ -371,6 +500,14 @@ impl TeamFile {
                 let scripts = scripts.map(|script| self.script(script, with.surroundings));
                 let scripts = scripts.collect::<Result<Vec<_>, _>>().map_err(fault)?;
                 script_tools(&profile(), with.tools, scripts).map_err(fault)?
+            }
+            ToolsetKind::OpenUrl { name, url } => {
+                let fault =
+                    |error| CliError::usage(format!("{}:{}: {error}", self.file.path.display(), set.line));
+                let url = self.filled(url, with.surroundings).map_err(fault)?;
+                let environment = with.tools.environment.clone().into_iter().collect();
+                let tool = open_url_tool(name, &url, environment).map_err(fault)?;
+                [tool].into_iter().filter(|_| chosen(name)).collect()
             }
             ToolsetKind::Mcp(definition) => {
                 let server = self
@@ -387,6 +524,27 @@ impl TeamFile {
 }
 
 impl TeamFile {
+    /// What the tools of an agent's toolset use; `file` is where they keep their data, if the toolset says so.
+    fn toolset_host<'a>(
+        &self,
+        agent: &'a AgentDefinition,
+        file: Option<&Path>,
+        with: &AgentResources<'a>,
+    ) -> ToolsetHost<'a> {
+        let tasks = || self.folder(with.surroundings).join("tasks.json");
+        ToolsetHost {
+            tasks: file.map_or_else(tasks, Path::to_path_buf),
+            plans: with.memories.with_file_name("plans"),
+            git: GitFacts {
+                environment: with.tools.environment.clone(),
+                deadline: GIT_DEADLINE,
+            },
+            directory: &with.surroundings.cwd,
+            user: Arc::clone(&self.user),
+            sub_agents: &agent.sub_agents,
+        }
+    }
+
     /// The folder of the file.
     fn folder(&self, surroundings: &Surroundings) -> PathBuf {
         let folder = self.file.path.parent().unwrap_or(Path::new(""));
@@ -409,7 +567,8 @@ impl TeamFile {
             environment,
             directory: directory
                 .map(|folder| self.filled(folder, surroundings))
-                .transpose()?,
+                .transpose()?
+                .map(|folder| from_home(&folder, surroundings)),
         })
     }
 
@@ -435,6 +594,15 @@ impl TeamFile {
                 depth,
             };
             remarks.extend(register(engine, &agent.hooks, &owner, host));
+            let home = host.environment.variables.get(OsStr::new("HOME")).map(Path::new);
+            let bases = Bases {
+                directory: &host.directory,
+                home,
+            };
+            fence::register(engine, agent, &self.file.path, bases);
+        }
+        if self.safety() == Some(Safety::Restricted) {
+            fence::refuse_questions(engine, &self.file.path);
         }
         remarks
     }
@@ -449,7 +617,7 @@ impl TeamFile {
         let (team, surroundings) = (Arc::clone(self), surroundings.clone());
         Arc::new(move |name| match team.file.models.get(name) {
             Some(model) => team
-                .connect(model, &settings, &surroundings)
+                .available(model, &settings, &surroundings)
                 .map_err(|error| error.to_string()),
             None => models(name),
         })
@@ -550,11 +718,17 @@ impl becket_host::AgentFile for TeamFile {
 
 /// The request options of an agent's model. What the file leaves out stays unset, so that the user's settings count.
 fn request_options(agent: &AgentDefinition) -> RequestOptions {
-    let sampling = agent
-        .model
-        .as_ref()
-        .map(|model| model.sampling)
-        .unwrap_or_default();
+    let model = agent.model.as_ref();
+    // Models that answer in turn have options of their own.
+    let model = model.filter(|model| model.in_turn.is_empty());
+    let sampling = model.map(|model| model.sampling).unwrap_or_default();
+    RequestOptions {
+        answer_schema: agent.answer_schema.clone(),
+        ..sampling_options(&sampling)
+    }
+}
+
+fn sampling_options(sampling: &Sampling) -> RequestOptions {
     RequestOptions {
         temperature: sampling.temperature,
         max_tokens: sampling.max_tokens,
@@ -562,7 +736,42 @@ fn request_options(agent: &AgentDefinition) -> RequestOptions {
         frequency_penalty: sampling.frequency_penalty,
         presence_penalty: sampling.presence_penalty,
         parallel_tool_calls: sampling.parallel_tool_calls,
+        thinking: sampling.thinking,
         ..RequestOptions::default()
+    }
+}
+
+/// A path with the user's home in the place of `~`.
+pub fn from_home(path: &str, surroundings: &Surroundings) -> String {
+    let rest = path
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (rest, surroundings.variable("HOME")) {
+        (Some(rest), Some(home)) => format!("{home}{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// Leaves out the servers of Docker's catalogue, with a remark for each.
+fn leave_out_catalogue(file: &mut AgentFile) {
+    let path = file.path.display().to_string();
+    for agent in &mut file.agents {
+        agent.toolsets.retain(|set| {
+            let ToolsetKind::Mcp(McpDefinition {
+                reach: McpReach::Catalogue { server, .. },
+                ..
+            }) = &set.kind
+            else {
+                return true;
+            };
+            file.lacks_toolsets = true;
+            file.remarks.push(format!(
+                "{path}:{}: the server `{server}` of Docker's catalogue is left out, because no gateway is known: set \
+                 `mcp_gateway` in [docker_agent]",
+                set.line
+            ));
+            false
+        });
     }
 }
 
@@ -581,6 +790,10 @@ fn with_toolset(
         settings.fetch_timeout_limit = settings.fetch_timeout_limit.max(settings.fetch_timeout);
     }
     settings
+}
+
+fn is_unknown(selected: &Result<Arc<dyn Provider>, SelectError>) -> bool {
+    matches!(selected, Err(SelectError::UnknownProvider(_)))
 }
 
 /// The settings of providers, with those that a model of the file adds for its own provider.

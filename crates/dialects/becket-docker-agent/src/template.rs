@@ -1,182 +1,122 @@
 //! Templates: the part of Go's templates that prompts of hooks use, filled from the input that a command would read.
 //!
-//! `{{ .ToolName }}`, `{{ .ToolInput.cmd }}`, `{{ toJSON .ToolInput }}`, `{{ .ToolInput | toJSON }}`, `{{ truncate 200
-//! .ToolResponse }}`; `{{-` and `-}}` eat the white space beside them. Anything else is an error when the template is
-//! read.
+//! `{{ .ToolName }}`, `{{ .ToolInput.cmd }}`, `{{ toJSON .ToolInput }}`, `{{ .ToolInput | toJSON }}`; `if`, `else`,
+//! `range`, `with`, `$name := …` and comments; `printf`, `len`, `index`, `eq` and its like, `and`, `or`, `not`. `{{-`
+//! and `-}}` eat the white space beside them. Anything else is an error when the template is read.
 
-use becket_hooks::nearest;
+mod actions;
+mod fault;
+mod functions;
+mod keys;
+mod parts;
+mod values;
+mod words;
+
 use serde_json::Value;
 
-use super::output::snake_case;
-use super::show::KEYS;
+use parts::{Expression, Piece};
+use values::{is_true, member, members, told};
 
 /// A parsed template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template(Vec<Piece>);
 
-#[derive(Debug, Clone, PartialEq)]
-enum Piece {
-    Text(String),
-    Hole(Expression),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Expression {
-    /// A path into the input; the whole input when empty.
-    Field(Vec<String>),
-    Literal(String),
-    ToJson(Box<Expression>),
-    Truncate(usize, Box<Expression>),
+/// The names that count where a piece stands: the dot, and the variables, the innermost last.
+#[derive(Clone)]
+struct Names<'a> {
+    root: &'a Value,
+    dot: Value,
+    variables: Vec<(String, Value)>,
 }
 
 impl Template {
     /// Parses a template. The error says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, String> {
-        let mut pieces = Vec::new();
-        let mut rest = text;
-        while let Some((before, hole)) = rest.split_once("{{") {
-            let (inside, after) = hole
-                .split_once("}}")
-                .ok_or_else(|| "`{{` is never closed; write `{{ .ToolName }}`".to_owned())?;
-            let (inside, before) = match inside.strip_prefix('-') {
-                Some(inside) => (inside, before.trim_end()),
-                None => (inside, before),
-            };
-            let (inside, after) = match inside.strip_suffix('-') {
-                Some(inside) => (inside, after.trim_start()),
-                None => (inside, after),
-            };
-            pieces.push(Piece::Text(before.to_owned()));
-            pieces.push(Piece::Hole(pipeline(inside)?));
-            rest = after;
-        }
-        pieces.push(Piece::Text(rest.to_owned()));
-        Ok(Self(pieces))
+        actions::read(text).map(Self)
     }
 
     /// Fills the template from the input.
     pub fn fill(&self, input: &Value) -> String {
-        let pieces = self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Hole(expression) => told(&expression.value(input)),
-        });
-        pieces.collect()
+        let mut names = Names {
+            root: input,
+            dot: input.clone(),
+            variables: Vec::new(),
+        };
+        filled(&self.0, &mut names)
+    }
+}
+
+fn filled(pieces: &[Piece], names: &mut Names<'_>) -> String {
+    let outside = names.variables.len();
+    let texts = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Hole(expression) => told(&expression.value(names)),
+        Piece::Let(name, expression) => {
+            let value = expression.value(names);
+            names.variables.push((name.clone(), value));
+            String::new()
+        }
+        Piece::If(condition, then, otherwise) => match is_true(&condition.value(names)) {
+            true => filled(then, names),
+            false => filled(otherwise, names),
+        },
+        Piece::With(expression, then, otherwise) => match expression.value(names) {
+            value if is_true(&value) => filled(then, &mut names.within(value, &[])),
+            _ => filled(otherwise, names),
+        },
+        Piece::Range(variables, expression, each, otherwise) => {
+            let members = members(&expression.value(names));
+            match members.is_empty() {
+                true => filled(otherwise, names),
+                false => members
+                    .into_iter()
+                    .map(|(index, value)| {
+                        let named = match variables.as_slice() {
+                            [] => Vec::new(),
+                            [one] => vec![(one.clone(), value.clone())],
+                            [first, second, ..] => {
+                                vec![(first.clone(), index), (second.clone(), value.clone())]
+                            }
+                        };
+                        filled(each, &mut names.within(value, &named))
+                    })
+                    .collect(),
+            }
+        }
+    });
+    let text = texts.collect();
+    names.variables.truncate(outside);
+    text
+}
+
+impl Names<'_> {
+    /// The names inside of a piece with a dot and variables of its own.
+    fn within(&self, dot: Value, variables: &[(String, Value)]) -> Self {
+        let mut inside = self.clone();
+        inside.dot = dot;
+        inside.variables.extend_from_slice(variables);
+        inside
     }
 }
 
 impl Expression {
-    fn value(&self, input: &Value) -> Value {
+    fn value(&self, names: &Names<'_>) -> Value {
         match self {
-            Self::Literal(text) => Value::from(text.as_str()),
-            Self::ToJson(of) => Value::from(of.value(input).to_string()),
-            Self::Truncate(length, of) => {
-                let text = told(&of.value(input));
-                match text.char_indices().nth(*length) {
-                    Some((end, _)) => Value::from(format!("{}...", &text[..end])),
-                    None => Value::from(text),
+            Self::Literal(value) => value.clone(),
+            Self::Field(path) => member(&names.dot, path, path.len()),
+            Self::Variable(name, path) => {
+                let mut variables = names.variables.iter().rev();
+                match variables.find(|(known, _)| known == name) {
+                    Some((_, value)) => member(value, path, path.len() + 1),
+                    None => member(names.root, path, path.len()),
                 }
             }
-            Self::Field(path) => {
-                let found = path.iter().try_fold(input, |value, member| value.get(member));
-                match (found, path.len()) {
-                    (Some(value), _) => value.clone(),
-                    // Keys with empty values are left out of the input; a missing member of an object is different.
-                    (None, 1) => Value::Null,
-                    (None, _) => Value::from("<no value>"),
-                }
+            Self::Call(function, arguments) => {
+                let values: Vec<Value> = arguments.iter().map(|argument| argument.value(names)).collect();
+                function.call(&values)
             }
         }
     }
-}
-
-/// A value as a template prints it.
-fn told(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn pipeline(text: &str) -> Result<Expression, String> {
-    let mut expression = None;
-    for command in text.split('|') {
-        let words = words(command)?;
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        expression = Some(match (words.as_slice(), expression) {
-            (["toJSON"], Some(piped)) => Expression::ToJson(Box::new(piped)),
-            (["toJSON", of], None) => Expression::ToJson(Box::new(operand(of)?)),
-            (["truncate", length], Some(piped)) => Expression::Truncate(count(length)?, Box::new(piped)),
-            (["truncate", length, of], None) => Expression::Truncate(count(length)?, Box::new(operand(of)?)),
-            ([single], None) => operand(single)?,
-            _ => return Err(not_understood(text)),
-        });
-    }
-    expression.ok_or_else(|| not_understood(text))
-}
-
-/// The words of a command; a text in quotes is one word.
-fn words(command: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut rest = command.trim();
-    while !rest.is_empty() {
-        let end = match rest.strip_prefix('"') {
-            Some(quoted) => quoted
-                .find('"')
-                .map(|end| end + 2)
-                .ok_or_else(|| not_understood(command))?,
-            None => rest.find(char::is_whitespace).unwrap_or(rest.len()),
-        };
-        words.push(rest[..end].to_owned());
-        rest = rest[end..].trim_start();
-    }
-    Ok(words)
-}
-
-fn operand(word: &str) -> Result<Expression, String> {
-    if let Some(text) = word.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        return Ok(Expression::Literal(text.to_owned()));
-    }
-    let path = word.strip_prefix('.').ok_or_else(|| not_understood(word))?;
-    if path.is_empty() {
-        return Ok(Expression::Field(Vec::new()));
-    }
-    let mut members = path.split('.').map(ToOwned::to_owned);
-    let field = members.next().unwrap_or_default();
-    let key = snake_case(&field);
-    if !KEYS.contains(&key.as_str()) || !field.starts_with(char::is_uppercase) {
-        let near = nearest(&key, KEYS.iter().copied()).map(go_name);
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean `.{near}`?"));
-        return Err(format!("a template knows no `.{field}`{hint}"));
-    }
-    let path: Vec<String> = std::iter::once(key).chain(members).collect();
-    if path.iter().any(String::is_empty) {
-        return Err(not_understood(word));
-    }
-    Ok(Expression::Field(path))
-}
-
-fn count(word: &str) -> Result<usize, String> {
-    word.parse().map_err(|_| {
-        format!("`truncate` takes a number first, not `{word}`: `{{{{ truncate 200 .Prompt }}}}`")
-    })
-}
-
-/// The name of an input's key in templates.
-fn go_name(key: &str) -> String {
-    let words = key.split('_').map(|word| match word {
-        "id" => "ID".to_owned(),
-        word => word[..1].to_uppercase() + &word[1..],
-    });
-    words.collect()
-}
-
-fn not_understood(text: &str) -> String {
-    format!(
-        "`{}` is not understood in a template; there are `{{{{ .ToolName }}}}`, `{{{{ toJSON .ToolInput }}}}`, \
-         `{{{{ .ToolInput | toJSON }}}}` and `{{{{ truncate 200 .ToolResponse }}}}`",
-        text.trim()
-    )
 }
 
 #[cfg(test)]
@@ -188,28 +128,77 @@ mod tests {
         let input = json!({
             "tool_name": "shell",
             "session_id": "s1",
-            "tool_input": {"cmd": "ls é"},
+            "tool_input": {"cmd": "ls é", "edits": [{"old": "a"}, {"old": "b"}]},
             "iteration": 3,
+            "steering_messages": ["one", "two"],
         });
         Template::read(template).unwrap().fill(&input)
     }
 
     #[test]
-    fn holes_are_filled() {
-        assert_eq!(filled("no hole"), "no hole");
-        assert_eq!(
-            filled("{{ .ToolName }}/{{.SessionID}}/{{ .Iteration }}"),
-            "shell/s1/3"
-        );
-        assert_eq!(filled("{{ toJSON .ToolInput }}"), r#"{"cmd":"ls é"}"#);
-        assert_eq!(filled("{{ .ToolInput | toJSON }}"), r#"{"cmd":"ls é"}"#);
-        assert_eq!(filled("{{ .ToolInput.cmd }}"), "ls é");
-        assert_eq!(filled("{{ .ToolInput.cwd }}"), "<no value>");
-        assert_eq!(filled("[{{ .Prompt }}]"), "[]");
-        assert_eq!(filled("{{ truncate 4 .ToolInput.cmd }}"), "ls é");
-        assert_eq!(filled("{{ .ToolInput.cmd | truncate 2 }}"), "ls...");
-        assert_eq!(filled("a \n{{- .ToolName -}}\n b"), "ashellb");
-        assert_eq!(filled(r#"{{ "two words" }}"#), "two words");
+    // tidy: a table
+    fn templates_are_filled_as_go_fills_them() {
+        for (template, expected) in [
+            ("no hole", "no hole"),
+            ("{{ .ToolName }}/{{.SessionID}}/{{ .Iteration }}", "shell/s1/3"),
+            ("{{ toJSON .ToolInput.edits }}", r#"[{"old":"a"},{"old":"b"}]"#),
+            ("{{ .ToolInput.edits | toJSON }}", r#"[{"old":"a"},{"old":"b"}]"#),
+            ("{{ .ToolInput.cmd }}", "ls é"),
+            ("{{ .ToolInput.cwd }}", "<no value>"),
+            ("[{{ .Prompt }}]", "[]"),
+            ("{{ truncate 4 .ToolInput.cmd }}", "ls é"),
+            ("{{ .ToolInput.cmd | truncate 2 }}", "ls..."),
+            ("a \n{{- .ToolName -}}\n b", "ashellb"),
+            (r#"{{ "two words" }}"#, "two words"),
+            (r#"{{ "a }} b" }}"#, "a }} b"),
+            ("{{ if .ToolName }}yes{{ else }}no{{ end }}", "yes"),
+            ("{{ if .Prompt }}yes{{ else }}no{{ end }}", "no"),
+            ("{{ if .ToolInput.cwd }}yes{{ end }}", ""),
+            (
+                r#"{{ if eq .ToolName "fetch" "shell" }}1{{ else if .Cwd }}2{{ else }}3{{ end }}"#,
+                "1",
+            ),
+            (
+                r#"{{ if ne .ToolName "shell" }}1{{ else if gt .Iteration 2 }}2{{ else }}3{{ end }}"#,
+                "2",
+            ),
+            ("{{ if and .ToolName (not .Prompt) }}both{{ end }}", "both"),
+            ("{{ or .Prompt .ToolName }}", "shell"),
+            ("{{ range .SteeringMessages }}<{{ . }}>{{ end }}", "<one><two>"),
+            (
+                "{{ range $i, $m := .SteeringMessages }}{{ $i }}={{ $m }} {{ end }}",
+                "0=one 1=two ",
+            ),
+            (
+                "{{ range .ToolInput.edits }}{{ .old }}{{ $.ToolName }} {{ end }}",
+                "ashell bshell ",
+            ),
+            ("{{ range .Messages }}x{{ else }}none{{ end }}", "none"),
+            ("{{ with .ToolInput }}{{ .cmd }}{{ end }}", "ls é"),
+            ("{{ with .Prompt }}x{{ else }}no prompt{{ end }}", "no prompt"),
+            ("{{ $x := .ToolName }}{{ if true }}{{ $x }}{{ end }}", "shell"),
+            (
+                r#"{{ printf "%s has %d: %v %q %5.1f%%" .ToolName .Iteration .SteeringMessages "x" 2.25 }}"#,
+                "shell has 3: [one two] \"x\"   2.2%",
+            ),
+            (
+                "{{ len .SteeringMessages }} {{ len .ToolName }} {{ .ToolInput | len }}",
+                "2 5 2",
+            ),
+            (
+                "{{ index .SteeringMessages 1 }} {{ index .ToolInput \"cmd\" }}",
+                "two ls é",
+            ),
+            ("{{ .ToolName | printf \"%-7s|\" }}", "shell  |"),
+            ("{{/* a comment */}}x", "x"),
+            ("{{- /* a comment */ -}} x", "x"),
+            (
+                "{{ print .ToolName 1 2 }} {{ println .ToolName }}",
+                "shell1 2 shell\n",
+            ),
+        ] {
+            assert_eq!(filled(template), expected, "{template}");
+        }
     }
 
     #[test]
@@ -217,15 +206,23 @@ mod tests {
         let fault = |template: &str| Template::read(template).unwrap_err();
         assert!(fault("{{ .ToolNam }}").contains("did you mean `.ToolName`?"));
         assert!(fault("{{ .tool_name }}").contains("knows no `.tool_name`"));
-        assert!(fault("{{ if .ToolName }}x{{ end }}").contains("is not understood"));
-        assert!(fault("{{ truncate x .Prompt }}").contains("takes a number"));
+        assert!(fault("{{ if .ToolNam }}x{{ end }}").contains("did you mean `.ToolName`?"));
+        assert!(fault("{{ truncate x .Prompt }}").contains("is not understood"));
         assert!(fault("{{ .ToolName").contains("never closed"));
+        assert!(fault("{{ if .ToolName }}x").contains("has no `{{ end }}`"));
+        assert!(fault("x{{ end }}").contains("ends nothing"));
+        assert!(fault("{{ template \"x\" }}").contains("is not understood"));
         for odd in [
             "{{}}",
             "{{ | toJSON }}",
             "{{ .A..b }}",
             "{{ .ToolName .Cwd }}",
             "{{ \"x }}",
+            "{{ ( .ToolName }}",
+            "{{ $x }}",
+            "{{ len }}",
+            "{{ if }}x{{ end }}",
+            "{{ else }}",
         ] {
             assert!(Template::read(odd).is_err(), "{odd}");
         }

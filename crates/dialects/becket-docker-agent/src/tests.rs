@@ -86,6 +86,7 @@ fn host(stage: &Arc<Stage>) -> HookHost {
         directory: std::env::temp_dir(),
         builtins: stage.clone(),
         judge: stage.clone(),
+        safety_policy: "balanced",
     }
 }
 
@@ -186,6 +187,7 @@ fn prompt() -> UserPromptPayload {
 
 fn request() -> ModelContextPayload {
     ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         messages: Vec::new(),
         summary: None,
         iteration: 1,
@@ -839,7 +841,7 @@ async fn hooks_read_the_fields_of_their_event() {
         json!({
             "session_id": "s1", "cwd": cwd, "hook_event_name": "pre_tool_use", "agent_name": "root",
             "tool_name": "shell", "tool_use_id": "c1", "tool_input": {"cmd": "ls", "timeout": 5},
-            "tool_category": "shell",
+            "tool_category": "shell", "safety_policy": "balanced",
         })
     );
     let read = read_by::<PostTool>("post_tool_use", ran("")).await;

@@ -76,7 +76,70 @@ const TOOLSETS: &[(&str, &[&str])] = &[
             "update_memory",
         ],
     ),
+    (
+        "tasks",
+        &[
+            "create_task",
+            "get_task",
+            "update_task",
+            "delete_task",
+            "list_tasks",
+            "next_task",
+            "add_dependency",
+            "remove_dependency",
+        ],
+    ),
+    (
+        "plan",
+        &[
+            "write_plan",
+            "read_plan",
+            "list_plans",
+            "delete_plan",
+            "set_plan_status",
+            "get_plan_status",
+        ],
+    ),
+    (
+        "git",
+        &["git_status", "git_log", "git_branches", "git_show", "git_blame"],
+    ),
+    ("user_prompt", &["user_prompt"]),
+    (
+        "background_agents",
+        &[
+            "run_background_agent",
+            "list_background_agents",
+            "view_background_agent",
+            "stop_background_agent",
+            "wait_background_agents",
+        ],
+    ),
 ];
+
+/// Tools that docker-agent does not count among those that change nothing, though becket may need no yes for them.
+const CHANGING: &[&str] = &[
+    "fetch",
+    "stop_background_job",
+    "add_memory",
+    "delete_memory",
+    "update_memory",
+    "create_task",
+    "update_task",
+    "delete_task",
+    "add_dependency",
+    "remove_dependency",
+    "write_plan",
+    "set_plan_status",
+    "delete_plan",
+    "run_background_agent",
+    "stop_background_agent",
+];
+
+/// Whether docker-agent counts a tool of a toolset among those that may change something.
+pub fn may_change(tool: &str) -> bool {
+    CHANGING.contains(&tool)
+}
 
 /// The tools of a type of toolset; `None` if its tools are defined elsewhere, or if there is no such type.
 pub fn toolset_tools(toolset_type: &str) -> Option<&'static [&'static str]> {

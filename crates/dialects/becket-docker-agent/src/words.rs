@@ -8,6 +8,7 @@ use becket_hooks::Failure;
 use serde_json::{Map, Value};
 
 use super::output::wrong;
+use super::shell_safety;
 use super::tools::profile;
 
 pub(super) static PROFILE: LazyLock<Profile> = LazyLock::new(profile);
@@ -35,6 +36,19 @@ pub(super) fn category(call: &Called<'_>) -> &'static str {
         Some(OperationKind::Fetch) => "fetch",
         Some(kind) if !OperationKind::VFS.contains(&kind) => "filesystem",
         _ => "",
+    }
+}
+
+/// docker-agent's label for how dangerous a call is.
+pub(super) fn safety_label(call: &Called<'_>) -> &'static str {
+    match call.operation {
+        Some(OperationKind::Shell) => {
+            let arguments = call.foreign_arguments();
+            let command = arguments.get("cmd").and_then(Value::as_str).unwrap_or_default();
+            shell_safety::label(command).name()
+        }
+        Some(OperationKind::Read | OperationKind::List | OperationKind::Find | OperationKind::Grep) => "safe",
+        _ => "unknown",
     }
 }
 

@@ -678,6 +678,7 @@ fn result(id: &str, call: &str) -> Message {
 
 fn request() -> ModelContextPayload {
     ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         messages: vec![
             said("1", "go"),
             answered("2", "I look", Some("c")),

@@ -295,6 +295,7 @@ pub fn read_usage(value: &Value) -> Usage {
         cache_read_tokens: read,
         cache_write_tokens: written,
         cost: value["cost"]["total"].as_f64().filter(|cost| *cost > 0.0),
+        ..Usage::default()
     }
 }
 

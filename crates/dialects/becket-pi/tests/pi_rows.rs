@@ -174,6 +174,7 @@ fn conversation() -> Vec<Message> {
                     cache_read_tokens: 60,
                     cache_write_tokens: 10,
                     cost: Some(0.5),
+                    ..Usage::default()
                 },
                 error: None,
             },
@@ -202,6 +203,7 @@ fn conversation() -> Vec<Message> {
 
 fn context() -> ModelContextPayload {
     ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         messages: conversation(),
         summary: None,
         iteration: 1,
@@ -525,6 +527,7 @@ async fn a_system_prompt_is_chained_and_messages_add_up() {
 #[tokio::test]
 async fn a_summary_is_the_first_message_and_becomes_another_only_if_it_says_something_else() {
     let compacted = || ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         summary: Some(StandingSummary {
             text: "before".into(),
             input_tokens: 900,
@@ -647,6 +650,7 @@ async fn messages_are_changed_by_returning_them_and_in_place() {
 
     let summary = RequestPurpose::Summary;
     let summary = ModelContextPayload {
+        system_prompt: "Be brief.".into(),
         purpose: summary,
         ..context()
     };

@@ -160,8 +160,16 @@ pub struct Usage {
     pub cache_read_tokens: u64,
     /// Tokens that were written to a cache.
     pub cache_write_tokens: u64,
+    /// Tokens of the output that the model thought with, when the provider names them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
     /// The price in US dollars, when the provider names it.
     pub cost: Option<f64>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -172,6 +180,7 @@ impl Usage {
             output_tokens: self.output_tokens + other.output_tokens,
             cache_read_tokens: self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens: self.reasoning_tokens + other.reasoning_tokens,
             cost: match (self.cost, other.cost) {
                 (Some(one), Some(two)) => Some(one + two),
                 (one, two) => one.or(two),

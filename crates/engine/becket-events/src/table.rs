@@ -472,7 +472,9 @@ events! {
     /// changed.
     "model_context" => ModelContext, class: Guard,
     payload ModelContextPayload {
-        /// What the model is about to see, without the system prompt.
+        /// The system prompt; empty for a request that has one of becket's own.
+        system_prompt: String,
+        /// What the model is about to see besides the system prompt.
         messages: Vec<Message>,
         /// The summary that stands for the conversation before the messages.
         summary: Option<StandingSummary>,
@@ -484,6 +486,8 @@ events! {
     reply ModelContextReply {
         /// Whether the request may be made; a deny ends the run.
         verdict: Strictest,
+        /// A new system prompt.
+        system_prompt: Rewrite<String>,
         /// New messages.
         messages: Rewrite<Vec<Message>>,
         /// An answer in place of the model, which is not asked.

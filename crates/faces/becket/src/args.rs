@@ -449,7 +449,12 @@ pub enum Command {
     /// Show the configuration in effect, and where it comes from.
     Config,
     /// Look for what may be wrong: configuration, store, hooks, plugins, servers, extensions.
-    Doctor,
+    Doctor {
+        /// Say of every file in this folder that another agent runs whether becket runs it too: whole, with remarks, or
+        /// not at all. Nothing is run, and nothing is fetched.
+        #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+        files: Option<PathBuf>,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

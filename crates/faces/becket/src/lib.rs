@@ -68,8 +68,11 @@ pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
 }
 
 /// Runs a command; errors are printed here.
-fn run(args: Args, options: Options, surroundings: &Surroundings) -> Exit {
-    let done = process::check_working_directory().and_then(|()| commands::run(args, options, surroundings));
+fn run(args: Args, mut options: Options, surroundings: &Surroundings) -> Exit {
+    let done = process::check_working_directory().and_then(|()| {
+        let moved = process::change_directory(&mut options.run, surroundings)?;
+        commands::run(args, options, moved.as_ref().unwrap_or(surroundings))
+    });
     done.unwrap_or_else(|error| {
         surroundings.complain(&error.to_string());
         error.exit

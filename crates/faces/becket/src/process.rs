@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use becket_run::RunOptions;
 use becket_system::{CliError, OpenScreen, Signals, Surroundings};
 
 /// The surroundings of this process.
@@ -32,6 +33,26 @@ pub fn check_working_directory() -> Result<(), CliError> {
         )));
     }
     Ok(())
+}
+
+/// Goes to the folder in which the run works, if an option of guests says so. Returns the surroundings there.
+pub fn change_directory(
+    options: &mut RunOptions,
+    surroundings: &Surroundings,
+) -> Result<Option<Surroundings>, CliError> {
+    for host in options.hosts.iter() {
+        if let Some(folder) = host.working_directory(&mut options.guests, surroundings)? {
+            std::env::set_current_dir(&folder)
+                .map_err(|error| CliError::usage(format!("cannot work in {}: {error}", folder.display())))?;
+            check_working_directory()?;
+            let cwd = std::env::current_dir().unwrap_or(folder);
+            return Ok(Some(Surroundings {
+                cwd,
+                ..surroundings.clone()
+            }));
+        }
+    }
+    Ok(None)
 }
 
 /// The path of this program.

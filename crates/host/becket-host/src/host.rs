@@ -45,7 +45,7 @@ use crate::client::Client;
 use crate::foreign_cli::ForeignCli;
 use crate::interactive::Interactive;
 use crate::known_commands::KnownCommands;
-use crate::options::HostOption;
+use crate::options::{GuestOptions, HostOption};
 use crate::place::GuestSearch;
 use crate::reader::Reader;
 use crate::run_settings::RunSettings;
@@ -128,6 +128,13 @@ pub trait Host: Send + Sync {
         None
     }
 
+    /// Reads a file that could be run, without running anything: remarks on what would be left out, or the reason why
+    /// it would be refused. `None` if it is no such file.
+    fn survey(&self, file: &Path, place: &GuestSearch<'_>) -> Option<Result<Vec<String>, CliError>> {
+        let _ = (file, place);
+        None
+    }
+
     /// The name of the guests' own system in the table `[dialects]`, if that table is about them.
     fn dialect(&self) -> Option<&'static str> {
         None
@@ -141,6 +148,16 @@ pub trait Host: Send + Sync {
     /// The command line of the guests' own program, if becket understands it. Their programs find becket by that name.
     fn foreign_cli(&self) -> Option<&'static ForeignCli> {
         None
+    }
+
+    /// The folder in which the run works, if an option of these guests chooses or makes one.
+    fn working_directory(
+        &self,
+        options: &mut GuestOptions,
+        surroundings: &Surroundings,
+    ) -> Result<Option<PathBuf>, CliError> {
+        let _ = (options, surroundings);
+        Ok(None)
     }
 
     /// Names of hidden folders in which there may be hooks.
@@ -396,6 +413,8 @@ pub struct Program {
     pub keeps_sessions: bool,
     /// Whether another program steers this one or chooses its tools.
     pub is_steered: bool,
+    /// Whether every question to the user is answered with yes.
+    pub answers_yes: bool,
 }
 
 /// How the program talks to its caller.

@@ -41,7 +41,11 @@ pub(crate) fn provider_beside(
     let environment = |name: &str| surroundings.variable(name);
     if let Some(team) = &setup.team {
         let model = options.model.as_deref();
-        return team.provider(model, &setup.provider_settings(), surroundings);
+        let settings = ProviderSettings {
+            needs_model: options.needs_model,
+            ..setup.provider_settings()
+        };
+        return team.provider(model, &settings, surroundings);
     }
     let of_home = model_of_home(setup, surroundings).unwrap_or_default();
     let named = options.model.as_deref().or(setup.context.model.as_deref());

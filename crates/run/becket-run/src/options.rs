@@ -92,6 +92,7 @@ impl RunOptions {
             mode: self.client.unwrap_or(json),
             keeps_sessions: !self.keeps_nothing,
             is_steered: self.client.is_some() || self.tool_list().is_some(),
+            answers_yes: self.yes,
         }
     }
 

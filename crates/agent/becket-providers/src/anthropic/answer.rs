@@ -235,7 +235,7 @@ impl AnswerReader for Reader {
                 output_tokens: self.tokens.output,
                 cache_read_tokens: self.tokens.cache_read,
                 cache_write_tokens: self.tokens.cache_write,
-                cost: None,
+                ..Usage::default()
             },
             model: self.model.clone(),
         })

@@ -165,6 +165,10 @@ impl Reader {
             |usage| &mut usage.cache_write_tokens,
             "/prompt_tokens_details/cache_write_tokens",
         );
+        take(
+            |usage| &mut usage.reasoning_tokens,
+            "/completion_tokens_details/reasoning_tokens",
+        );
         self.usage.cost = usage.get("cost").and_then(Value::as_f64).or(self.usage.cost);
     }
 

@@ -316,7 +316,7 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
     if let Some(schema) = &options.answer_schema {
         let format = json!({
             "type": "json_schema",
-            "json_schema": {"name": ANSWER_SCHEMA_NAME, "strict": true, "schema": **schema}
+            "json_schema": {"name": ANSWER_SCHEMA_NAME, "strict": can_be_strict(schema), "schema": **schema}
         });
         body.push_str(r#","response_format":"#);
         push_json(body, &format);
@@ -326,6 +326,20 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
         body.push_str(r#","parallel_tool_calls":"#);
         push_json(body, &parallel);
     }
+}
+
+/// Whether the interface takes a schema as strict: it must name every property of every object as required. A schema
+/// that lists no properties is left to the interface.
+fn can_be_strict(schema: &Value) -> bool {
+    let properties = schema["properties"].as_object();
+    let required = schema["required"].as_array();
+    let is_complete = properties.is_none_or(|properties| {
+        let names = |name: &String| required.is_some_and(|list| list.iter().any(|one| one == name));
+        schema["additionalProperties"] == false && properties.keys().all(names)
+    });
+    let inner = properties.into_iter().flat_map(|properties| properties.values());
+    let items = schema.get("items").into_iter();
+    is_complete && inner.chain(items).all(can_be_strict)
 }
 
 /// How hard a model is to think, in the interface's terms; `None` for a model that does not think on request, or is to

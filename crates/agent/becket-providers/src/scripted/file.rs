@@ -70,6 +70,7 @@ pub(crate) struct ScriptedUsage {
     output_tokens: u64,
     cache_read_tokens: u64,
     cache_write_tokens: u64,
+    reasoning_tokens: u64,
     cost: Option<f64>,
 }
 
@@ -180,6 +181,7 @@ impl From<ScriptedUsage> for Usage {
             output_tokens: usage.output_tokens,
             cache_read_tokens: usage.cache_read_tokens,
             cache_write_tokens: usage.cache_write_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
             cost: usage.cost,
         }
     }

@@ -80,6 +80,12 @@ impl GitFacts {
 
     /// git's output, up to the longest text; `None` if it failed or was too slow.
     async fn ask(&self, cwd: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+        self.output(cwd, arguments, MOST_BYTES).await
+    }
+
+    /// The output of a git command, of which one byte more than `most` is read at most; `None` if it failed or was too
+    /// slow.
+    pub async fn output(&self, cwd: &Path, arguments: &[&str], most: usize) -> Option<Vec<u8>> {
         let mut command = Command::new("git");
         command
             .args(SEAL)
@@ -102,15 +108,14 @@ impl GitFacts {
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let work = async {
             let mut output = Vec::new();
-            let most = MOST_BYTES as u64 + 1;
             child
                 .stdout
                 .take()?
-                .take(most)
+                .take(most as u64 + 1)
                 .read_to_end(&mut output)
                 .await
                 .ok()?;
-            if output.len() > MOST_BYTES {
+            if output.len() > most {
                 // The rest is not used, so git is not waited for.
                 return Some(output);
             }

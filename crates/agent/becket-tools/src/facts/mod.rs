@@ -12,7 +12,7 @@ mod secrets;
 use std::path::Path;
 
 pub use git::{DiffDetail, GitFacts};
-pub use post::{Posted, post};
+pub use post::{Posted, post, post_freely};
 pub use prompt_files::{PromptFileText, prompt_file_texts};
 pub use secrets::{REDACTED, redact, redact_value};
 

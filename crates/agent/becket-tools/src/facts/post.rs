@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use becket_agent::url_policy::{UrlJudge, UrlVerdict, without_credentials};
+use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
+use reqwest::redirect::Policy;
 
+use crate::client::free_client;
 use crate::fetch::client_for;
 
 /// The longest answer that is read.
@@ -71,6 +74,20 @@ pub async fn post(judge: &UrlJudge, url: &str, posted: Posted<'_>) -> Result<Str
             deadline.as_secs_f32()
         ))),
     }
+}
+
+/// Sends JSON to an address that the user's own settings name, wherever it is. The answer is not read; returns whether
+/// it was a success.
+pub async fn post_freely(url: Url, body: String, deadline: Duration) -> bool {
+    let Ok(client) = free_client(Policy::none()) else {
+        return false;
+    };
+    let request = client
+        .post(url)
+        .header(CONTENT_TYPE, "application/json")
+        .body(body);
+    let answer = tokio::time::timeout(deadline, request.send()).await;
+    matches!(answer, Ok(Ok(response)) if response.status().is_success())
 }
 
 #[cfg(test)]

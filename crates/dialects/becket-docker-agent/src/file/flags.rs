@@ -6,11 +6,17 @@ use std::path::Path;
 use becket_dialect_kit::yaml::{Spanned, line_of};
 
 use super::super::{Builtin, HookEntry, HookKind, USUAL_TIMEOUT};
+use super::Toolset;
 use super::written::WrittenAgent;
 
 /// The hooks that the flags of an agent add to those that it has already. Secrets are redacted unless the file says
 /// otherwise.
-pub(super) fn hooks_of_flags(agent: &WrittenAgent, hooks: &[HookEntry], file: &Path) -> Vec<HookEntry> {
+pub(super) fn hooks_of_flags(
+    agent: &WrittenAgent,
+    toolsets: &[Toolset],
+    hooks: &[HookEntry],
+    file: &Path,
+) -> Vec<HookEntry> {
     let stands = |line: usize, flag: &str| format!("{}:{line} ({flag})", file.display());
     let mut wanted: Vec<(&'static str, Builtin, String)> = Vec::new();
     if let Some(flag) = set(&agent.add_date) {
@@ -37,12 +43,18 @@ pub(super) fn hooks_of_flags(agent: &WrittenAgent, hooks: &[HookEntry], file: &P
             wanted.push((event, Builtin::RedactSecrets, source.clone()));
         }
     }
+    let safer = toolsets.iter().find(|set| set.safer).map(|set| HookEntry {
+        matcher: Some("shell".to_owned()),
+        preempt_yolo: true,
+        ..entry("pre_tool_use", Builtin::SaferShell, stands(set.line, "safer"))
+    });
     let entries = wanted
         .into_iter()
-        .map(|(event, builtin, source)| entry(event, builtin, source));
+        .map(|(event, builtin, source)| entry(event, builtin, source))
+        .chain(safer);
     let is_new = |entry: &HookEntry| {
         let same = |other: &HookEntry| {
-            other.event == entry.event && other.kind == entry.kind && other.matcher.is_none()
+            other.event == entry.event && other.kind == entry.kind && other.matcher == entry.matcher
         };
         !hooks.iter().any(same)
     };

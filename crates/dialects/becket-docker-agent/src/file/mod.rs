@@ -14,7 +14,9 @@ pub use read::provider_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use becket_agent::provider::ThinkingLevel;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -31,8 +33,21 @@ pub struct AgentFile {
     pub models: BTreeMap<String, ModelDefinition>,
     /// The rules about tool calls.
     pub permissions: Permissions,
+    /// How much is asked, if the file says so for all agents.
+    pub safety: Option<Safety>,
+    /// Whether toolsets were left out, so that rules may name tools that are not there.
+    pub lacks_toolsets: bool,
     /// Remarks about keys that have no effect in becket.
     pub remarks: Vec<String>,
+}
+
+/// How much is asked before tools run, if that is more than usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Safety {
+    /// The user is asked about every call.
+    Strict,
+    /// A call that would need a yes is refused.
+    Restricted,
 }
 
 /// One agent of a file.
@@ -50,6 +65,10 @@ pub struct AgentDefinition {
     pub welcome_message: Option<String>,
     /// The agent's system prompt.
     pub instruction: String,
+    /// The JSON Schema of the agent's answers.
+    pub answer_schema: Option<Arc<Value>>,
+    /// How much is asked when the user talks to this agent.
+    pub safety: Option<Safety>,
     /// The agent's toolsets.
     pub toolsets: Vec<Toolset>,
     /// The agents to which this one can give tasks.
@@ -83,6 +102,12 @@ pub struct ModelDefinition {
     pub token_key: Option<String>,
     /// The options of sampling and length.
     pub sampling: Sampling,
+    /// Models that are asked in turn with this one.
+    pub in_turn: Vec<ModelDefinition>,
+    /// Models that are asked instead if there is no key for this one; the first that can be asked counts.
+    pub instead: Vec<ModelDefinition>,
+    /// The address that unloads the model.
+    pub unload_api: Option<String>,
 }
 
 /// The options of requests to a model.
@@ -100,6 +125,8 @@ pub struct Sampling {
     pub presence_penalty: Option<f64>,
     /// Whether the model may request several calls at once.
     pub parallel_tool_calls: Option<bool>,
+    /// How much the model thinks before it answers.
+    pub thinking: Option<ThinkingLevel>,
 }
 
 /// An interface of providers.
@@ -124,6 +151,23 @@ pub struct Toolset {
     pub instruction: Option<String>,
     /// Whether only tools are offered that change nothing.
     pub readonly: bool,
+    /// What the tools may reach.
+    pub fence: Fence,
+    /// Whether commands that destroy something always need the user's yes.
+    pub safer: bool,
+}
+
+/// What the tools of a toolset may reach. An empty list restricts nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fence {
+    /// Folders outside of which nothing may be read or written.
+    pub allow_list: Vec<String>,
+    /// Folders in which nothing may be read or written.
+    pub deny_list: Vec<String>,
+    /// Hosts and networks beside which nothing may be fetched.
+    pub allowed_domains: Vec<String>,
+    /// Hosts and networks from which nothing may be fetched.
+    pub blocked_domains: Vec<String>,
 }
 
 /// The kinds of toolsets.
@@ -142,6 +186,13 @@ pub enum ToolsetKind {
     },
     /// Shell commands, each with its own name.
     Script(Vec<ScriptDefinition>),
+    /// A tool that opens an address in the user's browser.
+    OpenUrl {
+        /// The tool's name.
+        name: String,
+        /// The address.
+        url: String,
+    },
     /// Tools of an MCP server.
     Mcp(McpDefinition),
 }
@@ -194,6 +245,13 @@ pub enum McpReach {
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
+    },
+    /// The server is in Docker's catalogue, and a gateway runs it.
+    Catalogue {
+        /// The server's name in the catalogue.
+        server: String,
+        /// Variables for the gateway.
+        env: BTreeMap<String, String>,
     },
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
+use std::sync::Arc;
+
+use becket_agent::provider::ThinkingLevel;
 
 use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 use becket_hooks::{SettingsError, nearest};
@@ -9,10 +12,15 @@ use becket_hooks::{SettingsError, nearest};
 use super::flags::hooks_of_flags;
 use super::reader::Reader;
 use super::toolset::toolset;
-use super::written::{WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider};
-use super::{AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Sampling};
+use super::written::{
+    Thinking, WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider, WrittenRuntime,
+};
+use super::{
+    AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Safety, Sampling, Toolset,
+};
 
 /// Providers with OpenAI's interface, with their addresses and the variables that hold their keys.
+// tidy: a table
 const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[
     ("mistral", "https://api.mistral.ai/v1", Some("MISTRAL_API_KEY")),
     ("xai", "https://api.x.ai/v1", Some("XAI_API_KEY")),
@@ -26,12 +34,88 @@ const COMPATIBLE: &[(&str, &str, Option<&str>)] = &[
         "https://generativelanguage.googleapis.com/v1beta/openai",
         Some("GOOGLE_API_KEY"),
     ),
+    (
+        "requesty",
+        "https://router.requesty.ai/v1",
+        Some("REQUESTY_API_KEY"),
+    ),
+    (
+        "nvidia",
+        "https://integrate.api.nvidia.com/v1",
+        Some("NVIDIA_API_KEY"),
+    ),
+    ("minimax", "https://api.minimax.io/v1", Some("MINIMAX_API_KEY")),
+    (
+        "baseten",
+        "https://inference.baseten.co/v1",
+        Some("BASETEN_API_KEY"),
+    ),
+    (
+        "ovhcloud",
+        "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1",
+        Some("OVH_AI_ENDPOINTS_ACCESS_TOKEN"),
+    ),
+    ("groq", "https://api.groq.com/openai/v1", Some("GROQ_API_KEY")),
+    (
+        "fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        Some("FIREWORKS_API_KEY"),
+    ),
+    (
+        "deepseek",
+        "https://api.deepseek.com/v1",
+        Some("DEEPSEEK_API_KEY"),
+    ),
+    ("cerebras", "https://api.cerebras.ai/v1", Some("CEREBRAS_API_KEY")),
+    (
+        "together",
+        "https://api.together.xyz/v1",
+        Some("TOGETHER_API_KEY"),
+    ),
+    (
+        "huggingface",
+        "https://router.huggingface.co/v1",
+        Some("HF_TOKEN"),
+    ),
+    ("moonshot", "https://api.moonshot.ai/v1", Some("MOONSHOT_API_KEY")),
+    (
+        "vercel",
+        "https://ai-gateway.vercel.sh/v1",
+        Some("AI_GATEWAY_API_KEY"),
+    ),
+    (
+        "opencode-go",
+        "https://opencode.ai/zen/go/v1",
+        Some("OPENCODE_API_KEY"),
+    ),
+    (
+        "opencode-zen",
+        "https://opencode.ai/zen/v1",
+        Some("OPENCODE_API_KEY"),
+    ),
+    (
+        "github-copilot",
+        "https://api.githubcopilot.com",
+        Some("GITHUB_TOKEN"),
+    ),
+    (
+        "cloudflare-workers-ai",
+        "https://api.cloudflare.com/client/v4/accounts/${env.CLOUDFLARE_ACCOUNT_ID}/ai/v1",
+        Some("CLOUDFLARE_API_TOKEN"),
+    ),
+    (
+        "cloudflare-ai-gateway",
+        "https://gateway.ai.cloudflare.com/v1/${env.CLOUDFLARE_ACCOUNT_ID}/${env.CLOUDFLARE_GATEWAY_ID}/compat",
+        Some("CLOUDFLARE_API_TOKEN"),
+    ),
     ("dmr", "http://127.0.0.1:12434/engines/v1", None),
 ];
 
-/// The variables that hold the keys of the providers above. No hook or tool sees them.
+/// The variables that hold the keys of the providers above. No hook or tool sees them. A token that programs use for
+/// more than models is hidden only where a model of the file uses it.
 pub fn provider_keys<'a>() -> impl Iterator<Item = &'a str> {
-    COMPATIBLE.iter().filter_map(|(_, _, key)| *key)
+    let keys = COMPATIBLE.iter().filter_map(|(_, _, key)| *key);
+    keys.filter(|key| key.ends_with("_API_KEY"))
 }
 
 impl AgentFile {
@@ -43,8 +127,12 @@ impl AgentFile {
         if written.agents.0.is_empty() {
             return Err(reader.error(1, "there is no agent in this file; write `agents: {root: {…}}`"));
         }
+        let safety = runtime(&mut reader, &written.runtime)?;
         for (_, provider) in &written.providers.0 {
             reader.look_at(provider.value.unserved())?;
+            if let Some(interface) = provider.value.api_type.as_ref() {
+                look_at_interface(&mut reader, interface);
+            }
         }
         for (_, model) in &written.models.0 {
             reader.look_at(model.value.unserved())?;
@@ -69,9 +157,97 @@ impl AgentFile {
             agents,
             models,
             permissions: written.permissions,
+            safety,
+            lacks_toolsets: reader.lacks_toolsets,
             remarks: reader.remarks,
         })
     }
+}
+
+/// How the file is meant to be run: how much is asked, and whether in a sandbox, which becket has not.
+fn runtime(reader: &mut Reader<'_>, written: &WrittenRuntime) -> Result<Option<Safety>, SettingsError> {
+    if let Some(sandbox) = written.sandbox.as_ref().filter(|sandbox| sandbox.value) {
+        let message = "`sandbox` is not served: becket has none; run it in a container, and leave it out";
+        return Err(reader.error(line_of(sandbox), message));
+    }
+    if let Some(hosts) = &written.network_allowlist {
+        reader.remark(
+            line_of(hosts),
+            "`network_allowlist` has no effect here: it is about a sandbox",
+        );
+    }
+    safety(reader, written.safety.as_ref())
+}
+
+/// How much is asked. The usual is between docker-agent's modes: what only reads needs no yes, everything else does.
+fn safety(
+    reader: &mut Reader<'_>,
+    written: Option<&Spanned<String>>,
+) -> Result<Option<Safety>, SettingsError> {
+    const MODES: [&str; 4] = ["strict", "balanced", "restricted", "autonomous"];
+    let Some(mode) = written else {
+        return Ok(None);
+    };
+    let line = line_of(mode);
+    match mode.value.as_str() {
+        "strict" => Ok(Some(Safety::Strict)),
+        "restricted" => Ok(Some(Safety::Restricted)),
+        "balanced" | "autonomous" => {
+            let message =
+                "`safety` has no effect here: what only reads runs, and `--yes` answers every other question";
+            reader.remark(line, message);
+            Ok(None)
+        }
+        other => Err(reader.error(
+            line,
+            match nearest(other, MODES) {
+                Some(near) => format!("there is no safety mode `{other}`; did you mean `{near}`?"),
+                None => format!(
+                    "there is no safety mode `{other}`; there are {}",
+                    MODES.join(", ")
+                ),
+            },
+        )),
+    }
+}
+
+fn look_at_interface(reader: &mut Reader<'_>, interface: &Spanned<String>) {
+    if interface.value != "openai_chatcompletions" {
+        let message = format!(
+            "the interface `{}` is not served; `openai_chatcompletions` is used, which most providers know",
+            interface.value
+        );
+        reader.remark(line_of(interface), message);
+    }
+}
+
+/// The toolsets of an agent, without those that becket has not.
+fn toolsets(
+    reader: &mut Reader<'_>,
+    agent: &WrittenAgent,
+    written: &WrittenFile,
+) -> Result<Vec<Toolset>, SettingsError> {
+    reader.known("toolset", &agent.use_toolsets, written.toolsets.names())?;
+    let named = agent.use_toolsets.iter();
+    let named = named.filter_map(|name| written.toolsets.get(&name.value));
+    let mut toolsets = Vec::new();
+    for set in agent.toolsets.iter().chain(named) {
+        toolsets.extend(toolset(reader, set, &written.mcps)?);
+    }
+    for set in &mut toolsets {
+        set.readonly |= agent.readonly;
+    }
+    match &agent.tool_choice {
+        Some(choice) if choice.value == "none" => toolsets.clear(),
+        Some(choice) if choice.value != "auto" => {
+            reader.remark(
+                line_of(choice),
+                "`tool_choice` has no effect here: the model may answer without a tool",
+            );
+        }
+        _ => {}
+    }
+    Ok(toolsets)
 }
 
 fn definition(
@@ -84,26 +260,17 @@ fn definition(
     let agent = &agent.value;
     reader.look_at(agent.unserved())?;
     let names = written.agents.names();
-    let mut toolsets = Vec::new();
-    for set in &agent.toolsets {
-        toolsets.push(toolset(reader, set, &written.mcps)?);
-    }
-    reader.known("toolset", &agent.use_toolsets, written.toolsets.names())?;
-    for set in agent
-        .use_toolsets
-        .iter()
-        .filter_map(|name| written.toolsets.get(&name.value))
-    {
-        toolsets.push(toolset(reader, set, &written.mcps)?);
-    }
-    for set in &mut toolsets {
-        set.readonly |= agent.readonly;
-    }
+    let mut handoffs = reader.agents(&agent.handoffs, names.clone())?;
+    let next = reader
+        .agents(agent.force_handoff.as_slice(), names.clone())?
+        .pop();
+    handoffs.extend(next.clone().filter(|name| !handoffs.contains(name)));
     let mut hooks = match &agent.hooks {
         Some(hooks) => hooks.entries(reader.file)?,
         None => Vec::new(),
     };
-    hooks.extend(hooks_of_flags(agent, &hooks, reader.file));
+    let toolsets = toolsets(reader, agent, written)?;
+    hooks.extend(hooks_of_flags(agent, &toolsets, &hooks, reader.file));
     let limit = |number: u32| Some(number).filter(|number| *number > 0);
     Ok(AgentDefinition {
         name: name.to_owned(),
@@ -111,10 +278,15 @@ fn definition(
         model: model(reader, agent, written)?,
         description: agent.description.clone().unwrap_or_default(),
         welcome_message: agent.welcome_message.clone(),
-        instruction: instruction(reader, agent)?,
+        instruction: instruction(reader, agent)? + &ending(agent, next.as_deref()),
+        answer_schema: agent
+            .structured_output
+            .as_ref()
+            .map(|form| Arc::new(form.schema.clone().into())),
+        safety: safety(reader, agent.safety.as_ref())?,
         toolsets,
-        sub_agents: reader.known("agent", &agent.sub_agents, names.clone())?,
-        handoffs: reader.known("agent", &agent.handoffs, names)?,
+        sub_agents: reader.agents(&agent.sub_agents, names)?,
+        handoffs,
         commands: commands(reader, agent, written)?,
         hooks,
         max_iterations: limit(agent.max_iterations),
@@ -122,11 +294,24 @@ fn definition(
     })
 }
 
+/// What the agent is told besides its instruction: the form of its answers, and who goes on after it.
+fn ending(agent: &WrittenAgent, next: Option<&str>) -> String {
+    let form = agent.structured_output.as_ref().map(|form| {
+        let about = form.description.as_deref().map(|about| format!(" ({about})")).unwrap_or_default();
+        let schema = serde_json::Value::Object(form.schema.clone());
+        format!("\n\nAnswer with one JSON value{about} that follows this JSON Schema, and with nothing else:\n{schema}")
+    });
+    let next = next.map(|name| {
+        format!("\n\nWhen your part is done, always hand the conversation over to `{name}` with `handoff`.")
+    });
+    form.unwrap_or_default() + &next.unwrap_or_default()
+}
+
 /// The agent's instruction, or the content of the files that it names, which are in the folder of the agent file.
 fn instruction(reader: &Reader<'_>, agent: &WrittenAgent) -> Result<String, SettingsError> {
     let Some(files) = &agent.instruction_file else {
-        let text = agent.instruction.as_ref();
-        return Ok(text.map(|text| text.value.clone()).unwrap_or_default());
+        let texts = agent.instruction.as_ref();
+        return Ok(texts.map(|texts| texts.value.0.join("\n\n")).unwrap_or_default());
     };
     let line = line_of(files);
     if agent.instruction.is_some() {
@@ -164,6 +349,9 @@ fn commands(
         for (name, form) in entries {
             let command = &form.0;
             reader.look_at(command.unserved())?;
+            if command.url.is_some() {
+                continue;
+            }
             let of = command.agent.as_ref();
             let agent = match of {
                 Some(agent) => reader
@@ -184,6 +372,7 @@ fn commands(
     Ok(all)
 }
 
+/// The model of an agent.
 fn model(
     reader: &Reader<'_>,
     agent: &WrittenAgent,
@@ -193,23 +382,56 @@ fn model(
         return Ok(None);
     };
     let (line, name) = (line_of(named), named.value.trim());
+    match written.models.get(name) {
+        None if name == "auto" => Ok(None),
+        Some(_) => named_model(reader, name, line, written).map(Some),
+        None => in_turn(reader, name, line, written).map(Some),
+    }
+}
+
+/// Several models, with commas between them, of which each request asks the next one.
+fn in_turn(
+    reader: &Reader<'_>,
+    names: &str,
+    line: usize,
+    written: &WrittenFile,
+) -> Result<ModelDefinition, SettingsError> {
+    let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let mut models = Vec::new();
+    for name in names {
+        let mut model = named_model(reader, name, line, written)?;
+        let further = std::mem::take(&mut model.in_turn);
+        models.push(model);
+        models.extend(further);
+    }
+    let mut models = models.into_iter();
+    let first = models
+        .next()
+        .ok_or_else(|| reader.error(line, "`model` names no model; write it as `provider/model`"))?;
+    Ok(ModelDefinition {
+        in_turn: models.collect(),
+        ..first
+    })
+}
+
+/// The model with a name: one of the file, or `provider/model`.
+fn named_model(
+    reader: &Reader<'_>,
+    name: &str,
+    line: usize,
+    written: &WrittenFile,
+) -> Result<ModelDefinition, SettingsError> {
     if let Some(model) = written.models.get(name) {
-        let line = line_of(model);
-        return described(reader, name, &model.value, line, written).map(Some);
+        return described(reader, name, &model.value, line_of(model), written);
     }
     match name.split_once('/') {
-        _ if name == "auto" => Ok(None),
-        _ if name.contains(',') => {
-            let message = format!("an agent has one model, not several, as in `{name}`");
-            Err(reader.error(line, message))
-        }
         Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
             let inline = WrittenModel {
                 provider: Some(provider.to_owned()),
                 model: Some(model.to_owned()),
                 ..WrittenModel::default()
             };
-            described(reader, name, &inline, line, written).map(Some)
+            described(reader, name, &inline, line, written)
         }
         _ => {
             let message = format!("there is no model `{name}` under `models`");
@@ -222,6 +444,56 @@ fn model(
     }
 }
 
+/// The first model of a list for which there is a key, with the others in its place.
+fn first_available(
+    reader: &Reader<'_>,
+    (name, names): (&str, &[String]),
+    line: usize,
+    written: &WrittenFile,
+) -> Result<ModelDefinition, SettingsError> {
+    // A candidate that names candidates itself might name this one.
+    let is_list = |name: &&String| {
+        let model = written.models.get(name);
+        model.is_some_and(|model| model.value.first_available.is_some())
+    };
+    if let Some(deeper) = names.iter().find(is_list) {
+        let message = format!(
+            "`first_available` of `{name}` names `{deeper}`, which is a list itself; name its models"
+        );
+        return Err(reader.error(line, message));
+    }
+    let models = names.iter().map(|name| named_model(reader, name, line, written));
+    let mut models = models.collect::<Result<Vec<_>, _>>()?.into_iter();
+    let first = models
+        .next()
+        .ok_or_else(|| reader.error(line, format!("`first_available` of the model `{name}` is empty")))?;
+    Ok(ModelDefinition {
+        instead: models.collect(),
+        ..first
+    })
+}
+
+/// A model that is put together of others of the file, if it is one. One that names itself never ends.
+fn put_together(
+    reader: &Reader<'_>,
+    name: &str,
+    model: &WrittenModel,
+    line: usize,
+    written: &WrittenFile,
+) -> Option<Result<ModelDefinition, SettingsError>> {
+    let (None, Some(names)) = (&model.provider, &model.model) else {
+        return None;
+    };
+    let is_of_file = |other: &str| written.models.get(other).is_some() || other.contains('/');
+    let mut others = names.split(',').map(str::trim);
+    if !others.all(|other| other != name && is_of_file(other)) || !reader.goes_deeper() {
+        return None;
+    }
+    let model = in_turn(reader, names, line, written);
+    reader.comes_back();
+    Some(model)
+}
+
 fn described(
     reader: &Reader<'_>,
     name: &str,
@@ -229,21 +501,18 @@ fn described(
     line: usize,
     written: &WrittenFile,
 ) -> Result<ModelDefinition, SettingsError> {
+    if let Some(names) = &model.first_available {
+        return first_available(reader, (name, names), line, written);
+    }
+    if let Some(together) = put_together(reader, name, model, line, written) {
+        return together;
+    }
     let missing = |key: &str| reader.error(line, format!("the model `{name}` has no `{key}`"));
     let provider = model.provider.clone().ok_or_else(|| missing("provider"))?;
     let called = model.model.clone().ok_or_else(|| missing("model"))?;
     let usual = WrittenProvider::default();
     let of_file = written.providers.get(&provider);
     let settings = of_file.map_or(&usual, |provider| &provider.value);
-    if let Some(interface) = &settings.api_type
-        && interface.value != "openai_chatcompletions"
-    {
-        let message = format!(
-            "the interface `{}` is not served; `openai_chatcompletions` is, and most providers know it",
-            interface.value
-        );
-        return Err(reader.error(line_of(interface), message));
-    }
     let kind = settings.provider.as_deref().or(of_file.map(|_| "openai"));
     let interface = match kind {
         None => None,
@@ -279,7 +548,50 @@ fn described(
             frequency_penalty: model.frequency_penalty.or(settings.frequency_penalty),
             presence_penalty: model.presence_penalty.or(settings.presence_penalty),
             parallel_tool_calls: model.parallel_tool_calls.or(settings.parallel_tool_calls),
+            thinking: model
+                .thinking_budget
+                .as_ref()
+                .or(settings.thinking_budget.as_ref())
+                .and_then(thinking),
         },
+        in_turn: Vec::new(),
+        instead: Vec::new(),
+        unload_api: settings.unload_api.clone(),
         provider,
     })
+}
+
+/// How much a model thinks: by name, or as the name for a number of tokens; `None` leaves it to the model.
+fn thinking(written: &Thinking) -> Option<ThinkingLevel> {
+    match written {
+        Thinking::Tokens(tokens) => thinking_with(*tokens),
+        Thinking::Level(level) => thinking_at(level),
+        Thinking::Table { effort, tokens } => match effort {
+            Some(level) => thinking_at(level),
+            None => tokens.and_then(thinking_with),
+        },
+    }
+}
+
+fn thinking_with(tokens: i64) -> Option<ThinkingLevel> {
+    match tokens {
+        0 => Some(ThinkingLevel::Off),
+        1..=1024 => Some(ThinkingLevel::Minimal),
+        1025..=4096 => Some(ThinkingLevel::Low),
+        4097..=12288 => Some(ThinkingLevel::Medium),
+        12289.. => Some(ThinkingLevel::High),
+        _ => None,
+    }
+}
+
+fn thinking_at(level: &str) -> Option<ThinkingLevel> {
+    match level.trim_start_matches("adaptive/") {
+        "none" => Some(ThinkingLevel::Off),
+        "minimal" => Some(ThinkingLevel::Minimal),
+        "low" => Some(ThinkingLevel::Low),
+        "medium" => Some(ThinkingLevel::Medium),
+        "high" => Some(ThinkingLevel::High),
+        "xhigh" | "max" => Some(ThinkingLevel::Xhigh),
+        _ => None,
+    }
 }

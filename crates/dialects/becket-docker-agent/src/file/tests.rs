@@ -115,8 +115,28 @@ fn mistakes_are_told_with_their_line() {
             "agent.yaml:3: there is no model `fats` under `models`; did you mean `fast`?",
         ),
         (
-            "agents:\n  a:\n    model: a/b,c/d\n",
-            "agent.yaml:3: an agent has one model",
+            "agents:\n  a:\n    model: a/b,fast\n",
+            "agent.yaml:3: there is no model `fast`",
+        ),
+        (
+            "agents:\n  a:\n    safety: stric\n",
+            "agent.yaml:3: there is no safety mode `stric`; did you mean `strict`?",
+        ),
+        (
+            "runtime: {sandbox: true}\nagents:\n  a: {}\n",
+            "agent.yaml:1: `sandbox` is not served",
+        ),
+        (
+            "agents:\n  a:\n    toolsets:\n      - {type: fetch, allowed_domains: ['https://x']}\n",
+            "agent.yaml:4: `https://x` is neither a host",
+        ),
+        (
+            "agents:\n  a:\n    toolsets:\n      - {type: shell, allow_list: ['.']}\n",
+            "agent.yaml:4: `allow_list` belongs to toolsets of type filesystem, not shell",
+        ),
+        (
+            "budget: {max_cost: 1}\nagents:\n  a: {}\n",
+            "agent.yaml:1: `budget` is not served",
         ),
         (
             "agents:\n  root:\n    sub_agents: [writer]\n  writre: {}\n",
@@ -131,20 +151,8 @@ fn mistakes_are_told_with_their_line() {
             "agent.yaml:4: there is no agent `rot` in this file; did you mean `root`?",
         ),
         (
-            "agents:\n  root:\n    harness:\n      type: codex\n",
-            "agent.yaml:3: `harness` is not served: agents of other programs are not run; name a `model`",
-        ),
-        (
-            "rag: {}\nagents:\n  root: {}\n",
-            "agent.yaml:1: `rag` is not served",
-        ),
-        (
             "agents:\n  root:\n    toolsets:\n      - type: shel\n",
             "agent.yaml:4: there is no toolset of type `shel`; did you mean `shell`?",
-        ),
-        (
-            "agents:\n  root:\n    toolsets:\n      - type: a2a\n",
-            "agent.yaml:4: toolsets of type `a2a` are not served; there are shell,",
         ),
         (
             "agents:\n  root:\n    toolsets:\n      - type: shell\n        shell:\n          x: {cmd: ls}\n",
@@ -155,24 +163,12 @@ fn mistakes_are_told_with_their_line() {
             "agent.yaml:5: the toolset filesystem has no tool `read_fiel`; did you mean `read_file`?",
         ),
         (
-            "agents:\n  root:\n    toolsets:\n      - {type: mcp, ref: 'docker:x'}\n",
-            "agent.yaml:4: servers from Docker's catalogue are not served",
-        ),
-        (
             "agents:\n  root:\n    toolsets:\n      - {type: mcp}\n",
             "agent.yaml:4: a server has one of",
         ),
         (
-            "agents:\n  root:\n    toolsets:\n      - type: mcp\n        remote: {url: 'http://x', transport_type: sse}\n",
-            "agent.yaml:5: servers are reached with the transport `streamable`, not `sse`",
-        ),
-        (
             "agents:\n  root:\n    toolsets:\n      - type: script\n        shell:\n          x: {description: d}\n",
             "agent.yaml:6: the script `x` has no `cmd`",
-        ),
-        (
-            "agents:\n  root:\n    model: p/m\nproviders:\n  p: {api_type: openai_responses}\n",
-            "agent.yaml:5: the interface `openai_responses` is not served",
         ),
         (
             "agents:\n  root:\n    instruction: x\n    instruction_file: ../x\n",
@@ -194,9 +190,106 @@ fn mistakes_are_told_with_their_line() {
 }
 
 #[test]
-fn what_has_no_effect_is_remarked_on_with_its_line() {
-    let file = file("agents:\n  root:\n    fallback:\n      models: [a/b]\n");
-    let wanted =
-        "agent.yaml:3: `fallback` has no effect here: a model that fails is asked again, and no other";
-    assert_eq!(file.remarks, [wanted]);
+// tidy: a table
+fn what_restricts_nobody_is_left_out_with_a_remark() {
+    for (text, wanted) in [
+        (
+            "agents:\n  root:\n    fallback:\n      models: [a/b]\n",
+            "agent.yaml:3: `fallback` has no effect here: a model that fails is asked again, and no other",
+        ),
+        (
+            "agents:\n  root:\n    harness:\n      type: codex\n",
+            "agent.yaml:3: `harness` has no effect here: other programs are not run",
+        ),
+        (
+            "rag: {}\nagents:\n  root: {}\n",
+            "agent.yaml:1: `rag` has no effect here",
+        ),
+        (
+            "runtime: {network_allowlist: [x.y]}\nagents:\n  root: {}\n",
+            "agent.yaml:1: `network_allowlist` has no effect here",
+        ),
+        (
+            "flavors: {}\nagents:\n  root: {}\n",
+            "agent.yaml:1: `flavors` has no effect here",
+        ),
+        (
+            "agents:\n  root:\n    toolsets:\n      - {type: a2a, url: 'http://x', headers: {}}\n",
+            "agent.yaml:4: toolsets of type `a2a` are not served, so this one is left out",
+        ),
+        (
+            "agents:\n  root:\n    toolsets:\n      - type: mcp\n        remote: {url: 'http://x', transport_type: x}\n",
+            "agent.yaml:5: the transport `x` is not served",
+        ),
+        (
+            "agents:\n  root:\n    model: p/m\nproviders:\n  p: {api_type: openai_responses}\n",
+            "agent.yaml:5: the interface `openai_responses` is not served",
+        ),
+        (
+            "agents:\n  root:\n    sub_agents: [org/reviewer, 'x:org/y']\n",
+            "agent.yaml:3: the agent `org/reviewer` is not in this file, so it is left out",
+        ),
+        (
+            "agents:\n  root:\n    safety: autonomous\n",
+            "agent.yaml:3: `safety` has no effect here",
+        ),
+        (
+            "agents:\n  root:\n    commands:\n      docs: {url: 'https://x'}\n",
+            "agent.yaml:4: `url` has no effect here",
+        ),
+    ] {
+        let remarks = file(text).remarks;
+        let found = remarks.first().map(String::as_str).unwrap_or_default();
+        assert!(found.starts_with(wanted), "{text}\n{remarks:?}\nwanted {wanted}");
+    }
+}
+
+#[test]
+fn several_models_and_their_thinking_are_understood() {
+    let file = file(
+        "agents:\n  a: {model: 'x/one, two'}\n  b: {model: any}\n  c: {tool_choice: none, toolsets: [{type: shell}]}\n\
+         models:\n  two: {provider: y, model: m, thinking_budget: high}\n  any:\n    first_available: [two, z/n]\n",
+    );
+    assert!(file.remarks.is_empty(), "{:?}", file.remarks);
+    let model = |index: usize| file.agents[index].model.as_ref().unwrap();
+    let names = |models: &[ModelDefinition]| -> Vec<String> {
+        models.iter().map(|model| model.model.clone()).collect()
+    };
+    assert_eq!(
+        (model(0).model.as_str(), names(&model(0).in_turn)),
+        ("one", vec!["m".to_owned()])
+    );
+    assert_eq!(
+        (model(1).model.as_str(), names(&model(1).instead)),
+        ("m", vec!["n".to_owned()])
+    );
+    assert_eq!(model(1).sampling.thinking, Some(ThinkingLevel::High));
+    assert!(file.agents[2].toolsets.is_empty());
+    let nested =
+        "agents:\n  a: {model: all}\nmodels:\n  all: {model: 'two,y/c'}\n  two: {model: 'x/a, x/b'}\n";
+    let nested = read(nested).unwrap();
+    let first = nested.agents[0].model.as_ref().unwrap();
+    assert_eq!(
+        (first.model.as_str(), names(&first.in_turn)),
+        ("a", vec!["b".to_owned(), "c".to_owned()])
+    );
+    let circle = "agents:\n  a: {model: one}\nmodels:\n  one: {model: two}\n  two: {model: one}\n";
+    assert!(read(circle).unwrap_err().contains("has no `provider`"));
+}
+
+#[test]
+fn what_a_toolset_may_reach_is_kept() {
+    let file = file(
+        "toolsets:\n  careful: {type: shell, safer: true}\nagents:\n  a:\n    use_toolsets: [careful]\n    toolsets:\n      \
+         - {type: filesystem, allow_list: ['.'], deny_list: ['~/.ssh']}\n      \
+         - {type: fetch, blocked_domains: [example.com]}\n",
+    );
+    let sets = &file.agents[0].toolsets;
+    assert_eq!(
+        (sets[0].fence.allow_list.len(), sets[0].fence.deny_list.len()),
+        (1, 1)
+    );
+    assert_eq!(sets[1].fence.blocked_domains, ["example.com"]);
+    let safer = file.agents[0].hooks.iter().find(|hook| hook.preempt_yolo);
+    assert_eq!(safer.map(|hook| hook.event), Some("pre_tool_use"));
 }

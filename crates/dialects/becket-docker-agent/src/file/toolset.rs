@@ -5,11 +5,16 @@ use becket_hooks::{SettingsError, nearest};
 
 use super::reader::Reader;
 use super::written::{Ordered, WrittenRemote, WrittenScript, WrittenToolset};
-use super::{McpDefinition, McpReach, ScriptDefinition, Toolset, ToolsetKind};
+use super::{Fence, McpDefinition, McpReach, ScriptDefinition, Toolset, ToolsetKind};
+use crate::fence::Domain;
 use crate::toolset_tools;
 
 const MCP: &str = "mcp";
 const SCRIPT: &str = "script";
+const OPEN_URL: &str = "open_url";
+
+/// How references to servers of Docker's catalogue begin.
+const CATALOGUE: &str = "docker:";
 
 /// docker-agent's types of toolsets. becket serves `mcp`, `script`, and those whose tools it has.
 const TYPES: &[&str] = &[
@@ -33,7 +38,7 @@ const TYPES: &[&str] = &[
     "a2a",
     "lsp",
     "openapi",
-    "open_url",
+    OPEN_URL,
     "model_picker",
     "background_agents",
     "scheduler",
@@ -43,7 +48,7 @@ const TYPES: &[&str] = &[
 ];
 
 fn is_served(name: &str) -> bool {
-    matches!(name, MCP | SCRIPT) || toolset_tools(name).is_some()
+    matches!(name, MCP | SCRIPT | OPEN_URL) || toolset_tools(name).is_some()
 }
 
 /// A key that not all toolsets have.
@@ -64,9 +69,9 @@ impl Particular {
 
 impl WrittenToolset {
     /// The keys that not all toolsets have.
-    fn particular(&self) -> [Particular; 10] {
+    fn particular(&self) -> [Particular; 16] {
         [
-            Particular::new("name", &self.name, &[MCP]),
+            Particular::new("name", &self.name, &[MCP, OPEN_URL]),
             Particular::new("ref", &self.r#ref, &[MCP]),
             Particular::new("command", &self.command, &[MCP]),
             Particular::new("args", &self.args, &[MCP]),
@@ -76,25 +81,37 @@ impl WrittenToolset {
             Particular::new("shell", &self.shell, &[SCRIPT]),
             Particular::new("path", &self.path, &["memory", "tasks"]),
             Particular::new("timeout", &self.timeout, &["fetch"]),
+            Particular::new("url", &self.url, &[OPEN_URL]),
+            Particular::new("safer", &self.safer, &["shell"]),
+            Particular::new("allow_list", &self.allow_list, &["filesystem"]),
+            Particular::new("deny_list", &self.deny_list, &["filesystem"]),
+            Particular::new("allowed_domains", &self.allowed_domains, &["fetch"]),
+            Particular::new("blocked_domains", &self.blocked_domains, &["fetch"]),
         ]
     }
 }
 
-/// Reads a toolset; one that refers to a server of the file becomes that server.
+/// Reads a toolset; one that refers to a server of the file becomes that server. A type that becket has not is left out
+/// with a remark: a tool that is not offered restricts nobody.
 pub(super) fn toolset(
     reader: &mut Reader<'_>,
     written: &Spanned<WrittenToolset>,
     servers: &Ordered<Spanned<WrittenToolset>>,
-) -> Result<Toolset, SettingsError> {
+) -> Result<Option<Toolset>, SettingsError> {
     let (line, set) = (line_of(written), &written.value);
-    reader.look_at(set.unserved())?;
     let Some(kind) = &set.r#type else {
         return Err(reader.error(line, "a toolset has a `type`, as in `type: shell`"));
     };
     let name = kind.value.as_str();
     if !is_served(name) {
-        return Err(reader.error(line_of(kind), unknown_type(name)));
+        if !TYPES.contains(&name) {
+            return Err(reader.error(line_of(kind), unknown_type(name)));
+        }
+        let message = format!("toolsets of type `{name}` are not served, so this one is left out");
+        reader.leave_out_tools(line_of(kind), message);
+        return Ok(None);
     }
+    reader.look_at(set.unserved())?;
     for Particular { key, line, types } in set.particular() {
         if let Some(line) = line.filter(|_| !types.contains(&name)) {
             let types = types.join(", ");
@@ -105,6 +122,7 @@ pub(super) fn toolset(
     let kind = match name {
         MCP => ToolsetKind::Mcp(server(reader, set, line, servers)?),
         SCRIPT => ToolsetKind::Script(scripts(reader, set, line)?),
+        OPEN_URL => open_url(reader, set, line)?,
         _ => builtin(set, name),
     };
     let defined = referred(set, servers).map(|definition| &definition.value);
@@ -112,21 +130,54 @@ pub(super) fn toolset(
     if let (Some(known), Some(chosen)) = (toolset_tools(name), &set.tools) {
         check_tools(reader, name, known, chosen)?;
     }
-    Ok(Toolset {
+    Ok(Some(Toolset {
         line,
         kind,
+        fence: fence(reader, set)?,
+        safer: set.safer.as_ref().is_some_and(|safer| safer.value),
         tools: chosen.map(|names| names.iter().map(|name| name.value.clone()).collect()),
         instruction: set.instruction.clone().or_else(|| defined?.instruction.clone()),
         readonly: set.readonly || defined.is_some_and(|definition| definition.readonly),
+    }))
+}
+
+/// What the tools of the set may reach.
+fn fence(reader: &Reader<'_>, set: &WrittenToolset) -> Result<Fence, SettingsError> {
+    let list = |written: &Option<Spanned<Vec<String>>>| {
+        let written = written.as_ref();
+        written.map(|list| list.value.clone()).unwrap_or_default()
+    };
+    for list in [&set.allowed_domains, &set.blocked_domains].into_iter().flatten() {
+        for text in &list.value {
+            Domain::read(text).map_err(|message| reader.error(line_of(list), message))?;
+        }
+    }
+    Ok(Fence {
+        allow_list: list(&set.allow_list),
+        deny_list: list(&set.deny_list),
+        allowed_domains: list(&set.allowed_domains),
+        blocked_domains: list(&set.blocked_domains),
     })
+}
+
+fn open_url(reader: &Reader<'_>, set: &WrittenToolset, line: usize) -> Result<ToolsetKind, SettingsError> {
+    let name = set.name.as_ref().map_or(OPEN_URL, |name| &name.value);
+    if !is_tool_name(name) {
+        let message = format!("`{name}` is no name of a tool: letters, digits, `_` and `-` make one");
+        return Err(reader.error(line, message));
+    }
+    match &set.url {
+        Some(url) => Ok(ToolsetKind::OpenUrl {
+            name: name.to_owned(),
+            url: url.value.clone(),
+        }),
+        None => Err(reader.error(line, "a toolset of type open_url has a `url`")),
+    }
 }
 
 fn unknown_type(name: &str) -> String {
     let served: Vec<&str> = TYPES.iter().copied().filter(|name| is_served(name)).collect();
     let there = format!("there are {}", served.join(", "));
-    if TYPES.contains(&name) {
-        return format!("toolsets of type `{name}` are not served; {there}");
-    }
     match nearest(name, served.iter().copied()) {
         Some(near) => format!("there is no toolset of type `{name}`; did you mean `{near}`?"),
         None => format!("there is no toolset of type `{name}`; {there}"),
@@ -238,10 +289,19 @@ fn server(
         if set.command.is_some() || set.remote.is_some() {
             return Err(reader.error(line, "a server has one of `command`, `remote` and `ref`"));
         }
+        let env = set.env.as_ref().map(|env| env.value.clone()).unwrap_or_default();
+        if let Some(server) = wanted.value.strip_prefix(CATALOGUE) {
+            let server = server.to_owned();
+            return Ok(McpDefinition {
+                name: name(),
+                reach: McpReach::Catalogue { server, env },
+            });
+        }
         let Some(definition) = referred(set, servers) else {
             return Err(reader.error(line_of(wanted), unknown_server(&wanted.value, servers)));
         };
-        if let Some(deeper) = &definition.value.r#ref {
+        let deeper = definition.value.r#ref.as_ref();
+        if let Some(deeper) = deeper.filter(|deeper| !deeper.value.starts_with(CATALOGUE)) {
             return Err(reader.error(
                 line_of(deeper),
                 "a server under `mcps` is described there, without `ref`",
@@ -249,8 +309,8 @@ fn server(
         }
         let mut found = server(reader, &definition.value, line_of(definition), servers)?;
         found.name = name().or(found.name);
-        if let (McpReach::Program { env, .. }, Some(more)) = (&mut found.reach, &set.env) {
-            env.extend(more.value.clone());
+        if let McpReach::Program { env: own, .. } | McpReach::Catalogue { env: own, .. } = &mut found.reach {
+            own.extend(env);
         }
         return Ok(found);
     }
@@ -272,11 +332,6 @@ fn server(
 }
 
 fn unknown_server(name: &str, servers: &Ordered<Spanned<WrittenToolset>>) -> String {
-    if name.starts_with("docker:") {
-        return format!(
-            "servers from Docker's catalogue are not served, as `{name}`; name a `command` or a `remote`"
-        );
-    }
     match nearest(name, servers.names()) {
         Some(near) => format!("there is no server `{name}` under `mcps`; did you mean `{near}`?"),
         None => format!("there is no server `{name}` under `mcps`"),
@@ -294,10 +349,10 @@ fn web(reader: &mut Reader<'_>, remote: &Spanned<WrittenRemote>) -> Result<McpRe
         )
     {
         let message = format!(
-            "servers are reached with the transport `streamable`, not `{}`; most that know the one know the other",
+            "the transport `{}` is not served; `streamable` is used, which most servers know",
             transport.value
         );
-        return Err(reader.error(line_of(transport), message));
+        reader.remark(line_of(transport), message);
     }
     match &remote.url {
         Some(url) => Ok(McpReach::Web {

@@ -1,7 +1,7 @@
 //! The keys of an agent file as it is written, and how becket treats those that it does not serve.
 //!
-//! A key without effect is refused if the agent could then do more than its author meant, or would answer differently.
-//! Otherwise there is a remark.
+//! A key without effect is refused if it restricts: without it the agent could do more than its author meant. Any other
+//! key is left out with a remark, since the agent can be run without it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,12 +24,12 @@ pub(super) struct Unserved {
     pub(super) line: usize,
     /// The consequence, or a suggestion.
     pub(super) advice: &'static str,
-    /// Whether the file means something else without the key, so that it is not run.
+    /// Whether the key restricts, so that the file is not run without it.
     pub(super) refused: bool,
 }
 
-/// Declares a table of the file: its keys; those without effect, each with what happens instead; and those without
-/// which the file would mean something else, each with a suggestion.
+/// Declares a table of the file: its keys; those without effect, each with what happens instead; and those that
+/// restrict and are not served, each with a suggestion.
 macro_rules! keys {
     (
         $(#[$meta:meta])*
@@ -75,17 +75,28 @@ keys! {
         toolsets: Ordered<Spanned<WrittenToolset>>,
         commands: Ordered<WrittenCommands>,
         permissions: Permissions,
+        runtime: WrittenRuntime,
     }
     idle {
         skills: "skills are not read",
+        rag: "retrieval is not served; offer what it would find as files or through an MCP server",
+        evaluators: "only hooks of the type evaluator ask them",
+        flavors: "no flavor is chosen, so the file is run as it is written",
     }
     refused {
-        rag: "retrieval is not served; offer what it would find as files or through an MCP server",
-        runtime: "choose with `--yes` and with `permissions` how much is asked; there is no sandbox",
         budget: "limit the run with `max_iterations`, or with `--fuel`",
         budgets: "limit the run with `max_iterations`, or with `--fuel`",
-        flavors: "write the file as it is meant",
     }
+}
+
+/// How the file is meant to be run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenRuntime {
+    pub(super) sandbox: Option<Spanned<bool>>,
+    /// The hosts that a sandbox may reach.
+    pub(super) network_allowlist: Option<Spanned<IgnoredAny>>,
+    pub(super) safety: Option<Spanned<String>>,
 }
 
 /// A file's metadata, which has no effect.
@@ -106,12 +117,16 @@ keys! {
         model: Option<Spanned<String>>,
         description: Option<String>,
         welcome_message: Option<String>,
-        instruction: Option<Spanned<String>>,
+        instruction: Option<Spanned<OneOrMore>>,
         instruction_file: Option<Spanned<OneOrMore>>,
         toolsets: Vec<Spanned<WrittenToolset>>,
         use_toolsets: Vec<Spanned<String>>,
         sub_agents: Vec<Spanned<String>>,
         handoffs: Vec<Spanned<String>>,
+        force_handoff: Option<Spanned<String>>,
+        structured_output: Option<WrittenStructure>,
+        tool_choice: Option<Spanned<String>>,
+        safety: Option<Spanned<String>>,
         commands: WrittenCommands,
         use_commands: Vec<Spanned<String>>,
         readonly: bool,
@@ -136,16 +151,32 @@ keys! {
         session_compaction: "`compaction.auto` of the settings says so",
         compaction_threshold: "`compaction.at_percent` of the settings says so",
         compaction_model: "the agent's own model writes summaries",
+        rag: "retrieval is not served; offer what it would find as files or through an MCP server",
+        code_mode_tools: "tools are called one by one",
+        harness: "other programs are not run; becket's own model and the agent's toolsets take its place",
+        inject_memories: "the model asks for its memories",
+        max_inject_memories: "the model asks for its memories",
+        inject_memories_strategy: "the model asks for its memories",
+        routing: "the agent answers itself",
     }
     refused {
-        rag: "retrieval is not served; offer what it would find as files or through an MCP server",
-        code_mode_tools: "tools are called one by one; leave it out",
-        harness: "agents of other programs are not run; name a `model`",
-        structured_output: "answers are text; ask for JSON in `instruction`, and leave it out",
-        force_handoff: "name the agent in `handoffs`, and say in `instruction` when to hand over",
-        safety: "choose with `--yes` and with `permissions` how much is asked",
         budgets: "limit the run with `max_iterations`, or with `--fuel`",
     }
+}
+
+/// The form of an agent's answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenStructure {
+    #[serde(default, rename = "name")]
+    _name: Option<IgnoredAny>,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default, rename = "strict")]
+    _strict: Option<IgnoredAny>,
+    #[serde(default, rename = "mode")]
+    _mode: Option<IgnoredAny>,
+    pub(super) schema: Map<String, Value>,
 }
 
 keys! {
@@ -162,11 +193,12 @@ keys! {
         parallel_tool_calls: Option<bool>,
         base_url: Option<String>,
         token_key: Option<String>,
+        thinking_budget: Option<Thinking>,
+        first_available: Option<Vec<String>>,
     }
     idle {
         provider_opts: "such options are not sent",
         track_usage: "usage is always counted",
-        thinking_budget: "the model thinks as much as it usually does",
         task_budget: "it is not sent",
         title_model: "conversations have no titles",
         compaction_model: "the agent's own model writes summaries",
@@ -174,12 +206,25 @@ keys! {
         capabilities: "pictures are sent as they are",
         cost: "costs are counted as the provider tells them",
         bypass_models_gateway: "there is no gateway",
-    }
-    refused {
-        routing: "name one model",
-        first_available: "name one model; `--model` chooses another",
+        output_capabilities: "answers are text",
+        routing: "the model itself is asked, and none of those that it names",
         auth: "a key comes from the variable that `token_key` names",
     }
+    refused {}
+}
+
+/// How much a model thinks, by name or as a number of tokens.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Thinking {
+    Tokens(i64),
+    Level(String),
+    Table {
+        #[serde(default)]
+        effort: Option<String>,
+        #[serde(default)]
+        tokens: Option<i64>,
+    },
 }
 
 keys! {
@@ -195,18 +240,17 @@ keys! {
         frequency_penalty: Option<f64>,
         presence_penalty: Option<f64>,
         parallel_tool_calls: Option<bool>,
+        thinking_budget: Option<Thinking>,
+        unload_api: Option<String>,
     }
     idle {
-        unload_api: "models are not unloaded",
         provider_opts: "such options are not sent",
         track_usage: "usage is always counted",
-        thinking_budget: "the model thinks as much as it usually does",
         task_budget: "it is not sent",
         compaction_model: "the agent's own model writes summaries",
-    }
-    refused {
         auth: "a key comes from the variable that `token_key` names",
     }
+    refused {}
 }
 
 keys! {
@@ -226,6 +270,12 @@ keys! {
         shell: Option<Spanned<Ordered<Spanned<WrittenScript>>>>,
         path: Option<Spanned<String>>,
         timeout: Option<Spanned<u64>>,
+        url: Option<Spanned<String>>,
+        safer: Option<Spanned<bool>>,
+        allow_list: Option<Spanned<Vec<String>>>,
+        deny_list: Option<Spanned<Vec<String>>>,
+        allowed_domains: Option<Spanned<Vec<String>>>,
+        blocked_domains: Option<Spanned<Vec<String>>>,
     }
     idle {
         shared: "the list belongs to the conversation, and a sub-agent has one of its own",
@@ -234,29 +284,23 @@ keys! {
         version: "servers are not installed",
         model: "the agent's own model reads the results",
         lifecycle: "a server is started when it is needed, and again when it has ended",
-        safer: "every command passes the gate",
         ignore_vcs: "what `.gitignore` names is left out of searches",
-    }
-    refused {
-        config: "it belongs to servers from Docker's catalogue, which are not served",
+        config: "a server from Docker's catalogue is configured in the gateway",
         post_edit: "let a hook of `post_tool_use` do it",
-        allow_list: "forbid the other paths with `permissions.deny`, as in `*:path=/etc/*`",
-        deny_list: "forbid the paths with `permissions.deny`, as in `*:path=/etc/*`",
-        allowed_domains: "set `url_policy` in becket's own settings",
-        blocked_domains: "forbid the addresses with `permissions.deny`, as in `fetch:urls=https://host/*`",
-        allow_private_ips: "set `url_policy` in becket's own settings",
-        headers: "the headers of a server stand in `remote`; what is fetched has none",
+        allow_private_ips: "`url_policy` of becket's own settings says which addresses may be fetched",
+        headers: "what is fetched has no headers of its own",
         sudo_askpass: "nobody is asked for a password",
         recall: "the model asks for the output of its jobs",
+        escape_html: "results are told as they are",
         api_config: "it belongs to a type of toolset that is not served",
         webhook_config: "it belongs to a type of toolset that is not served",
         rag_config: "it belongs to a type of toolset that is not served",
-        url: "it belongs to a type of toolset that is not served; a server's stands in `remote`",
         file_types: "it belongs to a type of toolset that is not served",
         allowed_servers: "it belongs to a type of toolset that is not served",
         blocked_servers: "it belongs to a type of toolset that is not served",
         models: "it belongs to a type of toolset that is not served",
     }
+    refused {}
 }
 
 keys! {
@@ -266,10 +310,10 @@ keys! {
         transport_type: Option<Spanned<String>>,
         headers: BTreeMap<String, String>,
     }
-    idle {}
-    refused {
+    idle {
         oauth: "send a key in `headers`, as in `Authorization: Bearer ${env.TOKEN}`",
     }
+    refused {}
 }
 
 /// A shell command that is offered as a tool.
@@ -315,10 +359,10 @@ keys! {
         instruction: Option<String>,
         agent: Option<Spanned<String>>,
     }
-    idle {}
-    refused {
-        url: "becket opens no browser; leave the command out",
+    idle {
+        url: "becket opens no browser, so the command is left out",
     }
+    refused {}
 }
 
 /// A table that keeps the order of the file.

@@ -33,6 +33,7 @@ mod send;
 mod sessions;
 mod snapshots;
 pub(crate) mod steered;
+mod survey;
 mod switch;
 mod tool;
 mod trace;
@@ -125,7 +126,8 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Url { command }) => url::run(&options, command, surroundings),
         Some(Command::Permissions { command }) => permissions::run(&options, command, surroundings),
         Some(Command::Config) => config::run(&options, surroundings),
-        Some(Command::Doctor) => doctor::run(&options, surroundings),
+        Some(Command::Doctor { files: Some(folder) }) => survey::run(&options, &folder, surroundings),
+        Some(Command::Doctor { files: None }) => doctor::run(&options, surroundings),
         Some(Command::Completions { shell }) => manual::completions(shell),
         Some(Command::Man) => manual::page(),
         #[cfg(feature = "jq")]
@@ -200,7 +202,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Man => ("man", false),
         Command::Url { .. } => ("url", true),
         Command::Config => ("config", true),
-        Command::Doctor => ("doctor", true),
+        Command::Doctor { .. } => ("doctor", true),
         _ => return Ok(()),
     };
     match (&options.run.context, &options.run.transient) {

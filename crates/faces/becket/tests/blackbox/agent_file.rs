@@ -155,8 +155,8 @@ fn wrong_files_are_told_with_their_line_and_what_to_try() {
             "agent.yaml:4: there is no toolset of type `shel`; did you mean `shell`?",
         ),
         (
-            "agents:\n  root:\n    harness:\n      type: codex\n",
-            "agent.yaml:3: `harness` is not served: agents of other programs are not run; name a `model`",
+            "runtime: {sandbox: true}\nagents:\n  root: {}\n",
+            "agent.yaml:1: `sandbox` is not served: becket has none",
         ),
         (
             "agents:\n  root:\n    sub_agents: [nobody]\n",
@@ -413,7 +413,7 @@ fn a_rule_about_a_tool_that_is_not_there_is_an_error() {
             "no tool is called `write`; did you mean `write_file`?",
         ),
         ("deplyo", "no tool is called `deplyo`; did you mean `deploy`?"),
-        ("zzzzzzzzzz", "there are add_memory, "),
+        ("zzzzzzzzzz", "there are add_dependency, add_memory, "),
         ("mcp:github:search", "no tool is called `github_search`"),
         ("/", "no tool has `/` in its name"),
         (

@@ -218,6 +218,8 @@ const WITH_INSTRUCTIONS: &[&str] = &[
     "--init",
     "--hooks",
     "changes.toml",
+    "--model",
+    "rehearsal",
     "--print",
     "--prompt-template",
     "review.md",

@@ -112,7 +112,7 @@ fn messages_can_be_rewritten_for_the_model_and_nobody_else() {
 #[test]
 fn after_llm_call() {
     let room = with_hooks(&[("after_llm_call", "")]);
-    let usage = json!({"input_tokens": 12, "output_tokens": 3, "cost": 0.5});
+    let usage = json!({"input_tokens": 12, "output_tokens": 3, "reasoning_tokens": 2, "cost": 0.5});
     let turns = json!([{"text": "all of it", "usage": usage}]);
     play(&room, &turns, &[]).ended_with(0);
     let told = json!({
@@ -129,6 +129,7 @@ fn after_llm_call() {
         (&usage["input_tokens"], &usage["output_tokens"]),
         (&json!(12), &json!(3))
     );
+    assert_eq!(usage["reasoning_tokens"], 2);
 }
 
 #[test]
@@ -174,7 +175,8 @@ fn tool_guard() {
     let room = with_hooks(&[("tool_guard", "echo guarded >&2; exit 2"), ("pre_tool_use", "")]);
     let turns = json!([shell("touch made"), says("done", &["guarded"])]);
     play(&room, &turns, &["--yes"]).ended_with(0);
-    assert_heard(&room, "tool_guard", &[about_shell("touch made", &json!({}))]);
+    let told = about_shell("touch made", &json!({"safety_policy": "*"}));
+    assert_heard(&room, "tool_guard", &[told]);
     assert!(!room.has("made") && heard(&room, "pre_tool_use").is_empty());
 }
 
@@ -190,7 +192,8 @@ fn pre_tool_use() {
         let room = with_hooks(&[("pre_tool_use", &refusal), ("post_tool_use", "")]);
         let turns = json!([shell("touch made"), says("done", &["not with me"])]);
         play(&room, &turns, &["--yes"]).ended_with(0);
-        assert_heard(&room, "pre_tool_use", &[about_shell("touch made", &json!({}))]);
+        let told = about_shell("touch made", &json!({"safety_policy": "*"}));
+        assert_heard(&room, "pre_tool_use", &[told]);
         assert!(
             !room.has("made") && heard(&room, "post_tool_use").is_empty(),
             "{refusal}"
@@ -231,7 +234,7 @@ fn permission_request() {
 fn on_tool_approval_decision() {
     let room = with_hooks(&[("on_tool_approval_decision", "")]);
     play(&room, &json!([shell("echo x"), says("done", &[])]), &["--yes"]).ended_with(0);
-    let told = json!({"approval_decision": "allow", "approval_source": "yolo"});
+    let told = json!({"approval_decision": "allow", "approval_source": "yolo", "safety_label": "safe"});
     assert_heard(
         &room,
         "on_tool_approval_decision",

@@ -10,7 +10,9 @@ mod approval;
 mod endings;
 mod events;
 mod example;
+mod front_door;
 mod owners;
+mod unchanged;
 
 /// The events whose hooks stand below a matcher.
 const MATCHED: &[&str] = &[

@@ -1,0 +1,472 @@
+//! docker-agent's own command line, `docker-agent run FILE [MESSAGE…]`, in becket's words.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use becket_host::ForeignValue::{self, Attached, One};
+use becket_host::Service::{self, Differs, Refused, Served};
+use becket_host::{ForeignArgs, ForeignCli, ForeignOption};
+
+use crate::run_options::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE};
+
+/// docker-agent's command line.
+pub static FRONT_DOOR: ForeignCli = ForeignCli {
+    name: "docker-agent",
+    about: "Run an agent file as `docker-agent run` does.",
+    options: OPTIONS,
+    keeps_unknown: false,
+    translate,
+};
+
+const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
+    ForeignOption {
+        names,
+        value,
+        service,
+    }
+}
+
+const NONE: ForeignValue = ForeignValue::None;
+const NO_SANDBOX: Service = Refused("becket has no sandbox; run it in a container");
+const NO_SCREEN: Service = Differs("nothing: becket's chat looks as it always does");
+const NO_LOG: Service = Differs("nothing: `becket trace` shows what has happened");
+
+/// The options of `docker-agent run`.
+// tidy: a table
+const OPTIONS: &[ForeignOption] = &[
+    option(
+        &["-a", "--agent"],
+        One("NAME"),
+        Served("The agent of the file to talk to."),
+    ),
+    option(
+        &["--yolo"],
+        NONE,
+        Differs("Answers every question with yes. Guards, hooks and deny rules still count."),
+    ),
+    option(
+        &["--safety"],
+        One("MODE"),
+        Differs(
+            "`strict` asks about every call, `restricted` refuses what would need a yes, `autonomous` is `--yolo`, and \
+             `balanced` is becket's usual: what only reads runs. The stricter of this and of the file counts.",
+        ),
+    ),
+    option(
+        &["--exec"],
+        NONE,
+        Differs(
+            "Answers once and ends, which a message does here anyhow. Without a message it is read from a pipe.",
+        ),
+    ),
+    option(
+        &["--json"],
+        NONE,
+        Differs("Prints becket's events, one JSON object a line."),
+    ),
+    option(
+        &["--session"],
+        One("ID"),
+        Differs(
+            "Goes on in that session, `-1` in the current context. Without it the conversation is a new one.",
+        ),
+    ),
+    option(
+        &["--working-dir"],
+        One("DIR"),
+        Served("The directory in which the agent works."),
+    ),
+    option(
+        &["-w", "--worktree"],
+        Attached("NAME"),
+        Served(
+            "Runs in a new git worktree, after the hooks of `worktree_create`. It stays when the run has ended.",
+        ),
+    ),
+    option(
+        &["--worktree-base"],
+        One("REF"),
+        Differs("The commit that the worktree begins with. Nothing is fetched before."),
+    ),
+    option(
+        &["--worktree-pr"],
+        One("PR"),
+        Refused("pull requests are not fetched; check it out, and name `--worktree-base`"),
+    ),
+    option(
+        &["--config-dir"],
+        One("DIR"),
+        Served("docker-agent's configuration folder."),
+    ),
+    option(
+        &["--model"],
+        One("MODEL"),
+        Differs("The model of all agents, as `provider/model`; not of a single one, as in `agent=…`."),
+    ),
+    option(
+        &["-c", "--command"],
+        One("NAME"),
+        Served("A command of the agent, with the message behind it."),
+    ),
+    option(
+        &["--attach"],
+        One("FILE"),
+        Differs("A picture to send with the message; other files are not sent."),
+    ),
+    option(
+        &["--prompt-file"],
+        One("FILE"),
+        Served("Adds what the file says to the message."),
+    ),
+    option(
+        &["--on-event"],
+        One("TYPE=COMMAND"),
+        Served("A command for each runtime event."),
+    ),
+    option(&["--hook-pre-tool-use"], One("COMMAND"), Served("A hook.")),
+    option(&["--hook-post-tool-use"], One("COMMAND"), Served("A hook.")),
+    option(&["--hook-session-start"], One("COMMAND"), Served("A hook.")),
+    option(&["--hook-session-end"], One("COMMAND"), Served("A hook.")),
+    option(&["--hook-on-user-input"], One("COMMAND"), Served("A hook.")),
+    option(&["--hook-stop"], One("COMMAND"), Served("A hook.")),
+    option(
+        &["-o", "--otel"],
+        NONE,
+        Served("Sends the spans of the run to a collector."),
+    ),
+    option(&["--hide-tool-results"], NONE, NO_SCREEN),
+    option(&["--hide-tool-calls"], NONE, NO_SCREEN),
+    option(&["--lean"], NONE, NO_SCREEN),
+    option(&["--force-tui"], NONE, NO_SCREEN),
+    option(&["--sidebar"], Attached("BOOL"), NO_SCREEN),
+    option(&["--theme"], One("NAME"), NO_SCREEN),
+    option(&["--app-name"], One("NAME"), NO_SCREEN),
+    option(&["--tour"], NONE, NO_SCREEN),
+    option(
+        &["--exit-after-response"],
+        NONE,
+        Differs("nothing: a message is answered once anyhow"),
+    ),
+    option(&["-d", "--debug"], NONE, NO_LOG),
+    option(&["--log-file"], One("FILE"), NO_LOG),
+    option(
+        &["-s", "--session-db"],
+        One("FILE"),
+        Differs("nothing: conversations are kept in becket's own store"),
+    ),
+    option(
+        &["--data-dir"],
+        One("DIR"),
+        Differs("nothing: becket has a data folder of its own"),
+    ),
+    option(
+        &["--cache-dir"],
+        One("DIR"),
+        Differs("nothing: becket has a cache of its own"),
+    ),
+    option(
+        &["--code-mode-tools"],
+        NONE,
+        Differs("nothing: tools are called one by one"),
+    ),
+    option(&["--sandbox"], Attached("BOOL"), NO_SANDBOX),
+    option(&["--template"], One("IMAGE"), NO_SANDBOX),
+    option(
+        &["--sbx"],
+        Attached("BOOL"),
+        Differs("nothing: becket has no sandbox"),
+    ),
+    option(&["--no-kit"], NONE, Differs("nothing: becket has no sandbox")),
+    option(
+        &["--session-read-only"],
+        NONE,
+        Refused("`becket context show` shows a conversation without going on"),
+    ),
+    option(
+        &["--disable-commands"],
+        One("NAMES"),
+        Refused("becket's own commands cannot be taken away"),
+    ),
+    option(
+        &["--flavor"],
+        One("NAME"),
+        Refused("write the file as it is meant"),
+    ),
+    option(&["--remote"], One("ADDRESS"), Refused("agents run here")),
+    option(
+        &["--listen"],
+        One("ADDRESS"),
+        Refused("a run is not served to others"),
+    ),
+    option(
+        &["--models-gateway"],
+        One("ADDRESS"),
+        Refused("set `base_url` of a provider in the file or in the settings"),
+    ),
+    option(
+        &["--env-from-file"],
+        One("FILE"),
+        Refused("set the variables before becket starts"),
+    ),
+    option(
+        &["--dry-run"],
+        NONE,
+        Refused("`becket doctor --files` says whether a file runs"),
+    ),
+    option(
+        &["--fake"],
+        One("FILE"),
+        Refused("cassettes are not played; `--model scripted/FILE` plays a file of becket's own"),
+    ),
+    option(
+        &["--fake-stream"],
+        Attached("MS"),
+        Refused("cassettes are not played"),
+    ),
+    option(
+        &["--record"],
+        Attached("FILE"),
+        Refused("cassettes are not recorded"),
+    ),
+    option(
+        &["--agent-picker"],
+        Attached("AGENTS"),
+        Refused("name the agent file"),
+    ),
+    option(
+        &["--mcp-oauth-redirect-uri"],
+        One("URL"),
+        Refused("servers get keys by their `headers`"),
+    ),
+];
+
+/// Options that becket has under the same name.
+const SAME: &[&str] = &[
+    "--agent",
+    "--on-event",
+    "--hook-pre-tool-use",
+    "--hook-post-tool-use",
+    "--hook-session-start",
+    "--hook-session-end",
+    "--hook-on-user-input",
+    "--hook-stop",
+];
+
+fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
+    let (file, messages) = match args.words.as_slice() {
+        [command, file, messages @ ..] if command == "run" || command == "exec" => (file, messages),
+        [command] if command == "run" || command == "exec" => {
+            return Err("name an agent file, as in `docker-agent run agent.yaml`".to_owned());
+        }
+        [other, ..] => return Err(format!("only `run` is served, not `{}`", other.to_string_lossy())),
+        [] => return Err("name a command and an agent file, as in `docker-agent run agent.yaml`".to_owned()),
+    };
+    let mut line = vec![OsString::from("run"), absolute(file)?];
+    for name in SAME {
+        for values in args.all(name) {
+            line.push(name.into());
+            line.extend_from_slice(values);
+        }
+    }
+    line.extend(chosen(args)?);
+    let messages = messages_of(args, messages)?;
+    let mut lines = Vec::new();
+    for (place, message) in messages
+        .iter()
+        .map(Some)
+        .chain(messages.is_empty().then_some(None))
+        .enumerate()
+    {
+        let mut own = conversation(args, place, messages.len());
+        own.extend_from_slice(&line);
+        if let Some(message) = message {
+            own.extend(["--".into(), message.clone()]);
+        }
+        lines.push(own);
+    }
+    Ok(lines)
+}
+
+/// The options that becket has under other names.
+fn chosen(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
+    let mut line: Vec<OsString> = Vec::new();
+    let safety = args
+        .value("--safety")
+        .map(|mode| mode.to_string_lossy().into_owned());
+    match safety.as_deref() {
+        Some("strict" | "restricted") => {
+            line.extend([flag(SAFETY), safety.clone().unwrap_or_default().into()])
+        }
+        None | Some("balanced" | "autonomous") => {}
+        Some(other) => {
+            return Err(format!(
+                "there is no safety mode `{other}`; there are strict, balanced, restricted and autonomous"
+            ));
+        }
+    }
+    if args.has("--yolo") || safety.as_deref() == Some("autonomous") {
+        line.push("--yes".into());
+    }
+    for name in ["--json", "--otel"].into_iter().filter(|name| args.has(name)) {
+        line.push(name.into());
+    }
+    for (theirs, ours) in [("--working-dir", WORKING_DIR), ("--config-dir", CONFIG_DIR)] {
+        if let Some(folder) = args.value(theirs) {
+            line.extend([flag(ours), absolute(folder)?]);
+        }
+    }
+    if args.has("--worktree") {
+        let name = args.value("--worktree").unwrap_or(OsStr::new("auto"));
+        line.extend([flag(WORKTREE), name.to_owned()]);
+    }
+    if let Some(base) = args.value("--worktree-base") {
+        line.extend([flag(WORKTREE_BASE), base.to_owned()]);
+    }
+    if let Some(model) = args.value("--model") {
+        if model.to_string_lossy().contains('=') {
+            return Err(
+                "--model: becket has one model for all agents; write it as `provider/model`".to_owned(),
+            );
+        }
+        line.extend(["--model".into(), model.to_owned()]);
+    }
+    for picture in args.all("--attach").flatten() {
+        line.extend(["--image".into(), absolute(picture)?]);
+    }
+    Ok(line)
+}
+
+fn flag(name: &str) -> OsString {
+    format!("--{name}").into()
+}
+
+/// Where a message goes: into a session that is named, else into a new conversation that the next messages go on with.
+fn conversation(args: &ForeignArgs, place: usize, count: usize) -> Vec<OsString> {
+    match args.value("--session") {
+        Some(id) if id == "-1" => Vec::new(),
+        Some(id) => vec!["--session".into(), id.to_owned()],
+        None if count > 1 && place > 0 => Vec::new(),
+        None if count > 1 => vec!["--context".into(), "new".into()],
+        None => vec!["--transient".into(), "new".into()],
+    }
+}
+
+/// The messages, with the command and the files that belong to the first.
+fn messages_of(args: &ForeignArgs, words: &[OsString]) -> Result<Vec<OsString>, String> {
+    let mut messages = words.to_vec();
+    let mut first = messages.first().cloned().unwrap_or_default();
+    if let Some(command) = args.value("--command") {
+        let mut called = OsString::from("/");
+        called.push(command);
+        if !first.is_empty() {
+            called.push(" ");
+            called.push(&first);
+        }
+        first = called;
+    }
+    for file in args.all("--prompt-file").flatten() {
+        let text = becket_fs::read_to_string(Path::new(file))
+            .map_err(|error| format!("--prompt-file {}: {error}", file.to_string_lossy()))?;
+        if !first.is_empty() {
+            first.push("\n\n");
+        }
+        first.push(text);
+    }
+    if first.is_empty() && args.has("--exec") && messages.is_empty() {
+        first = "-".into();
+    }
+    match messages.first_mut() {
+        Some(message) => *message = first,
+        None if !first.is_empty() => messages.push(first),
+        None => {}
+    }
+    Ok(messages)
+}
+
+/// A path as seen from the directory in which the program was started: the run may work elsewhere.
+fn absolute(path: &OsStr) -> Result<OsString, String> {
+    std::path::absolute(path)
+        .map(Into::into)
+        .map_err(|error| format!("{}: {error}", path.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becket_host::AskedOf;
+
+    fn read(line: &str) -> Result<String, String> {
+        match FRONT_DOOR.read(line.split_whitespace().map(OsString::from))? {
+            AskedOf::Runs(lines) => {
+                let lines = lines
+                    .iter()
+                    .map(|line| line.join(OsStr::new(" ")).into_string().unwrap());
+                let lines: Vec<String> = lines.collect();
+                let here = std::path::absolute("x").unwrap().with_file_name("");
+                Ok(lines.join("; ").replace(&here.display().to_string(), "HERE/"))
+            }
+            other => Ok(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn command_lines_are_told_in_beckets_words() {
+        let new = "--transient new";
+        let table = [
+            ("run a.yaml", format!("{new} run HERE/a.yaml")),
+            ("run a.yaml hi", format!("{new} run HERE/a.yaml -- hi")),
+            (
+                "run --exec --yolo -a bob a.yaml hi",
+                format!("{new} run HERE/a.yaml --agent bob --yes -- hi"),
+            ),
+            (
+                "run a.yaml one two",
+                "--context new run HERE/a.yaml -- one; run HERE/a.yaml -- two".into(),
+            ),
+            ("run a.yaml --session -1 hi", "run HERE/a.yaml -- hi".into()),
+            (
+                "run a.yaml --session=abc hi",
+                "--session abc run HERE/a.yaml -- hi".into(),
+            ),
+            (
+                "run a.yaml --safety strict hi",
+                format!("{new} run HERE/a.yaml --safety strict -- hi"),
+            ),
+            (
+                "run a.yaml --safety autonomous hi",
+                format!("{new} run HERE/a.yaml --yes -- hi"),
+            ),
+            (
+                "run a.yaml -c demo now",
+                format!("{new} run HERE/a.yaml -- /demo now"),
+            ),
+            ("run a.yaml --exec", format!("{new} run HERE/a.yaml -- -")),
+            (
+                "run a.yaml --working-dir d --config-dir c -w=x hi",
+                format!(
+                    "{new} run HERE/a.yaml --working-dir HERE/d --docker-agent-config-dir HERE/c --worktree x -- hi"
+                ),
+            ),
+        ];
+        for (line, expected) in table {
+            assert_eq!(read(line).as_deref(), Ok(expected.as_str()), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told() {
+        let table = [
+            ("", "name a command"),
+            ("run", "name an agent file"),
+            ("serve api a.yaml", "only `run` is served, not `serve`"),
+            ("run a.yaml --sandbox", "--sandbox: becket has no sandbox"),
+            ("run a.yaml --safety lax", "there is no safety mode `lax`"),
+            ("run a.yaml --model bob=x/y", "--model: becket has one model"),
+            ("run a.yaml --nonsense", "docker-agent has no option --nonsense"),
+        ];
+        for (line, expected) in table {
+            let error = read(line).expect_err(line);
+            assert!(error.starts_with(expected), "{line}: {error}");
+        }
+    }
+}
