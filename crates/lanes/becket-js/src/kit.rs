@@ -72,7 +72,8 @@ impl Surroundings {
         words: &[String],
         given: &BTreeMap<OsString, OsString>,
     ) -> BTreeMap<OsString, OsString> {
-        let is_itself = path == self.program || path.canonicalize().ok() == self.program.canonicalize().ok();
+        let real = becket_fs::canonicalize(path).ok();
+        let is_itself = real.is_some() && real == becket_fs::canonicalize(&self.program).ok();
         let is_unchanged =
             |name: &&str| given.get(OsStr::new(name)) == self.environment.get(OsStr::new(name));
         let is_refused = |word: &String| {
