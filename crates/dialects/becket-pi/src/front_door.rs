@@ -304,7 +304,8 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
 /// The first word that is asked. Options of extensions are among the words, perhaps with a value behind them.
 fn first_prompt(words: &[&OsString]) -> Option<usize> {
     let takes_next = |word: &OsStr| is_option(word) && !word.as_encoded_bytes().contains(&b'=');
-    (0..words.len()).find(|at| !is_option(words[*at]) && !(*at > 0 && takes_next(words[at - 1])))
+    let is_value = |at: usize| at > 0 && takes_next(words[at - 1]);
+    (0..words.len()).find(|at| !is_option(words[*at]) && !is_value(*at))
 }
 
 /// The options that becket has by the same name.

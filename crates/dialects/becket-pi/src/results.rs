@@ -263,7 +263,9 @@ pub fn details(operation: Option<OperationKind>, details: Option<&Value>, failed
         (Some(operation), Some(own)) if is_own(operation, own) => of_operation(operation, own),
         (_, details) => details.cloned(),
     };
-    shown.or_else(|| failed.then(|| json!({})))
+    // Only pi 1.5 takes the end by a signal for a failure, and there it has no data.
+    let by_signal = details.is_some_and(|own| own["exit_code"].as_i64() > Some(128));
+    shown.or_else(|| (failed && !by_signal).then(|| json!({})))
 }
 
 /// Whether becket wrote the data of a result, and not an extension whose tool is in that one's place.
@@ -630,10 +632,12 @@ mod tests {
     #[test]
     fn details_are_those_of_pi() {
         let shell = json!({"exit_code": 0, "timed_out": false, "left_out_bytes": 0});
+        let killed = json!({"exit_code": 137, "left_out_bytes": 0});
         let theirs = json!({"diff": "theirs"});
         let table = [
             (OperationKind::Shell, Some(&shell), false, None),
             (OperationKind::Shell, Some(&shell), true, Some(json!({}))),
+            (OperationKind::Shell, Some(&killed), true, None),
             (OperationKind::Read, None, true, Some(json!({}))),
             (OperationKind::Read, None, false, None),
             // An extension's tool in the place of one of becket's own says what it likes.

@@ -172,7 +172,11 @@ fn results_of_tools_are_as_in_pi() {
     let of = |name: &str| -> Vec<&Value> { seen.iter().filter(|line| line[0] == name).collect() };
     assert_eq!(of("flagged")[0][1], false);
     assert_eq!(of("bash")[0][2], Value::Null);
-    assert_eq!((&of("bash")[1][1], &of("bash")[1][2]), (&json!(true), &json!({})));
+    assert_eq!(
+        (&of("bash")[1][1], &of("bash")[1][2]),
+        (&json!(true), &Value::Null)
+    );
+    assert_eq!((&of("bash")[2][1], &of("bash")[2][2]), (&json!(true), &json!({})));
     assert_eq!(of("read")[0][2], json!({}));
     let messages = of("message");
     let edit = messages.iter().find(|line| line[1] == "edit").expect("an edit");
@@ -473,4 +477,19 @@ fn pi_s_command_line_is_understood() {
         let run = room.run(words).ended_with(1).complained(complaint);
         assert_eq!(run.stdout, "");
     }
+}
+
+#[test]
+fn a_login_that_is_not_done_is_told() {
+    let room = room();
+    room.write(
+        "corporate.ts",
+        "export default (pi: any) => { pi.registerProvider('corporate', { baseUrl: 'http://127.0.0.1:9',
+            api: 'openai-completions', models: [{ id: 'one', name: 'one' }],
+            oauth: { name: 'SSO', login: async () => ({}), refreshToken: async () => ({}), getApiKey: () => '' },
+        }); };",
+    );
+    room.run(["hooks", "list", "-e", "corporate.ts"])
+        .ended_with(0)
+        .said("becket does no login for corporate");
 }
