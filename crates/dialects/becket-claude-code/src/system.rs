@@ -64,8 +64,8 @@ fn matcher(text: &str) -> Result<NameMatcher, String> {
     }
 }
 
-/// The folder whose `.claude` holds a file. Claude Code reads a subfolder's file when it was started there, and then that
-/// folder is the project.
+/// The folder whose `.claude` holds a file. Claude Code reads a subfolder's file when it was started there, and then
+/// that folder is the project.
 fn project_of(source: &Source) -> Option<&Path> {
     let mut above = source.file.ancestors();
     let own = above.find(|folder| folder.ends_with(".claude"))?;

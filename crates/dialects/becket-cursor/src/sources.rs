@@ -62,8 +62,8 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     Ok(sources)
 }
 
-/// The files of a plugin with hooks: those that its manifest names, the manifest itself if it holds them, else the usual
-/// one. A manifest that cannot be read may name guards.
+/// The files of a plugin with hooks: those that its manifest names, the manifest itself if it holds them, else the
+/// usual one. A manifest that cannot be read may name guards.
 fn plugin_files(plugin: &Path) -> Result<Vec<PathBuf>, CliError> {
     let manifest = plugin.join(MANIFEST);
     let unread = |why: String| CliError::usage(format!("cannot read {}: {why}", manifest.display()));

@@ -401,9 +401,11 @@ impl Found for FoundFiles {
                 }
             }
             let guards = self.dropped.iter().filter(|dropped| dropped.guards);
-            unloaded.extend(guards.map(|dropped| {
-                Unloaded::new("hook", &dropped.name(), &dropped.source.file, &dropped.reason)
-            }));
+            unloaded.extend(
+                guards.map(|dropped| {
+                    Unloaded::new("hook", dropped.name(), &dropped.source.file, &dropped.reason)
+                }),
+            );
             if hooks.is_empty() && unloaded.is_empty() {
                 return Ok(Arc::new(NoGuests) as Arc<dyn Guests>);
             }

@@ -46,10 +46,7 @@ pub fn run(workspace: &Workspace) -> Result<(), Problem> {
     findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
     for path in generate::paths() {
         let text = workspace.read(&path)?;
-        let file = SourceFile {
-            path: path.into(),
-            text,
-        };
+        let file = SourceFile { path, text };
         findings.extend(shape::lines_end_cleanly(&file));
     }
     for finding in &findings {
