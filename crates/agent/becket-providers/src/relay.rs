@@ -6,7 +6,7 @@
 //! the run's models: it lies in a folder that only the user can enter.
 
 use std::io::{BufRead as _, BufReader as BlockingReader, Write as _};
-use std::os::unix::net::UnixStream as BlockingStream;
+use std::os::unix::net::{UnixListener as BlockingListener, UnixStream as BlockingStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,8 +134,11 @@ fn broken(message: impl Into<String>) -> ProviderError {
     ProviderError::new(ProviderErrorKind::Broken, message)
 }
 
-/// Answers programs that ask for the models of this run, for as long as it is polled.
-pub async fn serve(listener: UnixListener, models: ModelLookup) {
+/// Answers programs that ask for the models of this run, for as long as it is polled. The listener does not block.
+pub async fn serve(listener: BlockingListener, models: ModelLookup) {
+    let Ok(listener) = UnixListener::from_std(listener) else {
+        return;
+    };
     let mut asking = tokio::task::JoinSet::new();
     loop {
         if let Ok((stream, _)) = listener.accept().await {
@@ -313,7 +316,8 @@ mod tests {
     /// A run that serves a scripted model.
     fn run_above(folder: &Path) -> (PathBuf, tokio::task::JoinHandle<()>) {
         let socket = folder.join("model.sock");
-        let listener = UnixListener::bind(&socket).unwrap();
+        let listener = BlockingListener::bind(&socket).unwrap();
+        listener.set_nonblocking(true).unwrap();
         let model: Arc<dyn Provider> = Arc::new(Scripted::parse(Path::new("s.json"), SCRIPT).unwrap());
         let models: ModelLookup = Arc::new(move |name| match name {
             None | Some("scripted/s") => Ok((Arc::clone(&model), Api::OpenAi)),

@@ -535,7 +535,7 @@ fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<Vec<OsString>> {
     let home = args.value("--home").map(|home| words!["--chibi-home", home]);
     let chosen = args.value(EPHEMERAL).map(|name| ("-C", name));
     let chosen = chosen.or(args.value(SWITCH).map(|name| ("-c", name)));
-    let needs_it = lines.len() > 1
+    let needs_it = lines.len() != 1
         || lines
             .iter()
             .any(|line| line.words.first() != Some(&"--tools".into()));

@@ -47,7 +47,8 @@ impl Options {
             keeps_current: pi.mode.is_some(),
             keeps_nothing: pi.no_session,
             model: whole_model(args),
-            needs_model: takes_many,
+            // pi starts without a model where commands follow, and chooses one later.
+            needs_model: takes_many && pi.mode != Some(RunMode::Rpc),
             tools: args.tools.clone(),
             yes: args.yes,
             setup: match (args.init, args.maintenance) {

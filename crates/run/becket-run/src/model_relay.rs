@@ -1,5 +1,8 @@
 //! The socket at which becket programs that guests start ask the models of this run, since guests see no keys.
+//!
+//! It is answered on a thread of its own: an extension that waits for such a program holds up the thread of the run.
 
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,8 +14,7 @@ use becket_providers::relay::{self, ModelLookup};
 use becket_providers::{ProviderSettings, api};
 use becket_system::Surroundings;
 use becket_tools::Models;
-use tokio::net::UnixListener;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// The variable that holds the path of the socket.
 pub const SOCKET_VARIABLE: &str = "BECKET_MODEL_SOCKET";
@@ -36,7 +38,7 @@ pub(crate) fn socket(name: &str, surroundings: &Surroundings) -> Result<PathBuf,
 /// Answers at a socket until it is dropped.
 pub(crate) struct ModelRelay {
     socket: PathBuf,
-    _serving: AbortOnDropHandle<()>,
+    _ending: DropGuard,
 }
 
 impl ModelRelay {
@@ -49,10 +51,13 @@ impl ModelRelay {
         // The path has the number of this process: whatever lies there was left by one that is gone.
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket)?;
+        listener.set_nonblocking(true)?;
         let lookup: ModelLookup = Arc::new(move |name| {
             let own_name = format!("{}/{}", own.name(), own.model());
-            let provider = match name {
-                Some(name) if name != own_name => models(name)?,
+            let provider = match name.unwrap_or(&own_name) {
+                name if name != own_name => models(name)?,
+                // Connections belong to the thread that made them, so the run's own are not used here.
+                _ if own.base_url().is_some() => models(&own_name).unwrap_or_else(|_| Arc::clone(&own)),
                 _ => Arc::clone(&own),
             };
             match provider.form() {
@@ -63,9 +68,17 @@ impl ModelRelay {
                 _ => Err(format!("{} is a model of an extension", provider.model())),
             }
         });
+        let ending = CancellationToken::new();
+        let ended = ending.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        std::thread::Builder::new().name("models".into()).spawn(move || {
+            runtime.block_on(ended.run_until_cancelled(relay::serve(listener, lookup)));
+        })?;
         Ok(Self {
             socket,
-            _serving: AbortOnDropHandle::new(tokio::spawn(relay::serve(listener, lookup))),
+            _ending: ending.drop_guard(),
         })
     }
 }

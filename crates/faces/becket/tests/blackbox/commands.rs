@@ -261,7 +261,6 @@ fn without_a_model_nothing_is_rehearsed_for_another_program() {
         &["-p", "Hello"][..],
         &["--mode", "text", "Hello"],
         &["--mode", "json", "Hello"],
-        &["--mode", "rpc"],
     ] {
         let run = room
             .run(arguments)
