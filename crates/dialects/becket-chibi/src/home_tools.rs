@@ -18,9 +18,9 @@ use becket_tools::Models;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{written, written_seed};
 use crate::home_contexts::conversation;
 use crate::local_settings::model_named;
+use crate::written_conversation::{written, written_seed};
 
 /// The tool that shows another context.
 pub const READ_CONTEXT: &str = "read_context";

@@ -57,6 +57,8 @@ mod traits;
 #[cfg(test)]
 mod translation;
 mod words;
+#[cfg(feature = "scheme")]
+mod written_conversation;
 
 pub use answer_fields::answer_fields;
 pub use bridge::{BRIDGE_SECONDS, BridgeReach, BridgeServer, bridge_file, read_bridge};

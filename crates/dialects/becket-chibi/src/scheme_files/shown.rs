@@ -12,9 +12,9 @@ use becket_agent::vfs::{Vfs, VfsPath, VfsPlace};
 use becket_store::{ContextSummary, SqliteStore};
 use serde_json::{Value, json};
 
-use crate::conversation::written;
 use crate::generations::tool_type;
 use crate::plugin::Generation;
+use crate::written_conversation::written;
 
 /// The folder of all contexts.
 const CONTEXTS: &str = "/sys/contexts";
