@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service};
+use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service, foreign_option as option};
 use chrono::{DateTime, Local};
 use serde_json::json;
 
@@ -17,19 +17,11 @@ use Service::{Differs, Refused, Served};
 /// chibi's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: "chibi",
-    about: "Understand chibi's own command line, for its plugins and scripts",
+    about: "Run becket by chibi's own command line",
     options: OPTIONS,
     keeps_unknown: false,
     translate,
 };
-
-const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
-    ForeignOption {
-        names,
-        value,
-        service,
-    }
-}
 
 const SWITCH: &str = "--switch-context";
 const EPHEMERAL: &str = "--ephemeral-context";
@@ -280,7 +272,7 @@ const INSPECTS: &str = "`system_prompt` is shown as it is, anything else with ev
                         configuration.";
 const ABOUT_MODELS: &str = "Says what becket knows of a model, as JSON; it asks no registry.";
 
-/// becket's command lines for one of chibi's.
+/// Translates a command line of chibi into those of becket.
 fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     if args.has(CALL_USER) && !args.words.is_empty() {
         return Err("-x (force-call-user) is incompatible with a prompt".into());

@@ -1,4 +1,4 @@
-//! Tools of chibi's about contexts and models that becket itself does not have.
+//! chibi's tools about contexts and models, which becket itself does not have.
 //!
 //! They only look at what is the user's own, so they need no yes; hooks and deny rules judge them like any other tool.
 

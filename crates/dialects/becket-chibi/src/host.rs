@@ -60,7 +60,7 @@ impl Host for PluginHost {
         HostOption {
             name: SETTING_OPTION.into(),
             value: OptionValue::Text("KEY=VALUE"),
-            help: "A setting of chibi's for this run, as its config.toml has it; may be given several times".into(),
+            help: "A chibi setting for this run, written as in its config.toml; may be given several times".into(),
             is_rare: true,
             ..HostOption::default()
         }]

@@ -19,10 +19,10 @@ use becket_tools::facts::GitFacts;
 use futures_util::future::BoxFuture;
 
 use crate::check;
+use crate::command_line::CLI;
 use crate::event_commands::{EventCommand, EventCommands};
 use crate::file::{McpReach, Permissions, Safety};
 use crate::found::{DockerAgentConfig, Sources};
-use crate::front_door::FRONT_DOOR;
 use crate::hook::{HookEntry, Owner};
 use crate::model_judge::ModelJudge;
 use crate::permissions::{OtherTools, idle_matcher};
@@ -117,7 +117,7 @@ impl Host for DockerAgentHost {
     }
 
     fn foreign_cli(&self) -> Option<&'static ForeignCli> {
-        Some(&FRONT_DOOR)
+        Some(&CLI)
     }
 
     fn working_directory(

@@ -19,6 +19,7 @@
 mod builtin;
 mod call;
 mod check;
+mod command_line;
 mod command_text;
 mod config;
 mod contract;
@@ -28,7 +29,6 @@ mod expand;
 mod fence;
 mod file;
 mod found;
-mod front_door;
 mod hook;
 mod host;
 mod info;
@@ -61,6 +61,7 @@ mod words;
 mod worktree;
 
 pub use call::Moment;
+pub use command_line::CLI;
 pub use command_text::{command_prompt, with_variables};
 pub use config::HooksConfig;
 pub use contract::{ABSENT_EVENTS, Block, Contract, Permission, Plain};
@@ -72,7 +73,6 @@ pub use file::{
     ModelDefinition, Permissions, Safety, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use found::{DockerAgentConfig, Sources};
-pub use front_door::FRONT_DOOR;
 pub use hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner, USUAL_TIMEOUT};
 pub use host::DockerAgentHost;
 pub use info::INFO;

@@ -10,9 +10,9 @@ use becket_host::{Client, ForeignCli, Found, GuestSearch, Host, HostOption, Mode
 use becket_system::CliError;
 
 use crate::check;
+use crate::command_line::CLI;
 use crate::config::{JsConfig, PiConfig};
 use crate::discovery::EXTENSION;
-use crate::front_door::PI;
 use crate::options::OPTIONS;
 use crate::program::PiClient;
 use crate::session_files::PiSessionFiles;
@@ -39,7 +39,7 @@ impl Host for ExtensionHost {
     }
 
     fn foreign_cli(&self) -> Option<&'static ForeignCli> {
-        Some(&PI)
+        Some(&CLI)
     }
 
     fn session_files(&self) -> Option<&'static dyn SessionFiles> {

@@ -14,6 +14,7 @@ mod answer_fields;
 mod api;
 pub mod arguments;
 mod check;
+mod command_line;
 mod config;
 mod dialect;
 mod discovery;
@@ -23,7 +24,6 @@ mod extension_place;
 pub mod extensions;
 mod fields;
 mod found;
-mod front_door;
 mod growing;
 mod guests;
 mod home;
@@ -56,13 +56,13 @@ mod words;
 
 pub use answer_fields::answer_fields;
 pub use api::{Member, Object, Support, api};
+pub use command_line::PROGRAM;
 pub use config::{JsConfig, JsEngine, PiConfig};
 pub use dialect::DIALECT;
 pub use discovery::{
     Candidate, EXTENSION, Found, Origin, ProjectFolder, Search, has_project_extensions, project_settings,
 };
 pub use entries::{Entry, EntryKind};
-pub use front_door::PROGRAM;
 pub use home::{HOME_VARIABLE, home};
 pub use info::INFO;
 pub use modules::host_modules;

@@ -36,6 +36,19 @@ pub struct ForeignOption {
     pub service: Service,
 }
 
+/// An option as a row of a table.
+pub const fn foreign_option(
+    names: &'static [&'static str],
+    value: ForeignValue,
+    service: Service,
+) -> ForeignOption {
+    ForeignOption {
+        names,
+        value,
+        service,
+    }
+}
+
 /// The values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignValue {

@@ -43,7 +43,9 @@ pub use bridge::{
 pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
-pub use foreign_cli::{AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service};
+pub use foreign_cli::{
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service, foreign_option,
+};
 pub use host::{
     Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed, Loading,
     Mode, NoGuests, Program, Report, RuleReading, Stage, Toolbox,

@@ -1,16 +1,13 @@
 //! Takes over conversations from the home of another system: when a context is first used, it goes on where it was left
 //! there. From then on becket keeps it itself.
 
-use becket_agent::store::{NewSession, Store, fresh_id};
 use becket_store::{ContextName, SqliteStore};
 use becket_system::{CliError, Surroundings, counted, harmless_name};
 
+use crate::import::keep;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 use crate::target::ContextChoice;
-
-/// The reason for which a session ends that only takes over a conversation.
-const TAKEN_OVER: &str = "imported";
 
 /// How many problems of a conversation are shown one by one.
 const MOST_TOLD: usize = 5;
@@ -47,17 +44,7 @@ pub async fn adopt(
     if more > 0 {
         surroundings.remark(&format!("and {}", counted(more as u64, "more problem")));
     }
-    let session = NewSession {
-        session_id: fresh_id(),
-        parent_session_id: None,
-        context_name: name.to_string(),
-        model: read.model.unwrap_or_else(|| "unknown".into()),
-        cwd: read.cwd.unwrap_or_else(|| surroundings.cwd.display().to_string()),
-    };
-    let session_id = session.session_id.clone();
-    store.plant(session, read.seed).await?;
-    store.end_session(&session_id, TAKEN_OVER).await?;
-    Ok(())
+    keep(read, name, store, surroundings).await
 }
 
 /// The store, and the context that is chosen there, for a command that is not asynchronous. What only another system's

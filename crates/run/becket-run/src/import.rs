@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use becket_agent::store::{NewSession, Store, fresh_id};
-use becket_host::SessionFiles;
+use becket_host::{ForeignSession, SessionFiles};
 use becket_store::{Claim, ContextName, SqliteStore};
 use becket_system::{CliError, Surroundings, harmless_name};
 
@@ -53,6 +53,17 @@ pub async fn bring(
     }
     let (name, claim) = claim_new(to, Some(files.format()), store)?;
     let entries = read.seed.entries.len();
+    keep(read, &name, store, surroundings).await?;
+    Ok(Imported { name, claim, entries })
+}
+
+/// Stores a conversation of another system as the first session of a context.
+pub(crate) async fn keep(
+    read: ForeignSession,
+    name: &ContextName,
+    store: &SqliteStore,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
     let session = NewSession {
         session_id: fresh_id(),
         parent_session_id: None,
@@ -63,7 +74,7 @@ pub async fn bring(
     let session_id = session.session_id.clone();
     store.plant(session, read.seed).await?;
     store.end_session(&session_id, IMPORTED).await?;
-    Ok(Imported { name, claim, entries })
+    Ok(())
 }
 
 /// The name of a context without its timestamp, such as `review` for `review_20260131_154500`; `None` if nothing else

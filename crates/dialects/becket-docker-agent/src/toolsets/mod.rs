@@ -1,4 +1,4 @@
-//! The tools of docker-agent's toolsets that nothing else in becket has: tasks, plans, git, questions to the user, the
+//! Tools of docker-agent that becket itself does not have: tasks, plans, git, questions to the user, the
 //! user's browser, and agents in the background.
 
 mod background_agents;

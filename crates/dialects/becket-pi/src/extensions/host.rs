@@ -312,7 +312,7 @@ fn about(registry: &ExtensionRegistry, name: &str) -> About {
     }
 }
 
-/// Whether an extension's file, or the manifest beside it, names the packages of pi's newer name.
+/// Whether an extension's file, or the manifest beside it, imports pi's packages by their newer name.
 fn is_for_newer_pi(registry: &ExtensionRegistry, name: &str) -> bool {
     let file = registry
         .extensions

@@ -14,7 +14,7 @@ use super::tools::active_tools;
 use crate::Skill;
 use crate::host_call::PromptOptions;
 
-/// A line about each of pi's own tools, as its extensions find it.
+/// One line about each tool of pi, as extensions read it.
 const SNIPPETS: &[(&str, &str)] = &[
     ("read", "Read file contents"),
     ("bash", "Execute bash commands (ls, grep, find, etc.)"),
@@ -98,7 +98,7 @@ pub fn options(registry: &ExtensionRegistry) -> Result<PromptOptions, HostError>
     }
     registry.extensions.each(|guest| {
         for tool in &guest.tools {
-            // The tool may be in the place of one of pi's own.
+            // The tool may replace one that pi has.
             options.tool_snippets.remove(&tool.name);
             let snippet = tool.prompt_snippet.clone();
             options

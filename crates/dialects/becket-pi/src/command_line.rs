@@ -1,13 +1,13 @@
 //! pi's own command line (`becket pi ARGS…`, and becket called `pi`), said in becket's words.
 //!
-//! The table has the options of pi 0.73 and 1.5. A run begins with a fresh context, as every run of pi's does, and the
+//! The table has the options of pi 0.73 and 1.5. A run begins with a fresh context, as every run of pi does, and the
 //! model gets pi's tools.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use becket_host::Service::{Differs, Refused, Served};
-use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service};
+use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, foreign_option as option};
 
 use crate::options::{API_KEY, NO_CONTEXT_FILES};
 
@@ -15,22 +15,14 @@ use crate::options::{API_KEY, NO_CONTEXT_FILES};
 pub const PROGRAM: &str = "pi";
 
 /// pi's command line.
-pub static PI: ForeignCli = ForeignCli {
+pub static CLI: ForeignCli = ForeignCli {
     name: PROGRAM,
-    about: "Run becket by pi's command line",
+    about: "Run becket by pi's own command line",
     options: OPTIONS,
     // Extensions bring options of their own.
     keeps_unknown: true,
     translate,
 };
-
-const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
-    ForeignOption {
-        names,
-        value,
-        service,
-    }
-}
 
 const NOTHING: ForeignValue = ForeignValue::None;
 
@@ -447,7 +439,7 @@ mod tests {
     use super::*;
 
     fn said(line: &str) -> Result<String, String> {
-        match PI.read(line.split_whitespace().map(OsString::from))? {
+        match CLI.read(line.split_whitespace().map(OsString::from))? {
             AskedOf::Runs(runs) => {
                 let words = runs.concat();
                 let words = words.iter().map(|word| word.to_string_lossy().into_owned());

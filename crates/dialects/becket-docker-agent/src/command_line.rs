@@ -5,26 +5,18 @@ use std::path::Path;
 
 use becket_host::ForeignValue::{self, Attached, One};
 use becket_host::Service::{self, Differs, Refused, Served};
-use becket_host::{ForeignArgs, ForeignCli, ForeignOption};
+use becket_host::{ForeignArgs, ForeignCli, ForeignOption, foreign_option as option};
 
 use crate::run_options::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE};
 
 /// docker-agent's command line.
-pub static FRONT_DOOR: ForeignCli = ForeignCli {
+pub static CLI: ForeignCli = ForeignCli {
     name: "docker-agent",
-    about: "Run an agent file as `docker-agent run` does.",
+    about: "Run an agent file by docker-agent's own command line",
     options: OPTIONS,
     keeps_unknown: false,
     translate,
 };
-
-const fn option(names: &'static [&'static str], value: ForeignValue, service: Service) -> ForeignOption {
-    ForeignOption {
-        names,
-        value,
-        service,
-    }
-}
 
 const NONE: ForeignValue = ForeignValue::None;
 const NO_SANDBOX: Service = Refused("becket has no sandbox; run it in a container");
@@ -396,7 +388,7 @@ mod tests {
     use becket_host::AskedOf;
 
     fn read(line: &str) -> Result<String, String> {
-        match FRONT_DOOR.read(line.split_whitespace().map(OsString::from))? {
+        match CLI.read(line.split_whitespace().map(OsString::from))? {
             AskedOf::Runs(lines) => {
                 let lines = lines
                     .iter()
