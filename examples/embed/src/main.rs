@@ -1,6 +1,6 @@
 //! An agent of one's own: one prompt, with a guard written in Rust.
 
-use becket_events::{PreTool, PreToolReply, Strictest, Verdict};
+use becket_events::{PermissionMode, PreTool, PreToolReply, Strictest, Verdict};
 use becket_run::{Caller, ContextChoice, Conversation, Participants, Purpose, RunOptions};
 use becket_system::{CliError, Surroundings};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +14,7 @@ async fn main() -> Result<(), CliError> {
         model: Some("rehearsal".into()),
         is_fresh: true,
         // Nobody is there to be asked. Guards stand all the same.
-        yes: true,
+        permission_mode: PermissionMode::Yes.into(),
         ..RunOptions::default()
     };
     let mut participants = Participants::nobody();

@@ -78,6 +78,7 @@ impl Agent {
             model: model_name(&*self.provider),
             cwd: settings.cwd.display().to_string(),
             turn: 0,
+            permission_mode: Some(settings.approval.mode.get()),
         }
     }
 
@@ -153,6 +154,7 @@ impl Agent {
             provider: Arc::clone(&self.provider),
             thinking: self.settings.options.thinking,
             window: self.settings.compaction.context_window,
+            unoffered: Arc::new(self.settings.unoffered.clone()),
             takes_tools: self.team.is_none(),
         }
     }
@@ -173,6 +175,7 @@ impl Agent {
             model: format!("{}/{}", self.provider.name(), self.provider.model()),
             cwd: self.settings.cwd.display().to_string(),
             turn: 0,
+            permission_mode: Some(self.settings.approval.mode.get()),
         };
         let hooks = Hooks::new(self.engine.clone(), user_at(self.front.clone()), cancel, scope);
         sending.send(&hooks, &*self.store).await

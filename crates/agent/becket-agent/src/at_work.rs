@@ -24,6 +24,8 @@ pub(crate) struct AtWork {
     pub(crate) gate: Arc<Gate>,
     /// The tools that were offered in this turn.
     pub(crate) tools: Arc<[Arc<dyn Tool>]>,
+    /// The tools that calls may use in their turn.
+    pub(crate) callable: Arc<[Arc<dyn Tool>]>,
     pub(crate) depth: u32,
     pub(crate) family: Arc<Family>,
     /// Variables that hooks have set for commands.
@@ -48,6 +50,7 @@ impl AtWork {
             hooks: session.hooks.clone(),
             gate: Arc::clone(&session.gate),
             tools: tools.into(),
+            callable: tools.into(),
             depth: session.lineage.depth,
             family: Arc::clone(&session.lineage.family),
             environment: Arc::clone(&session.lineage.environment),
@@ -55,6 +58,14 @@ impl AtWork {
             fuel,
             spent: Mutex::default(),
             in_passing: false,
+        }
+    }
+
+    /// The same session, whose calls may use these tools.
+    pub(crate) fn with_callable(self, callable: &[Arc<dyn Tool>]) -> Self {
+        Self {
+            callable: callable.into(),
+            ..self
         }
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    CallRecord, Json, Message, PostTool, PostToolPayload, PostVfsWrite, PostVfsWritePayload, ToolCall,
-    ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, lines_of, text_of,
+    CallRecord, Json, Message, PostTool, PostToolPayload, PostVfsWrite, PostVfsWritePayload, PreToolOutput,
+    ToolCall, ToolStart, ToolStartPayload, ToolUpdate, ToolUpdatePayload, lines_of, text_of,
 };
 use becket_gate::Hooks;
 use becket_gate::arguments::Arguments;
@@ -160,6 +160,47 @@ impl Batch<'_> {
         for call in rest {
             let (judged, _) = self.judge(call, Some(&too_many)).await;
             finished.push(self.finish(judged).await);
+        }
+        FinishedBatch {
+            calls: finished,
+            cancelled: cancelled || self.hooks.cancel().is_cancelled(),
+        }
+    }
+
+    /// Judges all calls, and then runs them in order: none if one is refused, and no other after one that has failed.
+    pub(crate) async fn run_whole(&self, calls: &[ToolCall]) -> FinishedBatch {
+        let family = &self.parent.family;
+        let beside = match self.parent.is_in_passing() {
+            true => Beside::OwnCalls,
+            false => Beside::Nobody,
+        };
+        let _turn = family.turn(beside, self.hooks.cancel()).await;
+        let (mut judged, mut cancelled) = (Vec::with_capacity(calls.len()), false);
+        let mut trouble: Option<String> = None;
+        for call in calls {
+            cancelled |= self.hooks.cancel().is_cancelled();
+            trouble = trouble.or_else(|| self.hooks.halt().map(|reason| format!("not run: {reason}")));
+            let skip_reason = if cancelled {
+                Some("cancelled")
+            } else {
+                trouble.as_deref()
+            };
+            let (call, cancels) = self.judge(call, skip_reason).await;
+            cancelled |= cancels;
+            if call.permit.is_err() {
+                trouble = trouble.or_else(|| Some("not run, because a part before it was refused".into()));
+            }
+            judged.push(call);
+        }
+        let mut failure = trouble.map(|_| "not run, because another part was refused");
+        let mut finished = Vec::with_capacity(judged.len());
+        for call in judged {
+            let call = call.unless(cancelled).withdrawn(failure);
+            let call = self.finish(call).await;
+            if call.settled.is_error {
+                failure = failure.or(Some("not run, because a part before it failed"));
+            }
+            finished.push(call);
         }
         FinishedBatch {
             calls: finished,
@@ -477,14 +518,14 @@ impl Batch<'_> {
         (output, changes)
     }
 
-    async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, called_as: &str) -> ToolOutput {
-        let (progress, mut pieces) = mpsc::unbounded_channel();
+    /// What hooks are told about the progress of a call, without the progress.
+    fn blank_update(&self, tool: &dyn Tool, permit: &Permit, called_as: &str) -> ToolUpdatePayload {
         let spec = tool.spec();
         let arguments = match self.hooks.listens::<ToolUpdate>() {
             true => permit.arguments().clone(),
             false => Map::new(),
         };
-        let update = ToolUpdatePayload {
+        ToolUpdatePayload {
             tool_call_id: permit.tool_call_id().to_string(),
             tool_name: spec.own_name.clone(),
             called_as: called_as.into(),
@@ -492,8 +533,19 @@ impl Batch<'_> {
             arguments,
             output: String::new(),
             partial: None,
-        };
+        }
+    }
+
+    async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, called_as: &str) -> ToolOutput {
+        let (progress, mut pieces) = mpsc::unbounded_channel();
+        let update = self.blank_update(tool, &permit, called_as);
+        // What hooks may still withhold is not shown before they have seen it.
+        let is_shown = !self.hooks.listens::<PreToolOutput>();
         let report = async |news: Progress| {
+            if let (Progress::Output(text), true) = (&news, is_shown) {
+                let tool_call_id = &update.tool_call_id;
+                self.front.show(FrontUpdate::ToolOutput { tool_call_id, text });
+            }
             let payload = || {
                 let update = update.clone();
                 match news {
@@ -532,15 +584,22 @@ impl Batch<'_> {
         while let Ok(piece) = pieces.try_recv() {
             report(piece).await;
         }
+        let tool_call_id = &update.tool_call_id;
+        self.front.show(FrontUpdate::ToolEnded { tool_call_id });
         output
     }
 }
 
 impl JudgedCall<'_> {
     /// Withdraws the permit of an allowed call when the user wants everything to stop.
-    fn unless(mut self, cancelled: bool) -> Self {
-        if cancelled && self.permit.is_ok() {
-            self.permit = Err(ToolOutput::error("cancelled"));
+    fn unless(self, cancelled: bool) -> Self {
+        self.withdrawn(cancelled.then_some("cancelled"))
+    }
+
+    /// Withdraws the permit of an allowed call, if there is a reason.
+    fn withdrawn(mut self, reason: Option<&str>) -> Self {
+        if let (Some(reason), Ok(_)) = (reason, &self.permit) {
+            self.permit = Err(ToolOutput::error(reason));
         }
         self
     }

@@ -11,6 +11,7 @@
 //! sub-agents are not dropped as tools are: they end by themselves, within the same grace for their own tools, and
 //! leave whole sessions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use becket_events::{
@@ -40,15 +41,15 @@ use crate::settings::{AgentSettings, EndingTool};
 use crate::store::StoreError;
 use crate::subagent::{SubAgent, SubAgentEnd, ToolChoice};
 use crate::team::{Member, Team};
-use crate::tool::{Caller, SessionVariables, Tool};
+use crate::tool::{Caller, SessionVariables, Tool, ToolWithArguments};
 
 impl Caller for AtWork {
     fn scope(&self) -> &Scope {
         self.hooks.scope()
     }
 
-    fn tools(&self) -> &[Arc<dyn Tool>] {
-        &self.tools
+    fn callable(&self) -> &[Arc<dyn Tool>] {
+        &self.callable
     }
 
     fn environment(&self) -> &SessionVariables {
@@ -62,6 +63,14 @@ impl Caller for AtWork {
         within: &'a str,
     ) -> BoxFuture<'a, DirectCall> {
         Box::pin(call(self, tool, arguments, within))
+    }
+
+    fn call_all<'a>(
+        self: Arc<Self>,
+        calls: &'a [(Arc<dyn Tool>, Map<String, Value>)],
+        within: &'a str,
+    ) -> BoxFuture<'a, Vec<DirectCall>> {
+        Box::pin(call_all(self, calls, within))
     }
 
     fn ask(&self, agent: SubAgent) -> BoxFuture<'_, SubAgentEnd> {
@@ -104,6 +113,35 @@ async fn call(
         (call.output, call.is_error) = (format!("a hook stopped it: {reason}"), true);
     }
     call
+}
+
+/// Makes calls from within another one, all of them or none.
+async fn call_all(parent: Arc<AtWork>, calls: &[ToolWithArguments], within: &str) -> Vec<DirectCall> {
+    let tools: Vec<Arc<dyn Tool>> = calls.iter().map(|(tool, _)| Arc::clone(tool)).collect();
+    let calls: Vec<ToolCall> = calls
+        .iter()
+        .map(|(tool, arguments)| ToolCall {
+            id: new_id(),
+            name: tool.spec().face.name.clone(),
+            arguments: Value::Object(arguments.clone()).to_string(),
+        })
+        .collect();
+    let batch = Batch {
+        tools: &tools,
+        within: Some(within),
+        ..Batch::of(&parent)
+    };
+    let FinishedBatch {
+        calls: finished,
+        cancelled,
+    } = batch.run_whole(&calls).await;
+    let after = batch.after(&finished).await;
+    let ended = finished.iter().map(|call| direct_call(Some(call), cancelled));
+    let mut ended: Vec<DirectCall> = ended.collect();
+    if let (Some(reason), Some(last)) = (after.stop, ended.last_mut()) {
+        (last.output, last.is_error) = (format!("a hook stopped it: {reason}"), true);
+    }
+    ended
 }
 
 /// Gives a task to a member of the team, in the name of the current one.
@@ -340,6 +378,8 @@ impl Asked {
                 instructions: self.agent.system_prompt.clone(),
                 prompt_files: Vec::new(),
                 reflection: None,
+                // It has the tools that it is given.
+                unoffered: BTreeSet::new(),
                 max_iterations: max_turns.min(agent.settings.max_iterations),
                 fallback: becket_events::Fallback::CallUser,
                 ending_tool: EndingTool::WhenNeeded,
@@ -432,7 +472,10 @@ impl Front for ChildFront {
     fn show(&self, update: FrontUpdate<'_>) {
         if !matches!(
             update,
-            FrontUpdate::Answer { .. } | FrontUpdate::Delta(_) | FrontUpdate::Message(_)
+            FrontUpdate::Answer { .. }
+                | FrontUpdate::Delta(_)
+                | FrontUpdate::Replaced
+                | FrontUpdate::Message(_)
         ) {
             self.above.show(FrontUpdate::Within {
                 agent: &self.name,

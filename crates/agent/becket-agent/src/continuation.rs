@@ -272,15 +272,16 @@ async fn reengage(
     run.continuation += 1;
     let text = continuation_prompt(via, &run.fuel, prompt);
     let considered = consider_prompt(session, text, &[], InputSource::Hook, run.continuation).await;
-    let (prompt, context) = match considered {
+    let considered = match considered {
         Ok(considered) => considered,
         Err(Ending::Cancelled) => return Ok((TurnEnd::Cancelled, Some(Ending::Cancelled))),
         Err(ending) => return Ok((TurnEnd::HookBlocked, Some(ending))),
     };
     let arrivals = arrivals_of(session).await?;
-    (run.prompt, run.context) = (arrivals.before(prompt), context);
+    (run.prompt, run.context) = (arrivals.before(considered.prompt), considered.context);
     write_system_prompt(session, run).await;
-    add_showing(session, vec![user(&run.prompt, Vec::new())], &arrivals).await?;
+    let prompt = std::iter::once(user(&run.prompt, Vec::new()));
+    add_showing(session, prompt.chain(considered.notes).collect(), &arrivals).await?;
     run.tasks = open_tasks(session);
     start_loop(&session.hooks, &session.speaker, run).await;
     Ok((TurnEnd::Continue, None))
@@ -334,7 +335,7 @@ pub(crate) async fn interruption(
     }
     let rounds = run.repetition.count_round(message.tool_calls());
     if rounds >= session.speaker.agent.settings.max_identical_rounds {
-        let message = format!("the model asked {rounds} times in a row for the same");
+        let message = format!("the model repeated the same calls {rounds} times in a row");
         session.raise(ErrorKind::LoopDetected, &message).await;
         return Some((TurnEnd::LoopDetected, Ending::LoopDetected(message)));
     }

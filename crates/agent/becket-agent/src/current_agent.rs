@@ -156,13 +156,14 @@ fn set_member(session: &mut Session, name: &str) {
             .hooks
             .set_agent(&member.name, &model_name(&*member.provider));
         if let Some(handle) = &session.inbox.handle {
-            handle.config().set_base(session.speaker.agent.base());
+            handle.config().set_base(session.speaker.base());
         }
     }
 }
 
 /// Loads a conversation from its entries.
 pub(crate) fn take_up(session: &mut Session, conversation: Conversation) {
+    session.speaker.offer_called(&conversation.called);
     if let Some(speaker) = session.transcript.take_up(conversation) {
         set_member(session, &speaker);
     }

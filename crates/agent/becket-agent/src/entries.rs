@@ -1,5 +1,7 @@
 //! The entries of a conversation, as they are stored, and the conversation that they make up.
 
+use std::collections::BTreeSet;
+
 use becket_events::{
     BRANCH_NOTE, Message, MessageBody, MessageRecord, Part, SHELL_NOTE, ShellResult, StandingSummary,
 };
@@ -183,6 +185,8 @@ pub(crate) struct Conversation {
     pub(crate) standing: Option<StandingSummary>,
     /// The model and the thinking level that entries last named.
     pub(crate) noted: Noted,
+    /// The tools that were called, also before the last compaction.
+    pub(crate) called: BTreeSet<String>,
 }
 
 /// The model and the thinking level that entries name.
@@ -213,6 +217,10 @@ impl Conversation {
                 EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name.clone()),
                 EntryContent::Model { model } => read.noted.model = Some(model.clone()),
                 EntryContent::Thinking { level } => read.noted.thinking = Some(*level),
+                EntryContent::Message { message } => {
+                    let calls = message.tool_calls().iter();
+                    read.called.extend(calls.map(|call| call.name.clone()));
+                }
                 _ => {}
             }
             let seen = (at >= first).then(|| seen_message(entry)).flatten();

@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 
 use crate::endings::CompactEnd;
 
-pub use becket_gate::question::{Again, Offer, OfferedRule, PersonsAnswer, Question};
+pub use becket_gate::question::{
+    Again, LineKind, Offer, OfferedRule, PersonsAnswer, Preview, PreviewLine, Question,
+};
 
 /// The front end: where the user sees the session and answers questions.
 pub trait Front: Send + Sync {
@@ -19,6 +21,9 @@ pub trait Front: Send + Sync {
 
     /// Asks the user about a call. Without a user the answer is `Nobody`; it never hangs.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer>;
+
+    /// Called when a prompt is answered and nothing is left to do.
+    fn settled(&self) {}
 }
 
 /// Something for the front end to show.
@@ -60,6 +65,18 @@ pub enum FrontUpdate<'a> {
         /// The hooks that refused, if hooks did.
         handlers: &'a [String],
     },
+    /// More output of a tool that runs, while no hook has to see the output first.
+    ToolOutput {
+        /// Identifies the call.
+        tool_call_id: &'a str,
+        /// What was added.
+        text: &'a str,
+    },
+    /// A tool has ended, so there is no more output of it.
+    ToolEnded {
+        /// Identifies the call.
+        tool_call_id: &'a str,
+    },
     /// A tool has run.
     ToolResult {
         /// Becket's own name for the tool.
@@ -89,6 +106,26 @@ pub enum FrontUpdate<'a> {
         delay_ms: u64,
         /// How often the request is tried again at most.
         most: u32,
+    },
+    /// What was shown of the answer broke off. It is asked for again, and the next answer replaces it.
+    Replaced,
+    /// The provider has taken a request and said nothing yet.
+    Silent {
+        /// The provider's name.
+        provider: &'a str,
+        /// For how many seconds it has been silent.
+        seconds: u64,
+        /// After how many seconds of silence the request is given up.
+        limit: u64,
+    },
+    /// How far something is for which the run waits.
+    Progress {
+        /// What is counted.
+        what: &'a str,
+        /// How many are done.
+        done: u64,
+        /// How many there are; 0 when nothing is waited for any more.
+        total: u64,
     },
     /// A summary of the conversation is about to be written.
     CompactionBegins {

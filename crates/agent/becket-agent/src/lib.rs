@@ -86,7 +86,7 @@ mod tree;
 mod user_shell;
 
 // The gate is a crate of its own, and its users find it here as well.
-pub use becket_gate::{ArgumentRule, Hooks, RuleVerdict, RuledCall, Rules, ToolRule};
+pub use becket_gate::{ArgumentRule, Hooks, RuleVerdict, RuledCall, Rules, SharedMode, ToolRule};
 pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_policy, vfs};
 // Re-exported for providers, which do not know the engine but read TOML as well.
 pub use agent::Agent;
@@ -102,7 +102,10 @@ pub use queue::Queues;
 pub use record_keeper::RecordKeeper;
 pub use session::Session;
 pub use session_judge::SessionJudge;
-pub use settings::{AgentSettings, CompactionSettings, EndingTool, SubagentSettings};
+pub use settings::{
+    AgentSettings, CompactionSettings, EndingTool, IDLE_TIMEOUT, LOCAL_IDLE_TIMEOUT, SubagentSettings,
+    UNLIMITED,
+};
 pub use subagent::{SubAgent, SubAgentEnd, ToolChoice};
 pub use switching::{Consent, Fork, Forked, Lasting, Refused, Replacement, Switch};
 pub use tasks::task_table;

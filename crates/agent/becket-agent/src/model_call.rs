@@ -2,34 +2,47 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    Delta, Event, Json, Message, MessageBody, MessageEnd, MessageStart, MessageStartPayload, MessageUpdate,
-    MessageUpdatePayload, Output, OutputPayload, Part, PostResponse, PostResponsePayload, PreRequest,
-    PreRequestPayload, RequestForm, RequestPurpose, Response, ResponsePayload, ResponseStart,
-    ResponseStartPayload, StopReason, Strictest, ToolCall, Usage,
+    Delta, Event, Header, Json, Message, MessageBody, MessageEnd, MessageEndPayload, MessageStart,
+    MessageStartPayload, MessageUpdate, MessageUpdatePayload, Output, OutputPayload, Part, PostResponse,
+    PostResponsePayload, PreRequest, PreRequestPayload, RequestForm, RequestPurpose, Response, ResponseData,
+    ResponseDataPayload, ResponsePayload, ResponseStart, ResponseStartPayload, StopReason, Strictest,
+    ToolCall, Usage,
 };
 use becket_gate::Hooks;
 use becket_gate::gate::Gate;
 use futures_util::StreamExt;
 use serde_json::json;
 
+use crate::entries::{EntryContent, NewEntry};
 use crate::front::{Front, FrontUpdate};
 use crate::fuel::Fuel;
 use crate::guests::Guests;
 use crate::message::{new_id, record, with_text};
 use crate::missing_results::with_missing_results;
 use crate::provider::{
-    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, Sending,
+    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, SendOptions,
+    Sending,
 };
 use crate::session::Session;
 use crate::session_handle::SessionHandle;
 use crate::settings::AgentSettings;
 use crate::store::{Span, SpanKind, Store};
 
-/// The longest wait before a retry; if the provider asks for more, there is no retry.
-const LONGEST_WAIT: Duration = Duration::from_secs(90);
+/// The longest wait that a provider can ask for; if it asks for more, there is no retry.
+const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// The longest wait before a retry where the provider asks for none.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+
+/// How many times as often as after a fault a request is tried again after a limit on the rate, which passes by itself.
+const RATE_LIMIT_RETRIES: u32 = 3;
+
+/// After how long the user is told that the provider has said nothing yet.
+const SILENCE_TOLD: Duration = Duration::from_secs(10);
 
 /// What a request needs besides its content.
 pub(crate) struct ModelCall<'a> {
@@ -48,7 +61,28 @@ pub(crate) struct ModelCall<'a> {
     pub(crate) continuation: u32,
     /// Whether hooks judge the answer before anybody sees it, so that nothing is shown while it arrives.
     pub(crate) is_held: bool,
+    /// What was shown of answers that broke off and were asked for again.
+    pub(crate) replaced: Mutex<Vec<Replaced>>,
 }
+
+/// The shown part of an answer that broke off and was asked for again.
+pub(crate) struct Replaced {
+    pub(crate) text: String,
+    pub(crate) error: String,
+}
+
+impl From<Replaced> for NewEntry {
+    /// The mark in the conversation. No model sees it.
+    fn from(replaced: Replaced) -> Self {
+        Self::new(EntryContent::Custom {
+            kind: REPLACED_ANSWER.into(),
+            data: json!({"text": replaced.text, "error": replaced.error}),
+        })
+    }
+}
+
+/// The kind of the entries that mark answers which broke off and were asked for again.
+const REPLACED_ANSWER: &str = "replaced_answer";
 
 /// Why there is no answer.
 pub(crate) enum CallFailure {
@@ -64,6 +98,27 @@ pub(crate) enum CallFailure {
 pub(crate) enum Prepared<T> {
     Send(T),
     Answered(String),
+}
+
+/// A request as hooks have left it.
+struct Outgoing {
+    body: Json,
+    /// All headers, if hooks have changed some.
+    headers: Option<Vec<Header>>,
+}
+
+/// How a wait before a retry ended.
+enum Waited {
+    Enough,
+    GivenUp,
+    Cancelled,
+}
+
+/// Whether the user was told that the provider says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Unnoticed,
+    Told,
 }
 
 /// The part of an answer that had arrived.
@@ -113,6 +168,7 @@ impl<'a> ModelCall<'a> {
             fuel: Fuel::full(None),
             continuation: 0,
             is_held: session.hooks.has_handlers::<PostResponse>() || session.hooks.has_handlers::<Output>(),
+            replaced: Mutex::default(),
         }
     }
 
@@ -133,12 +189,13 @@ impl<'a> ModelCall<'a> {
             messages: &messages,
             ..*request
         })?;
-        let body = match self.through_hooks(body, self.provider.form()).await? {
-            Prepared::Send(body) => body,
+        let form = self.provider.form();
+        let request = match self.through_hooks(body, self.provider.headers(), form).await? {
+            Prepared::Send(request) => request,
             Prepared::Answered(text) => return self.answered(&text).await,
         };
         let started = Instant::now();
-        let message = self.send(&body).await?;
+        let message = self.send(&request).await?;
         let message = self.judged(message).await?;
         let shown = ShownAnswer::of(self.front, &message, self.purpose);
         self.announce(&message, started.elapsed()).await;
@@ -218,10 +275,16 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    async fn through_hooks(&self, body: Json, form: RequestForm) -> Result<Prepared<Json>, CallFailure> {
+    async fn through_hooks(
+        &self,
+        body: Json,
+        headers: Vec<Header>,
+        form: RequestForm,
+    ) -> Result<Prepared<Outgoing>, CallFailure> {
         let payload = || PreRequestPayload {
             provider: self.provider.name().into(),
             body: body.clone(),
+            headers,
             form,
             purpose: self.purpose,
             iteration: self.iteration,
@@ -236,12 +299,20 @@ impl<'a> ModelCall<'a> {
         }
         Ok(match reply.response.get() {
             Some(text) => Prepared::Answered(text),
-            None => Prepared::Send(reply.body.get().unwrap_or(body)),
+            None => Prepared::Send(Outgoing {
+                body: reply.body.get().unwrap_or(body),
+                headers: reply.headers.get(),
+            }),
         })
     }
 
-    /// Sends the body, and retries if that may help and nothing of an answer has arrived yet.
-    async fn send(&self, body: &Json) -> Result<Message, CallFailure> {
+    /// Sends the body, and retries if that may help. No tool of an answer has run before it is complete, so one that
+    /// breaks off is asked for again from its beginning.
+    async fn send(&self, request: &Outgoing) -> Result<Message, CallFailure> {
+        let options = SendOptions {
+            headers: request.headers.clone(),
+            with_data: self.hooks.has_handlers::<ResponseData>(),
+        };
         let mut tries = 0;
         loop {
             let mut assembly = Assembly::new();
@@ -249,27 +320,84 @@ impl<'a> ModelCall<'a> {
                 // Biased, so that a cancelled run sends no request at all.
                 biased;
                 () = self.hooks.cancel().cancelled() => None,
-                result = self.attempt(body, tries, &mut assembly) => Some(result),
+                result = self.attempt((&request.body, &options), tries, &mut assembly) => Some(result),
             };
             let error = match attempt {
                 Some(Err(CallFailure::Provider(error, _))) => error,
                 Some(result) => return result,
-                None => {
-                    let unfinished = self.unfinished(&assembly, StopReason::Cancelled, None);
-                    return Err(CallFailure::Cancelled(Some(unfinished)));
-                }
+                None => return Err(self.cancelled(&assembly)),
             };
-            let again = error.kind == ProviderErrorKind::Transient
-                && assembly.is_empty()
-                && tries < self.max_retries()
-                && error.retry_after.is_none_or(|wait| wait <= LONGEST_WAIT);
-            if !again || !self.wait_before_retry(&error, tries).await? {
-                let words = Some(error.message.clone());
-                let unfinished = self.unfinished(&assembly, StopReason::Error, words);
-                return Err(CallFailure::Provider(error, Some(unfinished)));
+            let waited = match self.may_help(&error, tries) {
+                true => self.wait_before_retry(&error, tries).await,
+                false => Waited::GivenUp,
+            };
+            match waited {
+                Waited::Enough => self.replace(&assembly, &error).await,
+                Waited::Cancelled => return Err(self.cancelled(&assembly)),
+                Waited::GivenUp => {
+                    let words = Some(error.message.clone());
+                    let unfinished = self.unfinished(&assembly, StopReason::Error, words);
+                    return Err(CallFailure::Provider(error, Some(unfinished)));
+                }
             }
             tries += 1;
         }
+    }
+
+    fn cancelled(&self, assembly: &Assembly) -> CallFailure {
+        CallFailure::Cancelled(Some(self.unfinished(assembly, StopReason::Cancelled, None)))
+    }
+
+    /// Whether another try may help after this failure.
+    fn may_help(&self, error: &ProviderError, tries: u32) -> bool {
+        tries < self.most_retries(error.kind) && error.retry_after.is_none_or(|wait| wait <= LONGEST_WAIT)
+    }
+
+    /// How often a request is tried again after a failure of that kind.
+    fn most_retries(&self, kind: ProviderErrorKind) -> u32 {
+        match kind {
+            ProviderErrorKind::Transient | ProviderErrorKind::Broken => self.max_retries(),
+            ProviderErrorKind::RateLimited => self.max_retries().saturating_mul(RATE_LIMIT_RETRIES),
+            ProviderErrorKind::Silent
+            | ProviderErrorKind::Key
+            | ProviderErrorKind::ContextTooLong
+            | ProviderErrorKind::Rejected => 0,
+        }
+    }
+
+    /// Marks what was shown of an answer that broke off: the next one replaces it.
+    async fn replace(&self, assembly: &Assembly, error: &ProviderError) {
+        if !assembly.begun {
+            return;
+        }
+        self.front.show(FrontUpdate::Replaced);
+        let message = assembly
+            .unfinished(&self.model_name(), StopReason::Error, Some(error.message.clone()))
+            .message;
+        let text = message.text();
+        // No reply counts: the message is stored nowhere.
+        self.hooks
+            .tell::<MessageEnd>(|| MessageEndPayload {
+                message,
+                at_rest: false,
+                replaced: true,
+            })
+            .await;
+        let replaced = Replaced {
+            text,
+            error: error.message.clone(),
+        };
+        self.replaced_answers().push(replaced);
+    }
+
+    fn replaced_answers(&self) -> MutexGuard<'_, Vec<Replaced>> {
+        self.replaced.lock().expect("no panic happens while it is held")
+    }
+
+    /// What was shown of answers that broke off and were asked for again, for the conversation.
+    pub(crate) fn take_replaced(&self) -> Vec<NewEntry> {
+        let replaced = std::mem::take(&mut *self.replaced_answers());
+        replaced.into_iter().map(NewEntry::from).collect()
     }
 
     /// The part of an answer that had arrived. What hooks would have judged first is left out.
@@ -287,12 +415,13 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    /// Waits before a retry. Says whether to retry.
-    async fn wait_before_retry(&self, error: &ProviderError, tries: u32) -> Result<bool, CallFailure> {
+    /// Waits before a retry, and says whether to retry.
+    async fn wait_before_retry(&self, error: &ProviderError, tries: u32) -> Waited {
         let backoff = self
             .settings
             .retry_delay
-            .saturating_mul(2_u32.saturating_pow(tries));
+            .saturating_mul(2_u32.saturating_pow(tries))
+            .min(LONGEST_BACKOFF);
         let delay = error
             .retry_after
             .unwrap_or_else(|| with_jitter(backoff))
@@ -300,7 +429,7 @@ impl<'a> ModelCall<'a> {
         self.front.show(FrontUpdate::Retry {
             reason: &error.message,
             delay_ms: delay.as_millis() as u64,
-            most: self.settings.max_retries,
+            most: self.most_retries(error.kind),
         });
         let given_up = async {
             match self.handle {
@@ -310,61 +439,88 @@ impl<'a> ModelCall<'a> {
         };
         tokio::select! {
             biased;
-            () = self.hooks.cancel().cancelled() => Err(CallFailure::Cancelled(None)),
-            () = given_up => Ok(false),
-            () = tokio::time::sleep(delay) => Ok(true),
+            () = self.hooks.cancel().cancelled() => Waited::Cancelled,
+            () = given_up => Waited::GivenUp,
+            () = tokio::time::sleep(delay) => Waited::Enough,
         }
     }
 
     async fn attempt(
         &self,
-        body: &Json,
+        (body, options): (&Json, &SendOptions),
         tries: u32,
         assembly: &mut Assembly,
     ) -> Result<Message, CallFailure> {
         if let Some(guests) = self.guests {
             guests.catch_up();
         }
-        let Answering { begun, mut parts } = self.spoken(assembly, self.provider.send(body)).await??;
+        let mut silence = Silence::Unnoticed;
+        let sending = self.provider.send_with(body, options);
+        let Answering { begun, mut parts } = self.spoken(&mut silence, assembly, sending).await??;
         if let Some(begun) = begun {
             self.tell_begun(begun, tries).await;
         }
         loop {
-            let part = self.spoken(assembly, parts.next()).await?;
+            let part = self.spoken(&mut silence, assembly, parts.next()).await?;
             match part.unwrap_or_else(|| Err(ProviderError::new(ProviderErrorKind::Broken, BROKE_OFF)))? {
                 AnswerPart::Sends(sending) => self.let_send(&sending).await?,
                 AnswerPart::Begun(begun) => self.tell_begun(begun, tries).await,
+                AnswerPart::Data(data) => self.tell_data(data).await,
                 AnswerPart::Delta(delta) => self.grow(assembly, delta).await,
                 AnswerPart::Completed {
                     stop_reason,
                     usage,
                     model,
-                } => {
-                    if !self.is_held {
-                        self.begin(assembly).await;
-                    }
-                    if !assembly.is_empty() {
-                        self.grow(assembly, Delta::End).await;
-                    }
-                    let model = if model.is_empty() {
-                        self.model_name()
-                    } else {
-                        model
-                    };
-                    return Ok(assembly.message(&model, stop_reason, usage));
-                }
+                } => return Ok(self.complete(assembly, (stop_reason, usage, model)).await),
             }
         }
     }
 
-    /// Waits for the provider, from the first byte of the request on, but not longer than it may be silent.
+    /// The complete message.
+    async fn complete(
+        &self,
+        assembly: &mut Assembly,
+        (stop_reason, usage, model): (StopReason, Usage, String),
+    ) -> Message {
+        if !self.is_held {
+            self.begin(assembly).await;
+        }
+        if !assembly.is_empty() {
+            self.grow(assembly, Delta::End).await;
+        }
+        let model = if model.is_empty() {
+            self.model_name()
+        } else {
+            model
+        };
+        assembly.message(&model, stop_reason, usage)
+    }
+
+    /// Waits for the provider, from the first byte of the request on, but not longer than it may be silent. The user is
+    /// told once of a provider that does not begin to speak.
     async fn spoken<T>(
         &self,
+        silence: &mut Silence,
         assembly: &Assembly,
         news: impl Future<Output = T>,
     ) -> Result<T, ProviderError> {
-        let news = tokio::time::timeout(self.settings.idle_timeout, news).await;
-        news.map_err(|_| self.silence(assembly))
+        let limit = self.settings.idle_timeout(self.provider);
+        let mut news = std::pin::pin!(news);
+        let mut left = limit;
+        if *silence == Silence::Unnoticed && assembly.is_empty() && limit > SILENCE_TOLD {
+            if let Ok(news) = tokio::time::timeout(SILENCE_TOLD, &mut news).await {
+                return Ok(news);
+            }
+            *silence = Silence::Told;
+            left -= SILENCE_TOLD;
+            self.front.show(FrontUpdate::Silent {
+                provider: self.provider.name(),
+                seconds: SILENCE_TOLD.as_secs(),
+                limit: limit.as_secs(),
+            });
+        }
+        let news = tokio::time::timeout(left, news).await;
+        news.map_err(|_| self.silence(assembly, limit))
     }
 
     async fn tell_begun(&self, begun: Begun, tries: u32) {
@@ -377,11 +533,21 @@ impl<'a> ModelCall<'a> {
         self.hooks.tell::<ResponseStart>(payload).await;
     }
 
+    async fn tell_data(&self, data: Json) {
+        let payload = || ResponseDataPayload {
+            provider: self.provider.name().into(),
+            purpose: self.purpose,
+            data,
+        };
+        self.hooks.tell::<ResponseData>(payload).await;
+    }
+
     /// Lets a request that a provider has written itself pass the same hooks as any other.
     async fn let_send(&self, sending: &Sending) -> Result<(), CallFailure> {
-        match self.through_hooks(sending.body.clone(), RequestForm::Wire).await {
-            Ok(Prepared::Send(body)) => {
-                sending.answer(Ok(body));
+        let asked = self.through_hooks(sending.body.clone(), Vec::new(), RequestForm::Wire);
+        match asked.await {
+            Ok(Prepared::Send(request)) => {
+                sending.answer(Ok(request.body));
                 Ok(())
             }
             Ok(Prepared::Answered(_)) => {
@@ -438,17 +604,20 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    fn silence(&self, assembly: &Assembly) -> ProviderError {
-        let kind = if assembly.is_empty() {
-            ProviderErrorKind::Transient
-        } else {
-            ProviderErrorKind::Broken
+    /// The failure of a provider that says nothing. One that never began is not asked again: that would take as long
+    /// once more.
+    fn silence(&self, assembly: &Assembly, limit: Duration) -> ProviderError {
+        let (kind, what) = match assembly.is_empty() {
+            true => (ProviderErrorKind::Silent, "took the request and"),
+            false => (ProviderErrorKind::Broken, "broke off its answer and"),
         };
-        let seconds = self.settings.idle_timeout.as_secs_f64();
-        ProviderError::new(
-            kind,
-            format!("{} was silent for {seconds} s", self.provider.name()),
-        )
+        let (name, seconds) = (self.provider.name(), limit.as_secs_f64());
+        let address = self.provider.base_url().map(|url| format!(": {url}"));
+        let message = format!(
+            "{name} {what} was silent for {seconds} s; `agent.idle_timeout` gives it longer{}",
+            address.unwrap_or_default()
+        );
+        ProviderError::new(kind, message)
     }
 
     fn model_name(&self) -> String {

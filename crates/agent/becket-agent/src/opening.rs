@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use becket_events::{
-    EndReason, InstructionsLoaded, InstructionsLoadedPayload, LOST_ANSWER_NOTE, Message, SessionEnd,
+    EndReason, InstructionsLoaded, InstructionsLoadedPayload, LOST_ANSWER_NOTE, Message, Scope, SessionEnd,
     SessionEndPayload, SessionStart, SessionStartPayload, Setup, SetupPayload, StartReason,
 };
 use becket_gate::Hooks;
@@ -82,13 +82,7 @@ async fn unannounced(
         (lineage.parent_session_id.as_deref(), &lineage.agents_above),
     );
     scope.session_id = session_id.unwrap_or(scope.session_id);
-    let new = NewSession {
-        session_id: scope.session_id.clone(),
-        parent_session_id: scope.parent_session_id.clone(),
-        context_name: scope.context_name.clone(),
-        model: scope.model.clone(),
-        cwd: scope.cwd.clone(),
-    };
+    let new = new_session(&scope);
     let opened = match seed {
         Some(seed) => agent.store.plant(new, seed).await?,
         None => agent.store.begin_session(new).await?,
@@ -96,7 +90,8 @@ async fn unannounced(
     let gate = gate.unwrap_or_else(|| agent.new_gate());
     let cancel = CancellationToken::new();
     let user = user_at(Arc::clone(&agent.front));
-    let hooks = Hooks::new(Arc::clone(&agent.engine), user, cancel, scope);
+    let hooks = Hooks::new(Arc::clone(&agent.engine), user, cancel, scope)
+        .in_mode(agent.settings.approval.mode.clone());
     let inbox = Inbox::new(agent.handle.clone());
     let OpenedSession {
         resumed,
@@ -110,6 +105,7 @@ async fn unannounced(
         speaker: Speaker {
             agent,
             given,
+            unoffered: Arc::default(),
             active_tools: None,
             chosen_model: None,
             brought: Brought::default(),
@@ -129,6 +125,16 @@ async fn unannounced(
     take_up(&mut session, Conversation::of(&entries));
     show_beginning(&mut session, origin).await?;
     Ok(session)
+}
+
+fn new_session(scope: &Scope) -> NewSession {
+    NewSession {
+        session_id: scope.session_id.clone(),
+        parent_session_id: scope.parent_session_id.clone(),
+        context_name: scope.context_name.clone(),
+        model: scope.model.clone(),
+        cwd: scope.cwd.clone(),
+    }
 }
 
 /// Keeps a hook's prompt for before the user's first one. A sub-agent has a prompt of its own, and nobody else.
@@ -246,7 +252,7 @@ async fn show_beginning(session: &mut Session, origin: Option<Origin>) -> Result
     };
     let instructions = &session.speaker.agent.settings.instructions;
     let of_session = (instructions.as_str(), session.judge());
-    handle.begin(place, tree, session.speaker.agent.base(), of_session);
+    handle.begin(place, tree, session.speaker.base(), of_session);
     show_usage(session);
     Ok(())
 }

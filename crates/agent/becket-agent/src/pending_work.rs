@@ -59,6 +59,7 @@ async fn work_off(session: &mut Session, first: Option<Said>) -> Result<Option<R
     session.inbox.forget_cancel();
     if std::mem::take(&mut session.progress.unsettled) {
         tell_settled(&session.hooks, &result).await;
+        session.speaker.agent.front.settled();
     }
     session.inbox.queues.rest();
     result
@@ -91,7 +92,7 @@ async fn run_waiting(session: &mut Session, first: Option<Said>) -> Result<Optio
         };
         if said.is_of_the_person() {
             session.progress.unasked = 0;
-        } else if session.progress.unasked >= session.speaker.agent.settings.max_iterations {
+        } else if session.progress.unasked >= session.speaker.agent.settings.most_unasked() {
             return Ok(Some(too_much_unasked(session, last).await));
         }
         let (counted, by_person) = (session.progress.unasked, said.is_of_the_person());
@@ -105,7 +106,7 @@ async fn run_waiting(session: &mut Session, first: Option<Said>) -> Result<Optio
 
 /// Ends the work: a hook that sends a message after each answer would never let the model rest.
 async fn too_much_unasked(session: &Session, last: Option<RunEnd>) -> RunEnd {
-    let limit = session.speaker.agent.settings.max_iterations;
+    let limit = session.speaker.agent.settings.most_unasked();
     let dropped = session.inbox.queues.drop_waiting() + 1;
     let message = format!(
         "hooks have caused {limit} requests since the user last spoke, and that is the limit for one prompt; \

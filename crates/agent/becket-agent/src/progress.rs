@@ -124,7 +124,8 @@ impl Run {
         self.repetition = Repetition::default();
         let own = self.limit.saturating_sub(self.iteration);
         self.left.insert(from.into(), own);
-        self.limit = self.iteration + self.left.remove(to).unwrap_or(usual);
+        let left = self.left.remove(to).unwrap_or(usual);
+        self.limit = self.iteration.saturating_add(left);
     }
 }
 

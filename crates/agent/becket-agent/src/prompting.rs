@@ -13,7 +13,7 @@ use crate::front::FrontUpdate;
 use crate::input::Input;
 use crate::letters::add_showing;
 use crate::mail::Arrivals;
-use crate::message::{from_draft, user};
+use crate::message::{from_draft, note, user};
 use crate::progress::{Coming, Run};
 use crate::prompt::{Notes, system_prompt};
 use crate::queue::Said;
@@ -87,14 +87,29 @@ pub(crate) async fn tell_config_changes(session: &Session) {
     }
 }
 
-/// Passes a prompt through its hooks: returns the text that they leave, and what they add to it.
+/// A prompt to which hooks have agreed.
+pub(crate) struct Considered {
+    /// The text that hooks leave.
+    pub(crate) prompt: String,
+    /// Text that the model sees until the prompt is answered.
+    pub(crate) context: Vec<String>,
+    /// What hooks add to the conversation.
+    pub(crate) notes: Vec<Message>,
+}
+
+/// Texts of hooks as parts of the conversation.
+pub(crate) fn hook_notes(texts: &[String]) -> Vec<Message> {
+    texts.iter().map(|text| note("hook", text)).collect()
+}
+
+/// Passes a prompt through its hooks.
 pub(crate) async fn consider_prompt(
     session: &Session,
     text: String,
     images: &[Part],
     source: InputSource,
     continuation: u32,
-) -> Result<(String, Vec<String>), Ending> {
+) -> Result<Considered, Ending> {
     let payload = || UserPromptPayload {
         prompt: text.clone(),
         images: images.to_vec(),
@@ -104,7 +119,11 @@ pub(crate) async fn consider_prompt(
     };
     let (reply, handlers) = session.hooks.ask_whom::<UserPrompt>(payload).await;
     session.agreed("this prompt", reply.verdict, handlers).await?;
-    Ok((reply.prompt.get().unwrap_or(text), reply.context.0))
+    Ok(Considered {
+        prompt: reply.prompt.get().unwrap_or(text),
+        context: reply.context.0,
+        notes: hook_notes(&reply.notes.0),
+    })
 }
 
 /// Decides who goes on after an answer: the configuration, until hooks of `loop_start` or later of `tool_batch`

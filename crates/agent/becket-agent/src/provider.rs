@@ -29,9 +29,25 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// The names of the provider's models, as it lists them now. The caller sets the deadline.
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<String>, ProviderError>> {
+        let message = format!("{} lists no models", self.name());
+        Box::pin(async move { Err(ProviderError::new(ProviderErrorKind::Rejected, message)) })
+    }
+
+    /// Whether the model runs on this machine. Such a model may take long to load and to read a prompt.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// The form of the provider's requests.
     fn form(&self) -> RequestForm {
         RequestForm::Wire
+    }
+
+    /// The headers of a request, as hooks may see them: the value of one that holds a secret is [`KEPT_VALUE`].
+    fn headers(&self) -> Vec<Header> {
+        Vec::new()
     }
 
     /// The request as the provider's own JSON, without any key.
@@ -40,6 +56,28 @@ pub trait Provider: Send + Sync {
     /// Sends the body as it is. Resolves when the provider begins to answer; some report that as a part of the answer
     /// instead.
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>>;
+
+    /// Sends the body in the way that hooks have chosen. A provider without headers and without data on a wire sends it
+    /// as usual.
+    fn send_with<'a>(
+        &'a self,
+        body: &'a Json,
+        _options: &'a SendOptions,
+    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        self.send(body)
+    }
+}
+
+/// The value that hooks see in place of a header's secret.
+pub const KEPT_VALUE: &str = "kept-by-becket";
+
+/// How a request is sent, if not as usual.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SendOptions {
+    /// All headers, in place of the provider's own. The value of one that is [`KEPT_VALUE`] stays as it is.
+    pub headers: Option<Vec<Header>>,
+    /// Whether the answer's data are wanted as they arrive, too.
+    pub with_data: bool,
 }
 
 /// The content of a request to the model.
@@ -210,6 +248,8 @@ pub enum AnswerPart {
     Sends(Sending),
     /// The answer begins, if that was not known before.
     Begun(Begun),
+    /// A piece of the answer as it arrived, before what it means; only if it is wanted.
+    Data(Json),
     /// More of the answer's message.
     Delta(Delta),
     /// The provider says that the message is complete. Only now its tool calls may run.
@@ -239,8 +279,12 @@ pub struct ProviderError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderErrorKind {
-    /// Trying again may help: overload, a broken connection, a limit on the rate.
+    /// Trying again may help: overload, a broken connection.
     Transient,
+    /// Trying again later will help: a limit on the rate.
+    RateLimited,
+    /// The provider took the request and never began to answer.
+    Silent,
     /// The key is missing or not accepted.
     Key,
     /// The context is too long for the model.

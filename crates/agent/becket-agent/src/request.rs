@@ -19,21 +19,29 @@ use crate::provider::{ModelRequest, ToolFace};
 use crate::session::Session;
 use crate::settings::EndingTool;
 use crate::speaker::Speaker;
+use crate::store::StoreError;
+use crate::storing::write_entries;
 use crate::tool::{BUILTIN, Handoff, Tool, ToolSpec};
 use crate::transcript::Transcript;
 
+/// The tools of one request.
+pub(crate) struct OfferedTools {
+    /// The tools that the model may call.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// The tools that its calls may use: also those that are only left out because nobody has asked for them.
+    pub(crate) callable: Vec<Arc<dyn Tool>>,
+}
+
 /// The tools of this request, after hooks have taken some away.
-pub(crate) async fn offered_tools(session: &Session, run: &Run) -> Vec<Arc<dyn Tool>> {
-    let tools: Vec<&Arc<dyn Tool>> = session
-        .speaker
+pub(crate) async fn offered_tools(session: &Session, run: &Run) -> OfferedTools {
+    let speaker = &session.speaker;
+    let possible = speaker
         .agent
         .tools
         .iter()
-        .filter(|tool| {
-            is_tool_of_use(&session.speaker, tool.spec(), run) && may_ask_agents(session, &***tool)
-        })
-        .filter(|tool| session.speaker.offers(tool.spec()))
-        .collect();
+        .filter(|tool| is_tool_of_use(speaker, tool.spec(), run) && may_ask_agents(session, &***tool));
+    let (tools, others): (Vec<&Arc<dyn Tool>>, Vec<_>) =
+        possible.partition(|tool| speaker.offers(tool.spec()));
     let payload = || ToolsOfferedPayload {
         tools: tools.iter().map(|tool| offer(tool.spec())).collect(),
         fuel_remaining: run.fuel.remaining(),
@@ -42,11 +50,15 @@ pub(crate) async fn offered_tools(session: &Session, run: &Run) -> Vec<Arc<dyn T
     };
     let reply = session.hooks.ask::<ToolsOffered>(payload).await;
     let (include, exclude) = (reply.include.get(), reply.exclude.0);
-    let kept = tools.into_iter().filter(|tool| {
+    let is_kept = |tool: &&Arc<dyn Tool>| {
         let name = &tool.spec().face.name;
         include.as_ref().is_none_or(|include| include.contains(name)) && !exclude.contains(name)
-    });
-    kept.cloned().collect()
+    };
+    let tools: Vec<Arc<dyn Tool>> = tools.into_iter().filter(is_kept).cloned().collect();
+    // What somebody has chosen is all there is.
+    let others = others.into_iter().filter(|_| speaker.active_tools.is_none());
+    let callable = tools.iter().chain(others.filter(is_kept)).cloned().collect();
+    OfferedTools { tools, callable }
 }
 
 /// Whether the tool is allowed here: one that asks sub-agents is not offered where they would be too deep.
@@ -63,13 +75,14 @@ fn is_tool_of_use(speaker: &Speaker, spec: &ToolSpec, run: &Run) -> bool {
         || run.continuation > 0
 }
 
-/// Asks the model for its next answer.
+/// Asks the model for its next answer. Answers that broke off and were asked for again leave a mark in the
+/// conversation.
 pub(crate) async fn ask_model(
     session: &Session,
     run: &Run,
     turn_context: Vec<String>,
     tools: &[Arc<dyn Tool>],
-) -> Result<Message, CallFailure> {
+) -> Result<Result<Message, CallFailure>, StoreError> {
     let call = ModelCall {
         prompt: &run.prompt,
         iteration: run.iteration,
@@ -78,12 +91,25 @@ pub(crate) async fn ask_model(
         ..ModelCall::of(session, RequestPurpose::Answer)
     };
     let messages = visible_messages(&session.transcript, run, turn_context);
-    let system_prompt = with_session_context(&session.context, &run.system_prompt);
+    let answer = answer_of(&call, (session, run), messages, tools).await;
+    let replaced = call.take_replaced();
+    if !replaced.is_empty() {
+        let _ = write_entries(session, replaced, Vec::new()).await?;
+    }
+    Ok(answer)
+}
+
+async fn answer_of(
+    call: &ModelCall<'_>,
+    (session, run): (&Session, &Run),
+    messages: Cow<'_, [Message]>,
+    tools: &[Arc<dyn Tool>],
+) -> Result<Message, CallFailure> {
     let shown = Shown {
-        system_prompt: system_prompt.clone(),
+        system_prompt: with_session_context(&session.context, &run.system_prompt),
         messages,
     };
-    let shown = through_context_hooks(session, shown, run.iteration, RequestPurpose::Answer).await?;
+    let shown = through_context_hooks(session, shown, call.iteration, RequestPurpose::Answer).await?;
     let Shown {
         system_prompt,
         messages,
@@ -92,12 +118,11 @@ pub(crate) async fn ask_model(
         Prepared::Answered(text) => return call.answered(&text).await,
     };
     let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
-    let options = &session.speaker.agent.settings.options;
     call.ask(&ModelRequest {
         system_prompt: &system_prompt,
         messages: &messages,
         tools: &faces,
-        options,
+        options: &session.speaker.agent.settings.options,
     })
     .await
 }

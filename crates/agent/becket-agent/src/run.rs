@@ -42,15 +42,14 @@ use crate::model_call::ShownAnswer;
 use crate::progress::SessionProgress;
 use crate::progress::{Run, TurnOver};
 use crate::prompting::{
-    consider_prompt, expect_prompt, hear_said, messages_of, opening, show_system_prompt, start_loop,
-    store_prompt, tell_config_changes, write_system_prompt,
+    consider_prompt, expect_prompt, hear_said, hook_notes, messages_of, opening, show_system_prompt,
+    start_loop, store_prompt, tell_config_changes, write_system_prompt,
 };
 use crate::queue::Said;
-use crate::request::{ask_model, offered_tools};
+use crate::request::{OfferedTools, ask_model, offered_tools};
 use crate::session::Session;
 use crate::store::{Span, SpanKind, StoreError};
 use crate::storing::{Joins, add_messages, keep_waiting, pass_end_hooks, pass_hooks, store_messages};
-use crate::tool::Tool;
 
 /// The prompt after an empty answer.
 const SAY_SOMETHING: &str = "Your last answer was empty. Answer in words, or call a tool.";
@@ -149,7 +148,7 @@ async fn call_attention(session: &Session, reason: AttentionReason, message: &st
 async fn begin_run(session: &mut Session, said: Said) -> Result<Result<Run, Ending>, StoreError> {
     tell_config_changes(session).await;
     let (Input { text, images, source }, note) = opening(said);
-    let (prompt, context) = match consider_prompt(session, text, &images, source, 0).await {
+    let considered = match consider_prompt(session, text, &images, source, 0).await {
         Ok(considered) => considered,
         Err(ending) => return Ok(Err(ending)),
     };
@@ -158,12 +157,12 @@ async fn begin_run(session: &mut Session, said: Said) -> Result<Result<Run, Endi
         None => arrivals_of(session).await?,
         Some(_) => Arrivals::default(),
     };
-    let prompt = arrivals.before(prompt);
+    let prompt = arrivals.before(considered.prompt);
     apply_choices(session).await;
     let settings = &session.speaker.agent.settings;
     let lent = session.lineage.fuel.clone();
     let fuel = lent.unwrap_or_else(|| Fuel::full(settings.fuel));
-    let mut run = Run::new(prompt, context, fuel, settings);
+    let mut run = Run::new(prompt, considered.context, fuel, settings);
     run.first_message = session.transcript.messages.len();
     make_room(session, &mut run).await?;
     write_system_prompt(session, &mut run).await;
@@ -183,7 +182,8 @@ async fn begin_run(session: &mut Session, said: Said) -> Result<Result<Run, Endi
         run.system_prompt_is_fixed = true;
         show_system_prompt(session, &run);
     }
-    let notes = started.messages.into_iter().map(from_draft).collect();
+    let sent = started.messages.into_iter().map(from_draft);
+    let notes = considered.notes.into_iter().chain(sent).collect();
     expect_prompt(session, &mut run, (note, images), notes, arrivals).await;
     start_loop(&session.hooks, &session.speaker, &mut run).await;
     Ok(Ok(run))
@@ -234,13 +234,14 @@ pub(crate) async fn follow_up(
 ) -> Result<Option<Result<(), Ending>>, StoreError> {
     count_unasked(&mut session.progress, run);
     let said = loop {
-        let hooks_may = session.progress.unasked < session.speaker.agent.settings.max_iterations;
+        let hooks_may = session.progress.unasked < session.speaker.agent.settings.most_unasked();
         let Some(said) = session.inbox.queues.take_follow_up(hooks_may) else {
             return Ok(None);
         };
         if said.is_of_the_person() {
             session.progress.unasked = 0;
-            run.limit = run.iteration + session.speaker.agent.settings.max_iterations;
+            let settings = &session.speaker.agent.settings;
+            run.limit = run.iteration.saturating_add(settings.max_iterations);
         } else {
             run.unasked_since = Some(session.progress.turn);
         }
@@ -255,7 +256,7 @@ pub(crate) async fn follow_up(
     };
     keep_waiting(session).await?;
     let (Input { text, images, source }, note) = opening(said);
-    let (prompt, context) = match consider_prompt(session, text, &images, source, 0).await {
+    let considered = match consider_prompt(session, text, &images, source, 0).await {
         Ok(considered) => considered,
         Err(ending) => return Ok(Some(Err(ending))),
     };
@@ -265,9 +266,9 @@ pub(crate) async fn follow_up(
     };
     let lent = session.lineage.fuel.clone();
     let fuel = lent.unwrap_or_else(|| Fuel::full(session.speaker.agent.settings.fuel));
-    run.take_up(arrivals.before(prompt), context, fuel);
+    run.take_up(arrivals.before(considered.prompt), considered.context, fuel);
     write_system_prompt(session, run).await;
-    expect_prompt(session, run, (note, images), Vec::new(), arrivals).await;
+    expect_prompt(session, run, (note, images), considered.notes, arrivals).await;
     run.fallback = session.speaker.agent.settings.fallback;
     Ok(Some(Ok(())))
 }
@@ -432,7 +433,7 @@ async fn hear_prompt(session: &mut Session, run: &mut Run, said: Vec<Message>) -
 
 /// The messages that arrived while the model was at work, if hooks agree to them; otherwise the run ends.
 pub(crate) async fn steering(session: &Session, run: &mut Run) -> Result<Vec<Message>, Ending> {
-    let (messages, words) = messages_of(session, session.inbox.queues.take_steering()).await;
+    let (mut messages, words) = messages_of(session, session.inbox.queues.take_steering()).await;
     if words.is_empty() {
         return Ok(messages);
     }
@@ -440,6 +441,7 @@ pub(crate) async fn steering(session: &Session, run: &mut Run) -> Result<Vec<Mes
     let (reply, handlers) = session.hooks.ask_whom::<Steering>(payload).await;
     session.agreed("what you said", reply.verdict, handlers).await?;
     run.context.extend(reply.context.0);
+    messages.extend(hook_notes(&reply.notes.0));
     Ok(messages)
 }
 
@@ -452,7 +454,7 @@ async fn turn_body(
     if run.empty_answers > 0 {
         turn_context.push(SAY_SOMETHING.into());
     }
-    let message = match ask_model(session, run, turn_context, &tools).await {
+    let message = match ask_model(session, run, turn_context, &tools.tools).await? {
         Ok(message) => message,
         Err(failure) => return no_answer(session, run, failure).await,
     };
@@ -495,10 +497,11 @@ async fn run_tools(
     session: &mut Session,
     run: &mut Run,
     message: Message,
-    tools: &[Arc<dyn Tool>],
+    tools: &OfferedTools,
     skip_reason: Option<&str>,
 ) -> Result<TurnOver, StoreError> {
-    let parent = Arc::new(AtWork::new(session, tools, run.fuel.clone()));
+    let parent = AtWork::new(session, &tools.tools, run.fuel.clone()).with_callable(&tools.callable);
+    let parent = Arc::new(parent);
     let batch = Batch::of(&parent);
     let FinishedBatch { mut calls, cancelled } = batch.run(message.tool_calls(), skip_reason).await;
     run.usage = run.usage.plus(parent.spent());

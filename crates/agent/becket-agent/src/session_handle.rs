@@ -37,7 +37,7 @@ pub use crate::automation::Automation;
 pub use crate::destination::{ConversationSetup, Destination, Moved, NewConversation, SetupResult};
 pub use crate::queue::{Delivery, Pace, WhenIdle};
 pub use choices::ChosenModel;
-pub(crate) use choices::{Base, Choices};
+pub(crate) use choices::{Base, Choices, is_usual};
 pub use config::{KnownModel, SessionConfig, ToolSeen};
 pub use conversation::ConversationHandle;
 pub use messages::MessageQueue;

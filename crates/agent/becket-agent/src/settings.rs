@@ -1,5 +1,6 @@
 //! The settings of an agent.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use becket_gate::gate::ApprovalSettings;
 
 use crate::config_files::ConfigFiles;
 use crate::prompt_library::PromptLibrary;
-use crate::provider::RequestOptions;
+use crate::provider::{Provider, RequestOptions};
 
 /// The settings of an agent. `Default` is fit for tests: everything in the current directory, and no question is asked.
 #[derive(Debug, Clone)]
@@ -38,8 +39,13 @@ pub struct AgentSettings {
     pub config_files: ConfigFiles,
     /// Skills and prompts, if there can be any.
     pub prompt_library: Option<Arc<dyn PromptLibrary>>,
-    /// How many requests one prompt may cause.
+    /// How many requests one prompt may cause; [`UNLIMITED`] for as many as it takes.
     pub max_iterations: u32,
+    /// How many requests hooks may cause after the user last spoke, if one prompt may cause as many.
+    pub max_unasked: u32,
+    /// Built-in tools that the model is not offered, by the names that it knows, unless the conversation has called
+    /// them or somebody chooses them.
+    pub unoffered: BTreeSet<String>,
     /// How many rounds of tools one prompt may cause; `None` or 0 for no limit.
     pub fuel: Option<u32>,
     /// How much fuel an empty answer costs.
@@ -58,8 +64,9 @@ pub struct AgentSettings {
     pub max_retries: u32,
     /// The wait before the first retry; it doubles each time.
     pub retry_delay: Duration,
-    /// How long a provider may be silent in the middle of an answer.
-    pub idle_timeout: Duration,
+    /// How long a provider may be silent, before its answer and in the middle of it; default: 120 s, and 600 s for a
+    /// model on this machine.
+    pub idle_timeout: Option<Duration>,
     /// Outputs of more bytes than this go into the cache, with a preview for the model.
     pub output_limit: usize,
     /// How many characters the preview of a cached output has.
@@ -75,6 +82,30 @@ pub struct AgentSettings {
     /// The limits for sub-agents.
     pub subagents: SubagentSettings,
 }
+
+impl AgentSettings {
+    /// How many requests hooks may cause after the user last spoke.
+    pub(crate) fn most_unasked(&self) -> u32 {
+        self.max_unasked.min(self.max_iterations)
+    }
+
+    /// How long this provider may be silent.
+    pub fn idle_timeout(&self, provider: &dyn Provider) -> Duration {
+        self.idle_timeout.unwrap_or(match provider.is_local() {
+            true => LOCAL_IDLE_TIMEOUT,
+            false => IDLE_TIMEOUT,
+        })
+    }
+}
+
+/// As many requests for one prompt as it takes.
+pub const UNLIMITED: u32 = u32::MAX;
+
+/// How long a provider may be silent.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long a model on this machine may be silent: it sends nothing while it is loaded and reads a long prompt.
+pub const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The limits for sub-agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +182,9 @@ impl Default for AgentSettings {
             setup: None,
             config_files: ConfigFiles::default(),
             prompt_library: None,
-            max_iterations: 200,
+            max_iterations: 1_000,
+            max_unasked: 200,
+            unoffered: BTreeSet::new(),
             fuel: None,
             empty_answer_cost: 15,
             fallback: Fallback::CallUser,
@@ -161,7 +194,7 @@ impl Default for AgentSettings {
             max_identical_rounds: 5,
             max_retries: 3,
             retry_delay: Duration::from_secs(1),
-            idle_timeout: Duration::from_secs(120),
+            idle_timeout: None,
             output_limit: 50_000,
             preview_chars: 2_000,
             cache_max_age: Duration::from_secs(7 * 24 * 60 * 60),

@@ -32,11 +32,9 @@ pub(crate) async fn load_library(session: &Session, reason: StartReason) {
 /// The system prompt's text about skills; `None` if the model has no tool to read them with.
 pub(crate) fn skills_text(speaker: &Speaker) -> Option<String> {
     let library = speaker.agent.settings.prompt_library.as_ref()?;
-    let active = speaker.active_tools.as_ref();
-    let reader = speaker.agent.tools.iter().map(|tool| tool.spec()).find(|spec| {
-        let is_active = active.is_none_or(|active| active.contains(&spec.face.name));
-        spec.operation == Some(OperationKind::Read) && is_active
-    })?;
+    let specs = speaker.agent.tools.iter().map(|tool| tool.spec());
+    let reader =
+        { specs }.find(|spec| spec.operation == Some(OperationKind::Read) && speaker.offers(spec))?;
     library.skills(&reader.face.name)
 }
 

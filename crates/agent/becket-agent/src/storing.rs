@@ -119,6 +119,7 @@ pub(crate) async fn pass_end_hooks(
         .tell::<MessageEnd>(|| MessageEndPayload {
             message: message.clone(),
             at_rest: joins == Joins::AtRest,
+            replaced: false,
         })
         .await;
     let message = match reply.message.get() {

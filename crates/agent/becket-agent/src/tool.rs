@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
-use becket_events::{Part, PartialResult, Scope};
+use becket_events::{Operation, Part, PartialResult, Scope};
 use becket_gate::called_tool::CalledTool;
 use becket_gate::gate::Permit;
+use becket_gate::question::Preview;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -68,6 +70,19 @@ pub trait Tool: Send + Sync {
         Box::pin(std::future::ready(()))
     }
 
+    /// What the call would change in the file that it touches, for the user; nothing is changed. `None` if the tool
+    /// cannot tell, or changes no file.
+    fn preview<'a>(&'a self, operation: &'a Operation, file: &'a Path) -> BoxFuture<'a, Option<Preview>> {
+        let _ = (operation, file);
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Whether a tool that is no operation tells or changes something beyond the context's own notes, although it needs
+    /// no yes: where only reading is allowed, it is refused.
+    fn reaches_others(&self) -> bool {
+        false
+    }
+
     /// Whether the user has installed the tool, so that it needs no yes; the gate knows others by their source.
     fn is_installed(&self) -> bool {
         false
@@ -92,6 +107,14 @@ impl CalledTool for &dyn Tool {
 
     fn network(&self, arguments: &Map<String, Value>) -> NetworkUse {
         (**self).network(arguments)
+    }
+
+    fn preview<'a>(&'a self, operation: &'a Operation, file: &'a Path) -> BoxFuture<'a, Option<Preview>> {
+        (**self).preview(operation, file)
+    }
+
+    fn reaches_others(&self) -> bool {
+        (**self).reaches_others()
     }
 
     fn is_installed(&self) -> bool {
@@ -169,13 +192,16 @@ impl ToolOutput {
 /// Environment variables that hooks have set for the commands of a session, by name.
 pub type SessionVariables = BTreeMap<String, String>;
 
+/// A tool and the arguments of a call.
+pub type ToolWithArguments = (Arc<dyn Tool>, Map<String, Value>);
+
 /// The session that runs a tool, for tools that work in its name.
 pub(crate) trait Caller: Send + Sync {
     /// The session, context and agent in whose name calls are made.
     fn scope(&self) -> &Scope;
 
-    /// The tools that were offered in this turn.
-    fn tools(&self) -> &[Arc<dyn Tool>];
+    /// The tools that calls may use in this turn.
+    fn callable(&self) -> &[Arc<dyn Tool>];
 
     /// Variables that hooks have set for the session's commands.
     fn environment(&self) -> &SessionVariables;
@@ -187,6 +213,13 @@ pub(crate) trait Caller: Send + Sync {
         arguments: &'a Map<String, Value>,
         within: &'a str,
     ) -> BoxFuture<'a, DirectCall>;
+
+    /// Makes calls from within another one, after all of them are judged.
+    fn call_all<'a>(
+        self: Arc<Self>,
+        calls: &'a [ToolWithArguments],
+        within: &'a str,
+    ) -> BoxFuture<'a, Vec<DirectCall>>;
 
     /// Asks a sub-agent, and waits for its answer.
     fn ask(&self, agent: SubAgent) -> BoxFuture<'_, SubAgentEnd>;
@@ -228,9 +261,10 @@ impl Parent {
         &self.0.scope().context_name
     }
 
-    /// The tools that were offered in this turn.
+    /// The tools that calls may use in this turn: those that were offered, and those that are only left out because
+    /// nobody has asked for them.
     pub fn tools(&self) -> &[Arc<dyn Tool>] {
-        self.0.tools()
+        self.0.callable()
     }
 
     /// Variables that hooks have set for the session's commands.
@@ -247,6 +281,12 @@ impl Parent {
         within: &str,
     ) -> DirectCall {
         Arc::clone(&self.0).call(tool, arguments, within).await
+    }
+
+    /// Makes calls from within another one, in order. All are judged before the first is made; if one is refused none
+    /// is made, and after one that has failed no other.
+    pub async fn call_all(&self, calls: &[ToolWithArguments], within: &str) -> Vec<DirectCall> {
+        Arc::clone(&self.0).call_all(calls, within).await
     }
 
     /// Gives a task to a member of the team, in the name of the current one.

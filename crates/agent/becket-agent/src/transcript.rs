@@ -47,6 +47,7 @@ impl Transcript {
             speaker,
             standing,
             noted,
+            called: _,
         } = conversation;
         *self = Self {
             messages,

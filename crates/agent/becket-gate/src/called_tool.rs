@@ -1,7 +1,12 @@
 //! What the gate must know of a tool that is called: its description, and where its calls lead.
 
-use becket_events::OperationKind;
+use std::path::Path;
+
+use becket_events::{Operation, OperationKind};
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+
+use crate::question::Preview;
 
 /// A tool as the gate sees it.
 pub trait CalledTool: Send + Sync {
@@ -16,6 +21,14 @@ pub trait CalledTool: Send + Sync {
 
     /// How a call uses the network, for a tool that is no operation.
     fn network(&self, arguments: &Map<String, Value>) -> NetworkUse;
+
+    /// What the call would change in the file that it touches, for the user; nothing is changed. `None` if the tool
+    /// cannot tell, or changes no file.
+    fn preview<'a>(&'a self, operation: &'a Operation, file: &'a Path) -> BoxFuture<'a, Option<Preview>>;
+
+    /// Whether a tool that is no operation tells or changes something beyond the context's own notes, although it needs
+    /// no yes: where only reading is allowed, it is refused.
+    fn reaches_others(&self) -> bool;
 
     /// Whether the user has installed the tool, so that it needs no yes; the gate knows others by their source.
     fn is_installed(&self) -> bool;

@@ -6,19 +6,20 @@
 //! 2. The final arguments are read as an operation, and what they touch is resolved: links and `..` are followed, host
 //!    names are looked up. What cannot be resolved is refused.
 //! 3. Deny rules, by becket's name of the tool and by the name that the model used; then what the URL policy denies.
-//!    They come after `pre_tool`, because rules judge what will really run: a rewrite can neither slip past a rule nor
-//!    be stopped by a rule about arguments that nobody uses any more. They come before the guards of step 4, so that
-//!    these are not asked about what cannot happen.
+//!    Then the permission mode `plan` refuses what does not only read. All this comes after `pre_tool`, because rules
+//!    judge what will really run: a rewrite can neither slip past a rule nor be stopped by a rule about arguments that
+//!    nobody uses any more. It comes before the guards of step 4, so that these are not asked about what cannot happen.
 //! 4. `pre_file_read`, `pre_file_write`, `pre_shell`, `pre_fetch` and `pre_vfs_write`: guards of what the call touches,
 //!    with resolved paths and addresses. They cannot rewrite, so nothing changes from here on.
 //! 5. The strictest verdict of all guards: a deny ends it, an insist or an ask leads to the question, an allow stands
 //!    in for the user's yes.
 //! 6. If no guard spoke: allow rules, then ask rules, then what the user has granted for this session, then what the
-//!    URL policy allows, then tools that the user has installed, then the read-only hint, which counts only inside of
-//!    the working directory and of folders that are free to read.
+//!    URL policy allows, then edits in the permission mode `accept-edits`, then tools that the user has installed, then
+//!    the read-only hint, which counts only inside of the working directory and of folders that are free to read.
 //! 7. `permission_request`: hooks may answer in the user's place, but not a question that somebody insists on. They may
 //!    give rules for the rest of the session; those that deny count at once, also for this call.
-//! 8. `--yes`, which answers for the user and for nobody else; then the user. A user who is not there has said no.
+//! 8. The permission mode `yes`, which answers for the user and for nobody else; then the user. A user who is not there
+//!    has said no.
 //! 9. A cancel that came while somebody judged refuses.
 //! 10. `approval_decided` tells how it ended. The permit holds the judged operation with its resolved path or
 //!     addresses, and the tool works on what the permit holds.
@@ -54,7 +55,7 @@ use crate::called_tool::{BUILTIN, CalledTool, ToolSpec};
 use crate::flocks::Flocks;
 use crate::hooks::Hooks;
 use crate::judged_path::LinkedFile;
-use crate::question::{Offer, OfferedRule, PersonsAnswer, Question, User};
+use crate::question::{Offer, OfferedRule, PersonsAnswer, Preview, Question, User};
 use crate::resolve::resolve_path;
 use crate::rules::{RuleVerdict, RuledCall};
 use crate::stored_rule;
@@ -66,6 +67,7 @@ mod approval;
 mod call;
 mod decision;
 mod grant;
+mod modes;
 mod permit;
 mod step;
 mod web;
@@ -73,12 +75,14 @@ mod web;
 pub use advice::Advice;
 pub use approval::ApprovalSettings;
 pub use call::{Applicant, Target, VfsChange};
+pub use modes::ProtectedPlaces;
 pub use permit::{NotFetched, Permit};
 pub use step::{Step, StepListener};
 
 use call::{FinalCall, ReadArguments, as_path, changes_of, implied};
 use decision::{Decision, Opinion, Wanted};
 use grant::Grant;
+use modes::InMode;
 use permit::ReadingGuard;
 use step::url_step;
 
@@ -127,8 +131,24 @@ pub enum Judgement {
 /// count for later calls.
 type Repeatable<'a> = Option<(&'a ToolSpec, &'a FinalCall)>;
 
-/// How many tries the user has to write a rule that can be stored.
-const MOST_RULES: u32 = 10;
+/// A call that the user is asked about.
+#[derive(Clone, Copy)]
+struct AskedCall<'a> {
+    applicant: Applicant<'a>,
+    call: &'a FinalCall,
+    /// Whether an earlier yes could have made the question unnecessary.
+    is_repeatable: bool,
+}
+
+impl<'a> AskedCall<'a> {
+    fn repeatable(self) -> Repeatable<'a> {
+        self.is_repeatable.then(|| (self.applicant.spec(), self.call))
+    }
+}
+
+/// How often the user is asked about one call: until the rule that was written can be stored, and until the file has
+/// not changed between question and answer.
+const MOST_QUESTIONS: u32 = 10;
 
 impl Gate {
     /// A gate for a session that works in `directory` and in the virtual file system.
@@ -344,7 +364,9 @@ impl Gate {
         let (reason, insists) = match verdict {
             Verdict::Allow => return Decision::allow(ApprovalSource::Hook).by(handlers),
             Verdict::Deny(reason) => return Decision::deny(ApprovalSource::Hook, reason).by(handlers),
-            Verdict::Ask(_) if self.settings.yes => return Decision::allow(ApprovalSource::Yes).by(handlers),
+            Verdict::Ask(_) if self.settings.mode.answers_yes() => {
+                return Decision::allow(ApprovalSource::Yes).by(handlers);
+            }
             Verdict::Ask(reason) => (reason, false),
             Verdict::Insist(reason) => (reason, true),
         };
@@ -358,13 +380,16 @@ impl Gate {
             handlers,
             metadata: Map::new(),
             offer: None,
+            target: None,
+            preview: None,
+            has_changed: false,
         };
         self.ask_person(hooks, question, insists, None).await
     }
 
     /// Whether a run may go on past its limit: only the user can allow that, and `--yes` cannot.
     pub async fn going_on(&self, hooks: &Hooks, why: &str) -> GoingOn {
-        if self.settings.yes {
+        if self.settings.mode.answers_yes() {
             return GoingOn::Ends;
         }
         let began = Instant::now();
@@ -378,6 +403,9 @@ impl Gate {
             handlers: Vec::new(),
             metadata: Map::new(),
             offer: None,
+            target: None,
+            preview: None,
+            has_changed: false,
         };
         let answer = async {
             let _alone = self.asking.lock().await;
@@ -440,7 +468,7 @@ impl Gate {
                     "the output {path} is no longer kept; make the call again"
                 ));
             }
-            let resolved = resolve_path(&self.directory, path)?;
+            let resolved = self.file_at(path)?;
             let free = std::iter::once(&self.directory).chain(&self.settings.readable);
             call.inside =
                 free.into_iter().any(|folder| resolved.starts_with(folder)) || self.is_opened(&resolved);
@@ -449,6 +477,19 @@ impl Gate {
         }
         call.operation = Some(operation);
         Ok(call)
+    }
+
+    /// The file that a path means: behind links and `..`, and below the user's home if it begins with `~/`.
+    fn file_at(&self, path: &str) -> Result<PathBuf, String> {
+        let below = match path {
+            "~" => Some("."),
+            _ => path.strip_prefix("~/").map(|below| below.trim_start_matches('/')),
+        };
+        match (&self.settings.home, below) {
+            (Some(home), Some("")) => resolve_path(home, "."),
+            (Some(home), Some(below)) => resolve_path(home, below),
+            _ => resolve_path(&self.directory, path),
+        }
     }
 
     /// The operation rewritten to the address of its file, if the path leads into the folder behind the virtual file
@@ -461,7 +502,7 @@ impl Gate {
         }) else {
             return Ok(operation);
         };
-        let Some(address) = self.vfs.address_of(&resolve_path(&self.directory, path)?)? else {
+        let Some(address) = self.vfs.address_of(&self.file_at(path)?)? else {
             return Ok(operation);
         };
         let mut arguments = operation.arguments();
@@ -506,21 +547,6 @@ impl Gate {
         Ok(Some((target, changes)))
     }
 
-    /// Checks that a context may change something at all these addresses.
-    fn check_zones(&self, name: &str, changes: &[VfsChange]) -> Result<(), String> {
-        let flocks = match changes.iter().any(|change| change.address.is_of_a_flock()) {
-            true => Flocks::new(self.vfs.clone()).of(name)?,
-            false => Vec::new(),
-        };
-        let caller = Caller::Context {
-            name,
-            flocks: &flocks,
-        };
-        changes
-            .iter()
-            .try_for_each(|change| change.address.check_write(caller))
-    }
-
     async fn decide(
         &self,
         hooks: &Hooks,
@@ -528,11 +554,12 @@ impl Gate {
         call: &FinalCall,
         opinion: Opinion,
     ) -> Decision {
-        if let Err(reason) = self.check_zones(&hooks.scope().context_name, &call.changes) {
+        if let Err(reason) = check_zones(&self.vfs, &hooks.scope().context_name, &call.changes) {
             return Decision::deny(ApprovalSource::Zone, reason);
         }
         let rule = self.rule_of(applicant.tool, call);
-        self.tell(|| self.rule_step(applicant.spec(), call, &rule));
+        let allowing = || self.settings.rules.allowing(self.ruled(applicant.spec(), call));
+        self.tell(|| rule_step(&rule, allowing));
         let rule = match rule {
             Ok(rule) => rule,
             Err(reason) => return Decision::deny(ApprovalSource::DenyRule, reason),
@@ -542,6 +569,9 @@ impl Gate {
         }
         if let Some(reason) = call.web().and_then(JudgedUrl::denied) {
             return Decision::deny(ApprovalSource::UrlPolicy, reason);
+        }
+        if let Some(reason) = self.in_mode().refuses(applicant, call) {
+            return Decision::deny(ApprovalSource::Plan, reason);
         }
         let Opinion { verdict, handlers } =
             opinion.and(self.ask_permission_guards(hooks, applicant, call).await);
@@ -571,7 +601,7 @@ impl Gate {
                 self.question(hooks, applicant, call, ask(call.sensitivity(), false))
                     .await
             }
-            (None, _) => match self.granted(applicant.tool, call) {
+            (None, _) => match self.granted(applicant, call) {
                 Some(source) => Decision::allow(source),
                 None => self.question(hooks, applicant, call, nobody_has_spoken()).await,
             },
@@ -602,6 +632,15 @@ impl Gate {
         }
     }
 
+    /// The permission mode as it is now.
+    fn in_mode(&self) -> InMode<'_> {
+        InMode {
+            mode: self.settings.mode.get(),
+            protected: &self.settings.protected,
+            directory: &self.directory,
+        }
+    }
+
     /// A call as rules see it, if it touches no more than one thing.
     fn ruled<'a>(&'a self, spec: &'a ToolSpec, call: &'a FinalCall) -> RuledCall<'a> {
         RuledCall {
@@ -613,19 +652,6 @@ impl Gate {
             directory: &self.directory,
             web: call.web(),
         }
-    }
-
-    /// The rules' verdict, for the step listener.
-    fn rule_step(&self, spec: &ToolSpec, call: &FinalCall, rule: &Result<RuleVerdict<'_>, String>) -> Step {
-        let allowing = || self.settings.rules.allowing(self.ruled(spec, call));
-        let (verdict, rule) = match rule {
-            Err(reason) => ("deny", Some(reason.clone())),
-            Ok(RuleVerdict::Deny(rule)) => ("deny", Some(rule.to_string())),
-            Ok(RuleVerdict::Ask(rule)) => ("ask", Some(rule.to_string())),
-            Ok(RuleVerdict::Allow) => ("allow", allowing()),
-            Ok(RuleVerdict::Silent) => ("silent", None),
-        };
-        Step::Rules { verdict, rule }
     }
 
     /// The rules' verdict about a call of a tool, by becket's own name for it and by the model's. Of several addresses
@@ -792,8 +818,8 @@ impl Gate {
 
     /// Who or what allows the call without a question: an earlier yes of the user, the URL policy, or that it only
     /// reads what may be read.
-    fn granted(&self, tool: &dyn CalledTool, call: &FinalCall) -> Option<ApprovalSource> {
-        let spec = tool.spec();
+    fn granted(&self, applicant: Applicant<'_>, call: &FinalCall) -> Option<ApprovalSource> {
+        let (tool, spec) = (applicant.tool, applicant.spec());
         let web = call.web();
         let is_allowed = web.is_some_and(|web| web.ruling().verdict == UrlVerdict::Allow);
         match self.granted_by_person(spec, call) {
@@ -801,6 +827,9 @@ impl Gate {
             None if is_allowed => return Some(ApprovalSource::UrlPolicy),
             None if call.is_sensitive() => return None,
             None => {}
+        }
+        if let Some(source) = self.in_mode().allows(applicant, call) {
+            return Some(source);
         }
         let is_known = self.settings.installed.contains(&spec.source) || tool.is_installed();
         let is_installed = !spec.is_of_a_server() && is_known;
@@ -901,7 +930,7 @@ impl Gate {
             },
             _ => wanted,
         };
-        if self.settings.yes && !wanted.insists {
+        if self.settings.mode.answers_yes() && !wanted.insists {
             return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
         }
         let spec = applicant.spec();
@@ -913,22 +942,19 @@ impl Gate {
             arguments: call.arguments.clone(),
             reason: wanted.reason,
             handlers: wanted.handlers,
-            metadata: self.with_place(call, reply.metadata.0),
+            metadata: with_place(&self.in_mode(), call, reply.metadata.0),
             offer: wanted.spared.then(|| self.offer(spec, call)),
+            target: shown_target(&self.directory, call),
+            preview: preview(applicant, call).await,
+            has_changed: false,
         };
-        let repeatable = wanted.spared.then_some((spec, call));
-        self.ask_person(hooks, question, wanted.insists, repeatable).await
-    }
-
-    /// Shows the user where a path really leads, not only how it was written.
-    fn with_place(&self, call: &FinalCall, mut metadata: Map<String, Value>) -> Map<String, Value> {
-        if let Some(path) = call.path().filter(|path| !path.starts_with(&self.directory)) {
-            metadata.insert(
-                "outside of the working directory".into(),
-                path.display().to_string().into(),
-            );
-        }
-        metadata
+        let asked = AskedCall {
+            applicant,
+            call,
+            is_repeatable: wanted.spared,
+        };
+        self.ask_person(hooks, question, wanted.insists, Some(asked))
+            .await
     }
 
     async fn ask_person(
@@ -936,7 +962,7 @@ impl Gate {
         hooks: &Hooks,
         mut question: Question,
         insists: bool,
-        repeatable: Repeatable<'_>,
+        asked: Option<AskedCall<'_>>,
     ) -> Decision {
         let _alone = tokio::select! {
             // Biased here and below: an answer that arrives together with a cancel must not count.
@@ -944,15 +970,10 @@ impl Gate {
             () = hooks.cancel().cancelled() => return Decision::cancelled(),
             alone = self.asking.lock() => alone,
         };
-        // While this question waited for others, the user may have said yes to this call as well.
-        if let Some((spec, call)) = repeatable {
-            if let Some(source) = self.granted_by_person(spec, call) {
-                return Decision::allow(source);
-            }
-            if self.settings.rules.allowing(self.ruled(spec, call)).is_some() {
-                return Decision::allow(ApprovalSource::AllowRule);
-            }
+        if let Some(decision) = asked.and_then(|asked| self.decided_meanwhile(asked, insists)) {
+            return decision;
         }
+        let repeatable = asked.and_then(AskedCall::repeatable);
         let message = format!("{} needs a yes", question.tool_name);
         hooks
             .ask::<Attention>(|| AttentionPayload {
@@ -960,12 +981,21 @@ impl Gate {
                 message,
             })
             .await;
-        for _ in 0..MOST_RULES {
+        for _ in 0..MOST_QUESTIONS {
             let answer = tokio::select! {
                 biased;
                 () = hooks.cancel().cancelled() => return Decision::cancelled(),
                 answer = self.user.ask(&question) => answer,
             };
+            if let Some(asked) = asked.filter(|_| answer.is_yes()) {
+                // What the user has agreed to is what was shown.
+                let now = preview(asked.applicant, asked.call).await;
+                let before = |preview: &Option<Preview>| preview.as_ref().and_then(|preview| preview.before);
+                if before(&now) != before(&question.preview) {
+                    (question.preview, question.has_changed) = (now, true);
+                    continue;
+                }
+            }
             let offered = repeatable.filter(|_| question.offers_rule());
             let (PersonsAnswer::YesWithRule(text), Some((spec, call))) = (&answer, offered) else {
                 return self.take_answer(answer, question, insists, repeatable);
@@ -975,7 +1005,29 @@ impl Gate {
                 Err(trouble) => question.note_trouble(trouble),
             }
         }
-        Decision::deny(ApprovalSource::Person, "no rule that can be stored was written")
+        Decision::deny(
+            ApprovalSource::Person,
+            "the user was asked too often: the file kept changing, or no rule that can be stored was written",
+        )
+    }
+
+    /// The decision about a call if one has become possible while its question waited: the user may have said
+    /// yes to it as well, or changed the permission mode.
+    fn decided_meanwhile(&self, asked: AskedCall<'_>, insists: bool) -> Option<Decision> {
+        let AskedCall { applicant, call, .. } = asked;
+        if let Some(reason) = self.in_mode().refuses(applicant, call) {
+            return Some(Decision::deny(ApprovalSource::Plan, reason));
+        }
+        if self.settings.mode.answers_yes() && !insists {
+            return Some(Decision::allow(ApprovalSource::Yes));
+        }
+        let (spec, _) = asked.repeatable()?;
+        let source = self.granted_by_person(spec, call);
+        if let Some(source) = source.or_else(|| self.in_mode().allows(applicant, call)) {
+            return Some(Decision::allow(source));
+        }
+        let allowing = self.settings.rules.allowing(self.ruled(spec, call));
+        allowing.map(|_| Decision::allow(ApprovalSource::AllowRule))
     }
 
     fn take_answer(
@@ -1033,6 +1085,62 @@ fn asking_agent(hooks: &Hooks) -> Option<String> {
         .parent_session_id
         .is_some()
         .then(|| scope.agent_name.clone())
+}
+
+/// Checks that a context may change something at all these addresses.
+fn check_zones(vfs: &Vfs, name: &str, changes: &[VfsChange]) -> Result<(), String> {
+    let flocks = match changes.iter().any(|change| change.address.is_of_a_flock()) {
+        true => Flocks::new(vfs.clone()).of(name)?,
+        false => Vec::new(),
+    };
+    let caller = Caller::Context {
+        name,
+        flocks: &flocks,
+    };
+    changes
+        .iter()
+        .try_for_each(|change| change.address.check_write(caller))
+}
+
+/// The rules' verdict, for the step listener.
+fn rule_step(rule: &Result<RuleVerdict<'_>, String>, allowing: impl FnOnce() -> Option<String>) -> Step {
+    let (verdict, rule) = match rule {
+        Err(reason) => ("deny", Some(reason.clone())),
+        Ok(RuleVerdict::Deny(rule)) => ("deny", Some(rule.to_string())),
+        Ok(RuleVerdict::Ask(rule)) => ("ask", Some(rule.to_string())),
+        Ok(RuleVerdict::Allow) => ("allow", allowing()),
+        Ok(RuleVerdict::Silent) => ("silent", None),
+    };
+    Step::Rules { verdict, rule }
+}
+
+/// What the call touches, for the user.
+fn shown_target(directory: &Path, call: &FinalCall) -> Option<String> {
+    let inside = call.path().and_then(|path| path.strip_prefix(directory).ok());
+    let inside = inside.filter(|path| !path.as_os_str().is_empty());
+    inside
+        .map(|path| path.display().to_string())
+        .or_else(|| call.touched())
+}
+
+/// Shows the user where a path really leads, not only how it was written, and why an edit is asked about.
+fn with_place(mode: &InMode<'_>, call: &FinalCall, mut metadata: Map<String, Value>) -> Map<String, Value> {
+    if let Some(path) = call.path().filter(|path| !path.starts_with(mode.directory)) {
+        metadata.insert(
+            "outside of the working directory".into(),
+            path.display().to_string().into(),
+        );
+    }
+    if let Some(why) = mode.why_asked(call) {
+        metadata.insert("asked although edits are accepted".into(), why.into());
+    }
+    metadata
+}
+
+/// What a call would change in the file that it was judged for.
+async fn preview(applicant: Applicant<'_>, call: &FinalCall) -> Option<Preview> {
+    let (operation, file) = (call.operation.as_ref()?, call.target.file()?);
+    applicant.tool.preview(operation, file).await
 }
 
 /// Takes rules that hooks have given for the rest of the session. The error says why the call that they were asked

@@ -1,6 +1,7 @@
 //! The agent's side of the engine: asks handlers in the session's name, shows what they report, and stops waiting at a
 //! cancel.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_events::{Event, Reply, Scope};
@@ -9,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit::Ledger;
 use crate::question::User;
+use crate::shared_mode::SharedMode;
 
 /// Asks a session's hooks, in the session's name.
 #[derive(Clone)]
@@ -17,6 +19,8 @@ pub struct Hooks {
     user: Arc<dyn User>,
     cancel: CancellationToken,
     scope: Scope,
+    /// The permission mode that events tell; without one they tell what the scope says.
+    mode: Option<SharedMode>,
     /// Counts what is permitted and done in the session.
     ledger: Arc<Ledger>,
     requests: Arc<Mutex<Requests>>,
@@ -39,9 +43,28 @@ impl Hooks {
             user,
             cancel,
             scope,
+            mode: None,
             ledger: Arc::default(),
             requests: Arc::default(),
         }
+    }
+
+    /// The same hooks, told the permission mode that counts when an event fires.
+    pub fn in_mode(mut self, mode: SharedMode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// The scope of an event that fires now.
+    fn scope_now(&self) -> Cow<'_, Scope> {
+        let mode = self.mode.as_ref().map(SharedMode::get);
+        if mode.is_none() || mode == self.scope.permission_mode {
+            return Cow::Borrowed(&self.scope);
+        }
+        Cow::Owned(Scope {
+            permission_mode: mode,
+            ..self.scope.clone()
+        })
     }
 
     fn requests(&self) -> MutexGuard<'_, Requests> {
@@ -118,11 +141,12 @@ impl Hooks {
         if !self.engine.listens(E::ID) {
             return Default::default();
         }
+        let scope = self.scope_now();
         tokio::select! {
             // Biased, so that after a cancel no handler runs any more.
             biased;
             () = self.cancel.cancelled() => (E::Reply::refuse("cancelled".into()), Vec::new()),
-            mut outcome = self.engine.dispatch::<E>(&self.scope, payload) => {
+            mut outcome = self.engine.dispatch::<E>(&scope, payload) => {
                 let deciders = std::mem::take(&mut outcome.deciders);
                 (self.show(outcome), deciders)
             }
@@ -134,7 +158,7 @@ impl Hooks {
         if !self.engine.listens(E::ID) {
             return E::Reply::default();
         }
-        let outcome = self.engine.dispatch::<E>(&self.scope, payload).await;
+        let outcome = self.engine.dispatch::<E>(&self.scope_now(), payload).await;
         self.show(outcome)
     }
 

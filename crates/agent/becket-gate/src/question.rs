@@ -34,6 +34,50 @@ pub struct Question {
     pub metadata: Map<String, Value>,
     /// What a yes may cover besides this call, if it may cover more.
     pub offer: Option<Offer>,
+    /// The file, folder or address that the call touches, as it was judged; a file below the working directory by its
+    /// path from there.
+    pub target: Option<String>,
+    /// What the call would change in a file, if the tool can tell.
+    pub preview: Option<Preview>,
+    /// Whether the user was asked before, and the file has changed since.
+    pub has_changed: bool,
+}
+
+/// What a call would change in a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// How many lines the file gets.
+    pub added: usize,
+    /// How many lines the file loses; `None` if what is there now cannot be shown.
+    pub removed: Option<usize>,
+    /// The difference, line by line.
+    pub lines: Vec<PreviewLine>,
+    /// What the user should know about the difference, or why there is none.
+    pub remarks: Vec<String>,
+    /// The BLAKE3 hash of what is in the file now; `None` if it cannot be read.
+    pub before: Option<[u8; 32]>,
+}
+
+/// A line of a preview.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreviewLine {
+    /// What happens to the line.
+    pub kind: LineKind,
+    /// The line without its end, as it is in the file: it may hold anything.
+    pub text: String,
+}
+
+/// What happens to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// The line is new.
+    Added,
+    /// The line goes away.
+    Removed,
+    /// The line stays.
+    Kept,
+    /// The text says which place of the file follows.
+    Place,
 }
 
 impl Question {
@@ -76,6 +120,13 @@ pub struct OfferedRule {
     pub place: String,
     /// Why the rule that the user wrote last was not stored.
     pub trouble: Option<String>,
+}
+
+impl PersonsAnswer {
+    /// Whether the call may run.
+    pub fn is_yes(&self) -> bool {
+        matches!(self, Self::Yes | Self::YesAgain | Self::YesWithRule(_))
+    }
 }
 
 /// The user's answer to a question.

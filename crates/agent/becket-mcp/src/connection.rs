@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::cause::{innermost, was_not_sent};
+use crate::events::EventTransport;
 use crate::flood::{Counted, Questions};
 use crate::guest::Guest;
 use crate::message_size::{LARGEST_MESSAGE, Lines};
@@ -120,7 +121,23 @@ impl Connection {
                     Err(_) => Err(with_words(too_slow(settings.start_timeout), &companion)),
                 }
             }
-            Reach::Web { url, headers } => {
+            Reach::Web {
+                url,
+                headers,
+                is_event_stream: true,
+            } => {
+                let greeting = async {
+                    let client = access(url.clone()).await?;
+                    let transport = EventTransport::open(client, url, headers).await?;
+                    let transport = Counted::new(transport, &questions);
+                    let greeted = serve_client(Arc::clone(&guest), transport).await;
+                    greeted.map_err(|error| unanswered(&error))
+                };
+                let greeted = timeout_at(deadline, greeting).await;
+                let service = greeted.unwrap_or_else(|_| Err(too_slow(settings.start_timeout)))?;
+                Ok(Self::new(service, (guest, questions), None))
+            }
+            Reach::Web { url, headers, .. } => {
                 let greeting = async {
                     let client = Web(access(url.clone()).await?);
                     let headers = headers.0.iter().cloned().collect();
@@ -129,10 +146,7 @@ impl Connection {
                     let transport = StreamableHttpClientTransport::with_client(client, config);
                     let transport = Counted::new(transport, &questions);
                     let greeted = serve_client(Arc::clone(&guest), transport).await;
-                    greeted.map_err(|error| match &error {
-                        ClientInitializeError::TransportError { error, .. } => innermost(&*error.error),
-                        _ => innermost(&error),
-                    })
+                    greeted.map_err(|error| unanswered(&error))
                 };
                 let greeted = timeout_at(deadline, greeting).await;
                 let service = greeted.unwrap_or_else(|_| Err(too_slow(settings.start_timeout)))?;
@@ -303,6 +317,14 @@ fn read(answer: Result<ServerResult, ServiceError>) -> Result<CallToolResult, Tr
 async fn ending(companion: &mut Companion) -> Option<String> {
     let status = companion.ends_within(COURTESY).await?;
     Some(format!("it ended with {status}"))
+}
+
+/// Why a server on the web did not answer the greeting.
+fn unanswered(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => innermost(&*error.error),
+        _ => innermost(error),
+    }
 }
 
 fn too_slow(limit: Duration) -> String {

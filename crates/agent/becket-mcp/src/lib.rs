@@ -13,6 +13,7 @@
 mod catalogue;
 mod cause;
 mod connection;
+mod events;
 mod flood;
 mod guest;
 mod load;

@@ -80,6 +80,8 @@ pub enum Reach {
         url: Url,
         /// The headers of every request.
         headers: Headers,
+        /// Whether the service speaks the protocol's older form, with a standing stream of events.
+        is_event_stream: bool,
     },
 }
 
@@ -249,7 +251,7 @@ impl ServerSettings {
                 }
                 variables.iter().for_each(|name| note(name));
             }
-            Reach::Web { url, headers } => {
+            Reach::Web { url, headers, .. } => {
                 note("web");
                 note(url.as_str());
                 headers.0.iter().for_each(|(name, _)| note(name.as_str()));
@@ -364,6 +366,7 @@ mod tests {
             reach: Reach::Web {
                 url: Url::parse("https://host.test/hunter2/mcp").unwrap(),
                 headers: Headers::default(),
+                is_event_stream: false,
             },
             ..settings.clone()
         };

@@ -23,8 +23,8 @@ use crate::message_size::LARGEST_MESSAGE;
 use crate::settings::bare;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const EVENTS: &str = "text/event-stream";
-const JSON: &str = "application/json";
+pub(crate) const EVENTS: &str = "text/event-stream";
+pub(crate) const JSON: &str = "application/json";
 
 /// The longest explanation of an error that is shown.
 const LONGEST_EXPLANATION: usize = 500;
@@ -144,7 +144,7 @@ fn is_locked(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-fn redirected(response: &Response) -> Problem {
+pub(crate) fn redirected(response: &Response) -> Problem {
     let target = header(response, &LOCATION).and_then(|place| response.url().join(&place).ok());
     let target = target
         .as_ref()
@@ -154,7 +154,7 @@ fn redirected(response: &Response) -> Problem {
     ))
 }
 
-fn explain(status: StatusCode, kind: &str, body: &[u8]) -> String {
+pub(crate) fn explain(status: StatusCode, kind: &str, body: &[u8]) -> String {
     let advice = if is_locked(status) {
         "; it wants to know who asks: set `headers`"
     } else {
@@ -173,7 +173,7 @@ fn explain(status: StatusCode, kind: &str, body: &[u8]) -> String {
 }
 
 /// The whole body, if it is not larger than a message may be.
-async fn whole(response: Response) -> Result<Vec<u8>, Problem> {
+pub(crate) async fn whole(response: Response) -> Result<Vec<u8>, Problem> {
     let mut stream = std::pin::pin!(bounded(response.bytes_stream()));
     let mut body = Vec::new();
     while let Some(piece) = stream.next().await {

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use becket_agent::provider::{AnswerPart, ProviderError, ProviderErrorKind};
+use becket_events::Json;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
@@ -85,6 +86,8 @@ pub(crate) struct Origin {
     pub place: String,
     /// The key, so that it can be masked in what the provider says.
     pub key: Option<Secret>,
+    /// Whether the data are passed on before they are read.
+    pub with_data: bool,
 }
 
 /// The parts of an answer, read from its bytes.
@@ -138,7 +141,7 @@ impl<R: AnswerReader> Reading<R> {
         let mut settled = Instant::now() + self.idle.min(SETTLING_TIME);
         loop {
             if let Some(part) = self.ready.pop_front() {
-                self.arrived = true;
+                self.arrived |= is_content(&part);
                 return Some(Ok(part));
             }
             if self.ended {
@@ -178,6 +181,11 @@ impl<R: AnswerReader> Reading<R> {
     }
 
     fn event(&mut self, data: &str) -> Result<(), ProviderError> {
+        if self.origin.with_data
+            && let Ok(data) = Json::parse(self.masked(data.to_owned()))
+        {
+            self.ready.push_back(AnswerPart::Data(data));
+        }
         match self.reader.event(data, &mut self.ready) {
             Ok(progress) => self.progress = progress,
             // A failure after a complete message cannot make it incomplete.
@@ -211,7 +219,7 @@ impl<R: AnswerReader> Reading<R> {
     }
 
     fn has_content(&self) -> bool {
-        self.arrived || !self.ready.is_empty()
+        self.arrived || self.ready.iter().any(is_content)
     }
 
     fn failure(&self, what: String) -> ProviderError {
@@ -241,6 +249,11 @@ impl<R: AnswerReader> Reading<R> {
             None => message,
         }
     }
+}
+
+/// Whether a part could be repeated by a retry.
+fn is_content(part: &AnswerPart) -> bool {
+    !matches!(part, AnswerPart::Data(_))
 }
 
 /// The bytes, with a failure if they stop coming or do not end.
@@ -298,6 +311,7 @@ mod tests {
         let origin = Origin {
             place: "here".into(),
             key: None,
+            with_data: false,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -551,6 +565,7 @@ mod tests {
         let origin = Origin {
             place: "here".into(),
             key: None,
+            with_data: false,
         };
         let reader = crate::openai::Reader::new("m");
         let begin = Instant::now();
@@ -567,6 +582,7 @@ mod tests {
         let origin = Origin {
             place: "here".into(),
             key: None,
+            with_data: false,
         };
         let begin = Instant::now();
         let parts: Vec<_> = parts(
@@ -589,6 +605,7 @@ mod tests {
         let origin = Origin {
             place: "here".into(),
             key: None,
+            with_data: false,
         };
         let reader = crate::openai::Reader::new("m");
         let parts: Vec<_> = parts(bytes, Framing::Document, reader, origin, IDLE)

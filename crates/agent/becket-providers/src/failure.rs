@@ -6,6 +6,7 @@
 use std::time::{Duration, SystemTime};
 
 use becket_agent::provider::{ProviderError, ProviderErrorKind};
+use chrono::{DateTime, Local};
 use serde_json::Value;
 
 /// The longest part of a provider's message that is quoted.
@@ -13,6 +14,9 @@ const QUOTE_LIMIT: usize = 600;
 
 /// The longest wait that a provider can ask for; longer ones count as this.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// From which wait on the user is told when it ends.
+const SHORT_WAIT: Duration = Duration::from_secs(60);
 
 /// Codes and types of error objects which mean that the conversation is too long.
 const TOO_LONG_CODES: &[&str] = &[
@@ -38,12 +42,13 @@ const TOO_LONG_WORDS: &[&str] = &[
 const TRANSIENT_CODES: &[&str] = &[
     "overloaded_error",
     "api_error",
-    "rate_limit_error",
-    "rate_limit_exceeded",
     "server_error",
     "timeout_error",
     "overloaded",
 ];
+
+/// Codes and types of error objects about a limit on the rate.
+const RATE_CODES: &[&str] = &["rate_limit_error", "rate_limit_exceeded"];
 
 /// Codes and types of error objects about the key.
 const KEY_CODES: &[&str] = &["authentication_error", "permission_error", "invalid_api_key"];
@@ -72,7 +77,7 @@ impl ErrorObject {
         match serde_json::from_str::<Value>(body) {
             Ok(value) => Self::of(&value),
             Err(_) => Self {
-                message: quote(body),
+                message: title(body).unwrap_or_else(|| quote(body)),
                 ..Self::default()
             },
         }
@@ -125,9 +130,11 @@ impl ErrorObject {
         }
         match status {
             Some(401 | 403) => ProviderErrorKind::Key,
-            Some(408 | 429 | 500..) => ProviderErrorKind::Transient,
+            Some(429) => ProviderErrorKind::RateLimited,
+            Some(408 | 500..) => ProviderErrorKind::Transient,
             Some(_) => ProviderErrorKind::Rejected,
             None if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
+            None if self.has_code(RATE_CODES) => ProviderErrorKind::RateLimited,
             None if self.has_code(TRANSIENT_CODES) => ProviderErrorKind::Transient,
             None => ProviderErrorKind::Rejected,
         }
@@ -151,11 +158,21 @@ pub(crate) fn from_status(
     } else {
         object.message
     };
-    let hint = hint(kind, Some(status));
+    let now = SystemTime::now();
+    let retry_after = retry_after(header, now);
+    let wish = retry_after.filter(|wait| *wait >= SHORT_WAIT);
+    let hint = match wish {
+        Some(wait) => format!(
+            "It asks for a wait of {}, until {}",
+            in_words(wait),
+            clock_time(now + wait)
+        ),
+        None => hint(kind, Some(status)).to_owned(),
+    };
     ProviderError {
         kind,
         message: format!("{place} answered with status {status}: {words}. {hint}"),
-        retry_after: retry_after(header, SystemTime::now()),
+        retry_after,
     }
 }
 
@@ -176,7 +193,9 @@ fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
         (_, Some(300..400)) => "Redirects are not followed; set the base URL to the final address",
         (_, Some(404)) => "Check the model's name and the base URL",
         (_, Some(402)) => "Check the account's credit",
-        (ProviderErrorKind::Transient, _) => "Trying again later may help",
+        (ProviderErrorKind::Transient | ProviderErrorKind::RateLimited | ProviderErrorKind::Silent, _) => {
+            "Trying again later may help"
+        }
         (ProviderErrorKind::Key, _) => "Check the provider's key and what it is allowed to use",
         (ProviderErrorKind::ContextTooLong, _) => {
             "Shorten or compact the conversation, or use a model with a larger context"
@@ -207,6 +226,65 @@ fn retry_after(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Opti
     })
 }
 
+/// A wait in hours, minutes and seconds, without those that are zero.
+fn in_words(wait: Duration) -> String {
+    let seconds = wait.as_secs_f64().ceil() as u64;
+    let units = [
+        (seconds / 3600, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ];
+    let words = units.iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = words.map(|(count, unit)| format!("{count} {unit}")).collect();
+    words.join(" ")
+}
+
+/// A time of the day on this machine's clock, with the date if it is another day.
+fn clock_time(time: SystemTime) -> String {
+    let (time, today) = (DateTime::<Local>::from(time), Local::now().date_naive());
+    let form = match time.date_naive() == today {
+        true => "%H:%M",
+        false => "%H:%M on %Y-%m-%d",
+    };
+    time.format(form).to_string()
+}
+
+/// The title of a web page, else its first heading; `None` for a text that is no web page.
+pub(crate) fn title(body: &str) -> Option<String> {
+    // Letters keep their place: only those of ASCII become small.
+    let page = body.to_ascii_lowercase();
+    if !page.contains("<html") && !page.contains("<!doctype html") && !page.contains("<title") {
+        return None;
+    }
+    let inside = |tag: &str| {
+        let begins = page.find(&format!("<{tag}"))?;
+        let begins = begins + page[begins..].find('>')? + 1;
+        let ends = begins + page[begins..].find("</")?;
+        Some(quote(&plain(&body[begins..ends]))).filter(|title| !title.is_empty())
+    };
+    Some(
+        ["title", "h1"]
+            .into_iter()
+            .find_map(inside)
+            .unwrap_or_else(|| "a web page".to_owned()),
+    )
+}
+
+/// A text of HTML without the few signs that are written as names.
+fn plain(text: &str) -> String {
+    const SIGNS: &[(&str, &str)] = &[
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&nbsp;", " "),
+        ("&amp;", "&"),
+    ];
+    SIGNS
+        .iter()
+        .fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign))
+}
+
 /// A provider's message on one line, cut to a readable length, without a full stop at its end.
 fn quote(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -232,7 +310,7 @@ mod tests {
             (
                 429,
                 r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#,
-                Transient,
+                RateLimited,
             ),
             (
                 429,
@@ -307,7 +385,7 @@ mod tests {
                 Transient,
             ),
             (r#"{"error":{"code":502,"message":"upstream"}}"#, Transient),
-            (r#"{"error":{"code":429,"message":"slow down"}}"#, Transient),
+            (r#"{"error":{"code":429,"message":"slow down"}}"#, RateLimited),
             (
                 r#"{"error":{"message":"prompt is too long","type":"invalid_request_error"}}"#,
                 ContextTooLong,
@@ -359,6 +437,47 @@ mod tests {
             };
             assert_eq!(retry_after(header, now), *wait, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn web_pages_are_told_by_their_title() {
+        let table = [
+            (
+                "<html><head><title>502 Bad\nGateway</title></head><h1>x</h1>",
+                "502 Bad Gateway",
+            ),
+            (
+                "<!DOCTYPE html><TITLE lang=en>Down &amp; out</TITLE>",
+                "Down & out",
+            ),
+            ("<html><body><h1 class=\"x\">No service</h1>", "No service"),
+            ("<html><title></title><p>nothing", "a web page"),
+            ("<html><title>never ends", "a web page"),
+            ("upstream <title", "a web page"),
+            ("no such route", "no such route"),
+        ];
+        for (body, words) in table {
+            assert_eq!(ErrorObject::read(body).message, words, "{body}");
+        }
+    }
+
+    #[test]
+    fn long_waits_are_told_with_their_end() {
+        let told = |wait: &'static str| {
+            let header = move |name: &str| (name == "retry-after").then(|| wait.to_owned());
+            from_status(429, header, "slow down", "here").message
+        };
+        assert!(told("300").contains("a wait of 5 min, until "), "{}", told("300"));
+        assert!(
+            told("5400").contains("a wait of 1 h 30 min, until "),
+            "{}",
+            told("5400")
+        );
+        assert!(
+            told("3").ends_with("Trying again later may help"),
+            "{}",
+            told("3")
+        );
     }
 
     #[test]

@@ -5,17 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use becket_agent::provider::{Answering, Begun, ProviderError, ProviderErrorKind};
+use becket_agent::provider::{Answering, Begun, KEPT_VALUE, ProviderError, ProviderErrorKind, SendOptions};
+use becket_agent::{IDLE_TIMEOUT, LOCAL_IDLE_TIMEOUT};
 use becket_events::Header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Client, Response};
 use tokio::time::timeout;
-use url::Url;
+use url::{Host, Url};
 
 use crate::answer::{self, AnswerReader, Framing, Origin, ReadFailure};
 use crate::failure;
@@ -27,22 +29,70 @@ const LONGEST_EXPLANATION: usize = 64 * 1024;
 /// How long to wait for the explanation of an error whose status is already known.
 const EXPLANATION_TIME: Duration = Duration::from_secs(10);
 
+/// The longest list of models that is read.
+const LONGEST_LIST: usize = 8 * 1024 * 1024;
+
+/// A list of models, as far as it is read.
+#[derive(serde::Deserialize)]
+struct ModelList {
+    data: Vec<ListedModel>,
+}
+
+#[derive(serde::Deserialize)]
+struct ListedModel {
+    id: String,
+}
+
 /// How long to wait for a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// How long the connection may take.
     pub connect: Duration,
-    /// How long the answer may take to begin, and the longest pause between its parts.
-    pub idle: Duration,
+    /// How long the answer may take to begin, and the longest pause between its parts; default: a little longer than
+    /// the loop of an agent waits, which says more about it.
+    pub idle: Option<Duration>,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),
-            // Local servers send nothing while they load a model and read a long prompt.
-            idle: Duration::from_secs(180),
+            idle: None,
         }
+    }
+}
+
+impl Timeouts {
+    /// How long a provider at that address may be silent.
+    fn idle_at(&self, url: &Url) -> Duration {
+        self.idle.unwrap_or_else(|| {
+            let usual = match is_local(url) {
+                true => LOCAL_IDLE_TIMEOUT,
+                false => IDLE_TIMEOUT,
+            };
+            usual + IDLE_MARGIN
+        })
+    }
+}
+
+/// By how much a wait without an agent is longer than with one.
+const IDLE_MARGIN: Duration = Duration::from_secs(60);
+
+/// Whether an address leads to this machine.
+fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => {
+            address.is_loopback()
+                || address
+                    .to_ipv4_mapped()
+                    .is_some_and(|address| address.is_loopback())
+        }
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.').to_ascii_lowercase();
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
     }
 }
 
@@ -88,6 +138,12 @@ impl fmt::Debug for Endpoint {
     }
 }
 
+/// The name by which becket introduces itself.
+const PRODUCT: &str = concat!("becket/", env!("CARGO_PKG_VERSION"));
+
+/// The headers of every request in a wire format, with names in lower case.
+pub(crate) type FixedHeaders = &'static [(&'static str, &'static str)];
+
 /// How a wire format sends the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
@@ -104,7 +160,8 @@ pub(crate) struct Channel {
     key: Option<Secret>,
     key_header: KeyHeader,
     further: BTreeMap<String, Secret>,
-    timeouts: Timeouts,
+    connect: Duration,
+    idle: Duration,
     client: OnceLock<Client>,
 }
 
@@ -117,60 +174,143 @@ impl Channel {
         }
         Self {
             place: without_credentials(&url),
+            connect: endpoint.timeouts.connect,
+            idle: endpoint.timeouts.idle_at(&url),
             url,
             key: endpoint.key.clone(),
             key_header,
             further: endpoint.headers.clone(),
-            timeouts: endpoint.timeouts,
             client: OnceLock::new(),
         }
+    }
+
+    /// Whether the provider runs on this machine.
+    pub fn is_local(&self) -> bool {
+        is_local(&self.url)
     }
 
     /// Sends exactly the body's bytes and resolves when the answer begins.
     pub async fn send<R: AnswerReader + 'static>(
         &self,
         body: &str,
-        headers: &[(&'static str, &'static str)],
+        headers: FixedHeaders,
+        options: &SendOptions,
         reader: R,
     ) -> Result<Answering, ProviderError> {
-        let mut request = self
-            .client()?
-            .post(self.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        if let Some((name, value)) = self.key_header()? {
-            request = request.header(name, value);
-        }
-        let request = request.headers(self.further_headers()?);
+        let own = self.own_headers(headers)?;
+        let headers = match &options.headers {
+            Some(chosen) => self.chosen(&own, chosen)?,
+            None => own,
+        };
+        let request = self.client()?.post(self.url.clone()).headers(headers);
         let sending = request.body(body.to_owned()).send();
-        let response = match timeout(self.timeouts.idle, sending).await {
+        let response = match timeout(self.idle, sending).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.unreachable(&describe(error))),
-            Err(_) => {
-                let seconds = self.timeouts.idle.as_secs_f64();
-                return Err(self.unreachable(&format!("no answer within {seconds} seconds")));
-            }
+            Ok(Err(error)) => return Err(self.unreachable(error)),
+            Err(_) => return Err(self.silent()),
         };
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
-        self.answering(response, reader)
+        self.answering(response, reader, options.with_data).await
     }
 
-    fn answering<R: AnswerReader + 'static>(
+    /// The names of the models that are listed beside the address of the requests, whose path ends with `requests`. The
+    /// caller sets the deadline.
+    pub async fn list_models(
+        &self,
+        requests: &str,
+        headers: FixedHeaders,
+    ) -> Result<Vec<String>, ProviderError> {
+        let mut url = self.url.clone();
+        let path = url.path().strip_suffix(requests).unwrap_or_default();
+        let path = format!("{path}/models");
+        url.set_path(&path);
+        let mut headers = self.own_headers(headers)?;
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let sending = self.client()?.get(url).headers(headers).send();
+        let response = sending.await.map_err(|error| self.unreachable(error))?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        let mut bytes = Vec::new();
+        let mut stream = response.bytes_stream();
+        while let Some(piece) = stream.next().await {
+            bytes.extend_from_slice(&piece.map_err(|error| self.unreachable(error))?);
+            if bytes.len() > LONGEST_LIST {
+                break;
+            }
+        }
+        let list: ModelList = serde_json::from_slice(&bytes).map_err(|_| {
+            let message = format!("The list of models of {} cannot be read", self.place);
+            ProviderError::new(ProviderErrorKind::Broken, message)
+        })?;
+        Ok(list.data.into_iter().map(|model| model.id).collect())
+    }
+
+    /// The headers of a request, without secrets.
+    pub fn shown_headers(&self, headers: FixedHeaders) -> Vec<Header> {
+        let own = self.own_headers(headers).unwrap_or_default();
+        let shown = own.iter().map(|(name, value)| Header {
+            name: name.as_str().to_owned(),
+            value: match value.is_sensitive() {
+                true => KEPT_VALUE.to_owned(),
+                false => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            },
+        });
+        shown.collect()
+    }
+
+    fn own_headers(&self, headers: FixedHeaders) -> Result<HeaderMap, ProviderError> {
+        let mut own = HeaderMap::new();
+        own.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        own.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        own.insert(USER_AGENT, HeaderValue::from_static(PRODUCT));
+        for (name, value) in headers {
+            own.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some((name, value)) = self.key_header()? {
+            own.insert(HeaderName::from_static(name), value);
+        }
+        for (name, value) in self.further_headers()? {
+            own.insert(name, value);
+        }
+        Ok(own)
+    }
+
+    /// The headers that hooks have chosen; their own values stand where a secret was shown to nobody.
+    fn chosen(&self, own: &HeaderMap, chosen: &[Header]) -> Result<HeaderMap, ProviderError> {
+        let header = |header: &Header| {
+            let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
+            let kept = own.get(&name).filter(|_| header.value == KEPT_VALUE);
+            let value = kept
+                .cloned()
+                .or_else(|| HeaderValue::from_str(&header.value).ok())?;
+            Some((name, value))
+        };
+        let found = chosen
+            .iter()
+            .map(|one| header(one).ok_or_else(|| self.unfit_header(&one.name)));
+        found.collect()
+    }
+
+    fn unfit_header(&self, name: &str) -> ProviderError {
+        let message = format!(
+            "The header {name:?} for {} cannot be sent. Check its name and its value",
+            self.place
+        );
+        ProviderError::new(ProviderErrorKind::Rejected, message)
+    }
+
+    async fn answering<R: AnswerReader + 'static>(
         &self,
         response: Response,
         reader: R,
+        with_data: bool,
     ) -> Result<Answering, ProviderError> {
         let framing = match media_type(response.headers()).as_str() {
             "application/json" => Framing::Document,
-            "text/html" => {
-                let message = format!("{} answered with a web page. Check the base URL", self.place);
-                return Err(ProviderError::new(ProviderErrorKind::Rejected, message));
-            }
+            "text/html" => return Err(self.web_page(response).await),
             _ => Framing::Events,
         };
         let status = response.status().as_u16();
@@ -178,11 +318,12 @@ impl Channel {
         let origin = Origin {
             place: self.place.clone(),
             key: self.key.clone(),
+            with_data,
         };
         let bytes = chunks(response);
         Ok(Answering {
             begun: Some(Begun { status, headers }),
-            parts: answer::parts(bytes, framing, reader, origin, self.timeouts.idle),
+            parts: answer::parts(bytes, framing, reader, origin, self.idle),
         })
     }
 
@@ -196,12 +337,60 @@ impl Channel {
         error
     }
 
-    fn unreachable(&self, cause: &str) -> ProviderError {
+    /// A failure to reach the provider: the cause first, the whole address last.
+    fn unreachable(&self, error: reqwest::Error) -> ProviderError {
+        let host = self.host();
+        let words = match Unreachable::of(&error) {
+            Unreachable::NoSuchHost => {
+                format!("The host {host} is not known here; check the base URL and the network")
+            }
+            Unreachable::Refused => {
+                format!("The connection to {host} was refused; check that the server runs, and its port")
+            }
+            Unreachable::TimedOut => {
+                let seconds = self.connect.as_secs_f64();
+                format!("No connection to {host} within {seconds} s; check the network and the base URL")
+            }
+            Unreachable::Otherwise => {
+                let cause = describe(error);
+                format!("{host} cannot be reached ({cause}); check the network and the base URL")
+            }
+        };
+        let message = format!("{words}: {}", self.place);
+        ProviderError::new(ProviderErrorKind::Transient, self.masked(&message))
+    }
+
+    /// The failure of a provider that took the request and never began to answer.
+    fn silent(&self) -> ProviderError {
         let message = format!(
-            "{} cannot be reached: {cause}. Check the base URL, the network, and that the server runs",
+            "{} took the request and was silent for {} s: {}",
+            self.host(),
+            self.idle.as_secs_f64(),
             self.place
         );
-        ProviderError::new(ProviderErrorKind::Transient, self.masked(&message))
+        ProviderError::new(ProviderErrorKind::Silent, message)
+    }
+
+    /// The provider's host, with its port if that is not the usual one.
+    fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// The failure of an answer that is a web page: something else than the interface is at this address.
+    async fn web_page(&self, response: Response) -> ProviderError {
+        let page = explanation(response).await;
+        let title = failure::title(&page).map(|title| format!(" ({title})"));
+        let message = format!(
+            "{} answered with a web page{}; check the base URL: {}",
+            self.host(),
+            title.unwrap_or_default(),
+            self.place
+        );
+        ProviderError::new(ProviderErrorKind::Rejected, self.masked(&message))
     }
 
     /// The answer's headers as hooks may see them.
@@ -233,18 +422,13 @@ impl Channel {
         Ok(Some((name, value)))
     }
 
-    fn further_headers(&self) -> Result<HeaderMap, ProviderError> {
+    fn further_headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, ProviderError> {
         let header = |(name, value): (&String, &Secret)| {
             let text = HeaderValue::from_str(value.reveal()).ok();
             let mut text = text.zip(HeaderName::from_bytes(name.as_bytes()).ok());
             text.iter_mut().for_each(|(text, _)| text.set_sensitive(true));
-            text.map(|(text, name)| (name, text)).ok_or_else(|| {
-                let message = format!(
-                    "The header {name:?} for {} cannot be sent. Check its name and its value",
-                    self.place
-                );
-                ProviderError::new(ProviderErrorKind::Rejected, message)
-            })
+            text.map(|(text, name)| (name, text))
+                .ok_or_else(|| self.unfit_header(name))
         };
         self.further.iter().map(header).collect()
     }
@@ -258,7 +442,7 @@ impl Channel {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = new_client(self.url.scheme(), self.timeouts.connect).map_err(|cause| {
+        let client = new_client(self.url.scheme(), self.connect).map_err(|cause| {
             let message = format!("No connection to {} can be prepared: {cause}", self.place);
             ProviderError::new(ProviderErrorKind::Rejected, message)
         })?;
@@ -276,7 +460,6 @@ fn new_client(scheme: &str, connect: Duration) -> Result<Client, String> {
         .no_proxy()
         .referer(false)
         .connect_timeout(connect)
-        .user_agent(concat!("becket/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(describe)
 }
@@ -303,6 +486,35 @@ async fn explanation(response: Response) -> String {
     let _ = timeout(EXPLANATION_TIME, reading).await;
     bytes.truncate(LONGEST_EXPLANATION);
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Why no connection came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unreachable {
+    NoSuchHost,
+    Refused,
+    TimedOut,
+    Otherwise,
+}
+
+impl Unreachable {
+    fn of(error: &reqwest::Error) -> Self {
+        let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+        for cause in causes {
+            // The client hides the type of failed look-ups, but not their words.
+            if cause.to_string().starts_with("dns error") {
+                return Self::NoSuchHost;
+            }
+            let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+            if kind == Some(io::ErrorKind::ConnectionRefused) {
+                return Self::Refused;
+            }
+        }
+        match error.is_timeout() {
+            true => Self::TimedOut,
+            false => Self::Otherwise,
+        }
+    }
 }
 
 /// An error of the client and its causes, without the address.

@@ -14,6 +14,7 @@ mod embedded;
 mod failure;
 mod http;
 pub mod openai;
+mod prices;
 pub mod rehearsal;
 pub mod relay;
 pub mod scripted;
@@ -21,10 +22,11 @@ mod secret;
 mod select;
 
 pub use http::{Endpoint, Timeouts};
+pub use prices::{PRICES_OF, Price, Prices};
 pub use secret::Secret;
 pub use select::{
-    Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, SelectError, address, api, has_key, key_variables,
-    select,
+    Api, KEY_VARIABLES, Origins, ProviderEntry, ProviderSettings, SelectError, address, api, has_key,
+    key_variables, origins, select,
 };
 
 /// Reads an answer in pieces, as it would come from a provider, and returns the number of its parts. Public only for
@@ -35,6 +37,7 @@ pub async fn read_answer(api: Api, pieces: Vec<Vec<u8>>) -> (usize, bool) {
     let origin = answer::Origin {
         place: "fuzz".into(),
         key: None,
+        with_data: false,
     };
     let framing = match pieces.first().and_then(|piece| piece.first()) {
         Some(b'{') => answer::Framing::Document,

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::{
-    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind,
+    AnswerPart, Answering, Begun, KEPT_VALUE, ModelRequest, Provider, ProviderError, ProviderErrorKind,
+    SendOptions,
 };
-use becket_events::{Delta, Json, StopReason, Usage};
+use becket_events::{Delta, Header, Json, StopReason, Usage};
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,9 @@ struct Question {
     model: Option<String>,
     /// The body to send. Without one the question is which model there is.
     body: Option<Json>,
+    /// How it is sent.
+    #[serde(default)]
+    options: SendOptions,
 }
 
 /// A line of an answer.
@@ -56,6 +60,7 @@ enum Line {
         api: Api,
     },
     Begun(Begun),
+    Data(Json),
     Delta(Delta),
     Completed {
         stop_reason: StopReason,
@@ -83,6 +88,7 @@ impl From<AnswerPart> for Line {
     fn from(part: AnswerPart) -> Self {
         match part {
             AnswerPart::Begun(begun) => Self::Begun(begun),
+            AnswerPart::Data(data) => Self::Data(data),
             AnswerPart::Delta(delta) => Self::Delta(delta),
             AnswerPart::Completed {
                 stop_reason,
@@ -106,6 +112,7 @@ impl TryFrom<Line> for AnswerPart {
     fn try_from(line: Line) -> Result<Self, ProviderError> {
         match line {
             Line::Begun(begun) => Ok(Self::Begun(begun)),
+            Line::Data(data) => Ok(Self::Data(data)),
             Line::Delta(delta) => Ok(Self::Delta(delta)),
             Line::Completed {
                 stop_reason,
@@ -182,7 +189,17 @@ async fn lines(question: &str, models: &ModelLookup) -> stream::BoxStream<'stati
         let (provider, model) = (provider.name().to_owned(), provider.model().to_owned());
         return one(Line::Model { provider, model, api });
     };
-    match provider.send(&body).await {
+    let mut options = question.options;
+    // The program below knows no key, so that it cannot have named the header that holds it.
+    if let Some(chosen) = &mut options.headers {
+        let own = provider.headers().into_iter();
+        let is_named = |header: &Header| chosen.iter().any(|one| one.name == header.name);
+        let kept: Vec<Header> = own
+            .filter(|header| header.value == KEPT_VALUE && !is_named(header))
+            .collect();
+        chosen.extend(kept);
+    }
+    match provider.send_with(&body, &options).await {
         Err(error) => one(error.into()),
         Ok(Answering { begun, parts }) => {
             let begun = stream::iter(begun.map(Line::Begun));
@@ -227,7 +244,11 @@ fn greet(socket: &Path, model: Option<&str>) -> std::io::Result<Line> {
     writeln!(
         stream,
         "{}",
-        serde_json::to_string(&Question { model, body: None })?
+        serde_json::to_string(&Question {
+            model,
+            body: None,
+            options: SendOptions::default()
+        })?
     )?;
     let mut line = String::new();
     BlockingReader::new(stream).read_line(&mut line)?;
@@ -254,7 +275,19 @@ impl Provider for Relay {
         self.written.body(request)
     }
 
+    fn headers(&self) -> Vec<Header> {
+        self.written.headers()
+    }
+
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        Box::pin(async move { self.send_with(body, &SendOptions::default()).await })
+    }
+
+    fn send_with<'a>(
+        &'a self,
+        body: &'a Json,
+        options: &'a SendOptions,
+    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         Box::pin(async move {
             let gone = |error: std::io::Error| {
                 broken(format!(
@@ -265,6 +298,7 @@ impl Provider for Relay {
             let question = Question {
                 model: Some(format!("{}/{}", self.name(), self.model())),
                 body: Some(body.clone()),
+                options: options.clone(),
             };
             let mut question = serde_json::to_vec(&question).map_err(|error| broken(error.to_string()))?;
             question.push(b'\n');

@@ -237,6 +237,51 @@ pub fn has_key(
     choice.key(provider).is_some()
 }
 
+/// Where the key and the address of a provider come from, in words for a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origins {
+    /// Where the key comes from, if there is one.
+    pub key: Option<String>,
+    /// The variable that would hold the key; `None` for a provider without keys.
+    pub key_variable: Option<String>,
+    /// Where the address comes from.
+    pub address: String,
+}
+
+/// Where the key and the address of a provider come from.
+pub fn origins(
+    provider: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+    settings: &ProviderSettings,
+) -> Origins {
+    let choice = Choice {
+        environment,
+        settings,
+    };
+    let entry = choice.entry(provider);
+    let written = entry.and_then(|entry| entry.key.as_ref());
+    let key_variable = choice.key_variable(provider).map(str::to_owned);
+    let of_variable = key_variable
+        .clone()
+        .filter(|name| choice.variable(name).is_some());
+    let key = match written.filter(|key| !key.is_empty()) {
+        Some(_) => Some(format!("providers.{provider}.key")),
+        None => of_variable,
+    };
+    let base_variable = known(provider).map(|known| known.base_variable);
+    let base_variable = base_variable.filter(|name| choice.variable(name).is_some());
+    let address = match (entry.and_then(|entry| entry.base_url.as_ref()), base_variable) {
+        (Some(_), _) => format!("providers.{provider}.base_url"),
+        (None, Some(variable)) => variable.to_owned(),
+        (None, None) => "default".to_owned(),
+    };
+    Origins {
+        key,
+        key_variable,
+        address,
+    }
+}
+
 struct Choice<'a> {
     environment: &'a dyn Fn(&str) -> Option<String>,
     settings: &'a ProviderSettings,
@@ -334,12 +379,17 @@ impl Choice<'_> {
     fn key(&self, provider: &str) -> Option<Secret> {
         let entry = self.entry(provider);
         let written = entry.and_then(|entry| entry.key.clone());
-        written.filter(|key| !key.is_empty()).or_else(|| {
-            let variable = entry
-                .and_then(|entry| entry.key_variable.as_deref())
-                .or_else(|| known(provider)?.key_variable)?;
-            Some(Secret::new(self.variable(variable)?))
-        })
+        written
+            .filter(|key| !key.is_empty())
+            .or_else(|| Some(Secret::new(self.variable(self.key_variable(provider)?)?)))
+    }
+
+    /// The environment variable that holds the key of a provider.
+    fn key_variable(&self, provider: &str) -> Option<&str> {
+        let configured = self
+            .entry(provider)
+            .and_then(|entry| entry.key_variable.as_deref());
+        configured.or_else(|| known(provider)?.key_variable)
     }
 
     /// An environment variable; an empty one counts as missing.

@@ -189,7 +189,9 @@ fn assemble(parts: Vec<AnswerPart>) -> Answer {
     let mut answer = Answer::default();
     for part in parts {
         match part {
-            AnswerPart::Sends(_) | AnswerPart::Begun(_) => panic!("these write what they are told"),
+            AnswerPart::Sends(_) | AnswerPart::Begun(_) | AnswerPart::Data(_) => {
+                panic!("these write what they are told")
+            }
             AnswerPart::Delta(Delta::End) => panic!("an answer completes in one way"),
             AnswerPart::Delta(Delta::Text { text }) => answer.text.push_str(&text),
             AnswerPart::Delta(Delta::Thinking { text, signature }) => {
@@ -573,13 +575,13 @@ async fn headers_are_passed_on_without_cookies_and_keys() {
 
 #[tokio::test]
 async fn refusals_are_classified_and_never_show_the_key() {
-    use ProviderErrorKind::{ContextTooLong, Key, Rejected, Transient};
+    use ProviderErrorKind::{ContextTooLong, Key, RateLimited, Rejected, Transient};
     let error = |kind: &str, words: &str| json!({"type": "error", "error": {"type": kind, "message": words, "code": kind}});
     let quoting = format!("Incorrect API key provided: {KEY}");
     let table = [
         (401, error("authentication_error", &quoting), Key),
         (403, error("permission_error", "no"), Key),
-        (429, error("rate_limit_error", "slow down"), Transient),
+        (429, error("rate_limit_error", "slow down"), RateLimited),
         (500, error("api_error", "oops"), Transient),
         (529, error("overloaded_error", "Overloaded"), Transient),
         (400, error("context_length_exceeded", "too many"), ContextTooLong),
@@ -737,7 +739,7 @@ async fn nonsense_and_web_pages_are_no_answers() {
 async fn silence_ends_at_the_idle_timeout() {
     // A busy machine needs a while to send what comes before the silence, so all are silent at the same time.
     let timeouts = Timeouts {
-        idle: Duration::from_secs(4),
+        idle: Some(Duration::from_secs(4)),
         ..Timeouts::default()
     };
     let silences = WIRES.into_iter().flat_map(|wire| {
@@ -755,7 +757,7 @@ async fn silence_ends_at_the_idle_timeout() {
             (
                 wire,
                 Response::events(wire.answer("late")).after(Duration::from_secs(100)),
-                ProviderErrorKind::Transient,
+                ProviderErrorKind::Silent,
             ),
         ]
     });
@@ -772,7 +774,7 @@ async fn silence_ends_at_the_idle_timeout() {
 #[tokio::test]
 async fn a_slow_answer_is_not_an_idle_one() {
     let timeouts = Timeouts {
-        idle: Duration::from_secs(30),
+        idle: Some(Duration::from_secs(30)),
         ..Timeouts::default()
     };
     for wire in WIRES {
@@ -795,7 +797,7 @@ async fn a_server_that_is_not_there_is_worth_another_try() {
         let error = failure_of(wire.provider(address, Timeouts::default()).as_ref()).await;
         assert_eq!(error.kind, ProviderErrorKind::Transient);
         assert!(
-            error.message.contains(address) && error.message.contains("cannot be reached"),
+            error.message.contains(address) && error.message.contains("127.0.0.1:1 was refused"),
             "{error}"
         );
         assert!(!format!("{error:?}").contains(KEY));

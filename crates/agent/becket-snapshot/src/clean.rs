@@ -1,21 +1,28 @@
 //! Removes checkpoints that are too old or too many, and then the objects that only they needed.
+//!
+//! Objects stay one file each. To pack them would need as much room again while it is done, and take long. What is not
+//! needed any more is found without the lock, and removed with the lock in steps that last a moment, so that nobody
+//! waits for it: as soon as anything else works on the snapshots, the rest is left for another time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
+use crate::git::Program;
 use crate::journal::{Checkpoint, History, Journal, Record};
+use crate::lock::Lock;
+use crate::place::SnapshotFolder;
 use crate::problem::{Problem, system};
-use crate::settings::Keep;
-use crate::work::Work;
+use crate::settings::{Keep, Settings};
+use crate::work::{Work, git_at};
 
-/// The deadline for packing everything, which takes longer than one checkpoint does.
-const DEADLINE: Duration = Duration::from_secs(10 * 60);
+/// The deadline for removing everything that is not needed.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(10 * 60);
 
-/// The number of loose objects from which they are packed. git's own limit for its housekeeping is about this.
-const MOST_LOOSE: usize = 6_700;
+/// The file that says that objects may be left which no checkpoint needs.
+const UNSWEPT: &str = "unswept";
 
 /// The ref that keeps the objects of live checkpoints while others are deleted.
 const ALIVE: &str = "refs/becket/alive";
@@ -31,35 +38,24 @@ pub struct Cleaned {
     pub after: u64,
 }
 
-/// Lets checkpoints expire, and packs and deletes objects if that is worth it.
-pub(crate) fn clean(work: &Work<'_>, now: u64) -> Result<Cleaned, Problem> {
-    let before = size(&work.place.shadow);
-    let journal = Journal::open(&work.place.shadow)?;
+/// Lets checkpoints expire, and returns how many did.
+pub(crate) fn expire(work: &Work<'_>, journal: &Journal, now: u64) -> Result<usize, Problem> {
     let history = History::of(&journal.records);
     let alive = alive(&history, work.settings.keep, now);
     let expired = history.checkpoints.len() - alive.len();
-    if expired > 0 {
-        let records = journal.records.iter().filter(|record| match record {
-            Record::Checkpoint(checkpoint) => alive.contains(&checkpoint.id),
-            // A checkpoint whose turn or call changed nothing is not in the history, and so is not needed any more.
-            Record::Unchanged { .. } => false,
-        });
-        let records: Vec<Record> = records.cloned().collect();
-        let (path, bytes) = journal.rewritten(&records);
-        work.replace(path, &bytes)?;
+    if expired == 0 {
+        return Ok(0);
     }
-    if expired > 0 || loose(&work.place.repository()) > MOST_LOOSE {
-        let trees = history
-            .checkpoints
-            .iter()
-            .filter(|checkpoint| alive.contains(&checkpoint.id));
-        delete_all_but(work, trees)?;
-    }
-    Ok(Cleaned {
-        expired,
-        before,
-        after: size(&work.place.shadow),
-    })
+    let records = journal.records.iter().filter(|record| match record {
+        Record::Checkpoint(checkpoint) => alive.contains(&checkpoint.id),
+        // A checkpoint whose turn or call changed nothing is not in the history, and so is not needed any more.
+        Record::Unchanged { .. } => false,
+    });
+    let records: Vec<Record> = records.cloned().collect();
+    work.replace(&work.place.shadow.join(UNSWEPT), b"")?;
+    let (path, bytes) = journal.rewritten(&records);
+    work.replace(path, &bytes)?;
+    Ok(expired)
 }
 
 /// How many bytes a file or folder takes on disk.
@@ -95,33 +91,122 @@ fn alive(history: &History, keep: Keep, now: u64) -> BTreeSet<u64> {
     needed.flatten().filter(exists).collect()
 }
 
-/// Deletes the objects that neither a checkpoint nor the index needs. The lock is held, so no process adds any.
-fn delete_all_but<'a>(work: &Work<'_>, alive: impl Iterator<Item = &'a Checkpoint>) -> Result<(), Problem> {
+/// Deletes the objects that neither a checkpoint nor the index needs, if there may be some, within a time.
+pub(crate) fn sweep(
+    place: &SnapshotFolder,
+    settings: &Settings,
+    program: &Program,
+    time: Duration,
+) -> Result<(), Problem> {
+    let mark = place.shadow.join(UNSWEPT);
+    if !mark.exists() {
+        return Ok(());
+    }
+    let until = Instant::now() + time;
+    let Some(turn) = Lock::try_take(place, "sweeping")? else {
+        return Ok(());
+    };
+    let Some((index, before)) = prepare(place, settings, program)? else {
+        return Ok(());
+    };
+    let mut git = git_at(
+        place,
+        &turn,
+        program,
+        until.saturating_duration_since(Instant::now()),
+    );
+    git.view.index = Some(index);
+    let arguments = [
+        "rev-list",
+        "--objects",
+        "--no-object-names",
+        "--indexed-objects",
+        ALIVE,
+    ];
+    let needed = git.run("find what checkpoints need", &arguments, b"")?;
+    let needed = String::from_utf8_lossy(&needed);
+    let needed: HashSet<&str> = needed.lines().collect();
+    let objects = place.repository().join("objects");
+    for number in 0..=255_u8 {
+        if Instant::now() >= until {
+            return Ok(());
+        }
+        let Some(lock) = Lock::try_take(place, "lock")? else {
+            return Ok(());
+        };
+        // Whoever had the lock meanwhile may need an object again that nobody needed before.
+        if stamps(place) != before {
+            return Ok(());
+        }
+        delete_in(&objects, &format!("{number:02x}"), &needed)?;
+        drop(lock);
+    }
+    std::fs::remove_file(&mark).map_err(system("remove", &mark))
+}
+
+/// Names what is needed for git. Returns the index that counts, and the state of everything that tells of work;
+/// `None` if somebody is at work.
+fn prepare(
+    place: &SnapshotFolder,
+    settings: &Settings,
+    program: &Program,
+) -> Result<Option<(PathBuf, Stamps)>, Problem> {
+    let settings = Settings {
+        lock_timeout: Duration::ZERO,
+        ..settings.clone()
+    };
+    let work = match Work::begin(place, &settings, program) {
+        Err(Problem::Busy { .. }) => return Ok(None),
+        work => work?,
+    };
     // Another top's index would be left with objects missing; it is only a memory.
-    let index = work.place.index(work.top());
-    for entry in work.place.shadow.read_dir().into_iter().flatten().flatten() {
+    let index = place.index(work.top());
+    for entry in place.shadow.read_dir().into_iter().flatten().flatten() {
         let is_index = entry.file_name().as_encoded_bytes().starts_with(b"index");
         if is_index && entry.path() != index {
             std::fs::remove_file(entry.path()).map_err(system("remove", &entry.path()))?;
         }
     }
+    let journal = Journal::open(&place.shadow)?;
     let mut entries = String::new();
-    for checkpoint in alive {
+    for checkpoint in History::of(&journal.records).checkpoints {
         let _ = writeln!(entries, "040000 tree {}\t{}", checkpoint.tree, checkpoint.id);
     }
-    let mut git = work.git();
-    git.deadline = DEADLINE.max(work.settings.deadline);
     let doing = "clean the shadow repository";
-    let tree = git.run(doing, &["mktree"], entries.as_bytes())?;
+    let tree = work.git().run(doing, &["mktree"], entries.as_bytes())?;
     let tree = String::from_utf8_lossy(&tree).trim().to_owned();
-    git.run(doing, &["update-ref", ALIVE, &tree], b"")?;
-    git.run(doing, &["repack", "-a", "-d", "-q"], b"")?;
-    git.run(doing, &["prune", "--expire=now"], b"")?;
+    work.git().run(doing, &["update-ref", ALIVE, &tree], b"")?;
+    Ok(Some((index, stamps(place))))
+}
+
+/// Deletes the loose objects of one folder that are not needed, and what a killed git left there.
+fn delete_in(objects: &Path, folder: &str, needed: &HashSet<&str>) -> Result<(), Problem> {
+    for entry in objects.join(folder).read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_needed = name
+            .to_str()
+            .is_some_and(|name| needed.contains(format!("{folder}{name}").as_str()));
+        if !is_needed {
+            std::fs::remove_file(entry.path()).map_err(system("remove", &entry.path()))?;
+        }
+    }
     Ok(())
 }
 
-/// Roughly how many objects have a file of their own: they spread evenly over 256 folders.
-fn loose(repository: &Path) -> usize {
-    let one = repository.join("objects/17").read_dir();
-    one.map_or(0, |entries| entries.count() * 256)
+/// The length and time of each file that changes with every checkpoint.
+type Stamps = BTreeSet<(PathBuf, u64, Option<SystemTime>)>;
+
+fn stamps(place: &SnapshotFolder) -> Stamps {
+    let entries = place.shadow.read_dir().into_iter().flatten().flatten();
+    let files = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"index") || name.starts_with(b"journal")
+    });
+    files
+        .filter_map(|entry| {
+            let about = entry.metadata().ok()?;
+            Some((entry.path(), about.len(), about.modified().ok()))
+        })
+        .collect()
 }

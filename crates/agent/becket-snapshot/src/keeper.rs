@@ -1,14 +1,17 @@
 //! Keeps checkpoints of the working directory while the agent works: one step for each turn, and one for each call that
 //! may change something.
 //!
-//! A checkpoint must never hinder: it has a deadline, problems are reported once, and the run goes on.
+//! A checkpoint must never hinder: it has a deadline, problems are reported once, and the run goes on. That of a turn
+//! is taken while the model is asked already; the first call that may change something waits for it. A turn without
+//! such a call that ends earlier does without.
 //!
 //! The checkpoint of a call is taken when the call was approved (`approval_decided`) and may change something, so that
 //! refused calls and reading ones cost nothing. The handler is an observer: no failure of it can refuse a call.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use becket_events::{
@@ -16,11 +19,15 @@ use becket_events::{
     TurnEnded, TurnStart,
 };
 use becket_hooks::{Action, Cause, Engine, Failure, Handler, HandlerInfo, Matcher, Occasion, Registration};
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use serde_json::{Map, Value};
 
 use crate::settings::Settings;
 use crate::snapshots::{Mark, Snapshots, Span};
+
+/// How long the care for old checkpoints may take at the end of a session.
+const CARE: Duration = Duration::from_secs(3);
 
 /// The longest label of a call.
 const LONGEST_LABEL: usize = 80;
@@ -37,8 +44,35 @@ struct Kept {
     snapshots: OnceLock<Result<Snapshots, String>>,
     /// The open turns and calls, with their checkpoints.
     open: Mutex<HashMap<String, u64>>,
+    /// The turns whose checkpoints are being taken, or were and no turn has ended since.
+    taken: Mutex<HashMap<String, Taking>>,
+    /// Shows how far a checkpoint is while something waits for it.
+    watch: Option<Watch>,
+    /// How many wait for a checkpoint.
+    waiting: AtomicUsize,
+    /// Whether the watch was told of progress, so that it must be told of the end.
+    is_shown: AtomicBool,
     /// The last problem that was reported to the user.
     told: Mutex<Option<String>>,
+}
+
+/// Is told how many files of how many a checkpoint has; the end is told as 0 of 0.
+pub type Watch = Box<dyn Fn(u64, u64) + Send + Sync>;
+
+/// A checkpoint of a turn that is being taken.
+struct Taking {
+    end: Shared<BoxFuture<'static, Result<(), String>>>,
+    state: Arc<Mutex<TurnState>>,
+}
+
+/// How far the checkpoint of a turn has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TurnState {
+    Begun,
+    /// The checkpoint is there, so that the turn can become a step.
+    Taken,
+    /// The turn is over and has changed nothing.
+    Abandoned,
 }
 
 impl Kept {
@@ -50,8 +84,53 @@ impl Kept {
         self.snapshots.get_or_init(open).as_ref().map_err(Clone::clone)
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<String, u64>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, u64>> {
         self.open.lock().expect("no panic happens while it is held")
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<String, Taking>> {
+        self.taken.lock().expect("no panic happens while it is held")
+    }
+
+    /// Tells how far a checkpoint is, if something waits for it.
+    fn progress(&self, done: u64, total: u64) {
+        if let Some(watch) = &self.watch
+            && self.waiting.load(Ordering::SeqCst) > 0
+        {
+            self.is_shown.store(true, Ordering::SeqCst);
+            watch(done, total);
+        }
+    }
+
+    /// Takes a checkpoint.
+    fn take(&self, span: Span, label: &str, session: &str) -> Result<u64, String> {
+        let mark = Mark { span, label, session };
+        let progress = |done, total| self.progress(done, total);
+        let taken = self.snapshots()?.checkpoint_with(&mark, &progress);
+        taken
+            .map(|checkpoint| checkpoint.id)
+            .map_err(|problem| problem.to_string())
+    }
+
+    /// Takes the checkpoint of a turn. If the turn has ended meanwhile, it leaves nothing behind.
+    fn take_turn(
+        &self,
+        (key, label, session): (String, &str, &str),
+        state: &Mutex<TurnState>,
+    ) -> Result<(), String> {
+        let id = self.take(Span::Turn, label, session)?;
+        let mut state = state.lock().expect("no panic happens while it is held");
+        match *state {
+            TurnState::Begun | TurnState::Taken => {
+                *state = TurnState::Taken;
+                self.open().insert(key, id);
+                Ok(())
+            }
+            TurnState::Abandoned => {
+                let forgotten = self.snapshots()?.forget(id);
+                forgotten.map_err(|problem| problem.to_string())
+            }
+        }
     }
 }
 
@@ -64,23 +143,81 @@ impl Keeper {
             settings,
             snapshots: OnceLock::new(),
             open: Mutex::default(),
+            taken: Mutex::default(),
+            watch: None,
+            waiting: AtomicUsize::new(0),
+            is_shown: AtomicBool::new(false),
             told: Mutex::default(),
         }))
     }
 
-    /// Takes the checkpoint at the beginning of a turn.
-    pub async fn turn_begins(&self, scope: &Scope) -> Result<(), String> {
-        let label = format!("turn {} in {}", scope.turn, scope.context_name);
-        self.begin(Span::Turn, turn_key(scope), label, scope).await
+    /// This keeper with something that shows how far a checkpoint is. Copies that were made before have nothing of it.
+    pub fn watched(self, watch: Watch) -> Self {
+        let Self(kept) = self;
+        match Arc::try_unwrap(kept) {
+            Ok(kept) => Self(Arc::new(Kept {
+                watch: Some(watch),
+                ..kept
+            })),
+            Err(shared) => Self(shared),
+        }
     }
 
-    /// Completes the step of a turn that is over.
+    /// Begins to take the checkpoint at the beginning of a turn. Calls wait for it, not the turn.
+    pub async fn turn_begins(&self, scope: &Scope) -> Result<(), String> {
+        let key = turn_key(scope);
+        if self.0.open().contains_key(&key) || self.0.taken().contains_key(&key) {
+            return Ok(());
+        }
+        let label = format!("turn {} in {}", scope.turn, scope.context_name);
+        let (session, its_key) = (scope.session_id.clone(), key.clone());
+        let state = Arc::new(Mutex::new(TurnState::Begun));
+        let (its_state, late_state) = (Arc::clone(&state), Arc::clone(&state));
+        let keeper = self.clone();
+        let taking = tokio::spawn(async move {
+            let take = move |kept: &Kept| kept.take_turn((its_key, &label, &session), &its_state);
+            let taken = keeper.work(take).await;
+            // One that comes too late is no state from before the turn.
+            abandon(&late_state);
+            taken
+        });
+        let end = async move { taking.await.unwrap_or_else(|error| Err(broke(&error))) };
+        let end = end.boxed().shared();
+        self.0.taken().insert(key, Taking { end, state });
+        Ok(())
+    }
+
+    /// Completes the step of a turn that is over. Whatever changes something has waited for the checkpoint; if it is
+    /// not there yet, nothing has changed.
     pub async fn turn_ends(&self, scope: &Scope) -> Result<(), String> {
+        let taking = self.0.taken().remove(&turn_key(scope));
+        if let Some(Taking { end, state }) = taking {
+            abandon(&state);
+            if let Some(Err(problem)) = end.now_or_never() {
+                return self.once(Err(problem));
+            }
+        }
         self.finish(turn_key(scope)).await
+    }
+
+    /// Waits until the checkpoints of the turns that have begun are there.
+    async fn turns_are_taken(&self) -> Result<(), String> {
+        let ends: Vec<_> = self.0.taken().values().map(|taking| taking.end.clone()).collect();
+        if ends.iter().all(|end| end.peek().is_some()) {
+            return Ok(());
+        }
+        let waiting = Waiting::of(&self.0);
+        let mut result = Ok(());
+        for end in ends {
+            result = result.and(end.await);
+        }
+        drop(waiting);
+        self.once(result)
     }
 
     /// Takes the checkpoint before a call runs.
     pub async fn call_begins(&self, scope: &Scope, id: &str, label: &str) -> Result<(), String> {
+        self.turns_are_taken().await?;
         let label = label.replace(char::is_control, " ");
         let label = label.chars().take(LONGEST_LABEL).collect();
         self.begin(Span::Call, call_key(scope, id), label, scope).await
@@ -91,18 +228,19 @@ impl Keeper {
         self.finish(call_key(scope, id)).await
     }
 
-    /// Removes old checkpoints at the end of a session, if this run has made some.
+    /// Removes old checkpoints at the end of a session, if this run has made some. What is not removed within a moment
+    /// is removed another time.
     pub async fn session_ends(&self) -> Result<(), String> {
         if self.0.snapshots.get().is_none() {
             return Ok(());
         }
-        self.work(|kept| {
-            kept.snapshots()?
-                .clean()
-                .map(drop)
-                .map_err(|problem| problem.to_string())
-        })
-        .await
+        let cleaned = self
+            .work(|kept| {
+                let cleaned = kept.snapshots()?.clean_for(CARE);
+                cleaned.map_err(|problem| problem.to_string())
+            })
+            .await;
+        self.once(cleaned)
     }
 
     /// Registers the handlers, for the setting `snapshots.enabled`.
@@ -121,7 +259,8 @@ impl Keeper {
         let slack = Duration::from_secs(10);
         engine.register::<E>(Registration {
             info: HandlerInfo {
-                timeout: self.0.settings.deadline + slack,
+                // A call waits for the checkpoint of its turn, and then for its own.
+                timeout: self.0.settings.deadline * 2 + slack,
                 ..HandlerInfo::native("snapshots", Class::Observe)
             },
             order: Vec::new(),
@@ -136,32 +275,30 @@ impl Keeper {
             return Ok(());
         }
         let session = scope.session_id.clone();
-        self.work(move |kept| {
-            let mark = Mark {
-                span,
-                label: &label,
-                session: &session,
-            };
-            let checkpoint = kept.snapshots()?.checkpoint(&mark);
-            let checkpoint = checkpoint.map_err(|problem| problem.to_string())?;
-            kept.open().insert(key, checkpoint.id);
+        let waiting = Waiting::of(&self.0);
+        let taken = self.work(move |kept| {
+            let id = kept.take(span, &label, &session)?;
+            kept.open().insert(key, id);
             Ok(())
-        })
-        .await
+        });
+        let taken = taken.await;
+        drop(waiting);
+        self.once(taken)
     }
 
     async fn finish(&self, key: String) -> Result<(), String> {
         let Some(since) = self.0.open().remove(&key) else {
             return Ok(());
         };
-        self.work(move |kept| {
+        let finished = self.work(move |kept| {
             let finished = kept.snapshots()?.finish(since);
             finished.map(drop).map_err(|problem| problem.to_string())
-        })
-        .await
+        });
+        let finished = finished.await;
+        self.once(finished)
     }
 
-    /// Works in a thread of its own, within the deadline. The same problem is reported only once.
+    /// Works in a thread of its own, within the deadline.
     async fn work(
         &self,
         work: impl FnOnce(&Kept) -> Result<(), String> + Send + 'static,
@@ -169,14 +306,18 @@ impl Keeper {
         let kept = Arc::clone(&self.0);
         let deadline = self.0.settings.deadline;
         let working = tokio::task::spawn_blocking(move || work(&kept));
-        let result = match tokio::time::timeout(deadline, working).await {
+        match tokio::time::timeout(deadline, working).await {
             Ok(Ok(result)) => result,
-            Ok(Err(error)) => Err(format!("a checkpoint broke: {error}")),
+            Ok(Err(error)) => Err(broke(&error)),
             Err(_) => Err(format!(
                 "a checkpoint was not ready after {} s, so the run goes on without it. `snapshots.timeout` allows more",
                 deadline.as_secs()
             )),
-        };
+        }
+    }
+
+    /// The result, with the same problem only once in a row.
+    fn once(&self, result: Result<(), String>) -> Result<(), String> {
         let Err(problem) = result else { return Ok(()) };
         let mut told = self.0.told.lock().expect("no panic happens while it is held");
         if told.as_ref() == Some(&problem) {
@@ -184,6 +325,39 @@ impl Keeper {
         }
         *told = Some(problem.clone());
         Err(problem)
+    }
+}
+
+/// Gives up the checkpoint of a turn, unless it is there.
+fn abandon(state: &Mutex<TurnState>) {
+    let mut state = state.lock().expect("no panic happens while it is held");
+    if *state == TurnState::Begun {
+        *state = TurnState::Abandoned;
+    }
+}
+
+fn broke(error: &tokio::task::JoinError) -> String {
+    format!("a checkpoint broke: {error}")
+}
+
+/// Something waits for a checkpoint, as long as this lives.
+struct Waiting<'a>(&'a Kept);
+
+impl<'a> Waiting<'a> {
+    fn of(kept: &'a Kept) -> Self {
+        kept.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(kept)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.0.waiting.fetch_sub(1, Ordering::SeqCst) == 1
+            && self.0.is_shown.swap(false, Ordering::SeqCst)
+            && let Some(watch) = &self.0.watch
+        {
+            watch(0, 0);
+        }
     }
 }
 

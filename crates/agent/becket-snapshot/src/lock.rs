@@ -24,7 +24,20 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes the lock, or says that another process holds it for longer than the timeout.
     pub(crate) fn take(place: &SnapshotFolder, timeout: Duration) -> Result<Self, Problem> {
-        let path = place.shadow.join("lock");
+        let taken = Self::within(place, "lock", timeout)?;
+        taken.ok_or_else(|| Problem::Busy {
+            folder: place.folder.clone(),
+            after: timeout,
+        })
+    }
+
+    /// Takes a lock of this name, unless another process holds it.
+    pub(crate) fn try_take(place: &SnapshotFolder, name: &str) -> Result<Option<Self>, Problem> {
+        Self::within(place, name, Duration::ZERO)
+    }
+
+    fn within(place: &SnapshotFolder, name: &str, timeout: Duration) -> Result<Option<Self>, Problem> {
+        let path = place.shadow.join(name);
         let mut options = OpenOptions::new();
         options
             .read(true)
@@ -33,13 +46,8 @@ impl Lock {
             .truncate(false)
             .mode(0o600);
         let file = options.open(&path).map_err(system("open", &path))?;
-        match lock_within(&file, timeout).map_err(system("lock", &path))? {
-            true => Ok(Self { file, path }),
-            false => Err(Problem::Busy {
-                folder: place.folder.clone(),
-                after: timeout,
-            }),
-        }
+        let is_taken = lock_within(&file, timeout).map_err(system("lock", &path))?;
+        Ok(is_taken.then_some(Self { file, path }))
     }
 
     /// An input for git, which carries the lock.

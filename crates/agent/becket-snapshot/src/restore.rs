@@ -60,7 +60,7 @@ pub(crate) fn carry_out(
     restore.write(Part::TheRest)?;
     let written: Vec<PathBuf> = restore.writes.iter().map(|write| write.path.clone()).collect();
     let gone = restore.removals.iter().chain(&kept).chain(&restore.spared);
-    let tree = scan::update(work, &gone.cloned().collect::<Vec<_>>(), &written)?;
+    let tree = scan::update(work, &gone.cloned().collect::<Vec<_>>(), &written, &|_, _| ())?;
     let happened = differences(&work.git(), &plan.now.tree, &tree)?;
     let wanted = plan
         .changes

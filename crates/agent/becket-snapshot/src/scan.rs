@@ -4,8 +4,8 @@
 //! The index lasts, so a scan costs about what `git status` does.
 //!
 //! Repositories inside of the folder are kept as plain files, because a link to a commit would lose what is not
-//! committed. Objects are plain files until the end of a run packs them: with the C library told to keep its memory,
-//! that is as fast as `git add`, and a pack made file by file is not.
+//! committed. Objects are plain files: with the C library told to keep its memory, that is as fast as `git add`,
+//! and a pack made file by file is not.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -30,7 +30,12 @@ pub(crate) struct Scan {
 
 /// Makes a tree of the folder as it is.
 pub(crate) fn scan(work: &Work<'_>) -> Result<Scan, Problem> {
-    match Scanner::new(work).scan() {
+    scan_with(work, &|_, _| ())
+}
+
+/// As [`scan`], and tells how many contents of how many are kept so far.
+pub(crate) fn scan_with(work: &Work<'_>, progress: &dyn Fn(u64, u64)) -> Result<Scan, Problem> {
+    match Scanner::new(work).scan(progress) {
         // The index is only a cache. If something is wrong with it, a new one is as good.
         Err(Problem::Git { .. }) => {
             let index = work.place.index(work.top());
@@ -38,20 +43,28 @@ pub(crate) fn scan(work: &Work<'_>) -> Result<Scan, Problem> {
                 std::fs::remove_file(&index).map_err(system("remove", &index))?;
             }
             let _ = std::fs::remove_file(seen(work));
-            Scanner::new(work).scan()
+            Scanner::new(work).scan(progress)
         }
         scan => scan,
     }
 }
 
 /// Tells git that files were written or removed, and makes a tree of the index.
-pub(crate) fn update(work: &Work<'_>, removed: &[PathBuf], written: &[PathBuf]) -> Result<String, Problem> {
+pub(crate) fn update(
+    work: &Work<'_>,
+    removed: &[PathBuf],
+    written: &[PathBuf],
+    progress: &dyn Fn(u64, u64),
+) -> Result<String, Problem> {
     let git = work.git();
     remove(&git, removed)?;
-    if !written.is_empty() {
+    let mut done = 0;
+    for batch in batches(&work.place.folder, written) {
+        progress(done, written.len() as u64);
         // With --remove, a file that vanished in the meantime is no error.
         let arguments = ["update-index", "--add", "--remove", "-z", "--stdin"];
-        git.run("keep the contents of files", &arguments, &lines(written))?;
+        git.run("keep the contents of files", &arguments, &lines(batch))?;
+        done += batch.len() as u64;
     }
     let prefix = work.prefix();
     let output = if prefix.is_empty() {
@@ -77,6 +90,27 @@ pub(crate) fn update(work: &Work<'_>, removed: &[PathBuf], written: &[PathBuf]) 
         }
     };
     Ok(String::from_utf8_lossy(&output).trim().to_owned())
+}
+
+/// Files in groups that take a moment each, so that what is done can be told. Each group writes the index anew.
+fn batches<'p>(folder: &Path, paths: &'p [PathBuf]) -> Vec<&'p [PathBuf]> {
+    const MOST_BYTES: u64 = 32 * 1024 * 1024;
+    const MOST_FILES: usize = 4_000;
+    let (mut groups, mut begins, mut bytes) = (Vec::new(), 0, 0);
+    for (place, path) in paths.iter().enumerate() {
+        bytes += folder
+            .join(path)
+            .symlink_metadata()
+            .map_or(0, |about| about.len());
+        if bytes >= MOST_BYTES || place + 1 - begins >= MOST_FILES {
+            groups.push(&paths[begins..=place]);
+            (begins, bytes) = (place + 1, 0);
+        }
+    }
+    if begins < paths.len() {
+        groups.push(&paths[begins..]);
+    }
+    groups
 }
 
 fn remove(git: &Git<'_>, paths: &[PathBuf]) -> Result<(), Problem> {
@@ -120,7 +154,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn scan(mut self) -> Result<Scan, Problem> {
+    fn scan(mut self, progress: &dyn Fn(u64, u64)) -> Result<Scan, Problem> {
         self.copy_exclude()?;
         let is_fresh = !self.work.place.index(self.work.top()).exists();
         let around = self.work.around.clone();
@@ -149,7 +183,7 @@ impl<'a> Scanner<'a> {
             self.take_tracked(around)?;
         }
         let written: Vec<PathBuf> = self.written.into_iter().collect();
-        let tree = update(self.work, &[], &written)?;
+        let tree = update(self.work, &[], &written, progress)?;
         remember_private(self.work, self.private)?;
         if let Some(stamp) = stamp.filter(|_| is_news) {
             self.work.replace(&seen, stamp.as_bytes())?;

@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use crate::clean::{self, Cleaned};
+use crate::clean::{self, Cleaned, DEADLINE};
 use crate::git::Program;
 use crate::journal::{Checkpoint, History, Journal, Kind, LeftOut, Record};
 use crate::place::SnapshotFolder;
 use crate::problem::Problem;
 use crate::restore::{Plan, Restored, carry_out};
-use crate::scan::{Scan, scan};
+use crate::scan::{Scan, scan, scan_with};
 use crate::settings::Settings;
 use crate::trees::{Change, Version, differences};
 use crate::work::Work;
@@ -93,8 +93,17 @@ impl Snapshots {
 
     /// Keeps the state before a turn or a call. At its end, [`finish`](Self::finish) makes a step of it.
     pub fn checkpoint(&self, mark: &Mark<'_>) -> Result<Checkpoint, Problem> {
+        self.checkpoint_with(mark, &|_, _| ())
+    }
+
+    /// As [`checkpoint`](Self::checkpoint), and tells how many files of how many new ones are kept so far.
+    pub fn checkpoint_with(
+        &self,
+        mark: &Mark<'_>,
+        progress: &dyn Fn(u64, u64),
+    ) -> Result<Checkpoint, Problem> {
         let (work, mut journal) = self.begin()?;
-        let scan = scan(&work)?;
+        let scan = scan_with(&work, progress)?;
         let about = About {
             kind: mark.span.into(),
             label: mark.label,
@@ -124,6 +133,12 @@ impl Snapshots {
         };
         journal.append(Record::Checkpoint(step.clone()))?;
         Ok(Some(step))
+    }
+
+    /// Drops a checkpoint from which no step will begin.
+    pub fn forget(&self, id: u64) -> Result<(), Problem> {
+        let (_work, mut journal) = self.begin()?;
+        journal.append(Record::Unchanged { unchanged: id })
     }
 
     /// All checkpoints, oldest first.
@@ -208,8 +223,28 @@ impl Snapshots {
 
     /// Removes old checkpoints, and deletes what only they held.
     pub fn clean(&self) -> Result<Cleaned, Problem> {
-        let (work, _) = self.begin()?;
-        clean::clean(&work, now())
+        let before = self.size();
+        let expired = self.expire()?;
+        clean::sweep(&self.place, &self.settings, &self.program, DEADLINE)?;
+        Ok(Cleaned {
+            expired,
+            before,
+            after: self.size(),
+        })
+    }
+
+    /// Removes old checkpoints, and deletes what only they held as far as that is done in this time.
+    pub fn clean_for(&self, time: Duration) -> Result<(), Problem> {
+        self.expire()?;
+        match clean::sweep(&self.place, &self.settings, &self.program, time) {
+            Err(Problem::Deadline { .. }) => Ok(()),
+            swept => swept,
+        }
+    }
+
+    fn expire(&self) -> Result<usize, Problem> {
+        let (work, journal) = self.begin()?;
+        clean::expire(&work, &journal, now())
     }
 
     fn begin(&self) -> Result<(Work<'_>, Journal), Problem> {

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::git::{ATTRIBUTES, CONFIGURATION, Git, Program, View, lines, parts, path};
 use crate::lock::Lock;
@@ -45,18 +46,10 @@ impl<'a> Work<'a> {
 
     /// git, looking at the folder with the shadow repository.
     pub(crate) fn git(&self) -> Git<'_> {
-        let top = self.top().to_owned();
-        Git {
-            program: self.program,
-            lock: &self.lock,
-            deadline: self.settings.deadline,
-            view: View {
-                repository: self.place.repository(),
-                index: Some(self.place.index(&top)),
-                folder: self.place.folder.clone(),
-                top,
-            },
-        }
+        let mut git = git_at(self.place, &self.lock, self.program, self.settings.deadline);
+        git.view.top = self.top().to_owned();
+        git.view.index = Some(self.place.index(self.top()));
+        git
     }
 
     /// The folder from which ignore rules count.
@@ -145,6 +138,26 @@ impl<'a> Work<'a> {
             .strip_prefix(&around.top)
             .unwrap_or(Path::new(""));
         Ok(!ignored(&git, [&inside.to_owned()])?.is_empty())
+    }
+}
+
+/// git, looking at the folder with the shadow repository, for as long as this lock is held.
+pub(crate) fn git_at<'g>(
+    place: &SnapshotFolder,
+    lock: &'g Lock,
+    program: &'g Program,
+    deadline: Duration,
+) -> Git<'g> {
+    Git {
+        program,
+        lock,
+        deadline,
+        view: View {
+            repository: place.repository(),
+            index: Some(place.index(&place.folder)),
+            folder: place.folder.clone(),
+            top: place.folder.clone(),
+        },
     }
 }
 

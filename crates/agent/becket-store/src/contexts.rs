@@ -4,7 +4,10 @@
 //! because every start looks for contexts that are due. All other settings of a context are a file that the user can
 //! edit.
 
-use becket_agent::store::{Origin, StoreError, StoredEntry, Tree};
+use std::collections::HashMap;
+
+use becket_agent::store::{EntryContent, Origin, StoreError, StoredEntry, Tree};
+use becket_events::MessageBody;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::choice::{ChosenContexts, chosen};
@@ -38,6 +41,15 @@ pub enum Due {
 /// The SQL condition for a context that is due at the time `?1`.
 const IS_DUE: &str = "(destroy_at_ms <= ?1 OR used_ms + destroy_after_ms <= ?1)";
 
+/// What the user says in an entry, if it is a message of the user's.
+fn said_in(content: &str) -> Option<String> {
+    // What a newer becket has written is no reason to list nothing.
+    let EntryContent::Message { message } = serde_json::from_str(content).ok()? else {
+        return None;
+    };
+    matches!(message.body(), MessageBody::User { .. }).then(|| message.text())
+}
+
 impl SqliteStore {
     /// The current context and the one before it.
     pub fn chosen(&self) -> Result<ChosenContexts, StoreError> {
@@ -61,6 +73,28 @@ impl SqliteStore {
             let usage = usage.query_row([context.as_str()], |row| Ok((count(row, 0)?, count(row, 1)?)));
             Ok(usage.optional()?)
         })
+    }
+
+    /// What the user said first in each of these contexts since it was cleared, by the context's name.
+    pub fn first_words(&self, contexts: &[String]) -> Result<HashMap<String, String>, StoreError> {
+        self.database
+            .look("look at the beginnings of contexts", |connection| {
+                let mut beginning = connection.prepare(
+                    "SELECT entries.content FROM sessions JOIN entries ON entries.session_id = sessions.id
+                 WHERE sessions.context = ?1 AND sessions.parent_id IS NULL
+                   AND entries.seq > COALESCE((SELECT cleared FROM contexts WHERE name = ?1), 0)
+                 ORDER BY sessions.started_ms, entries.seq LIMIT 10",
+                )?;
+                let mut words = HashMap::new();
+                for context in contexts {
+                    let contents = beginning.query_map([context], |row| row.get::<_, String>(0))?;
+                    let contents: Vec<String> = contents.collect::<Result<_, _>>()?;
+                    if let Some(first) = contents.iter().find_map(|content| said_in(content)) {
+                        words.insert(context.clone(), first);
+                    }
+                }
+                Ok(words)
+            })
     }
 
     /// The conversation of a context with all its branches, and where it comes from if it did not begin there. Archived

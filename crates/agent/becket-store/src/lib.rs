@@ -3,7 +3,8 @@
 //! Read `sqlite.rs` first: it is the store that the program uses, one SQLite file that several processes may share.
 //! `database.rs` is that file, with `writer.rs`, the thread through which every change goes, `traces.rs`, what waits
 //! for it, and `open.rs`, which makes and sets up a file. `schema.rs` has the tables, `writing.rs` and `reading.rs` the
-//! SQL of contexts and sessions, `inbox.rs` that of messages. `record.rs` reads what happened, `audit.rs` is the log
+//! SQL of contexts and sessions, `inbox.rs` that of messages. `record.rs` reads what happened, `summary.rs` counts
+//! it while it is written, `audit.rs` is the log
 //! that can be verified, which `audit_reading.rs` does. `contexts.rs` renames and destroys contexts, `choice.rs` knows
 //! the current one; `claim.rs` keeps a context for one process at a time. `memory.rs` keeps everything in memory, for
 //! tests and for agents that must leave nothing behind.
@@ -35,6 +36,7 @@ mod reading;
 mod record;
 mod schema;
 mod sqlite;
+mod summary;
 mod time;
 mod traces;
 mod writer;
@@ -52,3 +54,4 @@ pub use name::{ContextName, ContextNameError};
 pub use reading::{ContextSummary, Lifetime, SessionSummary};
 pub use record::{Beginning, Mark, RawTrace, Record, Recorded, StoredTrace, TurnPage};
 pub use sqlite::SqliteStore;
+pub use summary::{HookCount, KnownHook, RunEffect, SessionCounts};

@@ -32,7 +32,7 @@ impl From<rusqlite::Error> for Problem {
 
 impl From<serde_json::Error> for Problem {
     fn from(error: serde_json::Error) -> Self {
-        Self::Refused(format!("something in it is no JSON of becket's: {error}"))
+        Self::Refused(format!("something in it is not JSON of becket's: {error}"))
     }
 }
 

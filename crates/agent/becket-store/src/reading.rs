@@ -1,7 +1,7 @@
 //! The queries as SQL, and the types that they return.
 
 use becket_agent::store::{Origin, StoredEntry};
-use becket_events::{Json, LOST_ANSWER_NOTE};
+use becket_events::{Json, LOST_ANSWER_NOTE, Usage};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -36,7 +36,7 @@ pub struct Lifetime {
 }
 
 /// A session in a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
     /// Identifies the session.
     pub id: String,
@@ -58,6 +58,10 @@ pub struct SessionSummary {
     pub entry_count: u64,
     /// The name of the session's conversation.
     pub name: Option<String>,
+    /// The beginning of the session's first prompt.
+    pub prompt: Option<String>,
+    /// What the session's answers used together: tokens sent, received and read from a cache, and the cost.
+    pub usage: Usage,
     /// Whether events without any handler were recorded as well.
     pub is_whole: bool,
 }
@@ -275,7 +279,8 @@ pub(crate) fn sessions(
 ) -> Result<Vec<SessionSummary>, Problem> {
     let mut sessions = connection.prepare(
         "SELECT id, parent_id, context, model, cwd, started_ms, ended_ms, reason,
-                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id), name, record > 0
+                (SELECT count(*) FROM entries WHERE entries.session_id = sessions.id), name, record > 0,
+                prompt, input_tokens, cached_tokens, output_tokens, cost
          FROM sessions WHERE ?1 IS NULL OR context = ?1 ORDER BY started_ms DESC, id DESC",
     )?;
     let rows = sessions.query_map([context], |row| {
@@ -292,6 +297,14 @@ pub(crate) fn sessions(
             entry_count: count(row, 8)?,
             name: row.get(9)?,
             is_whole: row.get(10)?,
+            prompt: row.get(11)?,
+            usage: Usage {
+                input_tokens: count(row, 12)?,
+                cache_read_tokens: count(row, 13)?,
+                output_tokens: count(row, 14)?,
+                cost: row.get(15)?,
+                ..Usage::default()
+            },
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -338,7 +351,7 @@ const BROKEN_PROMISES: &[(&str, &str)] = &[
            AND (parents.seq IS NULL OR parents.seq >= entries.seq OR parents.context <> entries.context)",
     ),
     (
-        "an entry that is no JSON",
+        "an entry that is not JSON",
         "SELECT id FROM entries WHERE NOT json_valid(content)",
     ),
     (

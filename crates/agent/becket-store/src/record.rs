@@ -3,16 +3,17 @@
 //! Turns, requests and calls are recorded when they are over, one row each, beside the dispatches and in one
 //! transaction with them. Long arguments are cut: the conversation holds them in full.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use becket_agent::store::{SpanKind, StoreError, StoredEntry};
-use becket_events::Json;
+use becket_agent::store::{EntryContent, SpanKind, StoreError, StoredEntry};
+use becket_events::{Json, MessageBody};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::claim::Claims;
 use crate::database::Database;
 use crate::problem::Problem;
 use crate::reading::{self, RawEntry, SessionSummary, count, parse_all};
+use crate::summary::{self, HookCount, KnownHook, SessionCounts};
 
 /// The state of the store. Equal marks mean that nothing was added in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,19 +181,22 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The dispatches of all sessions after that row, in their order, at most `most`.
-    pub fn dispatches_after(&self, seq: u64, most: u32) -> Result<Vec<RawTrace>, StoreError> {
-        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
-        self.database.look("read the trace", |connection| {
-            traces(
-                connection,
-                &format!(
-                    "SELECT seq, session_id, dispatch FROM trace
-                     WHERE seq > ? AND heard AND event NOT IN ({}) ORDER BY seq LIMIT ?",
-                    span_names()
-                ),
-                [seq, i64::from(most)],
-            )
+    /// The sessions in which somebody said these words, or a tool was called with them; capitals do not matter.
+    pub fn sessions_saying(&self, words: &str) -> Result<HashSet<String>, StoreError> {
+        self.database.look("search the conversations", |connection| {
+            sessions_saying(connection, words)
+        })
+    }
+
+    /// How many hooks, turns, requests and calls each session has, and what came of them.
+    pub fn session_counts(&self) -> Result<HashMap<String, SessionCounts>, StoreError> {
+        self.database.look("count the hook runs", summary::of_sessions)
+    }
+
+    /// The hooks that were wanted since a time in milliseconds, and how often, ordered by hook and duration.
+    pub fn hook_counts(&self, since_ms: u64) -> Result<(Vec<KnownHook>, Vec<HookCount>), StoreError> {
+        self.database.look("count the hook runs", |connection| {
+            summary::of_hooks(connection, since_ms)
         })
     }
 
@@ -277,6 +281,42 @@ fn mark(connection: &Connection) -> Result<Mark, Problem> {
             ended: count(row, 3)?,
         })
     })?)
+}
+
+fn sessions_saying(connection: &Connection, words: &str) -> Result<HashSet<String>, Problem> {
+    let words = words.to_lowercase();
+    // The stored text is JSON, in which some characters are escaped. SQLite knows capitals of ASCII only, so of other
+    // words it looks for the longest part that it can find.
+    let plain =
+        words.split(|letter: char| !letter.is_ascii() || letter.is_control() || "\"\\%_".contains(letter));
+    let longest = plain.max_by_key(|part| part.len()).unwrap_or_default();
+    let mut likely = connection
+        .prepare_cached("SELECT session_id, content FROM entries WHERE content LIKE '%' || ? || '%'")?;
+    let mut rows = likely.query([longest])?;
+    let mut found = HashSet::new();
+    while let Some(row) = rows.next()? {
+        let session_id: String = row.get(0)?;
+        if !found.contains(&session_id) && says(row.get_ref(1)?.as_str().unwrap_or_default(), &words) {
+            found.insert(session_id);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an entry's text, or a call in it, has these words in small letters.
+fn says(content: &str, words: &str) -> bool {
+    let has = |text: &str| text.to_lowercase().contains(words);
+    match serde_json::from_str(content) {
+        Ok(EntryContent::Message { message }) => {
+            let calls = match message.body() {
+                MessageBody::Assistant { tool_calls, .. } => tool_calls.as_slice(),
+                _ => &[],
+            };
+            has(&message.text()) || calls.iter().any(|call| has(&call.arguments))
+        }
+        Ok(EntryContent::Compaction { summary, .. }) => has(&summary),
+        _ => false,
+    }
 }
 
 fn beginning(
@@ -540,6 +580,8 @@ mod tests {
             reason: None,
             entry_count: 0,
             name: None,
+            prompt: None,
+            usage: becket_events::Usage::default(),
             is_whole: true,
         };
         // In the order of the list: newest first.

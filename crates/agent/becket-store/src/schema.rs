@@ -6,7 +6,7 @@ use crate::problem::Problem;
 
 /// The migrations, one for every version; the first makes the tables of version 1. A released step never changes.
 pub(crate) const MIGRATIONS: &[&str] = &[
-    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
 ];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never used by mistake.
@@ -195,6 +195,98 @@ INSERT INTO chosen SELECT '', current, previous FROM chosen_before;
 DROP TABLE chosen_before;
 ";
 
+/// Counts that are kept while traces and messages are written, so that a listing reads no record as a whole.
+///
+/// `sessions.prompt` is the beginning of a session's first prompt; tokens and cost are the sums over its answers.
+/// `runs` counts hook runs by session, hook, hour, effect and duration, which is rounded down to two digits.
+/// `outcomes` counts turns, requests and calls of a session, and those that were refused or failed. Neither refers to
+/// `sessions`: a hook may be traced before its session is on disk. `summary.rs` counts what is written from now on.
+const VERSION_9: &str = "
+ALTER TABLE sessions ADD COLUMN prompt TEXT;
+ALTER TABLE sessions ADD COLUMN input_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN output_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN cost REAL;
+UPDATE sessions SET prompt = (
+    SELECT substr(json_extract(content, '$.message.content[0].text'), 1, 400) FROM entries
+    WHERE session_id = sessions.id
+        AND CASE WHEN json_valid(content) THEN json_extract(content, '$.message.role') END = 'user'
+    ORDER BY seq LIMIT 1);
+UPDATE sessions SET (input_tokens, cached_tokens, output_tokens, cost) = (
+    SELECT coalesce(sum(json_extract(content, '$.message.usage.input_tokens')), 0),
+           coalesce(sum(json_extract(content, '$.message.usage.cache_read_tokens')), 0),
+           coalesce(sum(json_extract(content, '$.message.usage.output_tokens')), 0),
+           sum(json_extract(content, '$.message.usage.cost'))
+    FROM entries WHERE session_id = sessions.id
+        AND CASE WHEN json_valid(content) THEN json_extract(content, '$.message.role') END = 'assistant');
+
+CREATE TABLE hooks (
+    id INTEGER PRIMARY KEY,
+    event TEXT NOT NULL,
+    handler TEXT NOT NULL,
+    source TEXT NOT NULL,
+    UNIQUE (event, handler, source)
+) STRICT;
+CREATE TABLE runs (
+    session_id TEXT NOT NULL,
+    hook INTEGER NOT NULL,
+    hour INTEGER NOT NULL,
+    effect TEXT NOT NULL,
+    took_us INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    sum_us INTEGER NOT NULL,
+    PRIMARY KEY (session_id, hook, hour, effect, took_us)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outcomes (
+    session_id TEXT NOT NULL,
+    what TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (session_id, what)
+) STRICT, WITHOUT ROWID;
+
+CREATE TEMP TABLE counted AS
+    SELECT trace.session_id, trace.event, trace.time_ms / 3600000 AS hour,
+           json_extract(run.value, '$.handler') AS handler, json_extract(run.value, '$.source') AS source,
+           CASE WHEN json_extract(run.value, '$.effect.kind') = 'failed'
+                     AND json_extract(run.value, '$.effect.refused') THEN 'unevaluated'
+                ELSE json_extract(run.value, '$.effect.kind') END AS effect,
+           coalesce(json_extract(run.value, '$.duration_us'), 0) AS us
+    FROM trace, json_each(CASE WHEN json_valid(trace.dispatch) THEN trace.dispatch ELSE '{}' END, '$.runs') AS run
+    WHERE trace.heard AND trace.event NOT IN ('turn', 'request', 'tool_call');
+DELETE FROM counted WHERE handler IS NULL OR effect IS NULL;
+INSERT INTO hooks (event, handler, source)
+    SELECT DISTINCT event, handler, coalesce(source, '') FROM counted ORDER BY event, handler, source;
+INSERT INTO runs
+    SELECT session_id, hooks.id, hour, effect, us / unit * unit AS rounded, count(*), sum(us)
+    FROM (SELECT *, CASE WHEN us < 100 THEN 1 WHEN us < 1000 THEN 10 WHEN us < 10000 THEN 100
+                         WHEN us < 100000 THEN 1000 WHEN us < 1000000 THEN 10000 WHEN us < 10000000 THEN 100000
+                         WHEN us < 100000000 THEN 1000000 ELSE 10000000 END AS unit FROM counted) AS counted
+    JOIN hooks ON hooks.event = counted.event AND hooks.handler = counted.handler
+        AND hooks.source = coalesce(counted.source, '')
+    GROUP BY session_id, hooks.id, hour, effect, rounded;
+DROP TABLE counted;
+INSERT INTO outcomes
+    SELECT session_id, event, count(*) FROM trace
+    WHERE event IN ('turn', 'request', 'tool_call') GROUP BY session_id, event;
+INSERT INTO outcomes
+    SELECT session_id, what, count(*) FROM (
+        SELECT session_id, CASE
+            WHEN event = 'request' AND (json_extract(dispatch, '$.facts.ended.error') IS NOT NULL
+                OR json_extract(dispatch, '$.facts.ended.blocked') IS NOT NULL) THEN 'request_failed'
+            WHEN event = 'tool_call' AND json_extract(dispatch, '$.facts.refused') IS NOT NULL THEN 'call_refused'
+            WHEN event = 'tool_call' AND json_extract(dispatch, '$.facts.is_error') THEN 'call_failed' END AS what
+        FROM trace WHERE event IN ('request', 'tool_call') AND json_valid(dispatch))
+    WHERE what IS NOT NULL GROUP BY session_id, what;
+INSERT INTO outcomes
+    SELECT session_id, 'event_refused', count(*) FROM trace
+    WHERE heard AND event NOT IN ('turn', 'request', 'tool_call') AND CASE WHEN json_valid(dispatch)
+        THEN json_extract(dispatch, '$.tool_call_id') IS NULL AND EXISTS (
+            SELECT 1 FROM json_each(dispatch, '$.runs') WHERE json_extract(value, '$.effect.kind') = 'denied'
+                OR (json_extract(value, '$.effect.kind') = 'failed' AND json_extract(value, '$.effect.refused')))
+        END
+    GROUP BY session_id;
+";
+
 /// The tables of a new file: what all migrations together lead to, without the
 /// detours, which a start in a new home would pay for. A test compares the two.
 const NEWEST: &str = "
@@ -223,7 +315,12 @@ CREATE TABLE sessions (
     ended_ms INTEGER,
     reason TEXT,
     name TEXT,
-    record INTEGER NOT NULL DEFAULT 0
+    record INTEGER NOT NULL DEFAULT 0,
+    prompt TEXT,
+    input_tokens INTEGER NOT NULL DEFAULT 0,
+    cached_tokens INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    cost REAL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_context ON sessions(context, started_ms);
 CREATE INDEX sessions_by_parent ON sessions(parent_id) WHERE parent_id IS NOT NULL;
@@ -307,6 +404,30 @@ CREATE TABLE chosen (
     previous TEXT
 ) STRICT, WITHOUT ROWID;
 INSERT INTO chosen VALUES ('', 'default', NULL);
+
+CREATE TABLE hooks (
+    id INTEGER PRIMARY KEY,
+    event TEXT NOT NULL,
+    handler TEXT NOT NULL,
+    source TEXT NOT NULL,
+    UNIQUE (event, handler, source)
+) STRICT;
+CREATE TABLE runs (
+    session_id TEXT NOT NULL,
+    hook INTEGER NOT NULL,
+    hour INTEGER NOT NULL,
+    effect TEXT NOT NULL,
+    took_us INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    sum_us INTEGER NOT NULL,
+    PRIMARY KEY (session_id, hook, hour, effect, took_us)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outcomes (
+    session_id TEXT NOT NULL,
+    what TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (session_id, what)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Makes the tables of a new file, or migrates those of an older one.
@@ -492,6 +613,80 @@ mod tests {
             store.audit_log().verify(None, |_, _| {}).unwrap().unwrap().count,
             0
         );
+    }
+
+    /// A record of version 8 with hook runs, calls and answers, and with rows that cannot be read.
+    const RECORD: &str = r#"
+        INSERT INTO contexts (name, created_ms, used_ms) VALUES ('c', 1, 1);
+        INSERT INTO sessions (id, context, model, cwd, started_ms) VALUES ('s', 'c', 'm', '/', 1);
+        INSERT INTO entries (context, id, session_id, time_ms, content) VALUES
+            ('c', 'a', 's', 1, 'no JSON'),
+            ('c', 'b', 's', 1, '{"type":"message","message":{"role":"user","content":[{"type":"text","text":"go"}]}}'),
+            ('c', 'd', 's', 1, '{"type":"message","message":{"role":"assistant",
+                "usage":{"input_tokens":5,"output_tokens":2,"cost":0.5}}}'),
+            ('c', 'e', 's', 1, '{"type":"message","message":{"role":"assistant",
+                "usage":{"input_tokens":6,"output_tokens":1}}}');
+        INSERT INTO trace (session_id, event, time_ms, heard, dispatch) VALUES
+            ('s', 'pre_tool', 7200001, 1, '{"tool_call_id":"x","runs":[
+                {"handler":"h","source":"f","effect":{"kind":"denied"},"duration_us":1234},
+                {"handler":"i","source":"f","effect":{"kind":"not_asked"},"duration_us":0}]}'),
+            ('s', 'user_prompt', 7200001, 1, '{"runs":[
+                {"handler":"h","source":"f","effect":{"kind":"failed","refused":true},"duration_us":99}]}'),
+            ('s', 'pre_tool', 7200001, 1, '{"runs":[
+                {"handler":"h","source":"f","effect":{"kind":"none"},"duration_us":1299}]}'),
+            ('s', 'pre_tool', 7200001, 1, '{"runs":[
+                {"handler":"h","source":"f","effect":{"kind":"none"},"duration_us":1201}]}'),
+            ('s', 'pre_tool', 1, 1, 'no JSON'),
+            ('s', 'turn', 1, 1, '{}'),
+            ('s', 'request', 1, 1, '{"facts":{"ended":{"error":"away"}}}'),
+            ('s', 'tool_call', 1, 1, '{"facts":{"refused":"no","is_error":true}}'),
+            ('s', 'tool_call', 1, 1, '{"facts":{"is_error":true}}'),
+            ('s', 'tool_call', 1, 1, 'no JSON');
+    "#;
+
+    #[test]
+    fn an_older_record_is_counted_as_a_newer_one() {
+        use crate::RunEffect::{Denied, Failed, NotAsked, Passed, Unevaluated};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("becket.db");
+        let mut old = Connection::open(&file).unwrap();
+        migrate(&mut old, &MIGRATIONS[..8]).unwrap();
+        old.execute_batch(RECORD).unwrap();
+        drop(old);
+        let store = crate::SqliteStore::open(&file).unwrap();
+        let session = &store.sessions(None).unwrap()[0];
+        assert_eq!(session.prompt.as_deref(), Some("go"));
+        let usage = &session.usage;
+        assert_eq!(
+            (usage.input_tokens, usage.output_tokens, usage.cost),
+            (11, 3, Some(0.5))
+        );
+        let counts = &store.record().session_counts().unwrap()["s"];
+        let runs = |effect| counts.runs.get(&effect).copied().unwrap_or_default();
+        assert_eq!(
+            [Passed, Denied, Failed, Unevaluated, NotAsked].map(runs),
+            [2, 1, 0, 1, 1]
+        );
+        assert_eq!((counts.turns, counts.requests, counts.calls), (1, 1, 3));
+        assert_eq!((counts.failed_requests, counts.failed_calls), (1, 1));
+        assert_eq!((counts.refused_calls, counts.refused_events), (1, 1));
+        let (known, timed) = store.record().hook_counts(0).unwrap();
+        let named: Vec<(&str, &str)> = known
+            .iter()
+            .map(|hook| (hook.event.as_str(), hook.handler.as_str()))
+            .collect();
+        assert_eq!(
+            named,
+            [("pre_tool", "h"), ("pre_tool", "i"), ("user_prompt", "h")]
+        );
+        let passed: Vec<_> = timed.iter().filter(|count| count.effect == Passed).collect();
+        assert_eq!(passed.len(), 1, "rounded to the same two digits: {timed:?}");
+        assert_eq!(
+            (passed[0].took_us, passed[0].count, passed[0].sum_us),
+            (1_200, 2, 2_500)
+        );
+        assert!(store.record().hook_counts(7_200_000).unwrap().0.len() == 3);
+        assert!(store.record().hook_counts(10_800_000).unwrap().0.is_empty());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::choice;
 use crate::name::ContextName;
 use crate::problem::Problem;
 use crate::reading::{self, RawEntry};
+use crate::summary::{self, Summary};
 use crate::time::{milliseconds, now_ms};
 use crate::traces::{Traced, WaitingTrace};
 
@@ -95,6 +96,8 @@ pub(crate) fn plant(
         "UPDATE sessions SET leaf = ?2, name = ?3 WHERE id = ?1",
         params![session.session_id, leaf, name],
     )?;
+    let entries = seed.entries.iter().map(|planted| &planted.entry);
+    summary::add_entries(connection, &session.session_id, entries)?;
     let entries = match leaf {
         Some(leaf) => reading::path_to(connection, leaf)?,
         None => Vec::new(),
@@ -239,6 +242,7 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
     connection
         .prepare_cached("UPDATE sessions SET leaf = ?2, name = coalesce(?3, name) WHERE id = ?1")?
         .execute(params![session_id, leaf, name])?;
+    summary::add_entries(connection, session_id, entries)?;
     if !is_own {
         return Ok(());
     }
@@ -323,6 +327,8 @@ pub(crate) fn clear(connection: &Connection, session_id: &str) -> Result<(), Pro
 pub(crate) fn delete_context(connection: &Connection, context: &ContextName) -> Result<bool, Problem> {
     let name = context.as_str();
     let steps = [
+        "DELETE FROM runs WHERE session_id IN (SELECT id FROM sessions WHERE context = ?)",
+        "DELETE FROM outcomes WHERE session_id IN (SELECT id FROM sessions WHERE context = ?)",
         "DELETE FROM trace WHERE session_id IN (SELECT id FROM sessions WHERE context = ?)",
         "DELETE FROM entries WHERE context = ?",
         "DELETE FROM sessions WHERE context = ?",
@@ -356,6 +362,7 @@ pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Re
         "INSERT INTO trace (session_id, event, time_ms, heard, dispatch) VALUES (?, ?, ?, ?, ?)",
     )?;
     let mut log = audit::Log::open(connection);
+    let mut summary = Summary::default();
     for WaitingTrace { session_id, traced } in traces {
         let (name, time_us, heard, text) = match traced {
             Traced::Audit(record) => {
@@ -366,6 +373,7 @@ pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Re
                 if let Some(record) = NewRecord::of_dispatch(session_id, trace)? {
                     log.add(&record)?;
                 }
+                summary.add_dispatch(session_id, trace);
                 let heard = !trace.runs.is_empty();
                 (
                     trace.event.info().name,
@@ -374,10 +382,14 @@ pub(crate) fn add_traces(connection: &Connection, traces: &[WaitingTrace]) -> Re
                     serde_json::to_string(trace)?,
                 )
             }
-            Traced::Span(span) => (span.kind.name(), span.time_us, true, serde_json::to_string(span)?),
+            Traced::Span(span) => {
+                summary.add_span(session_id, span);
+                (span.kind.name(), span.time_us, true, serde_json::to_string(span)?)
+            }
         };
         insert.execute(params![session_id, name, milliseconds(time_us), heard, text])?;
     }
+    summary.write(connection)?;
     log.close()
 }
 

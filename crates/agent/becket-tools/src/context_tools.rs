@@ -250,6 +250,10 @@ impl Tool for Ready {
         Ok(arguments)
     }
 
+    fn reaches_others(&self) -> bool {
+        self.tool.deed != Deed::List
+    }
+
     fn run<'a>(&'a self, permit: Permit, _: ToolRun) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match self.perform(&permit).await {

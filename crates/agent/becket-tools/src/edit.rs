@@ -76,9 +76,7 @@ fn edit(
     let bytes = read_whole(path, MOST_BYTES)?;
     let content = String::from_utf8(bytes)
         .map_err(|_| "it is not UTF-8 text. Change it with a command that understands its encoding.")?;
-    let style = Style::of(&content);
-    let before = style.plain(&content);
-    let after = changed(&before, arguments, style, manner)?;
+    let (style, before, after) = made(&content, arguments, manner)?;
     let new_content = style.dressed(&after);
     replace_file(path, new_content.as_bytes(), judged)?;
     let diff = short_diff(&before, &after);
@@ -103,6 +101,52 @@ fn edit(
         ends_run: false,
     })
 }
+
+/// The text of a file before and after all edits, with the line ends that models see, and how the file encodes it.
+fn made(
+    content: &str,
+    arguments: &EditArguments,
+    manner: Manner,
+) -> Result<(Style, String, String), Problem> {
+    let style = Style::of(content);
+    let before = style.plain(content);
+    let after = changed(&before, arguments, style, manner)?;
+    Ok((style, before, after))
+}
+
+/// The text of a file before and after all edits, or why they cannot be made.
+pub(crate) fn outcome(
+    content: &str,
+    arguments: &EditArguments,
+    manner: Manner,
+) -> Result<(String, String), String> {
+    match made(content, arguments, manner) {
+        Ok((_, before, after)) => Ok((before, after)),
+        Err(Problem::Told(words, _)) => Err(words),
+        Err(Problem::System(error)) => Err(reason(&error)),
+    }
+}
+
+/// The content of a file with pieces replaced; the error says why they cannot be.
+pub(crate) fn edited(bytes: Vec<u8>, edits: Vec<Replacement>, manner: Manner) -> Result<String, String> {
+    let content = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text.")?;
+    if edits.is_empty() {
+        return Ok(content);
+    }
+    let arguments = EditArguments {
+        path: String::new(),
+        edits,
+        lines: Vec::new(),
+    };
+    match made(&content, &arguments, manner) {
+        Ok((style, _, after)) => Ok(style.dressed(&after)),
+        Err(Problem::System(error)) => Err(reason(&error)),
+        Err(Problem::Told(words, _)) => Err(words),
+    }
+}
+
+/// The largest file that can be moved with changes.
+pub(crate) const MOST_MOVED_BYTES: u64 = MOST_BYTES;
 
 /// How a file encodes its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

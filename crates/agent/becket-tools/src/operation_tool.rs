@@ -1,8 +1,9 @@
 //! The operations as tools: a face of a profile in front, one of becket's implementations behind.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use becket_agent::front::Preview;
 use becket_agent::gate::{Permit, Target};
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Parent, Tool, ToolOutput, ToolRun, ToolSpec};
@@ -15,7 +16,7 @@ use crate::job_tools::{job_tools, start_job};
 use crate::place::FileSource;
 use crate::plural_tool::PluralTool;
 use crate::settings::ToolSettings;
-use crate::{edit, fetch, find, folder, grep, list, read, shell, vfs, write};
+use crate::{edit, fetch, find, folder, grep, list, preview, read, remove, shell, vfs, write};
 
 /// The tools of a profile: one for each face, those that stand for several calls, and those for background jobs.
 pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
@@ -26,11 +27,18 @@ pub fn operation_tools(profile: &Profile, settings: ToolSettings) -> Vec<Arc<dyn
     let mut further: Vec<Arc<dyn Tool>> = Vec::new();
     for plural in &profile.plurals {
         let namesake = tools.iter().find(|tool| tool.face.name == plural.name);
-        let first = tools.iter().find(|tool| tool.face.operation == plural.operation);
-        let Some(each) = namesake.or(first) else { continue };
-        // Within the calls of the whole, the tool is asked for one call at a time, so it needs no plural itself.
-        let each = tool(&each.face);
-        let whole = Arc::new(PluralTool::new(plural.clone(), each));
+        // Within the calls of the whole, a tool is asked for one call at a time, so it needs no plural itself.
+        let each = |kind: &OperationKind| {
+            let offered = || tools.iter().find(|tool| tool.face.operation == *kind);
+            let namesake = namesake.filter(|tool| tool.face.operation == *kind);
+            let face = namesake.or_else(offered).map(|tool| tool.face.clone());
+            (
+                *kind,
+                tool(&face.unwrap_or_else(|| Face::own(*kind))) as Arc<dyn Tool>,
+            )
+        };
+        let each = OperationKind::ALL.iter().map(each).collect();
+        let whole = Arc::new(PluralTool::new(plural.clone(), each, profile.manner));
         match namesake {
             Some(tool) => {
                 let _ = tool.plural.set(whole);
@@ -95,6 +103,17 @@ impl Tool for OperationTool {
         Ok(operation.arguments())
     }
 
+    fn preview<'a>(&'a self, operation: &'a Operation, file: &'a Path) -> BoxFuture<'a, Option<Preview>> {
+        Box::pin(async move {
+            let (Operation::Write(_) | Operation::Edit(_)) = operation else {
+                return None;
+            };
+            let (operation, file, manner) = (operation.clone(), file.to_path_buf(), self.manner);
+            let made = tokio::task::spawn_blocking(move || preview::of(&operation, &file, manner));
+            made.await.ok().flatten()
+        })
+    }
+
     fn in_its_place(&self, arguments: &str) -> Option<Arc<dyn Tool>> {
         let plural = self.plural.get()?;
         plural
@@ -155,6 +174,7 @@ impl OperationTool {
             (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
             (Operation::Mkdir(arguments), Target::Path(path), _) => folder::make(arguments, path).into(),
             (Operation::Rmdir(arguments), Target::Path(path), _) => folder::remove(arguments, path).into(),
+            (Operation::Remove(arguments), Target::Path(path), _) => remove::run(arguments, path).into(),
             (Operation::Find(arguments), _, Some(path)) => {
                 find::run(arguments, path, place, settings, run).await
             }
@@ -186,8 +206,10 @@ mod tests {
     #[test]
     fn the_own_profile_gives_one_tool_per_operation() {
         let tools = tools();
-        assert_eq!(tools.len(), OperationKind::ALL.len() + JOB_EXTRAS.len());
-        for (tool, kind) in tools.iter().zip(OperationKind::ALL) {
+        let kinds: Vec<&OperationKind> = OperationKind::ALL.iter().collect();
+        let kinds = kinds.into_iter().filter(|kind| **kind != OperationKind::Remove);
+        assert_eq!(tools.len(), kinds.clone().count() + JOB_EXTRAS.len());
+        for (tool, kind) in tools.iter().zip(kinds) {
             let spec = tool.spec();
             assert_eq!(spec.own_name, kind.name());
             assert_eq!(spec.operation, Some(*kind));

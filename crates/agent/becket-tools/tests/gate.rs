@@ -11,8 +11,8 @@ use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::vfs::Vfs;
 use becket_agent::{Hooks, Rules};
 use becket_events::{
-    ApprovalDecided, Event, Part, PermissionRequest, PreFileRead, PreFileReadReply, PreShell, PreTool,
-    Profile, Scope, Strictest, Verdict,
+    ApprovalDecided, Event, Part, PermissionMode, PermissionRequest, PreFileRead, PreFileReadReply, PreShell,
+    PreTool, Profile, Scope, Strictest, Verdict,
 };
 use becket_hooks::Engine;
 use becket_tools::{ToolSettings, operation_tools};
@@ -44,7 +44,7 @@ fn session() -> Session {
     let path = folder.path().canonicalize().unwrap();
     let user = user_at(Arc::new(Nobody));
     let approval = ApprovalSettings {
-        yes: true,
+        mode: PermissionMode::Yes.into(),
         ..ApprovalSettings::default()
     };
     let settings = ToolSettings {
@@ -263,7 +263,7 @@ async fn a_search_shows_nothing_of_files_that_may_not_be_read() {
     );
     let rules = Rules::parse(&["*:path=*secrets*".into()], &[], &[]).unwrap();
     let approval = ApprovalSettings {
-        yes: true,
+        mode: PermissionMode::Yes.into(),
         rules,
         ..ApprovalSettings::default()
     };
@@ -338,7 +338,7 @@ async fn an_edit_is_judged_as_reading_too() {
     );
     let rules = Rules::parse(&["read:path=*.env".into()], &[], &[]).unwrap();
     let approval = ApprovalSettings {
-        yes: true,
+        mode: PermissionMode::Yes.into(),
         rules,
         ..ApprovalSettings::default()
     };

@@ -11,7 +11,7 @@ use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::url_policy::{PolicyLists, Resolver, UrlJudge, UrlPolicy, UrlVerdict};
 use becket_agent::vfs::Vfs;
-use becket_events::{Part, PreFetch, PreFetchReply, Profile, Scope, Strictest, Verdict};
+use becket_events::{Part, PermissionMode, PreFetch, PreFetchReply, Profile, Scope, Strictest, Verdict};
 use becket_hooks::Engine;
 use becket_tools::{ToolSettings, operation_tools};
 use futures_util::future::BoxFuture;
@@ -178,8 +178,12 @@ impl World {
     async fn fetch_all(self, urls: &[&str]) -> Vec<Told> {
         let folder = tempfile::tempdir().unwrap();
         let person = Arc::new(Person(self.person, Mutex::default()));
+        let mode = match self.yes {
+            true => PermissionMode::Yes,
+            false => PermissionMode::Ask,
+        };
         let approval = ApprovalSettings {
-            yes: self.yes,
+            mode: mode.into(),
             urls: UrlJudge::new(self.policy).with_resolver(Arc::new(self.names)),
             ..ApprovalSettings::default()
         };
@@ -271,7 +275,7 @@ async fn a_public_answer_does_not_become_a_loopback_one() {
     let folder = tempfile::tempdir().unwrap();
     let person = user_at(Arc::new(Person(PersonsAnswer::Yes, Mutex::default())));
     let approval = ApprovalSettings {
-        yes: true,
+        mode: PermissionMode::Yes.into(),
         urls: UrlJudge::new(None).with_resolver(Arc::new(names)),
         ..ApprovalSettings::default()
     };

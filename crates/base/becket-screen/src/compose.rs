@@ -16,9 +16,13 @@ pub enum Slot {
     Header,
     /// Text that is not finished, and may still change as a whole.
     Pending,
+    /// The last lines of what runs.
+    Running,
     /// A widget above the editor, by its name. Widgets are shown in insertion order.
     Above(String),
     Below(String),
+    /// The program's own footer, shown as long as nothing is in [`Slot::Footer`].
+    OwnFooter,
     Footer,
 }
 
@@ -26,6 +30,10 @@ pub enum Slot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Working {
     pub message: String,
+    /// Whether the message is followed by how long the work has taken so far.
+    pub is_timed: bool,
+    /// What stands behind the message and the time.
+    pub note: String,
     /// The frames of the animation before the message; none means no mark.
     pub frames: Vec<String>,
     pub interval: Duration,
@@ -36,6 +44,8 @@ impl Working {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            is_timed: false,
+            note: String::new(),
             frames: "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".chars().map(String::from).collect(),
             interval: Duration::from_millis(80),
         }
@@ -168,6 +178,11 @@ impl Stage {
         before != self.dialogs.len()
     }
 
+    /// Takes the text that the foremost dialog wants to be printed above it.
+    pub fn take_printed(&mut self) -> Option<String> {
+        self.dialogs.first_mut()?.take_printed()
+    }
+
     /// The text field in which the user types: a dialog's, or the editor.
     pub fn text_field(&mut self) -> Option<&mut Editor> {
         match self.dialogs.first_mut() {
@@ -229,6 +244,7 @@ impl Stage {
         let mut rows = unfinished;
         self.slot_rows(|slot| *slot == Slot::Header, area, &mut rows);
         self.pending_rows(area, &mut rows);
+        self.slot_rows(|slot| *slot == Slot::Running, area, &mut rows);
         if let Some((working, since)) = &self.working {
             rows.push(working_row(working, since.elapsed(), size.columns));
         }
@@ -239,7 +255,11 @@ impl Stage {
         };
         add(self.place_lines(focused), size.columns, &mut rows);
         self.slot_rows(|slot| matches!(slot, Slot::Below(_)), area, &mut rows);
-        self.slot_rows(|slot| *slot == Slot::Footer, area, &mut rows);
+        let footer = match self.slots.iter().any(|(slot, ..)| *slot == Slot::Footer) {
+            true => Slot::Footer,
+            false => Slot::OwnFooter,
+        };
+        self.slot_rows(|slot| *slot == footer, area, &mut rows);
         if !self.statuses.is_empty() {
             let texts: Vec<&str> = self.statuses.iter().map(|(_, text)| text.as_str()).collect();
             add(vec![texts.join("  ").replace('\n', " ")], size.columns, &mut rows);
@@ -283,11 +303,12 @@ impl Stage {
 
     /// When something changes by itself.
     pub fn changes_at(&self, now: Instant) -> Option<Instant> {
-        let working = self
-            .working
-            .as_ref()
-            .filter(|(working, _)| working.frames.len() > 1);
-        let working = working.map(|(working, _)| now + working.interval.max(Duration::from_millis(16)));
+        let working = self.working.as_ref().and_then(|(working, since)| {
+            let frame = (working.frames.len() > 1).then(|| working.interval.max(Duration::from_millis(16)));
+            let second =
+                || Duration::from_secs(1) - Duration::from_nanos(since.elapsed().subsec_nanos().into());
+            Some(now + frame.or_else(|| working.is_timed.then(second))?)
+        });
         let dialogs = self.dialogs.iter().filter_map(|dialog| dialog.changes_at(now));
         let standing = self.standing.iter().map(|standing| standing.component.as_ref());
         let slots = self.slots.iter().map(|(_, _, component)| component.as_ref());
@@ -310,11 +331,22 @@ fn working_row(working: &Working, elapsed: Duration, width: usize) -> TextRow {
     let mark = frame
         .checked_rem(count)
         .and_then(|frame| working.frames.get(frame as usize));
-    let line = match mark {
-        Some(mark) => format!("{mark} {}", working.message),
-        None => working.message.clone(),
+    let mark = mark.map_or_else(String::new, |mark| format!("{mark} "));
+    let time = match working.is_timed {
+        true => format!(" {}", in_words(elapsed)),
+        false => String::new(),
     };
+    let line = format!("{mark}{}{time}{}", working.message, working.note);
     TextRow::read(&clip(&line.replace('\n', " "), width))
+}
+
+/// A time as a reader counts it: `7 s`, `2 min 5 s`, `1 h 3 min`.
+pub fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..=59 => format!("{seconds} s"),
+        seconds @ 60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
 }
 
 fn add(lines: Vec<String>, width: usize, rows: &mut Vec<TextRow>) {
@@ -398,6 +430,7 @@ mod tests {
         stage.set(Slot::Below("b".into()), 0, line("below"));
         stage.set(Slot::Above("a".into()), 0, line("first"));
         stage.set(Slot::Above("c".into()), 0, line("second\nof two"));
+        stage.set(Slot::Running, 0, line("running"));
         stage.set(Slot::Pending, 0, line("pending"));
         stage.set(Slot::Header, 0, line("header"));
         stage.set_working(Some(Working {
@@ -407,13 +440,43 @@ mod tests {
         stage.editor.set_text("text");
         stage.set(Slot::Above("a".into()), 0, line("FIRST"));
         let wanted = [
-            "header", "pending", "working", "FIRST", "second", "of two", "text", "below", "footer", "status",
+            "header", "pending", "running", "working", "FIRST", "second", "of two", "text", "below",
+            "footer", "status",
         ];
         assert_eq!(lines(&mut stage), wanted);
         stage.set(Slot::Header, 0, None);
         stage.set_working(None);
         stage.set_status("one", None);
         assert_eq!(lines(&mut stage)[0], "pending");
+    }
+
+    #[test]
+    fn the_own_footer_stands_where_there_is_no_other() {
+        let mut stage = Stage::default();
+        let line = |text: &str| Some(Box::new(vec![text.to_string()]) as Box<dyn Component>);
+        stage.set(Slot::OwnFooter, 0, line("own"));
+        stage.set(Slot::Footer, 7, line("of a guest"));
+        assert_eq!(lines(&mut stage), ["", "of a guest"]);
+        stage.remove(7, SIZE);
+        assert_eq!(lines(&mut stage), ["", "own"]);
+    }
+
+    #[test]
+    fn work_says_how_long_it_takes() {
+        let working = Working {
+            is_timed: true,
+            note: ", 3 tokens".into(),
+            frames: Vec::new(),
+            ..Working::new("at it")
+        };
+        for (seconds, wanted) in [(7, "at it 7 s, 3 tokens"), (125, "at it 2 min 5 s, 3 tokens")] {
+            assert_eq!(
+                working_row(&working, Duration::from_secs(seconds), 40).text(),
+                wanted
+            );
+        }
+        assert_eq!(in_words(Duration::from_secs(3_800)), "1 h 3 min");
+        assert_eq!(working_row(&working, Duration::ZERO, 5).text(), "at it");
     }
 
     #[test]
@@ -493,6 +556,50 @@ mod tests {
         assert_eq!(second.try_recv(), Ok(Err(Unanswered::Cancelled)));
         press(&mut stage, "z");
         assert_eq!(over.heard(), "z");
+    }
+
+    #[test]
+    fn an_excerpt_shows_as_much_as_there_is_room_for_and_all_of_it_on_demand() {
+        const TALL: Size = Size { rows: 24, ..SIZE };
+        let mut stage = Stage::default();
+        let lines: Vec<String> = (1..=40).map(|number| format!("line {number}")).collect();
+        let asked = Question::new("write file").message("why").excerpt(lines, 15);
+        let (dialog, _waiting) = Dialog::confirm(asked, false);
+        stage.ask(dialog);
+        let rows = |stage: &mut Stage, size| -> Vec<String> {
+            let rows = stage.render(Vec::new(), size).rows;
+            rows.iter().map(|row| row.text().trim_end().to_string()).collect()
+        };
+        let seen = rows(&mut stage, TALL);
+        assert_eq!(
+            (seen[1].as_str(), seen[2].as_str(), seen[3].as_str()),
+            ("write file", "why", "line 1")
+        );
+        assert!(seen.len() < TALL.rows, "the title is seen: {seen:?}");
+        assert!(
+            seen.contains(&"line 9".into()) && !seen.contains(&"line 10".into()),
+            "{seen:?}"
+        );
+        // A row that is too long for the screen is cut.
+        assert_eq!(seen[12], "… 31 more lines; Ctrl+O shows");
+        let wide = rows(
+            &mut stage,
+            Size {
+                columns: 80,
+                rows: 60,
+            },
+        );
+        assert!(
+            wide.contains(&"line 15".into()) && !wide.contains(&"line 16".into()),
+            "{wide:?}"
+        );
+        stage.press(&Key::read("\x0f"), TALL);
+        let printed = stage.take_printed().expect("all of it");
+        assert!(
+            printed.starts_with("write file\nline 1\n") && printed.ends_with("line 40"),
+            "{printed}"
+        );
+        assert_eq!(stage.take_printed(), None);
     }
 
     #[test]

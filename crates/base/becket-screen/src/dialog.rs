@@ -6,7 +6,8 @@
 //! one.
 //!
 //! A message for which the screen has no room is printed above the dialog. Whoever sees only its end would answer a
-//! question that they have not read.
+//! question that they have not read. Of an excerpt only the beginning is shown, as much as there is room for; a key
+//! prints all of it above the dialog. So the title is always seen.
 
 use std::time::{Duration, Instant};
 
@@ -43,8 +44,19 @@ pub struct Question {
     pub title: String,
     /// The text below the title.
     pub message: String,
+    /// A longer text below the message.
+    pub excerpt: Option<Excerpt>,
     /// How long the user may take. The remaining time is shown.
     pub timeout: Option<Duration>,
+}
+
+/// A longer text in a question, of which the beginning is shown. Ctrl+O shows all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The lines, with styles.
+    pub lines: Vec<String>,
+    /// How many rows are shown at most.
+    pub most: usize,
 }
 
 impl Question {
@@ -59,6 +71,12 @@ impl Question {
     /// This question with a message.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
+        self
+    }
+
+    /// This question with an excerpt of these lines, of which at most so many rows are shown.
+    pub fn excerpt(mut self, lines: Vec<String>, most: usize) -> Self {
+        self.excerpt = (!lines.is_empty()).then_some(Excerpt { lines, most });
         self
     }
 
@@ -111,6 +129,10 @@ impl Select {
 /// How many rows a dialog needs besides its message.
 const REST: usize = 12;
 
+/// How many rows a dialog with an excerpt needs besides its title, its message and the excerpt: its own, and those
+/// around it, such as a status line.
+const AROUND_EXCERPT: usize = 14;
+
 /// The longest remaining time that is shown as a countdown.
 const COUNTED: Duration = Duration::from_secs(10 * 60);
 
@@ -120,6 +142,8 @@ pub(crate) struct Dialog {
     kind: Kind,
     deadline: Option<Instant>,
     answer: Option<oneshot::Sender<Result<DialogAnswer, Unanswered>>>,
+    /// A text to be printed above the dialog.
+    printed: Option<String>,
     /// Whether the dialog has been shown; earlier keys were not meant for it.
     pub seen: bool,
 }
@@ -134,6 +158,7 @@ impl Dialog {
             question,
             kind,
             answer: Some(answer),
+            printed: None,
             seen: false,
         };
         (dialog, waiting)
@@ -187,6 +212,11 @@ impl Dialog {
         })
     }
 
+    /// Takes the text that is to be printed above the dialog, if there is one.
+    pub fn take_printed(&mut self) -> Option<String> {
+        self.printed.take()
+    }
+
     /// The dialog's text field, if it has one.
     pub fn text_field(&mut self) -> Option<&mut Editor> {
         match &mut self.kind {
@@ -223,6 +253,12 @@ impl Dialog {
     }
 
     pub fn input_key(&mut self, key: &Key) -> Taken {
+        if key.is("ctrl+o")
+            && let Some(excerpt) = &self.question.excerpt
+        {
+            self.printed = Some(format!("{}\n{}", self.question.title, excerpt.lines.join("\n")));
+            return Taken::Yes;
+        }
         let answer = match &mut self.kind {
             Kind::Select(select) => select_key(select, key),
             Kind::Confirm(yes) => confirm_key(yes, key),
@@ -263,6 +299,10 @@ impl Dialog {
         if !self.question.message.is_empty() {
             lines.extend(broken(&self.question.message, area.width));
         }
+        if let Some(excerpt) = &self.question.excerpt {
+            let room = area.height.saturating_sub(AROUND_EXCERPT + lines.len() - 2);
+            lines.extend(excerpt.rows(area.width, room));
+        }
         let help = match &mut self.kind {
             Kind::Select(select) => {
                 let left = select.left();
@@ -299,6 +339,30 @@ impl Dialog {
         lines.push(format!("\x1b[2m{help}\x1b[0m"));
         lines.push(rule);
         lines
+    }
+}
+
+impl Excerpt {
+    /// The rows for which there is room, and a row that says how many lines are not shown to their end.
+    fn rows(&self, width: usize, room: usize) -> Vec<String> {
+        let most = self.most.min(room);
+        let mut rows: Vec<String> = Vec::new();
+        let mut whole = 0;
+        for line in &self.lines {
+            let of_line = broken(line, width);
+            let fits = rows.len() + of_line.len() <= most;
+            rows.extend(of_line.into_iter().take(most - rows.len()));
+            if !fits {
+                break;
+            }
+            whole += 1;
+        }
+        match self.lines.len() - whole {
+            0 => {}
+            1 => rows.push("\x1b[2m… 1 more line; Ctrl+O shows all\x1b[0m".into()),
+            more => rows.push(format!("\x1b[2m… {more} more lines; Ctrl+O shows all\x1b[0m")),
+        }
+        rows
     }
 }
 

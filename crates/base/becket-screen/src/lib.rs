@@ -38,8 +38,8 @@ mod terminal;
 mod text;
 
 pub use component::{Area, Component, Hears, Owner, Pen, Remote, Taken, ToRemote};
-pub use compose::{Role, Slot, Working};
-pub use dialog::{Question, Unanswered};
+pub use compose::{Role, Slot, Working, in_words};
+pub use dialog::{Excerpt, Question, Unanswered};
 pub use editor::{Action, Candidate, CompletionRequest, Completions, Editor, KeyEffect, Look};
 pub use history::History;
 pub use keys::{Input, Key, Phase, Protocol, Splitter, Waits, normalised};

@@ -192,6 +192,12 @@ impl Screen {
         drop(self.shared.change(|inner| inner.stage.set(slot, 0, content)));
     }
 
+    /// Puts a component into a slot, until something else is put there.
+    pub fn set_lasting(&self, slot: Slot, component: Box<dyn Component>) {
+        let content = Some(component);
+        drop(self.shared.change(|inner| inner.stage.set(slot, 0, content)));
+    }
+
     /// Puts a component into a slot, until something else is put there or the handle is dropped.
     pub fn set_component(&self, slot: Slot, component: Box<dyn Component>) -> Handle {
         let handle = self.handle();
@@ -216,6 +222,18 @@ impl Screen {
     /// Sets the title of the window, until the screen is closed.
     pub fn set_title(&self, title: &str) {
         self.shared.terminal.set_title(title);
+    }
+
+    /// Rings the terminal's bell.
+    pub fn ring(&self) {
+        self.shared.terminal.tell("\x07");
+    }
+
+    /// Gives a text to the terminal for its clipboard. Not every terminal takes it.
+    pub fn copy(&self, text: &str) {
+        self.shared
+            .terminal
+            .tell(&format!("\x1b]52;c;{}\x07", base64(text.as_bytes())));
     }
 
     /// Sets the keys that come as [`Happening::Key`] before an editor gets them, by their names.
@@ -362,6 +380,25 @@ impl Screen {
             shared: Arc::downgrade(&self.shared),
         }
     }
+}
+
+/// Bytes as a terminal wants them for its clipboard.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place > group.len() {
+                '='
+            } else {
+                char::from(letter)
+            });
+        }
+    }
+    text
 }
 
 fn text_of(answer: DialogAnswer) -> Option<String> {
@@ -519,6 +556,9 @@ impl Shared {
                     key: key.name.clone(),
                 });
             }
+        }
+        if let Some(text) = inner.stage.take_printed() {
+            inner.painter.print(&text);
         }
         inner.stage.sweep(Instant::now(), size);
         self.show(inner);
@@ -777,4 +817,23 @@ fn give_back_on_panic(shared: Weak<Shared>) {
         shared.terminal.report(ends, || before(panic));
         shared.waker.wake();
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn a_text_is_written_for_the_clipboard() {
+        let table = [
+            ("", ""),
+            ("a", "YQ=="),
+            ("ab", "YWI="),
+            ("abc", "YWJj"),
+            ("ä?>", "w6Q/Pg=="),
+        ];
+        for (text, wanted) in table {
+            assert_eq!(base64(text.as_bytes()), wanted, "{text}");
+        }
+    }
 }

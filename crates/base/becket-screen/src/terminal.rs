@@ -182,6 +182,14 @@ impl Terminal {
         let _ = self.write_bytes(&format!("{remember}\x1b]0;{title}\x07"));
     }
 
+    /// Sends the terminal something that does not move the cursor, unless another program has it.
+    pub fn tell(&self, bytes: &str) {
+        let modes = self.modes();
+        if modes.entered {
+            let _ = self.write_bytes(bytes);
+        }
+    }
+
     /// Restores everything. What the painter left is below the cursor or above it.
     pub fn leave(&self) {
         let mut modes = self.modes();

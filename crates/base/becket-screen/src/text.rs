@@ -195,6 +195,17 @@ impl TextRow {
         columns
     }
 
+    /// The row without its links: words of others must not lead where they do not say.
+    pub fn unlinked(mut self) -> Self {
+        for cell in self.cells.iter_mut().filter(|cell| cell.style.link.is_some()) {
+            cell.style = Arc::new(Style {
+                link: None,
+                ..(*cell.style).clone()
+            });
+        }
+        self
+    }
+
     /// How many columns the row takes.
     pub fn width(&self) -> usize {
         self.cells.iter().map(|cell| cell.width).sum()
@@ -229,6 +240,42 @@ impl TextRow {
             rows.last_mut().expect("there is a row").cursor = Some(column);
         }
         rows
+    }
+
+    /// The row broken between its words into rows of at most this width; at least one. A word that is longer than a row
+    /// is broken in itself, and so is a text without blanks between its wide characters.
+    pub fn wrapped_at_words(self, width: usize) -> Vec<Self> {
+        let width = width.max(1);
+        let (mut rows, mut row): (Vec<Vec<Cell>>, Vec<Cell>) = (Vec::new(), Vec::new());
+        let (mut column, mut break_at) = (0, 0);
+        for cell in self.cells.into_iter().filter(|cell| cell.width <= width) {
+            let is_blank = cell.text == " ";
+            // Blanks at a break are not shown.
+            if is_blank && (column >= width || (row.is_empty() && !rows.is_empty())) {
+                break_at = row.len();
+                continue;
+            }
+            while column + cell.width > width {
+                let has_words = row[..break_at].iter().any(|cell| cell.text != " ");
+                let at = if has_words { break_at } else { row.len() };
+                let rest = row.split_off(at);
+                while row.last().is_some_and(|last| last.text == " ") {
+                    row.pop();
+                }
+                rows.push(std::mem::replace(&mut row, rest));
+                column = row.iter().map(|cell| cell.width).sum();
+                break_at = 0;
+            }
+            column += cell.width;
+            let breaks = is_blank || cell.width > 1;
+            row.push(cell);
+            if breaks {
+                break_at = row.len();
+            }
+        }
+        rows.push(row);
+        let rows = rows.into_iter().map(|cells| Self { cells, cursor: None });
+        rows.collect()
     }
 
     /// The row cut off at this width.
@@ -395,6 +442,29 @@ fn string_sequence(text: &str, kind: u8) -> (Escape<'_>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_broken_between_its_words() {
+        let table: [(&str, usize, &[&str]); 10] = [
+            ("one two three", 7, &["one two", "three"]),
+            ("one two three", 8, &["one two", "three"]),
+            ("one two three", 100, &["one two three"]),
+            ("unbreakable words", 5, &["unbre", "akabl", "e", "words"]),
+            ("a   b", 2, &["a", "b"]),
+            ("  indented text", 10, &["  indented", "text"]),
+            ("模型說了很多", 5, &["模型", "說了", "很多"]),
+            ("see 模型說了", 7, &["see 模", "型說了"]),
+            ("  unbreakable", 6, &["  unbr", "eakabl", "e"]),
+            ("", 5, &[""]),
+        ];
+        for (line, width, wanted) in table {
+            let rows = TextRow::read(line).wrapped_at_words(width);
+            let rows: Vec<String> = rows.iter().map(TextRow::text).collect();
+            assert_eq!(rows, wanted, "{line:?} in {width}");
+        }
+        let rows = TextRow::read("\x1b[1mbold words\x1b[0m").wrapped_at_words(5);
+        assert_eq!(rows[1].encode(Colours::All), "\x1b[0;1mwords\x1b[0m");
+    }
 
     #[test]
     fn only_styles_and_links_reach_the_terminal() {

@@ -13,11 +13,13 @@
 //! \`b\`` ``, in the body of `<<-`, in backticks of a here-document, behind `coproc`. It rejects `for x do`, two
 //! here-documents in a line, `<>` and `{fd}>`, and adds 1.5 MB and a minute. Neither reads constructs of zsh alone.
 
+mod programs;
 mod reader;
 mod wrappers;
 
 use std::ops::Range;
 
+pub use programs::{NamedPrograms, programs};
 pub use reader::read;
 pub use wrappers::{command_start, is_wrapper};
 

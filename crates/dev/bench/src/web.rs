@@ -1,5 +1,7 @@
-//! The page with a session of 10,000 events, in a real Chromium: from the click to its first rows, and through all of
-//! it.
+//! The page in a real Chromium: a session of 10,000 events, from the click to its first rows and through all of it, and
+//! the hooks of 100,000 runs.
+
+mod hook_runs;
 
 use std::time::Duration;
 
@@ -16,6 +18,10 @@ const TURNS: usize = 20;
 
 /// The number of pieces of each answer; an extension is told of every one of them.
 const PIECES: usize = 500;
+
+/// The sessions with hook runs, and how many each has.
+const SESSIONS: u64 = 100;
+const RUNS: u64 = 1_000;
 
 /// Scrolls to the end in 60 frames and says how long that took.
 const SCROLL: &str = "new Promise((done) => {
@@ -48,6 +54,31 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
             .remark(format!("{rows} rows, until they are painted")),
     );
     report.add(Line::new("page, scrolled to its end", milliseconds(&scrolled)).remark("60 frames"));
+    hooks(programs, report)
+}
+
+/// The hooks of all sessions, on a server that was just started.
+fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
+    let room = Room::new(&programs.becket);
+    hook_runs::write(&room, SESSIONS, RUNS);
+    let server = room.start(["web", "--json"]);
+    server.wait_for_output("\n");
+    let line: Value = serde_json::from_str(&server.output())?;
+    let url = line["url"].as_str().ok_or("the page has no address")?;
+    let Some(mut browser) = Browser::open(&format!("{url}&v=hooks")) else {
+        return Ok(());
+    };
+    browser.wait("document.documentElement.dataset.hooksMs");
+    let opened = browser.evaluate("Math.round(performance.now())");
+    let took = browser.evaluate("Number(document.documentElement.dataset.hooksMs)");
+    let rows = browser.evaluate("document.querySelectorAll('#hooks tbody tr').length");
+    report.add(
+        Line::new("page, the hooks of 100,000 runs open", milliseconds(&took))
+            .bar(Figure::Time(BAR))
+            .remark(format!(
+                "{rows} hooks, until they are painted; {opened} ms since the page was asked for"
+            )),
+    );
     Ok(())
 }
 

@@ -69,6 +69,12 @@ const actions = {
     await tell("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
     await tell("Page.navigate", { url });
   },
+  size: ({ width, height }) =>
+    tell("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false }),
+  downloads: ({ folder }) => {
+    const order = { behavior: "allow", downloadPath: folder };
+    return tell("Browser.setDownloadBehavior", order);
+  },
   scheme: ({ dark }) => {
     const preference = { name: "prefers-color-scheme", value: dark ? "dark" : "light" };
     return tell("Emulation.setEmulatedMedia", { features: [preference] });

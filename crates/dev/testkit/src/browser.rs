@@ -1,6 +1,7 @@
 //! A real browser: Chromium, driven by `browser.mjs` over the DevTools protocol.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -77,6 +78,16 @@ impl Browser {
     pub fn text(&mut self, selector: &str) -> String {
         let text = self.evaluate(&format!("document.querySelector({}).innerText", json!(selector)));
         text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Gives the page another size.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        self.order(&json!({"action": "size", "width": width, "height": height}));
+    }
+
+    /// Lets the page save files in a folder.
+    pub fn save_in(&mut self, folder: &Path) {
+        self.order(&json!({"action": "downloads", "folder": folder}));
     }
 
     /// Lets the page see a preference for `light` or `dark`.

@@ -1,6 +1,6 @@
 //! A sealed environment for tests: its own home, its own working directory, a bare environment, and the real binary.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub struct Room {
     folder: TempDir,
     binary: PathBuf,
     variables: Vec<(String, String)>,
+    /// An option with its value, which every call of the binary has that does not name it itself.
+    always: Option<[&'static str; 2]>,
 }
 
 /// A run that is over.
@@ -44,10 +46,17 @@ impl Room {
             folder,
             binary: binary.into(),
             variables: Vec::new(),
+            always: None,
         };
         std::fs::create_dir_all(room.home()).expect("the room is writable");
         std::fs::create_dir_all(room.work()).expect("the room is writable");
         room
+    }
+
+    /// An option with its value for every call of the binary that does not name it itself.
+    pub fn always(mut self, option: &'static str, value: &'static str) -> Self {
+        self.always = Some([option, value]);
+        self
     }
 
     /// The environment with one more variable.
@@ -109,7 +118,15 @@ impl Room {
 
     /// The binary with arguments, ready to be started by hand.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
-        self.command_of(&self.binary, arguments)
+        let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+        let arguments: Vec<OsString> = arguments.collect();
+        let names = |option: &str| {
+            let mut texts = arguments.iter().filter_map(|argument| argument.to_str());
+            texts.any(|argument| argument.starts_with(option))
+        };
+        let always = self.always.filter(|[option, _]| !names(option));
+        let always = always.into_iter().flatten().map(OsString::from);
+        self.command_of(&self.binary, always.chain(arguments.iter().cloned()))
     }
 
     /// Another program with arguments, ready to be started by hand in the same environment.

@@ -9,10 +9,11 @@ use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service,
 use chrono::{DateTime, Local};
 use serde_json::json;
 
+use crate::home::ROOT_OPTION;
 use crate::local_settings::model_named;
 
 use ForeignValue::{None as NoValue, One, Rest, Two};
-use Service::{Differs, Refused, Served};
+use Service::{Differs, Served};
 
 /// chibi's command line.
 pub static CLI: ForeignCli = ForeignCli {
@@ -98,12 +99,12 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-g", "--show-current-log"],
         One("N"),
-        Served("Shows the last entries; the first ones, a negative N, are refused."),
+        Served("Shows the last entries, or with a negative N the first ones."),
     ),
     option(
         &["-G", "--show-log"],
         Two("CTX", "N"),
-        Served("Shows the last entries of a context."),
+        Served("Shows the last entries of a context, or the first ones."),
     ),
     option(&["-n", "--inspect-current"], One("THING"), Differs(INSPECTS)),
     option(&["-N", "--inspect"], Two("CTX", "THING"), Differs(INSPECTS)),
@@ -188,7 +189,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--clear-cache"],
         NoValue,
-        Refused("name the context: `--clear-cache-for CTX`"),
+        Served("Removes cached outputs of the current context."),
     ),
     option(
         &["--clear-cache-for"],
@@ -239,7 +240,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--project-root"],
         One("PATH"),
-        Refused("the project is found from the working directory; run it there"),
+        Differs("The directory in which becket works, which chibi keeps apart from the project's."),
     ),
     option(
         &["-v", "--verbose"],
@@ -359,6 +360,7 @@ fn actions(args: &ForeignArgs) -> Result<Vec<Line>, String> {
     for (name, words, prints) in [
         ("--archive-current-history", &["context", "clear"][..], false),
         ("--compact-current-context", &["compact"], false),
+        ("--clear-cache", &["cache", "clear", "--here"], true),
         ("--list-current-context", &["context", "show"], true),
         ("--destroy-current-context", &["context", "destroy"], true),
     ] {
@@ -414,7 +416,8 @@ fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
         lines.push(Line::here(inspection(thing)).printing());
     }
     if let Some(count) = args.value("--show-current-log") {
-        lines.push(Line::here(words!["context", "log", "-n", number(count)?]).printing());
+        let words = words!["context", "log"].into_iter().chain(entries(count)?);
+        lines.push(Line::here(words).printing());
     }
     for name in ["--model-metadata", "--model-metadata-full"] {
         if let Some(model) = args.value(name) {
@@ -432,13 +435,8 @@ fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
         lines.push(Line::elsewhere(words!["context", "rename", old, new]));
     }
     if let Some([context, count]) = pair(args, "--show-log") {
-        lines.push(Line::elsewhere(words![
-            "context",
-            "log",
-            "-n",
-            number(count)?,
-            context
-        ]));
+        let words = words!["context", "log"].into_iter().chain(entries(count)?);
+        lines.push(Line::elsewhere(words.chain([context.clone()])));
     }
     if let Some([context, thing]) = pair(args, "--inspect") {
         let words = inspection(thing).into_iter();
@@ -524,7 +522,13 @@ fn prompt(args: &ForeignArgs) -> Line {
 
 /// The lines in the context that was chosen, which is made if it is new.
 fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<Vec<OsString>> {
-    let home = args.value("--home").map(|home| words!["--chibi-home", home]);
+    // Each line may go to another directory, from which a relative path would lead elsewhere.
+    let absolute = |path: &OsStr| std::path::absolute(path).map_or_else(|_| path.to_owned(), OsString::from);
+    let home = args
+        .value("--home")
+        .map(|home| words!["--chibi-home", absolute(home)]);
+    let root = args.value("--project-root");
+    let root = root.map(|root| words![format!("--{ROOT_OPTION}"), absolute(root)]);
     let chosen = args.value(EPHEMERAL).map(|name| ("-C", name));
     let chosen = chosen.or(args.value(SWITCH).map(|name| ("-c", name)));
     let needs_it = lines.len() != 1
@@ -554,7 +558,7 @@ fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<Vec<OsString>> {
         done.push(words);
     }
     for words in &mut done {
-        words.splice(0..0, home.iter().flatten().cloned());
+        words.splice(0..0, home.iter().chain(&root).flatten().cloned());
     }
     done
 }
@@ -601,12 +605,12 @@ fn inspection(thing: &OsStr) -> Vec<OsString> {
 }
 
 /// How many entries are shown.
-fn number(count: &OsStr) -> Result<OsString, String> {
+/// So many entries: the last ones, or with a negative number the first.
+fn entries(count: &OsStr) -> Result<Vec<OsString>, String> {
+    let shown = |number: i64| ["-n".into(), number.unsigned_abs().to_string().into()];
     match count.to_str().map(str::parse::<i64>) {
-        Some(Ok(number)) if number >= 0 => Ok(count.to_owned()),
-        Some(Ok(_)) => Err(
-            "becket shows the last entries; the first ones are at the top of `becket context export`".into(),
-        ),
+        Some(Ok(number)) if number >= 0 => Ok(shown(number).into()),
+        Some(Ok(number)) => Ok(shown(number).into_iter().chain(["--first".into()]).collect()),
         _ => Err(format!("Invalid number: {}", count.to_string_lossy())),
     }
 }
@@ -705,6 +709,8 @@ mod tests {
             (&["-Dold"], &["context destroy old"]),
             (&["-t", "go"], &["--tools chibi --yes ask --no-stdin -- go"]),
             (&["-g", "5"], &["context log -n 5"]),
+            (&["-g", "-5"], &["context log -n 5 --first"]),
+            (&["--clear-cache"], &["cache clear --here"]),
             (&["-G", "work", "5"], &["context log -n 5 work"]),
             (&["-n", "system_prompt"], &["context prompt"]),
             (&["-N", "work", "goals"], &["-C work context show"]),
@@ -717,6 +723,10 @@ mod tests {
             (&["-m", "a/b"], &["context set model openrouter/a/b"]),
             (&["--flock-join", "work", "infra"], &["flock join infra work"]),
             (&["--home", "/h", "-l"], &["--chibi-home /h context show"]),
+            (
+                &["--project-root", "/x", "-L"],
+                &["--chibi-project-root /x contexts"],
+            ),
             (
                 &["-s", "fuel=3", "--no-tool-calls", "-U", "Ada", "go"],
                 &[
@@ -739,9 +749,6 @@ mod tests {
     fn what_cannot_be_done_is_said() {
         for (words, why) in [
             (&["-x", "hello"][..], "incompatible with a prompt"),
-            (&["-g", "-5"], "the last entries"),
-            (&["--project-root", "/x", "go"], "working directory"),
-            (&["--clear-cache"], "--clear-cache-for"),
             (&["-p", "greet", "it's"], "without its end"),
             (&["--frobnicate"], "no option"),
         ] {

@@ -8,6 +8,9 @@ pub const HOME_VARIABLE: &str = "CHIBI_HOME";
 /// The option that names a chibi home.
 pub const HOME_OPTION: &str = "chibi-home";
 
+/// The option that names the directory in which becket works.
+pub const ROOT_OPTION: &str = "chibi-project-root";
+
 /// The option with a setting for one run.
 pub const SETTING_OPTION: &str = "chibi-set";
 

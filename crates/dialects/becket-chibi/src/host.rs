@@ -10,8 +10,8 @@ use becket_check::{HookFile, NamedFile};
 use becket_hooks::{Engine, Section};
 use becket_host::{
     DeclaredServer, DeclaredServers, ForeignCli, ForeignContext, ForeignHome, ForeignSession, Found,
-    FoundGuest, GuestSearch, Guests, Host, HostOption, Loading, OptionValue, Reached, Report, RunSettings,
-    ServerDeclaration, Stage, Toolbox, Unloaded,
+    FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Loading, OptionValue, Reached, Report,
+    RunSettings, ServerDeclaration, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Surroundings};
 use futures_util::FutureExt;
@@ -23,7 +23,7 @@ use crate::check;
 use crate::command_line::CLI;
 use crate::config::ChibiConfig;
 use crate::discovery::{Candidate, discover};
-use crate::home::{HOME_OPTION, KEY_VARIABLE, SETTING_OPTION};
+use crate::home::{HOME_OPTION, KEY_VARIABLE, ROOT_OPTION, SETTING_OPTION};
 use crate::home_contexts;
 use crate::hooks::hook_named;
 use crate::loading::{ALL_PLUGINS, Asking};
@@ -49,21 +49,31 @@ impl Host for PluginHost {
     }
 
     fn options(&self) -> Vec<HostOption> {
-        vec![HostOption {
-            name: HOME_OPTION.into(),
-            value: OptionValue::OnePath("FOLDER"),
-            help: "Use the plugins, contexts and files of this chibi home. Also: CHIBI_HOME; else ~/.chibi if it is \
-                   there"
-                .into(),
-            ..HostOption::default()
-        },
-        HostOption {
-            name: SETTING_OPTION.into(),
-            value: OptionValue::Text("KEY=VALUE"),
-            help: "A chibi setting for this run, written as in its config.toml; may be given several times".into(),
-            is_rare: true,
-            ..HostOption::default()
-        }]
+        vec![
+            HostOption {
+                name: HOME_OPTION.into(),
+                value: OptionValue::OnePath("FOLDER"),
+                help: "Use this chibi home instead of ~/.chibi. Also: CHIBI_HOME".into(),
+                is_rare: true,
+                ..HostOption::default()
+            },
+            HostOption {
+                name: ROOT_OPTION.into(),
+                value: OptionValue::OnePath("FOLDER"),
+                help: "Work in this folder, as chibi does with `--project-root`".into(),
+                is_rare: true,
+                ..HostOption::default()
+            },
+            HostOption {
+                name: SETTING_OPTION.into(),
+                value: OptionValue::Text("KEY=VALUE"),
+                help:
+                    "A chibi setting for this run, written as in its config.toml; may be given several times"
+                        .into(),
+                is_rare: true,
+                ..HostOption::default()
+            },
+        ]
     }
 
     fn call_variables(&self) -> &'static [&'static str] {
@@ -84,6 +94,24 @@ impl Host for PluginHost {
 
     fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
         check::file(file)
+    }
+
+    fn working_directory(
+        &self,
+        options: &mut GuestOptions,
+        surroundings: &Surroundings,
+    ) -> Result<Option<PathBuf>, CliError> {
+        let Some(folder) = options.path(ROOT_OPTION) else {
+            return Ok(None);
+        };
+        let folder = surroundings.cwd.join(folder);
+        match becket_fs::is_dir(&folder) {
+            true => Ok(Some(folder)),
+            false => Err(CliError::usage(format!(
+                "{} is no folder to work in",
+                folder.display()
+            ))),
+        }
     }
 
     fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
@@ -270,6 +298,7 @@ fn bridged(home: &Path) -> Vec<ServerDeclaration> {
             BridgeReach::Web { url, headers } => Reached::Web {
                 url,
                 headers: headers.into_iter().collect(),
+                is_event_stream: false,
             },
         },
         call_timeout: Some(Duration::from_secs(BRIDGE_SECONDS)),

@@ -15,6 +15,7 @@ const TOOLS: &[&str] = if cfg!(feature = "scheme") {
 
 /// The facts about chibi that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
+    absent_events: &[],
     dialect: DIALECT,
     profile,
     deciding: &["block", "denied", "approved"],

@@ -38,7 +38,7 @@ pub fn profile() -> Profile {
     Profile {
         name: "chibi",
         faces,
-        absent: vec![OperationKind::Mkdir, OperationKind::Rmdir],
+        absent: vec![OperationKind::Mkdir, OperationKind::Rmdir, OperationKind::Remove],
         extras: [OWN_EXTRAS, &["call_user", "read_context", "model_info"]].concat(),
         wording: Wording::default(),
         manner: Manner {

@@ -241,6 +241,7 @@ fn a_body_keeps_what_the_answer_does_not_name_byte_for_byte() {
     let payload = PreRequestPayload {
         provider: "openai".into(),
         body: Json::parse(r#"{"model":"m", "temperature":1.0, "messages":[ ]}"#.into()).unwrap(),
+        headers: Vec::new(),
         form: RequestForm::Wire,
         purpose: RequestPurpose::Answer,
         iteration: 1,

@@ -5,7 +5,7 @@
 //! time. Codes by which a shell says that it did not find a program, or that a signal ended it, are failures.
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer, Members, Plain};
+use becket_hook_files::{Contract, Decision, HookAnswer, Members, Plain, error_line};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Deserializer, Map, Value};
 
@@ -57,7 +57,7 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
             let said = said
                 .ok()
                 .filter(|_| finished.stdout.trim_ascii().starts_with(b"{"));
-            let first = stderr.lines().next().unwrap_or_default();
+            let first = error_line(stderr);
             let what = match first {
                 "" => format!("exit code {code}"),
                 line => format!("exit code {code}: {line}"),

@@ -9,6 +9,7 @@ use crate::tools::profile;
 
 /// The facts about Claude Code that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
+    absent_events: crate::rows::ABSENT_EVENTS,
     dialect: DIALECT,
     profile,
     deciding: &["permissionDecision", "decision", "continue"],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_dialect_kit::misspelt_guard;
+use becket_dialect_kit::{misspelt_guard, sounds_like_guard};
 use becket_events::Class;
 use becket_hook_files::{
     Action, Background, Contract, HookEntry, Level, Owner, Reading, Source, is_markdown, levels,
@@ -91,7 +91,7 @@ fn is_guard(contracts: &[Contract], event: &str) -> bool {
     }
     match contracts.iter().find(|contract| contract.name == event) {
         Some(contract) => contract.class == Class::Guard,
-        None => misspelt_guard(event, known).is_some(),
+        None => misspelt_guard(event, known).is_some() || sounds_like_guard(event),
     }
 }
 

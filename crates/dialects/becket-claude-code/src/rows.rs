@@ -197,6 +197,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .done(),
         row::<Attention>("Notification", Observe, show::attention, nothing::<Attention>)
             .only(|_, attention| attention.reason != AttentionReason::Limit)
+            .only_waiting(|attention| attention.reason == AttentionReason::Idle)
             .matching(|_, attention| show::notification_type(attention.reason).into())
             .context_later()
             .done(),

@@ -100,12 +100,12 @@ fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<
 
 /// The operations that a rule is about: one about reading or editing is about all that read or change files.
 fn family(operation: OperationKind, kind: Kind) -> Vec<OperationKind> {
-    use OperationKind::{Edit, Find, Grep, List, Mkdir, Read, Rmdir, Write};
+    use OperationKind::{Edit, Find, Grep, List, Mkdir, Read, Remove, Rmdir, Write};
     match (operation.effect(), kind) {
         // becket asks about `read` for everything that shows what is in a file.
         (Effect::Read, Kind::Restricts) if operation == Read => vec![Read, List, Find],
         (Effect::Read, Kind::Allows) if operation == Read => vec![Read, List, Find, Grep],
-        (Effect::Write, _) => vec![Write, Edit, Mkdir, Rmdir],
+        (Effect::Write, _) => vec![Write, Edit, Mkdir, Rmdir, Remove],
         _ => vec![operation],
     }
 }
@@ -245,6 +245,8 @@ mod tests {
             assert_eq!((*name, glob.as_str()), ("path", wanted), "{pattern}");
         }
         assert!(rules("WebSearch", Kind::Restricts).is_empty());
-        assert_eq!(rules("Edit", Kind::Restricts).len(), 4);
+        let edit = rules("Edit", Kind::Restricts);
+        // Edits, writes, new and removed folders, and removed files.
+        assert_eq!(edit.len(), 5);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use becket_events::Scope;
+use becket_events::{PermissionMode, Scope};
 use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher, Owner, Source, System};
 
 use crate::bridge::BRIDGE;
@@ -32,7 +32,10 @@ pub static SYSTEM: System = System {
     matcher,
     shell: |_| None,
     former_names: FORMER,
+    other_tools: |_| OTHER_TOOLS,
     directory: |_, _| None,
+    path_of_project: "\"$CLAUDE_PROJECT_DIR\"/PATH",
+    least_time: None,
     variables,
     run_variables,
     env_file: Some(ENV_FILE),
@@ -94,7 +97,9 @@ fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
 
 fn run_variables(_: &HookEntry, scope: &Scope, facts: &Facts) -> Vec<(String, String)> {
     let attended = if facts.is_attended { "1" } else { "0" };
+    let process = std::process::id().to_string();
     [
+        ("CLAUDE_PID", &*process),
         ("CLAUDECODE", "1"),
         ("CLAUDE_CODE_CHILD_SESSION", "1"),
         ("CLAUDE_CODE_SESSION_ATTENDED", attended),
@@ -102,6 +107,16 @@ fn run_variables(_: &HookEntry, scope: &Scope, facts: &Facts) -> Vec<(String, St
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .to_vec()
+}
+
+/// A permission mode in Claude Code's words.
+fn mode_word(mode: Option<PermissionMode>) -> &'static str {
+    match mode.unwrap_or_default() {
+        PermissionMode::Ask => "default",
+        PermissionMode::AcceptEdits => "acceptEdits",
+        PermissionMode::Plan => "plan",
+        PermissionMode::Yes => "bypassPermissions",
+    }
 }
 
 /// The members that every input has.
@@ -113,7 +128,7 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with("session_id", session.as_str())
         .with("transcript_path", facts.transcript(session).display().to_string())
         .with("cwd", scope.cwd.as_str())
-        .with("permission_mode", "default")
+        .with("permission_mode", mode_word(scope.permission_mode))
         .with("hook_event_name", event)
         .with_some(
             "agent_transcript_path",
@@ -122,3 +137,33 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with_some("agent_id", is_subagent.then_some(scope.session_id.as_str()))
         .with_some("agent_type", is_subagent.then_some(scope.agent_name.as_str()))
 }
+
+/// Names of tools that becket does not have, or has under other names.
+const OTHER_TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "BashOutput",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "KillBash",
+    "KillShell",
+    "LS",
+    "LSP",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TodoWrite",
+    "ToolSearch",
+    "WebSearch",
+];

@@ -49,6 +49,7 @@ pub fn line(operation: OperationKind, arguments: &Map<String, Value>) -> Option<
         OperationKind::Fetch => format!("curl -L {}", quoted(text("url")?)),
         OperationKind::Mkdir => format!("mkdir -p {}", path()),
         OperationKind::Rmdir => format!("rmdir {}", path()),
+        OperationKind::Remove => format!("rm {}", path()),
         _ => return None,
     })
 }

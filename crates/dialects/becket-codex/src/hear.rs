@@ -10,7 +10,7 @@
 //! do: `ask` asks the user here, and `allow` without a rewrite has no effect, as in Codex.
 
 use becket_events::Class;
-use becket_hook_files::{Block, Contract, Decision, HookAnswer, Plain};
+use becket_hook_files::{Block, Contract, Decision, HookAnswer, Plain, error_line};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ const NO_REASON: &str = "a hook blocked this, and gives no reason";
 /// What a program has said.
 pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
-    let first = stderr.lines().next().unwrap_or_default();
+    let first = error_line(stderr);
     let what = |code: i32| match first {
         "" => format!("exit code {code}"),
         line => format!("exit code {code}: {line}"),
@@ -60,7 +60,7 @@ fn refused(contract: &Contract, finished: &Finished) -> Option<HookAnswer> {
     (contract.class == Class::Guard && answer.refusal().0.is_some()).then_some(answer)
 }
 
-/// Events at which output that is no JSON is an error.
+/// Events at which output that is not JSON is an error.
 const WITHOUT_TEXT: &[&str] = &["Stop", "SubagentStop", "Interrupt"];
 
 fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
@@ -82,7 +82,7 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
         return match read_strictly(text) {
             Ok(Value::Object(said)) => read(contract, &said),
             _ => Err(unreadable(
-                "standard output begins like JSON and is no JSON object; print the object alone",
+                "standard output begins like JSON and is not JSON object; print the object alone",
             )),
         };
     }
@@ -97,7 +97,7 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
     match (text.is_empty(), contract.plain) {
         (false, Plain::Context) => Ok(HookAnswer::context(text)),
         (false, _) if WITHOUT_TEXT.contains(&contract.name) => Err(unreadable(
-            "standard output is no JSON object; print other words to standard error",
+            "standard output is not JSON object; print other words to standard error",
         )),
         _ => Ok(HookAnswer::default()),
     }

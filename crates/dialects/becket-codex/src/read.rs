@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_dialect_kit::misspelt_guard;
+use becket_dialect_kit::{misspelt_guard, sounds_like_guard};
 use becket_events::Class;
 use becket_hook_files::{Action, Background, Contract, HookEntry, Level, Owner, Reading, Source, levels};
 use becket_hooks::CommandLine;
@@ -159,7 +159,8 @@ impl Reader<'_> {
         let known = known.map(|contract| (contract.name, contract.class == Class::Guard));
         match self.contracts.iter().find(|contract| contract.name == event) {
             Some(contract) => contract.class == Class::Guard,
-            None => misspelt_guard(event, known).is_some(),
+            None if ABSENT_EVENTS.iter().any(|(absent, _)| *absent == event) => false,
+            None => misspelt_guard(event, known).is_some() || sounds_like_guard(event),
         }
     }
 

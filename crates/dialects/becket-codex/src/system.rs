@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use becket_events::Scope;
+use becket_events::{PermissionMode, Scope};
 use becket_hook_files::{Facts, FileHost, HookEntry, Input, NameMatcher, RuleLists, Source, System};
 
 use crate::bridge::BRIDGE;
@@ -31,7 +31,10 @@ pub static SYSTEM: System = System {
     matcher,
     shell,
     former_names: &[],
+    other_tools: |_| OTHER_TOOLS,
     directory: |_, _| None,
+    path_of_project: "\"$(git rev-parse --show-toplevel)\"/PATH",
+    least_time: None,
     variables,
     env_file: None,
     run_variables,
@@ -118,6 +121,16 @@ const WITHOUT_TURNS: &[&str] = &["SessionStart", "SessionEnd"];
 /// Events that do not say which permissions count.
 const WITHOUT_MODES: &[&str] = &["SessionEnd", "PreCompact", "PostCompact"];
 
+/// A permission mode in Codex's words.
+fn mode_word(mode: Option<PermissionMode>) -> &'static str {
+    match mode.unwrap_or_default() {
+        PermissionMode::Ask => "default",
+        PermissionMode::AcceptEdits => "acceptEdits",
+        PermissionMode::Plan => "plan",
+        PermissionMode::Yes => "bypassPermissions",
+    }
+}
+
 /// The members that every input has.
 fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
     let is_subagent = scope.parent_session_id.is_some();
@@ -138,6 +151,23 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with_some("model", (event != "SessionEnd").then_some(scope.model.as_str()))
         .with_some(
             "permission_mode",
-            (!WITHOUT_MODES.contains(&event)).then_some("default"),
+            (!WITHOUT_MODES.contains(&event)).then(|| mode_word(scope.permission_mode)),
         )
 }
+
+/// Names of tools that becket does not have, or has under other names.
+const OTHER_TOOLS: &[&str] = &[
+    "Agent",
+    "Edit",
+    "Write",
+    "apply_patch",
+    "exec",
+    "list_mcp_resources",
+    "read_mcp_resource",
+    "request_user_input",
+    "spawn_agent",
+    "update_plan",
+    "view_image",
+    "wait_agent",
+    "web_search",
+];

@@ -1,17 +1,21 @@
 //! Codex's names for becket's operations: a shell, and patches of files. Everything else it does with commands, and so
 //! becket's other operations are shown to its hooks (`commands.rs`).
 //!
-//! The same tool makes files and changes them in Codex. A profile needs a name for each operation, so `Write`, by which
-//! matchers know the tool too, is the name for making a file. Hooks see `apply_patch` in both cases.
+//! The same tool makes, changes, moves and removes files in Codex, several at once. A patch that changes one file is
+//! one edit. Any other is taken apart into calls for single files, all of which are judged before the first is made;
+//! hooks see the whole patch and then each of these calls, as `apply_patch`. A profile needs a name for each operation,
+//! so `Write`, by which matchers know the tool too, is the name for making a file.
 //!
 //! A patch is made of whole lines, and becket's edits are not. Where a patch says less than the call, the call's own
 //! arguments stand beside it, so that nothing is lost. Hooks are shown the patch alone.
 
+use becket_dialect_kit::patch::{Change, Chunk, Patch, Section, sections};
 use becket_dialect_kit::words::schema;
-use becket_events::{Face, JOB_EXTRAS, Manner, OperationKind, Profile, Wording};
+use becket_events::{
+    AfterFailure, Answered, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, Replacement,
+    SingleCall, Wording,
+};
 use serde_json::{Map, Value, json};
-
-use becket_dialect_kit::patch::{Change, Chunk, Patch};
 
 /// The name under which hooks see every change of a file.
 pub const PATCH: &str = "apply_patch";
@@ -29,6 +33,7 @@ pub fn profile() -> Profile {
         OperationKind::Fetch,
         OperationKind::Mkdir,
         OperationKind::Rmdir,
+        OperationKind::Remove,
     ];
     Profile {
         name: "codex",
@@ -40,8 +45,93 @@ pub fn profile() -> Profile {
             shell: "/bin/bash",
             ..Manner::default()
         },
-        plurals: Vec::new(),
+        plurals: vec![whole_patch()],
     }
+}
+
+/// A patch of several files, or of one that is not only changed.
+fn whole_patch() -> Plural {
+    Plural {
+        name: PATCH,
+        description: ABOUT_PATCHES,
+        parameters: schema(&[(COMMAND, "string", "The patch.")], &[COMMAND]),
+        operation: OperationKind::Edit,
+        apart,
+        together,
+        after_failure: AfterFailure::StopBefore,
+    }
+}
+
+const ABOUT_PATCHES: &str = "Make, change, move and remove files with a patch. Between `*** Begin Patch` and `*** End \
+                             Patch` stand sections: `*** Add File: path` with lines that begin with `+`, `*** Update \
+                             File: path`, perhaps `*** Move to: path`, with `@@` and lines that begin with ` `, `-` or \
+                             `+`, and `*** Delete File: path`.";
+
+/// Splits a patch into calls for single files.
+fn apart(arguments: &Map<String, Value>) -> Result<Vec<SingleCall>, String> {
+    let patch = match (arguments.get(COMMAND), arguments.len()) {
+        (Some(Value::String(patch)), 1) => patch,
+        _ => {
+            return Err(format!(
+                "it takes `{COMMAND}`, the text of a patch, and nothing else"
+            ));
+        }
+    };
+    let mut calls = Vec::new();
+    for section in sections(patch)? {
+        match section {
+            Section::Change(patch) => calls.push(match patch.change {
+                Change::Write(_) => SingleCall::new(OperationKind::Write, read_write(patch)?),
+                Change::Edit(_) => SingleCall::new(OperationKind::Edit, read_edit(patch)?),
+            }),
+            Section::Move { from, to, chunks } => {
+                let edits = chunks
+                    .iter()
+                    .map(replacement)
+                    .collect::<Result<Vec<_>, String>>()?;
+                let mut write = SingleCall::new(OperationKind::Write, path_alone(to));
+                write.content_of = Some((from.clone(), edits));
+                calls.extend([write, SingleCall::new(OperationKind::Remove, path_alone(from))]);
+            }
+            Section::Remove(path) => {
+                calls.push(SingleCall::new(OperationKind::Remove, path_alone(path)));
+            }
+        }
+    }
+    Ok(calls)
+}
+
+fn path_alone(path: String) -> Map<String, Value> {
+    Map::from_iter([("path".to_owned(), path.into())])
+}
+
+fn replacement(chunk: &Chunk) -> Result<Replacement, String> {
+    let (old_text, new_text) = chunk.texts().ok_or(ONLY_ADDS)?;
+    serde_json::from_value(json!({"old_text": old_text, "new_text": new_text}))
+        .map_err(|error| error.to_string())
+}
+
+/// Why a piece of a patch cannot be placed.
+const ONLY_ADDS: &str = "a patch that only adds lines needs a line that stays";
+
+/// Words the outcome of a patch: the files that have changed, or why not all of them have.
+fn together(_: &Map<String, Value>, answered: &[Answered]) -> String {
+    let line = |answer: &Answered| {
+        let path = text(&answer.arguments, "path");
+        match (answer.is_error, answer.operation) {
+            (true, _) => format!("{path}: {}", answer.output),
+            (false, OperationKind::Write) => format!("A {path}"),
+            (false, OperationKind::Remove) => format!("D {path}"),
+            (false, _) => format!("M {path}"),
+        }
+    };
+    let head = match answered.iter().all(|answer| answer.is_error) {
+        _ if !answered.iter().any(|answer| answer.is_error) => "Done. These files have changed:",
+        true => "Nothing was changed:",
+        false => "The patch was made in part:",
+    };
+    let lines = std::iter::once(head.to_owned()).chain(answered.iter().map(line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn shell() -> Face {
@@ -79,8 +169,7 @@ fn shell() -> Face {
 fn edit() -> Face {
     Face {
         name: PATCH,
-        description: "Change a file with a patch: `*** Begin Patch`, `*** Update File: path`, `@@`, lines that begin \
-                      with ` `, `-` or `+`, `*** End Patch`. To make a file, use `Write`.",
+        description: ABOUT_PATCHES,
         parameters: schema(&[(COMMAND, "string", "The patch.")], &[COMMAND]),
         operation: OperationKind::Edit,
         to_own: |arguments| to_own(arguments, edit_patch, read_edit),
@@ -186,9 +275,7 @@ fn read_edit(patch: Patch) -> Result<Map<String, Value>, String> {
         return Err("the patch writes a file, and the call changes one; use `*** Update File:`".into());
     };
     let edits = chunks.iter().map(|chunk| {
-        let (old, new) = chunk
-            .texts()
-            .ok_or("a patch that only adds lines needs a line that stays")?;
+        let (old, new) = chunk.texts().ok_or(ONLY_ADDS)?;
         Ok(json!({"old_text": old, "new_text": new}))
     });
     let edits = edits.collect::<Result<Vec<Value>, String>>()?;

@@ -10,7 +10,7 @@
 //! `hookSpecificOutput`.
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer};
+use becket_hook_files::{Contract, Decision, HookAnswer, error_line};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ impl Moment {
 /// What a program has said.
 pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
-    let first = stderr.lines().next().unwrap_or_default();
+    let first = error_line(stderr);
     let what = |code: i32| match first {
         "" => format!("exit code {code}"),
         line => format!("exit code {code}: {line}"),
@@ -144,7 +144,7 @@ fn hear_text(contract: &Contract, text: &str) -> Result<HookAnswer, Failure> {
         return match read_strictly(text) {
             Ok(Value::Object(said)) => read(contract, &said),
             _ if is_guard => Err(unreadable(
-                "standard output begins like JSON and is no JSON object; print the object alone",
+                "standard output begins like JSON and is not JSON object; print the object alone",
             )),
             _ => Ok(HookAnswer::default()),
         };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_dialect_kit::misspelt_guard;
+use becket_dialect_kit::{misspelt_guard, sounds_like_guard};
 use becket_events::Class;
 use becket_hook_files::{Action, Contract, HookEntry, Owner, Reading, Source};
 use becket_hooks::CommandLine;
@@ -199,7 +199,8 @@ impl Reader<'_> {
         let known = known.map(|contract| (contract.name, contract.class == Class::Guard));
         match self.contract(event) {
             Some(contract) => contract.class == Class::Guard,
-            None => misspelt_guard(event, known).is_some(),
+            None if ABSENT_EVENTS.iter().any(|(absent, _)| *absent == event) => false,
+            None => misspelt_guard(event, known).is_some() || sounds_like_guard(event),
         }
     }
 

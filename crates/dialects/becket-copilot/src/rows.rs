@@ -141,6 +141,7 @@ fn of_both_kinds<const PASCAL: bool>() -> Vec<Box<dyn HookRow>> {
             nothing::<Attention>,
         )
         .only(|_, attention| attention.reason != AttentionReason::Limit)
+        .only_waiting(|attention| attention.reason == AttentionReason::Idle)
         .context_later()
         .matching(|_, attention| show::notification_type(attention.reason).into())
         .done(),

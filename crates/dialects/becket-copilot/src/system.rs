@@ -37,7 +37,10 @@ pub static SYSTEM: System = System {
     matcher,
     shell: |_| Some(vec!["bash".into(), "-c".into()]),
     former_names: &[],
+    other_tools,
     directory,
+    path_of_project: "PATH",
+    least_time: None,
     variables,
     env_file: None,
     run_variables,
@@ -115,5 +118,42 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
             input.with("timestamp", time.to_rfc3339_opts(SecondsFormat::Millis, true))
         }
         false => input.with("timestamp", milliseconds),
+    }
+}
+
+/// Names of tools that becket does not have, or has under other names.
+const OTHER_TOOLS: &[&str] = &[
+    "apply_patch",
+    "ask_user",
+    "powershell",
+    "report_intent",
+    "rg",
+    "str_replace_editor",
+    "task",
+    "update_todo",
+    "web_search",
+];
+
+/// The names by which events in the other spelling know tools.
+const CLAUDE_TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Read",
+    "Task",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// The names of tools at an event. One whose name begins with a capital letter knows those of another system too.
+fn other_tools(event: &str) -> &'static [&'static str] {
+    match event.starts_with(|letter: char| letter.is_uppercase()) {
+        true => CLAUDE_TOOLS,
+        false => OTHER_TOOLS,
     }
 }

@@ -21,7 +21,12 @@ const GREP: Renames = &[
 
 /// Copilot's tool profile.
 pub fn profile() -> Profile {
-    let others = [OperationKind::List, OperationKind::Mkdir, OperationKind::Rmdir];
+    let others = [
+        OperationKind::List,
+        OperationKind::Mkdir,
+        OperationKind::Rmdir,
+        OperationKind::Remove,
+    ];
     let mut faces = vec![shell(), view(), create(), edit()];
     faces.extend(searches());
     Profile {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer};
+use becket_hook_files::{Contract, Decision, HookAnswer, error_line};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -41,9 +41,9 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
             format!("exit code {code}: signal {}", code - SIGNALS),
         )),
         code => Ok(refused(contract, finished).unwrap_or_else(|| {
-            HookAnswer::error(match stderr.lines().next() {
-                Some(line) => format!("exit code {code}: {line}"),
-                None => format!("exit code {code}"),
+            HookAnswer::error(match error_line(stderr) {
+                "" => format!("exit code {code}"),
+                line => format!("exit code {code}: {line}"),
             })
         })),
     }
@@ -121,7 +121,7 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
         // Many programs that only do something print what they do.
         _ if contract.class == Class::Observe => Ok(HookAnswer::default()),
         _ => Err(unreadable(
-            "standard output is no JSON object; print the object alone, and other words to standard error",
+            "standard output is not JSON object; print the object alone, and other words to standard error",
         )),
     }
 }

@@ -193,7 +193,7 @@ fn of_answers() -> Vec<Box<dyn HookRow>> {
             .matching(|_, _| "AgentResponse".into())
             .done(),
         row::<MessageEnd>("afterAgentThought", Observe, show::thought, nothing::<MessageEnd>)
-            .only(|_, end| !show::thoughts(&end.message).is_empty())
+            .only(|_, end| !end.replaced && !show::thoughts(&end.message).is_empty())
             .matching(|_, _| "AgentThought".into())
             .done(),
         row::<Stop>("stop", Transform, show::stop, |payload, answer| {

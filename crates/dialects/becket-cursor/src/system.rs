@@ -37,7 +37,10 @@ pub static SYSTEM: System = System {
     matcher,
     shell,
     former_names: &[],
+    other_tools: |_| OTHER_TOOLS,
     directory: |entry, _| directory(&entry.source),
+    path_of_project: "PATH",
+    least_time: None,
     variables,
     env_file: None,
     run_variables,
@@ -123,3 +126,20 @@ pub fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with("user_email", Value::Null)
         .with("transcript_path", facts.transcript(session).display().to_string())
 }
+
+/// Names of tools that becket does not have, or has under other names.
+const OTHER_TOOLS: &[&str] = &[
+    "ComputerUse",
+    "Delete",
+    "Edit",
+    "FetchMcpResource",
+    "ListMcpResources",
+    "ReadLints",
+    "RecordScreen",
+    "StrReplace",
+    "Task",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "WriteShellStdin",
+];

@@ -18,7 +18,16 @@ pub fn profile() -> Profile {
     let absent = [OperationKind::Find, OperationKind::Mkdir, OperationKind::Rmdir];
     Profile {
         name: "cursor",
-        faces: vec![shell(), read(), write(), edit(), list(), grep(), fetch()],
+        faces: vec![
+            shell(),
+            read(),
+            write(),
+            edit(),
+            delete(),
+            list(),
+            grep(),
+            fetch(),
+        ],
         absent: [&absent, OperationKind::VFS].concat(),
         extras: [JOB_EXTRAS, &["update_todos", "spawn_agent"]].concat(),
         wording: Wording::default(),
@@ -98,6 +107,11 @@ fn read() -> Face {
     );
     let description = "Read a text file, whole or some lines of it.";
     renamed("Read", description, OperationKind::Read, parameters)
+}
+
+fn delete() -> Face {
+    let parameters = schema(&[("file_path", "string", "The file.")], &["file_path"]);
+    renamed("Delete", "Remove a file.", OperationKind::Remove, parameters)
 }
 
 fn write() -> Face {

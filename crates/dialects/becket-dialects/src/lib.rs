@@ -88,6 +88,12 @@ pub fn rows() -> Vec<RowInfo> {
     DIALECTS.iter().flat_map(|info| (info.rows)()).collect()
 }
 
+/// Events of a dialect that never happen in becket, each with the reason.
+pub fn absent_events(dialect: &str) -> &'static [(&'static str, &'static str)] {
+    let info = DIALECTS.iter().find(|info| info.dialect.name == dialect);
+    info.map_or(&[], |info| info.absent_events)
+}
+
 /// Why an action would have happened in spite of a guard that breaks like this, in the agent that the guard was written
 /// for; `None` where it would not, or where the guard is becket's own.
 pub fn lets_through(dialect: Dialect, fault: Fault) -> Option<&'static str> {

@@ -12,7 +12,7 @@ use becket_check::{
     boxed, objects, written, wrong_answer,
 };
 use becket_events::{Class, EventId};
-use becket_hooks::{HookEnvironment, Pattern, SettingsError, nearest};
+use becket_hooks::{HookEnvironment, Layout, Pattern, SettingsError, nearest, read_around_mistakes};
 use becket_host::{AGENT_FILE, GuestSearch};
 use becket_system::CliError;
 use becket_system::files::read_regular;
@@ -165,9 +165,28 @@ pub fn file(file: &NamedFile<'_>) -> Option<HookFile> {
     })
 }
 
-/// Reads a file of that kind. Paths in it are relative to its real location.
+/// Reads a file of that kind, and finds all its mistakes. Paths in it are relative to its real location.
 fn read((shown, whole): (&Path, &Path), text: &str, kind: FileKind, home: Option<&Path>) -> HookFile {
-    let mut found = HookFile::new(shown, text, Ok(Vec::new()));
+    let whole_file = HookFile::new(shown, text, Ok(Vec::new()));
+    let read = |text: &str| {
+        let mut found = HookFile::new(shown, text, Ok(Vec::new()));
+        read_once(&mut found, (text, whole), kind, home).map(|()| found)
+    };
+    let (mistakes, found) = read_around_mistakes(text, Layout::Indentation, read);
+    let mut found = HookFile {
+        text: text.to_owned(),
+        ..found.unwrap_or(whole_file)
+    };
+    mistakes.into_iter().for_each(|mistake| found.wrong(mistake));
+    found
+}
+
+fn read_once(
+    found: &mut HookFile,
+    (text, whole): (&str, &Path),
+    kind: FileKind,
+    home: Option<&Path>,
+) -> Result<(), SettingsError> {
     let rules = match kind {
         FileKind::Hooks => read_drop_in(text, whole).map(|hooks| {
             found.hooks = checked(hooks);
@@ -178,13 +197,11 @@ fn read((shown, whole): (&Path, &Path), text: &str, kind: FileKind, home: Option
             settings.permissions
         }),
         FileKind::Agents => AgentFile::read(text, whole).map(|file| {
-            take_agents(&mut found, &file);
+            take_agents(found, &file);
             file.permissions
         }),
     };
-    let checked = rules.and_then(|rules| check_rules(&rules, whole, home));
-    checked.err().into_iter().for_each(|error| found.wrong(error));
-    found
+    rules.and_then(|rules| check_rules(&rules, whole, home))
 }
 
 fn take_agents(found: &mut HookFile, file: &AgentFile) {

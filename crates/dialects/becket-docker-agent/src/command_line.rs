@@ -248,7 +248,10 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     let (file, messages) = match args.words.as_slice() {
         [command, file, messages @ ..] if command == "run" || command == "exec" => (file, messages),
         [command] if command == "run" || command == "exec" => {
-            return Err("name an agent file, as in `docker-agent run agent.yaml`".to_owned());
+            let why = "becket looks for none, because to name one is to say yes to its hooks";
+            return Err(format!(
+                "name an agent file, as in `docker-agent run agent.yaml`; {why}"
+            ));
         }
         [other, ..] => return Err(format!("only `run` is served, not `{}`", other.to_string_lossy())),
         [] => return Err("name a command and an agent file, as in `docker-agent run agent.yaml`".to_owned()),

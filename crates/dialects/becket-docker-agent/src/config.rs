@@ -354,7 +354,7 @@ fn unknown_event(name: &str, contracts: &[Contract]) -> String {
 fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("unknown {what} `{word}`; did you mean `{near}`?"),
-        None => format!("unknown {what} `{word}`; there are {}", known.join(", ")),
+        None => format!("unknown {what} `{word}`; expected one of {}", known.join(", ")),
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Contract {
     pub permission: Permission,
     /// Whether `additional_context` reaches the model.
     pub context: bool,
-    /// The use of output that is no JSON.
+    /// The use of output that is not JSON.
     pub plain: Plain,
     /// Other fields of `hook_specific_output` that have an effect.
     pub fields: &'static [&'static str],
@@ -49,7 +49,7 @@ pub enum Permission {
     Judges,
 }
 
-/// The use of output that is no JSON.
+/// The use of output that is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plain {
     /// The model sees plain output.

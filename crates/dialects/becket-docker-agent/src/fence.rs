@@ -1,5 +1,6 @@
 //! What the tools of a toolset may reach: the folders of `allow_list` and `deny_list`, and the hosts of
-//! `allowed_domains` and `blocked_domains`.
+//! `allowed_domains` and `blocked_domains`. `fetch` reaches nothing that is not public, unless `allow_private_ips` says
+//! so.
 //!
 //! Each list becomes a guard of the agent that has the toolset. It is asked about paths after links were followed,
 //! about every file of which a search would show something, and about every address that a page redirects to.
@@ -153,6 +154,7 @@ pub fn register(engine: &Engine, agent: &AgentDefinition, file: &Path, bases: Ba
             deny_list,
             allowed_domains,
             blocked_domains,
+            refuses_private,
         } = &set.fence;
         if !allow_list.is_empty() || !deny_list.is_empty() {
             let folders = Arc::new(Folders::of(allow_list, deny_list, bases));
@@ -177,12 +179,17 @@ pub fn register(engine: &Engine, agent: &AgentDefinition, file: &Path, bases: Ba
                 },
             );
         }
-        if !allowed_domains.is_empty() || !blocked_domains.is_empty() {
+        if *refuses_private || !allowed_domains.is_empty() || !blocked_domains.is_empty() {
             let domains = Domains::of(allowed_domains, blocked_domains);
+            let refuses_private = *refuses_private;
+            let has_lists = !allowed_domains.is_empty() || !blocked_domains.is_empty();
             guard("fetch").register::<PreFetch>(
                 engine,
                 |payload| &payload.called_as,
-                move |payload| domains.refusal(payload),
+                move |payload| {
+                    let private = private_address(payload).filter(|_| refuses_private);
+                    private.or_else(|| domains.refusal(payload).filter(|_| has_lists))
+                },
                 |verdict| PreFetchReply {
                     verdict,
                     ..PreFetchReply::default()
@@ -190,6 +197,14 @@ pub fn register(engine: &Engine, agent: &AgentDefinition, file: &Path, bases: Ba
             );
         }
     }
+}
+
+/// Why an address is refused by docker-agent's own fetch, which reaches nothing that is not public.
+fn private_address(payload: &PreFetchPayload) -> Option<String> {
+    let kind = payload.sensitive.as_ref()?;
+    Some(format!(
+        "the address is not public ({kind}); `allow_private_ips: true` of the toolset lets it be fetched"
+    ))
 }
 
 /// Refuses every call about which the user would have to be asked.

@@ -33,7 +33,7 @@ use crate::run::HookHost;
 use crate::run_options::{
     CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE, WORKTREE_BRANCH, WORKTREE_SOURCE,
 };
-use crate::sources::{HOOK_FILE, HookFlag, is_drop_in};
+use crate::sources::{HOOK_FILE, HookFlag, is_drop_in, is_hcl};
 use crate::team::{AgentFileChoice, TeamFile, TeamServer, from_home};
 use crate::tools::profile;
 use crate::worktree::{self, Worktree};
@@ -91,6 +91,7 @@ impl Host for DockerAgentHost {
             help: "A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has \
                    no say, and nobody waits for it before the end of the run. May be given several times"
                 .into(),
+            is_rare: true,
             ..HostOption::default()
         };
         let hooks = HookFlag::all().into_iter().map(|flag| HostOption {
@@ -156,11 +157,13 @@ impl Host for DockerAgentHost {
     }
 
     fn survey(&self, file: &Path, place: &GuestSearch<'_>) -> Option<Result<Vec<String>, CliError>> {
-        if !is_drop_in(file) {
-            return None;
-        }
+        let begins = match is_hcl(file) {
+            true => "agent \"",
+            false if is_drop_in(file) => "agents:",
+            false => return None,
+        };
         let text = becket_fs::read_to_string(place.surroundings.cwd.join(file)).ok()?;
-        let has_agents = text.lines().any(|line| line.starts_with("agents:"));
+        let has_agents = text.lines().any(|line| line.starts_with(begins));
         has_agents.then(|| survey(file, place))
     }
 
@@ -465,9 +468,14 @@ fn reached(
                 directory: surroundings.cwd.clone(),
             }
         }
-        McpReach::Web { url, headers } => Reached::Web {
+        McpReach::Web {
+            url,
+            headers,
+            is_event_stream,
+        } => Reached::Web {
             url: variables.expand(url)?,
             headers: variables.expand_values(headers)?,
+            is_event_stream: *is_event_stream,
         },
     })
 }
@@ -505,7 +513,7 @@ impl Guests for HookGuests {
         let of_agents = self
             .team
             .iter()
-            .flat_map(|team| team.register(stage.engine, &host));
+            .flat_map(|team| team.register(stage.engine, &self.hooks, &host));
         if let Some(team) = &self.team {
             team.let_ask(Arc::clone(&stage.person.ui));
         }

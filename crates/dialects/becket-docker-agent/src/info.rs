@@ -9,6 +9,7 @@ use super::{contracts, profile};
 
 /// The facts about docker-agent that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
+    absent_events: crate::contract::ABSENT_EVENTS,
     dialect: DIALECT,
     profile,
     deciding: DECIDING,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError, RequestOptions};
-use becket_events::{Json, RequestForm};
+use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions};
+use becket_events::{Header, Json, RequestForm};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -62,8 +62,16 @@ impl Provider for ModelsInTurn {
         self.current().0.base_url()
     }
 
+    fn is_local(&self) -> bool {
+        self.current().0.is_local()
+    }
+
     fn form(&self) -> RequestForm {
         self.current().0.form()
+    }
+
+    fn headers(&self) -> Vec<Header> {
+        self.current().0.headers()
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
@@ -78,5 +86,13 @@ impl Provider for ModelsInTurn {
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         self.writer(body).0.send(body)
+    }
+
+    fn send_with<'a>(
+        &'a self,
+        body: &'a Json,
+        options: &'a SendOptions,
+    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        self.writer(body).0.send_with(body, options)
     }
 }

@@ -258,15 +258,30 @@ pub fn all_contracts() -> Vec<Contract> {
 /// Registers hooks for their events. Of identical hooks only one is asked about a call, whatever matchers they stand
 /// under. Returns remarks about them.
 pub fn register(engine: &Engine, entries: &[HookEntry], owner: &Owner, host: &HookHost) -> Vec<String> {
+    register_beside(&[], engine, entries, owner, host)
+}
+
+/// Registers hooks beside others that are asked about the same calls: of identical ones only one is asked.
+pub fn register_beside(
+    others: &[HookEntry],
+    engine: &Engine,
+    entries: &[HookEntry],
+    owner: &Owner,
+    host: &HookHost,
+) -> Vec<String> {
     let rows = rows();
     let mut remarks = Vec::new();
-    let mut seen: Vec<(HookEntry, Option<String>)> = Vec::new();
+    let without_place = |entry: &HookEntry| HookEntry {
+        source: String::new(),
+        matcher: None,
+        ..entry.clone()
+    };
+    let others = others
+        .iter()
+        .map(|entry| (without_place(entry), entry.matcher.clone()));
+    let mut seen: Vec<(HookEntry, Option<String>)> = others.collect();
     for entry in entries.iter().filter(|entry| entry.event != WORKTREE_CREATE.name) {
-        let known = HookEntry {
-            source: String::new(),
-            matcher: None,
-            ..entry.clone()
-        };
+        let known = without_place(entry);
         let same = seen.iter().filter(|(seen, _)| *seen == known);
         let before: Vec<Option<String>> = same.map(|(_, matcher)| matcher.clone()).collect();
         let is_for_all = |matcher: &Option<String>| matches!(matcher.as_deref(), None | Some("" | "*"));

@@ -50,6 +50,11 @@ pub fn is_drop_in(file: &Path) -> bool {
     matches!(extension, Some("yaml" | "yml"))
 }
 
+/// Whether a file is written in HCL, which docker-agent reads as well.
+pub fn is_hcl(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "hcl")
+}
+
 /// The part of the user's docker-agent settings that becket uses. The rest of that file is ignored.
 #[derive(Debug, Clone, Default)]
 pub struct PersonsSettings {

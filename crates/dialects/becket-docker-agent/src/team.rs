@@ -27,14 +27,16 @@ use becket_tools::{
 };
 
 use crate::fence::{self, Bases};
+use crate::hook::HookEntry;
 use crate::models_in_turn::ModelsInTurn;
 use crate::program_builtins::GIT_DEADLINE;
+use crate::rows::register_beside;
 use crate::tools::may_change;
 use crate::toolsets::{ToolsetHost, UserAccess, open_url_tool, toolset};
 use crate::{
     AgentDefinition, AgentFile, CommandDefinition, HookHost, Interface, McpDefinition, McpReach, MissingTool,
     ModelDefinition, OtherTools, Owner, Safety, Sampling, ScriptDefinition, Toolset, ToolsetKind,
-    command_prompt, missing_tool, profile, register, toolset_tools, with_variables,
+    command_prompt, missing_tool, profile, toolset_tools, with_variables,
 };
 
 /// The longest agent file that is read.
@@ -585,15 +587,16 @@ impl TeamFile {
             .map_err(|error| CliError::usage(format!("{}: {error}", self.file.path.display())))
     }
 
-    /// Registers the hooks of all agents that can take part. Returns remarks about them.
-    pub fn register(&self, engine: &Engine, host: &HookHost) -> Vec<String> {
+    /// Registers the hooks of all agents that can take part, beside those of the user, which all agents have. Returns
+    /// remarks about them.
+    pub fn register(&self, engine: &Engine, users: &[HookEntry], host: &HookHost) -> Vec<String> {
         let mut remarks = Vec::new();
         for (agent, depth) in self.members() {
             let owner = Owner::Agent {
                 name: agent.name.clone(),
                 depth,
             };
-            remarks.extend(register(engine, &agent.hooks, &owner, host));
+            remarks.extend(register_beside(users, engine, &agent.hooks, &owner, host));
             let home = host.environment.variables.get(OsStr::new("HOME")).map(Path::new);
             let bases = Bases {
                 directory: &host.directory,

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use becket_dialect_kit::words::{self, Renames, schema};
 use becket_events::{
-    AfterFailure, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, Telling, ToOwn, Wording,
+    AfterFailure, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, SingleCall, Telling, ToOwn,
+    Wording,
 };
 use serde_json::{Map, Value, json};
 
@@ -169,7 +170,7 @@ pub fn profile() -> Profile {
     Profile {
         name: "docker-agent",
         faces,
-        absent: [&[OperationKind::Find], OperationKind::VFS].concat(),
+        absent: [&[OperationKind::Find, OperationKind::Remove], OperationKind::VFS].concat(),
         extras: [JOB_EXTRAS, &notes, memories, TEAM_EXTRAS].concat(),
         wording: Wording::default(),
         manner: Manner::default(),
@@ -329,7 +330,7 @@ fn plurals() -> Vec<Plural> {
             description: "Fetch pages over HTTP. Each address is a call of its own.",
             parameters: fetch_schema(),
             operation: OperationKind::Fetch,
-            apart: |arguments| apart(arguments, "urls", fetch_to_own),
+            apart: |arguments| apart(arguments, OperationKind::Fetch, ("urls", fetch_to_own)),
             together: results::pages_together,
             after_failure: AfterFailure::GoOn,
         },
@@ -338,7 +339,7 @@ fn plurals() -> Vec<Plural> {
             description: MAKING,
             parameters: paths_schema("The directories."),
             operation: OperationKind::Mkdir,
-            apart: |arguments| apart(arguments, "paths", |one| one_of_list(one, "paths", "path")),
+            apart: |arguments| apart(arguments, OperationKind::Mkdir, OF_PATHS),
             together: results::lines_together,
             after_failure: AfterFailure::Stop,
         },
@@ -347,19 +348,22 @@ fn plurals() -> Vec<Plural> {
             description: REMOVING,
             parameters: paths_schema("The directories."),
             operation: OperationKind::Rmdir,
-            apart: |arguments| apart(arguments, "paths", |one| one_of_list(one, "paths", "path")),
+            apart: |arguments| apart(arguments, OperationKind::Rmdir, OF_PATHS),
             together: results::lines_together,
             after_failure: AfterFailure::Stop,
         },
     ]
 }
 
+/// A list of paths, and the way of one of them into becket's terms.
+const OF_PATHS: (&str, ToOwn) = ("paths", |one| one_of_list(one, "paths", "path"));
+
 /// Splits a call whose argument `list` has several values into one call for each, with the other arguments unchanged.
 fn apart(
     arguments: &Map<String, Value>,
-    list: &str,
-    to_own: ToOwn,
-) -> Result<Vec<Map<String, Value>>, String> {
+    operation: OperationKind,
+    (list, to_own): (&str, ToOwn),
+) -> Result<Vec<SingleCall>, String> {
     let Some(Value::Array(several)) = arguments.get(list) else {
         return Err(format!("argument `{list}` must be a list of texts"));
     };
@@ -371,12 +375,12 @@ fn apart(
     let one = |value: &Value| {
         let mut arguments = arguments.clone();
         arguments.insert(list.to_owned(), json!([value]));
-        to_own(arguments)
+        Ok(SingleCall::new(operation, to_own(arguments)?))
     };
     several.iter().map(one).collect()
 }
 
-fn read_apart(arguments: &Map<String, Value>) -> Result<Vec<Map<String, Value>>, String> {
+fn read_apart(arguments: &Map<String, Value>) -> Result<Vec<SingleCall>, String> {
     let mut arguments = arguments.clone();
     match arguments.remove("json") {
         None | Some(Value::Null | Value::Bool(_)) => {}
@@ -387,7 +391,7 @@ fn read_apart(arguments: &Map<String, Value>) -> Result<Vec<Map<String, Value>>,
             "there is no argument `{unknown}`; it takes `paths` and `json`"
         ));
     }
-    apart(&arguments, "paths", |one| one_of_list(one, "paths", "path"))
+    apart(&arguments, OperationKind::Read, OF_PATHS)
 }
 
 /// Arguments with `single` in place of a `list` of one.

@@ -6,7 +6,7 @@
 //! that it did not find a program, or that a signal ended it, are failures.
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer, Members};
+use becket_hook_files::{Contract, Decision, HookAnswer, Members, error_line};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -65,9 +65,9 @@ fn hear_text(code: i32, text: String) -> Result<HookAnswer, Failure> {
             notice: Some(text).filter(|text| !text.is_empty()).into_iter().collect(),
             ..HookAnswer::default()
         }),
-        WARNED => Ok(HookAnswer::error(match text.lines().next() {
-            Some(line) => format!("exit code {WARNED}: {line}"),
-            None => format!("exit code {WARNED}"),
+        WARNED => Ok(HookAnswer::error(match error_line(&text) {
+            "" => format!("exit code {WARNED}"),
+            line => format!("exit code {WARNED}: {line}"),
         })),
         code => {
             failed(code)?;

@@ -9,6 +9,7 @@ use crate::tools::profile;
 
 /// The facts about Gemini CLI that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
+    absent_events: crate::rows::ABSENT_EVENTS,
     dialect: DIALECT,
     profile,
     deciding: &["decision", "continue"],
@@ -21,7 +22,7 @@ fn lets_through(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Crash => Some("exit code 1 is a warning, and silence is an allow"),
         Fault::Killed => Some("a program that a signal ends counts as one that ended well"),
-        Fault::Chatter | Fault::HalfAnswer => Some("text that is no JSON is a message for the user"),
+        Fault::Chatter | Fault::HalfAnswer => Some("text that is not JSON is a message for the user"),
         Fault::WrongTypes | Fault::Misspelt => Some("an answer is not checked, and no decision is an allow"),
         Fault::Hang | Fault::Flood => Some("a hook that takes too long is ended, and the action goes on"),
         // The shell says so on standard error, and text with such an exit code denies.

@@ -52,7 +52,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             .blocks(Block::Refuses)
             .done(),
         row::<MessageEnd>("AfterModel", Transform, show::after_model, model::after_model)
-            .only(|_, end| matches!(end.message.body(), MessageBody::Assistant { .. }))
+            .only(|_, end| !end.replaced && matches!(end.message.body(), MessageBody::Assistant { .. }))
             .blocks(Block::EndsRun)
             .failure_ends_run()
             .done(),

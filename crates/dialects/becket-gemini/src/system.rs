@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use becket_events::Scope;
 use becket_hook_files::{
-    Facts, FileHost, HookEntry, Input, NameMatcher, Owner, RuleLists, Source, System, without_comments,
+    Facts, FileHost, HookEntry, Input, LeastTime, NameMatcher, Owner, RuleLists, Source, System,
+    without_comments,
 };
 use becket_system::moments;
 use chrono::SecondsFormat;
@@ -17,6 +19,12 @@ use crate::read::read;
 use crate::rows::rows;
 use crate::sources::{is_file, sources};
 use crate::tools::profile;
+
+/// A hook with less time was probably meant to have as many seconds.
+const LEAST_TIME: LeastTime = LeastTime {
+    time: Duration::from_millis(100),
+    why: "`timeout` counts milliseconds, not seconds",
+};
 
 /// Gemini CLI.
 pub static SYSTEM: System = System {
@@ -35,7 +43,10 @@ pub static SYSTEM: System = System {
     matcher,
     shell: |_| Some(vec!["bash".to_owned(), "-c".to_owned()]),
     former_names: &[],
+    other_tools: |_| OTHER_TOOLS,
     directory: |_, _| None,
+    path_of_project: "$GEMINI_PROJECT_DIR/PATH",
+    least_time: Some(LEAST_TIME),
     variables,
     env_file: None,
     run_variables,
@@ -99,3 +110,18 @@ pub fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
             moments::now().to_rfc3339_opts(SecondsFormat::Millis, true),
         )
 }
+
+/// Names of tools that becket does not have, or has under other names.
+const OTHER_TOOLS: &[&str] = &[
+    "activate_skill",
+    "ask_user",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "get_internal_docs",
+    "google_web_search",
+    "invoke_agent",
+    "read_many_files",
+    "save_memory",
+    "search_file_content",
+    "write_todos",
+];

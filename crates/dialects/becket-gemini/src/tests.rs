@@ -279,7 +279,7 @@ fn what_is_dropped_in_silence_is_reported_and_may_be_a_guard() {
         (
             json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}),
             "/hooks/PreToolUse/0/hooks/0",
-            false,
+            true,
         ),
         (one(json!({"command": "x"})), "/hooks/BeforeTool/0/hooks/0", true),
         (
@@ -752,6 +752,7 @@ fn an_answer_of_the_model_can_be_replaced_and_refused() {
     let payload = MessageEndPayload {
         message: answered("2", "a secret", Some("c")),
         at_rest: false,
+        replaced: false,
     };
     let told = value(show::after_model(Input::default(), &scope(), &payload));
     let candidate = &told["llm_response"]["candidates"][0];

@@ -31,7 +31,11 @@ pub fn profile() -> Profile {
     Profile {
         name: "gemini",
         faces,
-        absent: [&[OperationKind::Mkdir, OperationKind::Rmdir], OperationKind::VFS].concat(),
+        absent: [
+            &[OperationKind::Mkdir, OperationKind::Rmdir, OperationKind::Remove],
+            OperationKind::VFS,
+        ]
+        .concat(),
         extras: [JOB_EXTRAS, &["update_todos", "spawn_agent"]].concat(),
         wording: Wording::default(),
         manner: Manner {

@@ -9,6 +9,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("before_agent_start", &["systemPrompt", "message"]),
     ("context", &["messages"]),
     ("context_with_system", &["messages"]),
+    ("before_provider_headers", &[]),
     ("message_end", &["message"]),
     ("tool_call", &["block", "reason"]),
     ("tool_result", &["content", "details", "isError"]),

@@ -9,7 +9,7 @@ use std::path::Path;
 use becket_host::Service::{Differs, Refused, Served};
 use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, foreign_option as option};
 
-use crate::options::{API_KEY, NO_CONTEXT_FILES};
+use crate::options::{API_KEY, DEFAULT_TOOLS, NO_CONTEXT_FILES};
 
 /// The name of pi's program.
 pub const PROGRAM: &str = "pi";
@@ -74,10 +74,10 @@ const OPTIONS: &[ForeignOption] = &[
     ),
     option(
         &["--session"],
-        ForeignValue::One("ID"),
+        ForeignValue::One("FILE|ID"),
         Differs(
-            "The conversation of that session, by its id or the beginning of it. A file is brought in with `becket \
-                 sessions import FILE`.",
+            "The conversation of that session, by its id or the beginning of it, or of that file, which is made if it \
+             is new. The file is written when the run has ended well, and not while it goes on.",
         ),
     ),
     option(
@@ -87,8 +87,8 @@ const OPTIONS: &[ForeignOption] = &[
     ),
     option(
         &["--fork"],
-        ForeignValue::One("ID"),
-        Refused("a fork begins at an entry: `becket sessions fork ENTRY`, or `/fork` in a chat"),
+        ForeignValue::One("FILE|ID"),
+        Served("A new conversation that goes on from that of a file or a session."),
     ),
     option(
         &["--session-dir"],
@@ -179,12 +179,14 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--export"],
         ForeignValue::One("FILE"),
-        Refused("a page is made of a session that runs, by `export_html` of `--mode rpc`"),
+        Differs("Writes a session file as a page, which the word behind it names; it is simpler than pi's."),
     ),
     option(
         &["--list-models"],
         ForeignValue::Optional("SEARCH"),
-        Refused("becket has no list of the models that providers serve; name one with --model PROVIDER/NAME"),
+        Differs(
+            "The model that would be asked and those of extensions; providers are not asked which ones they have.",
+        ),
     ),
     option(
         &["--verbose"],
@@ -221,7 +223,6 @@ const SAME: &[&str] = &[
     "--provider",
     "--system-prompt",
     "--append-system-prompt",
-    "--session",
     "--extension",
     "--skill",
     "--prompt-template",
@@ -261,9 +262,21 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
              it finds"
         ));
     }
-    let mut line = same(args)?;
+    if let Some(file) = args.value("--export") {
+        let output = args.words.first().map(|page| ["-o".into(), page.clone()]);
+        let line = ["sessions".into(), "page".into(), file.to_owned()].into_iter();
+        return Ok(vec![line.chain(output.into_iter().flatten()).collect()]);
+    }
+    if args.has("--list-models") {
+        let search = args.value("--list-models").map(OsStr::to_owned);
+        let line = same(args).into_iter().chain(model(args)).chain(["models".into()]);
+        return Ok(vec![line.chain(search).collect()]);
+    }
+    let around = Around::of(args)?;
+    let mut line = same(args);
+    line.extend(around.choice);
     line.extend(model(args));
-    line.push(tools(args));
+    line.extend(tools(args));
     if let Some(key) = args.value("--api-key") {
         line.push(joined(&format!("--{API_KEY}="), key));
     }
@@ -290,7 +303,91 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
         None => words.push(text.into()),
     }
     line.extend(words);
-    Ok(vec![line])
+    Ok([around.before, vec![line], around.after].concat())
+}
+
+/// What is done around a run whose conversation is in a file, or goes on from another one.
+#[derive(Default)]
+struct Around {
+    before: Vec<Vec<OsString>>,
+    /// The words by which the run finds its conversation.
+    choice: Vec<OsString>,
+    after: Vec<Vec<OsString>>,
+}
+
+impl Around {
+    fn of(args: &ForeignArgs) -> Result<Self, String> {
+        match (args.value("--fork"), args.value("--session")) {
+            (Some(from), _) => Self::fork(args, from),
+            (None, Some(file)) if is_session_file(file) => Ok(Self::in_file(file)),
+            (None, Some(id)) => Ok(Self {
+                choice: vec![joined("--session=", id)],
+                ..Self::default()
+            }),
+            (None, None) => Ok(Self::default()),
+        }
+    }
+
+    /// A copy of another conversation, under a name of its own.
+    fn fork(args: &ForeignArgs, from: &OsStr) -> Result<Self, String> {
+        let mut others = ["--session", "--continue", "--resume", "--no-session"].into_iter();
+        if let Some(other) = others.find(|other| args.has(other)) {
+            return Err(format!("--fork cannot be combined with {other}"));
+        }
+        let name = args.value("--session-id").map(OsStr::to_owned);
+        let name = name.unwrap_or_else(|| fresh_name("fork"));
+        let mut before = match is_session_file(from) {
+            true => line(["sessions", "import"], from),
+            false => vec![joined("--session=", from), "sessions".into(), "fork".into()],
+        };
+        before.extend(["--quiet".into(), "--to".into(), name.clone()]);
+        Ok(Self {
+            before: vec![before],
+            choice: vec![joined("--context=", &name)],
+            after: Vec::new(),
+        })
+    }
+
+    /// A conversation that is read from a file and written back to it. becket's own copy is gone afterwards, so that
+    /// the file is the only one.
+    fn in_file(file: &OsStr) -> Self {
+        let name = fresh_name(PROGRAM);
+        let is_new = becket_fs::read_to_string(Path::new(file)).is_ok_and(|text| text.trim().is_empty());
+        let is_there = becket_fs::exists(Path::new(file)) && !is_new;
+        let mut import = line(["sessions", "import"], file);
+        import.extend(["--quiet".into(), "--to".into(), name.clone()]);
+        let mut export = line(["sessions", "export"], &name);
+        export.extend(["--quiet".into(), "--output".into(), file.to_owned()]);
+        let mut destroy = line(["context", "destroy"], &name);
+        destroy.extend(["--quiet".into(), "--yes".into()]);
+        Self {
+            before: is_there.then_some(import).into_iter().collect(),
+            choice: vec!["-C".into(), name],
+            after: vec![export, destroy],
+        }
+    }
+}
+
+/// Two words of becket's and one that was given.
+fn line(words: [&str; 2], given: &OsStr) -> Vec<OsString> {
+    words
+        .map(OsString::from)
+        .into_iter()
+        .chain([given.to_owned()])
+        .collect()
+}
+
+/// Whether the name of a session is that of a file.
+fn is_session_file(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.contains('/') || name.ends_with(".jsonl")
+}
+
+/// A name that no other context has: several lines mean the same one.
+fn fresh_name(prefix: &str) -> OsString {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let moment = now.map_or(0, |now| now.as_millis());
+    format!("{prefix}-{moment}-{}", std::process::id()).into()
 }
 
 /// The first word that is asked. Options of extensions are among the words, perhaps with a value behind them.
@@ -301,21 +398,16 @@ fn first_prompt(words: &[&OsString]) -> Option<usize> {
 }
 
 /// The options that becket has by the same name.
-fn same(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
+fn same(args: &ForeignArgs) -> Vec<OsString> {
     let mut line = Vec::new();
     for name in SAME {
         for value in args.all(name).filter_map(|values| values.first()) {
             line.push(joined(&format!("{name}="), value));
         }
     }
-    if let Some(session) = args.value("--session")
-        && (session.to_string_lossy().contains('/') || session.to_string_lossy().ends_with(".jsonl"))
-    {
-        return Err("--session: a file of pi's is brought in with `becket sessions import FILE`".to_owned());
-    }
     let alone = SAME_ALONE.iter().filter(|name| args.has(name));
     line.extend(alone.map(OsString::from));
-    Ok(line)
+    line
 }
 
 /// The model, and how much it thinks, which may stand behind its name.
@@ -347,8 +439,8 @@ fn is_level(word: &str) -> bool {
     )
 }
 
-/// The tools: all of pi's unless some are chosen.
-fn tools(args: &ForeignArgs) -> OsString {
+/// The tools: pi's default ones unless some are chosen.
+fn tools(args: &ForeignArgs) -> Vec<OsString> {
     let words = |name| args.value(name).map(|names| names.to_string_lossy().into_owned());
     let mut chosen: Vec<String> = words("--tools").into_iter().collect();
     if args.has("--no-tools") && chosen.is_empty() {
@@ -361,8 +453,11 @@ fn tools(args: &ForeignArgs) -> OsString {
     let out = out.split(',').map(str::trim).filter(|name| !name.is_empty());
     chosen.extend(out.map(|name| format!("-{name}")));
     match chosen.is_empty() {
-        true => format!("--tools={PROGRAM}").into(),
-        false => format!("--tools={}", chosen.join(",")).into(),
+        true => vec![
+            format!("--tools={PROGRAM}").into(),
+            format!("--{DEFAULT_TOOLS}").into(),
+        ],
+        false => vec![format!("--tools={}", chosen.join(",")).into()],
     }
 }
 
@@ -371,10 +466,11 @@ fn place(args: &ForeignArgs, says_nothing: bool) -> Vec<OsString> {
     let mode = args.value("--mode").map(|mode| joined("--mode=", mode));
     let is_chat = says_nothing && mode.is_none() && !args.has("--print");
     let mut line: Vec<OsString> = Vec::new();
-    if let Some(id) = args.value("--session-id") {
+    let is_fork = args.has("--fork");
+    if let Some(id) = args.value("--session-id").filter(|_| !is_fork) {
         line.push(joined("--context=", id));
     } else if is_chat {
-        let is_named = ["--session", "--no-session", "--continue", "--resume"]
+        let is_named = ["--session", "--no-session", "--continue", "--resume", "--fork"]
             .iter()
             .any(|name| args.has(name));
         line.extend((!is_named).then(|| "--context=new".into()));
@@ -452,23 +548,26 @@ mod tests {
     #[test]
     fn what_is_said_to_pi_is_said_to_becket() {
         let table = [
-            ("", "--tools=pi --context=new"),
-            ("-c", "--tools=pi"),
-            ("hello", "--tools=pi --mode=text hello"),
-            ("-p a b", "--tools=pi --mode=text a b"),
-            ("-c hello", "--tools=pi --continue --mode=text hello"),
+            ("", "--tools=pi --pi-default-tools --context=new"),
+            ("-c", "--tools=pi --pi-default-tools"),
+            ("hello", "--tools=pi --pi-default-tools --mode=text hello"),
+            ("-p a b", "--tools=pi --pi-default-tools --mode=text a b"),
+            (
+                "-c hello",
+                "--tools=pi --pi-default-tools --continue --mode=text hello",
+            ),
             (
                 "--mode json -p --no-session x",
-                "--no-session --tools=pi --mode=json x",
+                "--no-session --tools=pi --pi-default-tools --mode=json x",
             ),
-            ("--mode rpc", "--tools=pi --mode=rpc"),
+            ("--mode rpc", "--tools=pi --pi-default-tools --mode=rpc"),
             (
                 "--provider a --model b:high x",
-                "--provider=a --model=b --thinking=high --tools=pi --mode=text x",
+                "--provider=a --model=b --thinking=high --tools=pi --pi-default-tools --mode=text x",
             ),
             (
                 "--model a/b:free --thinking max x",
-                "--model=a/b:free --thinking=xhigh --tools=pi --mode=text x",
+                "--model=a/b:free --thinking=xhigh --tools=pi --pi-default-tools --mode=text x",
             ),
             ("-t read,bash x", "--tools=read,bash --mode=text x"),
             ("-nt x", "--tools=none --mode=text x"),
@@ -476,18 +575,21 @@ mod tests {
             ("-xt bash,edit x", "--tools=-bash,-edit --mode=text x"),
             (
                 "-ne -e a.ts --preset p x y",
-                "--extension=a.ts --no-extensions --tools=pi --mode=text --preset p x y",
+                "--extension=a.ts --no-extensions --tools=pi --pi-default-tools --mode=text --preset p x y",
             ),
-            ("--plan x", "--tools=pi --context=new --plan x"),
+            ("--plan x", "--tools=pi --pi-default-tools --context=new --plan x"),
             (
                 "--api-key k --model a/b -nc -a x",
-                "--model=a/b --tools=pi --api-key=k --no-context-files --trust --mode=text x",
+                "--model=a/b --tools=pi --pi-default-tools --api-key=k --no-context-files --trust --mode=text x",
             ),
             (
                 "--offline --verbose --session-dir /s --models a,b x",
-                "--tools=pi --mode=text x",
+                "--tools=pi --pi-default-tools --mode=text x",
             ),
-            ("--session-id s x", "--tools=pi --context=s --mode=text x"),
+            (
+                "--session-id s x",
+                "--tools=pi --pi-default-tools --context=s --mode=text x",
+            ),
             ("-v", "--version"),
             ("--help", "Help"),
         ];
@@ -496,16 +598,62 @@ mod tests {
         }
     }
 
+    /// The lines of a command line, with `NAME` for the name that was made up.
+    fn lines(line: &str) -> Vec<String> {
+        let Ok(AskedOf::Runs(runs)) = CLI.read(line.split_whitespace().map(OsString::from)) else {
+            panic!("pi {line}");
+        };
+        let runs = runs.into_iter().map(|words| {
+            let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+            words.collect::<Vec<_>>().join(" ")
+        });
+        let is_made_up = |word: &&str| word.starts_with("pi-1") || word.starts_with("fork-1");
+        let runs: Vec<String> = runs.collect();
+        let mut words = runs.iter().flat_map(|run| run.split([' ', '=']));
+        let name = words.find(is_made_up).unwrap_or("?").to_owned();
+        runs.iter().map(|run| run.replace(&name, "NAME")).collect()
+    }
+
+    #[test]
+    fn conversations_in_files_are_brought_in_and_written_back() {
+        let table: [(&str, &[&str]); 6] = [
+            (
+                "--session no/such.jsonl x",
+                &[
+                    "-C NAME --tools=pi --pi-default-tools --mode=text x",
+                    "sessions export NAME --quiet --output no/such.jsonl",
+                    "context destroy NAME --quiet --yes",
+                ],
+            ),
+            (
+                "--session 0198 x",
+                &["--session=0198 --tools=pi --pi-default-tools --mode=text x"],
+            ),
+            (
+                "--fork a.jsonl x",
+                &[
+                    "sessions import a.jsonl --quiet --to NAME",
+                    "--context=NAME --tools=pi --pi-default-tools --mode=text x",
+                ],
+            ),
+            (
+                "--fork 0198 --session-id mine",
+                &[
+                    "--session=0198 sessions fork --quiet --to mine",
+                    "--context=mine --tools=pi --pi-default-tools",
+                ],
+            ),
+            ("--export a.jsonl b.html", &["sessions page a.jsonl -o b.html"]),
+            ("--list-models par -e a.ts", &["--extension=a.ts models par"]),
+        ];
+        for (line, expected) in table {
+            assert_eq!(lines(line), expected, "pi {line}");
+        }
+    }
+
     #[test]
     fn what_cannot_be_done_is_refused() {
-        for line in [
-            "--fork x",
-            "--export f",
-            "--list-models",
-            "-na x",
-            "install npm:x",
-            "--session a/b.jsonl",
-        ] {
+        for line in ["--fork x --continue", "-na x", "install npm:x"] {
             assert!(said(line).is_err(), "pi {line}");
         }
     }

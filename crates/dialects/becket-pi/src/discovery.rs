@@ -87,6 +87,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether the project brings it. Of what a project brings, a trusted copy is loaded.
+    pub fn is_of_project(&self) -> bool {
+        self.origin == Origin::Project || self.copy.is_some()
+    }
+
     /// The file that is loaded.
     pub fn code(&self) -> &Path {
         self.copy.as_deref().unwrap_or(&self.file)

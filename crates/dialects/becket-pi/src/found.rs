@@ -11,7 +11,7 @@ use becket_trust::{Judged, Kind};
 use futures_util::future::BoxFuture;
 
 use crate::config::{JsConfig, PiConfig};
-use crate::discovery::{self, ProjectFolder};
+use crate::discovery::{self, Candidate, ProjectFolder};
 use crate::extensions::{self, Extensions, Given, LoadSettings};
 use crate::guests::ExtensionGuests;
 use crate::host_call::Mode;
@@ -63,6 +63,13 @@ impl FoundExtensions {
         extensions::find_resources(&search(place, &self.given, &self.config), project)
     }
 
+    /// Whether the project brings something that is used.
+    fn uses_project(&self) -> bool {
+        let mut judged = self.judged.iter();
+        self.found.extensions.iter().any(Candidate::is_of_project)
+            || judged.any(|judged| judged.item.kind == Kind::Resources && judged.is_trusted())
+    }
+
     fn settings(&self, loading: &Loading<'_>) -> LoadSettings {
         let (place, program) = (&loading.place, loading.program);
         LoadSettings {
@@ -79,7 +86,9 @@ impl FoundExtensions {
                 becket_host::Mode::Print => Mode::Print,
             },
             is_trusted: loading.is_project_trusted,
+            asks_about_project: !self.given.trust && self.uses_project(),
             keeps_sessions: program.keeps_sessions,
+            default_tools: self.given.default_tools,
             prompt_files: loading.prompt_files.to_vec(),
             own_options: program.option_names,
             program: program.file.clone(),
@@ -94,9 +103,12 @@ impl FoundExtensions {
         };
         // In an interactive session, extensions may be added later.
         let takes_more = loading.place.surroundings.screen.get().is_some();
-        let is_needed = !self.found.extensions.is_empty() || loading.program.is_steered || takes_more;
+        let is_needed = !self.found.extensions.is_empty()
+            || self.given.default_tools
+            || loading.program.is_steered
+            || takes_more;
         let extensions = match is_needed {
-            true => Extensions::load(&self.found.extensions, self.settings(loading)).await,
+            true => Extensions::load(&self.found.extensions, self.settings(loading)).await?,
             false => Extensions::default(),
         };
         Ok(ExtensionGuests {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use becket_host::{Guests, Interactive, Listed, Report, Stage, Toolbox, Unloaded};
+use becket_host::{Guests, Interactive, Listed, ListedModel, Report, Stage, Toolbox, Unloaded};
 use becket_js::Extension;
 use becket_system::CliError;
 use futures_util::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::extensions::{Extensions, Guest};
+use crate::host_call::HostCall;
 use crate::run_resources::RunResources;
 
 /// Extensions that are loaded, and the resources of the run.
@@ -78,9 +79,10 @@ impl Guests for ExtensionGuests {
         // Extensions that could not be loaded are reported through `unloaded`.
         let loaded = self.extensions.each(|guest| {
             let is_loaded = guest.trouble.is_none();
-            is_loaded.then(|| Report::new(brought(guest, ";"), None))
+            let notes = without_login(guest).map(|words| Report::note(guest.shown(), words));
+            is_loaded.then(|| [Some(Report::new(brought(guest, ";"), None)), notes])
         });
-        let loaded = loaded.into_iter().flatten();
+        let loaded = loaded.into_iter().flatten().flatten().flatten();
         let odd = self.about_extensions.iter();
         let odd = odd.map(|remark| Report::new("extensions", Some(remark.clone())));
         let kinds = self.resources.kinds().into_iter();
@@ -89,6 +91,23 @@ impl Guests for ExtensionGuests {
         let notes = self.about_resources.iter();
         let notes = notes.map(|remark| Report::note("resources", remark.clone()));
         odd.chain(loaded).chain(kinds).chain(notes).collect()
+    }
+
+    fn models(&self) -> Vec<ListedModel> {
+        let models = self.extensions.ask(HostCall::Models { available: true });
+        let models = models.ok().and_then(|models| models.as_array().cloned());
+        let shown = |model: Value| {
+            let inputs = model["input"].as_array();
+            Some(ListedModel {
+                provider: model["provider"].as_str()?.to_owned(),
+                name: model["id"].as_str()?.to_owned(),
+                context_window: model["contextWindow"].as_u64(),
+                max_tokens: model["maxTokens"].as_u64(),
+                thinks: model["reasoning"].as_bool(),
+                sees_pictures: inputs.map(|inputs| inputs.iter().any(|input| input == "image")),
+            })
+        };
+        models.unwrap_or_default().into_iter().filter_map(shown).collect()
     }
 
     fn listed(&self) -> Vec<Listed> {
@@ -109,15 +128,27 @@ fn brought(guest: &Guest, separator: &str) -> String {
     text
 }
 
+/// What is said about providers of an extension that want a login.
+fn without_login(guest: &Guest) -> Option<String> {
+    let logins = logins(guest);
+    let words = || {
+        format!(
+            "becket does no login for {}: name a key (apiKey)",
+            logins.join(", ")
+        )
+    };
+    (!logins.is_empty()).then(words)
+}
+
+/// The providers of an extension that want a login.
+fn logins(guest: &Guest) -> Vec<&str> {
+    let providers = guest.providers.iter().filter(|provider| provider.oauth);
+    providers.map(|provider| provider.name.as_str()).collect()
+}
+
 fn listed(guest: &Guest) -> Listed {
     let brings = guest.brought();
     let [hooks, tools, commands, flags, providers] = &brings.each_ref().map(|(_, names)| names);
-    let logins: Vec<&str> = guest
-        .providers
-        .iter()
-        .filter(|provider| provider.oauth)
-        .map(|provider| provider.name.as_str())
-        .collect();
     let json = json!({
         "kind": "extension",
         "name": guest.candidate.name,
@@ -129,16 +160,13 @@ fn listed(guest: &Guest) -> Listed {
         "flags": flags,
         "shortcuts": guest.shortcuts,
         "providers": providers,
-        "without_login": logins,
+        "without_login": logins(guest),
         "trouble": guest.trouble,
         "trusted": true,
     });
     let mut text = brought(guest, " ");
-    if !logins.is_empty() {
-        text = format!(
-            "{text}  becket does no login for {}: name a key (apiKey)",
-            logins.join(", ")
-        );
+    if let Some(words) = without_login(guest) {
+        text = format!("{text}  {words}");
     }
     if let Some(trouble) = &guest.trouble {
         text = format!("{text}  not loaded: {trouble}");

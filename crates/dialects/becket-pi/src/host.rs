@@ -58,6 +58,7 @@ impl Host for ExtensionHost {
                 short: *short,
                 value: *value,
                 help: (*help).into(),
+                is_rare: *name != EXTENSION_OPTION,
                 ..HostOption::default()
             })
             .collect()

@@ -345,6 +345,13 @@ pub enum HostCall {
         /// The event, `{type: "text_delta", contentIndex, delta}` or similar.
         event: Value,
     },
+    /// Reports what a provider's stream (service `ProviderStream`) has received, before it is read.
+    ProviderData {
+        /// The number of the stream.
+        stream: u32,
+        /// What was received.
+        data: Value,
+    },
     /// Reports output of a shell command that an extension runs (service `RunShell`).
     ShellOutput {
         /// The number of the run.

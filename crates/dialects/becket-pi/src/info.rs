@@ -8,6 +8,7 @@ use super::profile;
 
 /// The facts about pi that listings, checks and the reference use.
 pub static INFO: DialectInfo = DialectInfo {
+    absent_events: &[],
     dialect: DIALECT,
     profile,
     deciding: &["block"],

@@ -36,6 +36,7 @@ pub mod messages;
 mod modules;
 mod options;
 mod packages;
+mod pages;
 mod patterns;
 mod prelude;
 mod program;

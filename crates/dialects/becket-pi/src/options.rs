@@ -16,8 +16,11 @@ const NO_TEMPLATES: &str = "no-prompt-templates";
 const THEME: &str = "theme";
 const NO_THEMES: &str = "no-themes";
 
+/// The option that leaves out the tools which pi does not offer by default.
+pub(crate) const DEFAULT_TOOLS: &str = "pi-default-tools";
+
 /// The options about extensions and resources, with their help texts.
-pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 10] = [
+pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 11] = [
     (
         API_KEY,
         None,
@@ -34,8 +37,7 @@ pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 10] = [
         EXTENSION_OPTION,
         Some('e'),
         OptionValue::Path("PATH"),
-        "A pi extension, a file or a folder; may be given several times. What is named here is trusted, and its own \
-         options can be given as well",
+        "Load this pi extension, and trust it; may be given several times",
     ),
     (
         NO_EXTENSIONS,
@@ -79,6 +81,12 @@ pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 10] = [
         OptionValue::Nothing,
         "Use no themes but becket's own and those that `--theme` names, or extensions bring",
     ),
+    (
+        DEFAULT_TOOLS,
+        None,
+        OptionValue::Nothing,
+        "Offer no `grep`, `find` and `ls` until an extension activates them, as pi does",
+    ),
 ];
 
 /// The options that were given.
@@ -92,6 +100,7 @@ pub(crate) fn given(options: &GuestOptions, trust: bool) -> Given {
         no_templates: options.has(NO_TEMPLATES),
         themes: options.paths(THEME),
         no_themes: options.has(NO_THEMES),
+        default_tools: options.has(DEFAULT_TOOLS),
         trust,
     }
 }

@@ -1,13 +1,15 @@
 //! The replies that answers of extensions mean, event by event. An extension can refuse, but it never allows.
 
+use std::collections::BTreeMap;
+
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    AgentStart, AgentStartReply, Answer, Append, EntryDraft, Event, First, Handled, Json, Last, MessageEnd,
-    MessageEndReply, ModelContext, ModelContextReply, Part, PreCompact, PreCompactReply, PreRequest,
-    PreRequestReply, PreSessionFork, PreSessionForkReply, PreSessionSwitch, PreSessionSwitchReply,
-    PreSessionTree, PreSessionTreeReply, PreTool, PreToolOutput, PreToolOutputReply, PreToolReply, Resources,
-    ResourcesReply, Rewrite, ShellResult, Stop, StopReply, Strictest, Summary, TurnEnded, TurnEndedReply,
-    UserInput, UserInputReply, UserShell, UserShellReply, Verdict,
+    AgentStart, AgentStartReply, Answer, Append, EntryDraft, Event, First, Handled, Header, Json, Last,
+    MessageEnd, MessageEndReply, ModelContext, ModelContextReply, Part, PreCompact, PreCompactReply,
+    PreRequest, PreRequestReply, PreSessionFork, PreSessionForkReply, PreSessionSwitch,
+    PreSessionSwitchReply, PreSessionTree, PreSessionTreeReply, PreTool, PreToolOutput, PreToolOutputReply,
+    PreToolReply, Resources, ResourcesReply, Rewrite, ShellResult, Stop, StopReply, Strictest, Summary,
+    TurnEnded, TurnEndedReply, UserInput, UserInputReply, UserShell, UserShellReply, Verdict,
 };
 use becket_hooks::{Answered, Cause, Failure, Occasion};
 use serde_json::{Map, Value};
@@ -333,6 +335,43 @@ pub(super) fn before_provider_request(
     }
     Ok(PreRequestReply {
         body: Rewrite(Some(body)),
+        ..Default::default()
+    })
+}
+
+/// The reply about a request's headers, which a handler changes in place: one that is null or gone is not sent.
+pub(super) fn before_provider_headers(
+    occasion: &Occasion<'_, PreRequest>,
+    said: &Said,
+) -> Result<PreRequestReply, Failure> {
+    let Some(changed) = said.rewritten("headers")? else {
+        return Ok(PreRequestReply::default());
+    };
+    let Value::Object(changed) = changed else {
+        return Err(wrong(format!("`headers` is an object, not {}", brief(&changed))));
+    };
+    let is_shown = |name: &String| occasion.payload.headers.iter().any(|header| header.name == *name);
+    // A header under another spelling is the handler's own, and counts more than the one that was shown.
+    let (shown, own): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(name, _)| is_shown(name));
+    let mut headers = BTreeMap::new();
+    for (name, value) in shown.into_iter().chain(own) {
+        let value = match value {
+            Value::String(text) => Some(text),
+            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+            Value::Null => None,
+            other => {
+                return Err(wrong(format!(
+                    "`headers.{name}` is a text, not {}",
+                    brief(&other)
+                )));
+            }
+        };
+        headers.insert(name.to_lowercase(), value);
+    }
+    let headers = headers.into_iter();
+    let headers = headers.filter_map(|(name, value)| Some(Header { name, value: value? }));
+    Ok(PreRequestReply {
+        headers: Rewrite(Some(headers.collect())),
         ..Default::default()
     })
 }

@@ -15,8 +15,9 @@ use becket_events::{
     AgentEnd, AgentStart, Class, Event, EventId, LoopStart, MessageEnd, MessageStart, MessageUpdate,
     ModelChange, ModelContext, NameChange, PostCompact, PostSessionFork, PostSessionSwitch, PostSessionTree,
     PreCompact, PreRequest, PreSessionFork, PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput,
-    RequestForm, RequestPurpose, Resources, ResponseStart, Scope, SessionEnd, SessionStart, Settled, Stop,
-    SwitchReason, ThinkingChange, ToolEnd, ToolStart, ToolUpdate, TurnEnded, TurnStart, UserInput, UserShell,
+    RequestForm, RequestPurpose, Resources, ResponseData, ResponseStart, Scope, SessionEnd, SessionStart,
+    Settled, Stop, SwitchReason, ThinkingChange, ToolEnd, ToolStart, ToolUpdate, TurnEnded, TurnStart,
+    UserInput, UserShell,
 };
 use becket_hooks::{
     Action, Engine, Failure, Field, Handler, HandlerInfo, HandlerKey, LaneKind, Matcher, Occasion,
@@ -163,7 +164,18 @@ pub fn rows() -> Vec<Box<dyn ExtensionRow>> {
             read: read::before_provider_request,
             ..telling("before_provider_request", show::before_provider_request)
         }),
+        Box::new(RowOf::<PreRequest> {
+            class: Transform,
+            // Requests that extensions write themselves have headers that only they know.
+            condition: |_, request| request.purpose == RequestPurpose::Answer && !request.headers.is_empty(),
+            read: read::before_provider_headers,
+            ..telling("before_provider_headers", show::before_provider_headers)
+        }),
         own::<ResponseStart>("after_provider_response", show::after_provider_response),
+        Box::new(RowOf::<ResponseData> {
+            condition: |scope, data| is_own(scope) && data.purpose == RequestPurpose::Answer,
+            ..telling("provider_stream_event", show::provider_stream_event)
+        }),
         // pi sends a message that is only stored to its front ends, but not to extensions: one that adds a message for
         // each message would never end.
         Box::new(RowOf::<MessageStart> {
@@ -285,19 +297,14 @@ pub const RESOURCES_EVENT: &str = "resources_discover";
 /// Events that stand behind none of becket's own: extensions are told directly.
 pub const DIRECT: &[&str] = &[
     "mcp_servers_change",
+    "project_trust",
     "session_compact_failed",
     "ui_prompt_end",
     "ui_prompt_start",
 ];
 
 /// Events that some version of pi has and that never fire in becket, so that a handler of one of them is never called.
-pub const NEVER_FIRED: &[&str] = &[
-    "before_provider_headers",
-    "cache_warming_decision",
-    "project_trust",
-    "provider_stream_event",
-    "session_directory",
-];
+pub const NEVER_FIRED: &[&str] = &["cache_warming_decision", "session_directory"];
 
 /// Registers an extension's function for one of pi's events. The error says why it will never be called.
 pub fn register(

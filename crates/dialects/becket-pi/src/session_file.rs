@@ -180,7 +180,7 @@ pub fn read(text: &str) -> Result<SessionFile, String> {
             _ if line.trim().is_empty() => {}
             Ok(value) if value.is_object() => lines.push((number, value)),
             Ok(_) => problems.push(format!("line {number} is no entry and was left out")),
-            Err(error) => problems.push(format!("line {number} is no JSON and was left out: {error}")),
+            Err(error) => problems.push(format!("line {number} is not JSON and was left out: {error}")),
         }
     }
     let is_header = |line: &Value| line["type"] == "session" && line["id"].is_string();

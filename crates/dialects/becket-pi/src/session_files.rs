@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::home::{HOME_VARIABLE, home as home_folder};
 use crate::messages::CommandRun;
+use crate::pages;
 use crate::session_file::{self, FileContent, FileEntry, Header, SessionFile};
 use crate::{Entry, EntryKind, ModelName};
 
@@ -243,6 +244,10 @@ impl SessionFiles for PiSessionFiles {
             now_ms: about.begun_ms,
         };
         export(tree, of_file, |session| (about.model_of)(session))
+    }
+
+    fn page(&self, text: &str) -> Result<String, String> {
+        pages::of_file(text)
     }
 
     fn folder(&self, surroundings: &Surroundings) -> Option<PathBuf> {

@@ -8,9 +8,9 @@ use becket_events::{
     AgentEnd, AgentStart, CompactReason, EndReason, EntryDraft, Event, InputSource, LoopStart, Message,
     MessageEnd, MessageStart, ModelChange, ModelChoice, ModelContext, NameChange, Part, PostCompact,
     PostSessionFork, PostSessionSwitch, PostSessionTree, PreCompact, PreRequest, PreSessionFork,
-    PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, Resources, ResponseStart, Scope, SessionEnd,
-    SessionStart, Settled, StandingSummary, StartReason, Stop, SwitchReason, ThinkingChange, ToolEnd,
-    ToolStart, TurnEnd, TurnEnded, TurnStart, UserInput, UserShell,
+    PreSessionSwitch, PreSessionTree, PreTool, PreToolOutput, Resources, ResponseData, ResponseStart, Scope,
+    SessionEnd, SessionStart, Settled, StandingSummary, StartReason, Stop, SwitchReason, ThinkingChange,
+    ToolEnd, ToolStart, TurnEnd, TurnEnded, TurnStart, UserInput, UserShell,
 };
 use becket_hooks::Occasion;
 use serde_json::{Map, Value, json};
@@ -153,6 +153,23 @@ fn shown_draft(draft: &EntryDraft) -> Value {
 pub(super) fn before_provider_request(fields: Fields, occasion: &Occasion<'_, PreRequest>) -> Fields {
     let body = &occasion.payload.body;
     fields.mutable("payload", occasion.text("pi payload", || body.text().into()))
+}
+
+pub(super) fn before_provider_headers(fields: Fields, occasion: &Occasion<'_, PreRequest>) -> Fields {
+    let headers = occasion.payload.headers.iter();
+    let headers: Map<String, Value> = headers
+        .map(|header| (header.name.clone(), header.value.clone().into()))
+        .collect();
+    fields.mutable("headers", text_of(&headers))
+}
+
+pub(super) fn provider_stream_event(fields: Fields, occasion: &Occasion<'_, ResponseData>) -> Fields {
+    let model = ModelName::in_use(occasion.scope);
+    fields
+        .with("provider", model.provider)
+        .with("api", model.api())
+        .with("model", model.id)
+        .raw("data", occasion.payload.data.text())
 }
 
 pub(super) fn after_provider_response(fields: Fields, occasion: &Occasion<'_, ResponseStart>) -> Fields {

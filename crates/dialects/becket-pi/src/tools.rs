@@ -20,7 +20,12 @@ pub fn profile() -> Profile {
         name: "pi",
         faces,
         absent: [
-            &[OperationKind::Fetch, OperationKind::Mkdir, OperationKind::Rmdir],
+            &[
+                OperationKind::Fetch,
+                OperationKind::Mkdir,
+                OperationKind::Rmdir,
+                OperationKind::Remove,
+            ],
             OperationKind::VFS,
         ]
         .concat(),

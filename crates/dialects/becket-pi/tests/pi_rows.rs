@@ -201,6 +201,20 @@ fn conversation() -> Vec<Message> {
     ]
 }
 
+fn with_headers() -> PreRequestPayload {
+    let header = |name: &str, value: &str| Header {
+        name: name.into(),
+        value: value.into(),
+    };
+    PreRequestPayload {
+        headers: vec![
+            header("authorization", "kept-by-becket"),
+            header("content-type", "application/json"),
+        ],
+        ..example::<PreRequest>()
+    }
+}
+
 fn context() -> ModelContextPayload {
     ModelContextPayload {
         system_prompt: "Be brief.".into(),
@@ -327,6 +341,8 @@ async fn what_is_documented_is_what_handlers_are_given() {
     check::<ModelContext>("context", context(), stale).await;
     check::<ModelContext>("context_with_system", context(), stale).await;
     check::<PreRequest>("before_provider_request", example::<PreRequest>(), stale).await;
+    check::<PreRequest>("before_provider_headers", with_headers(), stale).await;
+    check::<ResponseData>("provider_stream_event", example::<ResponseData>(), stale).await;
     check::<ResponseStart>("after_provider_response", example::<ResponseStart>(), stale).await;
     check::<MessageStart>("message_start", example::<MessageStart>(), stale).await;
     check::<MessageUpdate>("message_update", example::<MessageUpdate>(), stale).await;
@@ -663,6 +679,7 @@ async fn a_message_is_replaced_by_one_of_its_role() {
     let end = || MessageEndPayload {
         message: user("u", "hello"),
         at_rest: false,
+        replaced: false,
     };
     let kept = MessageEndPayload {
         at_rest: true,

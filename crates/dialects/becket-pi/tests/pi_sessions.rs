@@ -106,7 +106,7 @@ fn what_is_broken_is_told_with_its_line_and_left_out() {
         "line 3 was left out: line 2 has the id \"a\" already",
         "line 5 was left out: it has no `id`",
         "line 6 was left out: it has no `type`",
-        "line 11 is no JSON",
+        "line 11 is not JSON",
         "line 13 is no entry",
         "the entry of line 4 begins a conversation",
         "the entry of line 8 begins a conversation",

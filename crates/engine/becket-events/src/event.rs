@@ -199,6 +199,12 @@ pub fn payload_schema(id: EventId) -> Schema {
                 }
             }
             let required: Vec<Value> = properties.keys().cloned().map(Value::String).collect();
+            if let Some(Value::Object(shared)) = common.as_object().and_then(|common| common.get("$defs")) {
+                let own = object.entry("$defs").or_insert_with(|| serde_json::json!({}));
+                own.as_object_mut()
+                    .into_iter()
+                    .for_each(|own| own.extend(shared.clone()));
+            }
             object.insert("type".into(), "object".into());
             object.insert("required".into(), required.into());
             object.insert("properties".into(), properties.into());

@@ -14,6 +14,7 @@ mod json;
 mod message;
 mod operation;
 mod parts;
+mod permission_mode;
 mod profile;
 mod reference;
 mod rules;
@@ -33,13 +34,14 @@ pub use message::{
 };
 pub use operation::{
     Beside, EditArguments, Effect, FetchArguments, FindArguments, GrepArguments, LineEdit, ListArguments,
-    MkdirArguments, Operation, OperationKind, PageFormat, ReadArguments, Replacement, RmdirArguments,
-    ShellArguments, WriteArguments,
+    MkdirArguments, Operation, OperationKind, PageFormat, ReadArguments, RemoveArguments, Replacement,
+    RmdirArguments, ShellArguments, WriteArguments,
 };
 pub use parts::*;
+pub use permission_mode::PermissionMode;
 pub use profile::{
-    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, Manner, OWN_EXTRAS, Plural, Profile, Settle, Streams,
-    Tail, TailCut, TailLimit, Telling, ToForeign, ToOutput, ToOwn, Together, Wording,
+    AfterFailure, Answered, Apart, Face, JOB_EXTRAS, Manner, OWN_EXTRAS, Plural, Profile, Settle, SingleCall,
+    Streams, Tail, TailCut, TailLimit, Telling, ToForeign, ToOutput, ToOwn, Together, Wording,
 };
 pub use reference::reference_page;
 pub use rules::{

@@ -173,6 +173,19 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
+    /// What is left of a usage without another one; nothing is less than nothing.
+    pub fn without(self, other: &Self) -> Self {
+        let cost = self.cost.map(|cost| cost - other.cost.unwrap_or(0.0));
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
+            cache_read_tokens: self.cache_read_tokens.saturating_sub(other.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_sub(other.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_sub(other.reasoning_tokens),
+            cost: cost.filter(|cost| *cost > 1e-9),
+        }
+    }
+
     /// The sum of two usages.
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -239,6 +239,14 @@ operations! {
         path: String,
     }
 
+    /// Remove a file.
+    "remove" => Remove, effect: Write,
+    RemoveArguments {
+        /// The file.
+        #[serde(alias = "file_path", alias = "file", alias = "filename")]
+        path: String,
+    }
+
     /// Find files by a glob pattern such as `**/*.rs`, leaving out what .gitignore names.
     "find" => Find, effect: Read,
     FindArguments {
@@ -445,6 +453,7 @@ impl Operation {
             Self::Edit(arguments) => Some(&arguments.path),
             Self::Mkdir(arguments) => Some(&arguments.path),
             Self::Rmdir(arguments) => Some(&arguments.path),
+            Self::Remove(arguments) => Some(&arguments.path),
             Self::List(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Find(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),
             Self::Grep(arguments) => Some(arguments.path.as_deref().unwrap_or(".")),

@@ -159,8 +159,12 @@ words! {
         Person,
         /// The user said yes for the session, to this very call or to this file.
         PersonForSession,
-        /// `--yes` answered for the user.
+        /// The permission mode `yes`, or `--yes`, answered for the user.
         Yes,
+        /// The permission mode `accept_edits`: a file of the project is edited or written.
+        AcceptEdits,
+        /// The permission mode `plan`, in which nothing is written, run or sent.
+        Plan,
         /// No user was there to ask.
         Headless,
         /// What the call touches could not be found out.

@@ -10,7 +10,7 @@
 use serde_json::{Map, Value};
 
 use crate::finding::Finding;
-use crate::operation::{Operation, OperationKind};
+use crate::operation::{Operation, OperationKind, Replacement};
 
 /// becket's own tools that are not operations, by name. Every model that is offered one of them sees it under this
 /// name.
@@ -206,9 +206,9 @@ pub struct Plural {
     pub description: &'static str,
     /// The JSON Schema of the tool's arguments.
     pub parameters: Value,
-    /// The operation of each single call.
+    /// The operation of each single call, or of most of them.
     pub operation: OperationKind,
-    /// Splits the tool's arguments into those of each call in becket's terms, or says what is wrong with them.
+    /// Splits the tool's arguments into calls in becket's terms, or says what is wrong with them.
     pub apart: Apart,
     /// Words the outcome of all calls together.
     pub together: Together,
@@ -217,7 +217,30 @@ pub struct Plural {
 }
 
 /// Splits the arguments of several calls, in becket's terms for each, or says what is wrong with them.
-pub type Apart = fn(&Map<String, Value>) -> Result<Vec<Map<String, Value>>, String>;
+pub type Apart = fn(&Map<String, Value>) -> Result<Vec<SingleCall>, String>;
+
+/// One of the calls for which a tool stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SingleCall {
+    /// The operation.
+    pub operation: OperationKind,
+    /// The arguments in becket's terms.
+    pub arguments: Map<String, Value>,
+    /// The file whose content, with these pieces replaced, is what the call writes. It is read, and judged as reading,
+    /// before all calls.
+    pub content_of: Option<(String, Vec<Replacement>)>,
+}
+
+impl SingleCall {
+    /// A call that needs nothing but its arguments.
+    pub fn new(operation: OperationKind, arguments: Map<String, Value>) -> Self {
+        Self {
+            operation,
+            arguments,
+            content_of: None,
+        }
+    }
+}
 
 /// Words the outcome of several calls together.
 pub type Together = fn(&Map<String, Value>, &[Answered]) -> String;
@@ -225,6 +248,8 @@ pub type Together = fn(&Map<String, Value>, &[Answered]) -> String;
 /// One of several calls, with its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
+    /// The call's operation.
+    pub operation: OperationKind,
     /// The call's arguments in becket's terms.
     pub arguments: Map<String, Value>,
     /// The call's output, or why it has none.
@@ -240,6 +265,8 @@ pub enum AfterFailure {
     GoOn,
     /// The remaining calls are not made, and the whole has failed.
     Stop,
+    /// So, and no call is made before all of them are judged: if one is refused, none is made.
+    StopBefore,
 }
 
 /// Turns arguments in a face's terms into becket's, or says what is wrong with them.
@@ -307,21 +334,14 @@ impl Telling {
 }
 
 impl Profile {
-    /// becket's own profile: every operation under its own name.
+    /// becket's own profile: every operation under its own name, but for what a command does as well.
     pub fn own() -> Self {
-        let face = |kind: &OperationKind| Face {
-            name: kind.name(),
-            description: kind.description(),
-            parameters: kind.schema(),
-            operation: *kind,
-            to_own: Ok,
-            to_foreign: Map::clone,
-            output: None,
-        };
+        let absent = vec![OperationKind::Remove];
+        let offered = OperationKind::ALL.iter().filter(|kind| !absent.contains(kind));
         Self {
             name: "becket",
-            faces: OperationKind::ALL.iter().map(face).collect(),
-            absent: Vec::new(),
+            faces: offered.map(|kind| Face::own(*kind)).collect(),
+            absent,
             extras: [OWN_EXTRAS, JOB_EXTRAS].concat(),
             wording: Wording::default(),
             manner: Manner::default(),
@@ -350,6 +370,19 @@ impl Profile {
 }
 
 impl Face {
+    /// An operation under becket's own names.
+    pub fn own(operation: OperationKind) -> Self {
+        Self {
+            name: operation.name(),
+            description: operation.description(),
+            parameters: operation.schema(),
+            operation,
+            to_own: Ok,
+            to_foreign: Map::clone,
+            output: None,
+        }
+    }
+
     /// Whether arguments in becket's terms survive the round trip through this face unchanged.
     pub fn expresses(&self, own: &Map<String, Value>) -> bool {
         (self.to_own)((self.to_foreign)(own)).is_ok_and(|back| back == *own)
@@ -517,11 +550,13 @@ mod tests {
     }
 
     #[test]
-    fn the_own_profile_has_every_operation_once() {
+    fn the_own_profile_has_every_operation_once_but_removing() {
         let profile = Profile::own();
-        let kinds: Vec<_> = profile.faces.iter().map(|face| face.operation).collect();
-        assert_eq!(kinds, OperationKind::ALL);
-        assert!(profile.absent.is_empty());
+        assert_eq!(profile.absent, [OperationKind::Remove]);
+        let kinds = profile.faces.iter().map(|face| face.operation);
+        let offered = OperationKind::ALL.iter().copied();
+        let offered = offered.filter(|kind| !profile.absent.contains(kind));
+        assert!(kinds.eq(offered));
     }
 
     #[test]

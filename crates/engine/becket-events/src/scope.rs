@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::PermissionMode;
+
 /// Where an event happens. These fields stand beside the payload's own in what a handler receives.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
@@ -23,6 +25,9 @@ pub struct Scope {
     pub cwd: String,
     /// The turn within the session, counted from 1; 0 outside of turns. Together with `session_id` it names a turn.
     pub turn: u32,
+    /// What needs the user's yes, and what is refused without a question; null where another agent decides that.
+    #[serde(default)]
+    pub permission_mode: Option<PermissionMode>,
 }
 
 impl Scope {

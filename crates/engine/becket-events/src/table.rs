@@ -294,6 +294,8 @@ events! {
         prompt: Rewrite<String>,
         /// Text that the model sees until this prompt is answered.
         context: Append<String>,
+        /// Text that becomes part of the conversation, behind the prompt.
+        notes: Append<String>,
     }
 
     /// Messages that the user sent while the model was working are about to reach it. May add to them, or refuse them,
@@ -308,6 +310,8 @@ events! {
         verdict: Strictest,
         /// Text that the model sees until this prompt is answered.
         context: Append<String>,
+        /// Text that becomes part of the conversation, behind the messages.
+        notes: Append<String>,
     }
 
     /// The user runs a shell command. May refuse it or bring the result.
@@ -520,6 +524,9 @@ events! {
         provider: String,
         /// The body of the request. Never holds a key.
         body: Json,
+        /// The headers of the request, as far as they are known before it is sent. The value of one that holds a secret
+        /// is `kept-by-becket`.
+        headers: Vec<Header>,
         /// Whether the body is what goes over the wire, or a conversation.
         form: RequestForm,
         /// What the request is for.
@@ -538,6 +545,8 @@ events! {
         verdict: Strictest,
         /// A new body.
         body: Rewrite<Json>,
+        /// All headers in place of those of the payload. One with the value `kept-by-becket` stays as it is.
+        headers: Rewrite<Vec<Header>>,
         /// An answer in place of the model, to which nothing is sent.
         response: Answer<String>,
     }
@@ -553,6 +562,19 @@ events! {
         retries: u32,
     }
     reply ResponseStartReply {}
+
+    /// A piece of the answer has arrived: the provider's own JSON, before it is read. Fires only for handlers, so that
+    /// `--json` and traces do not hold every answer twice.
+    "response_data" => ResponseData, class: Observe,
+    payload ResponseDataPayload {
+        /// The provider.
+        provider: String,
+        /// What the request is for.
+        purpose: RequestPurpose,
+        /// The piece.
+        data: Json,
+    }
+    reply ResponseDataReply {}
 
     /// The provider has answered completely.
     "response" => Response, class: Observe,
@@ -633,6 +655,9 @@ events! {
         message: Message,
         /// Whether the message was added while no run was active and starts none.
         at_rest: bool,
+        /// Whether the answer broke off and is asked for again: the next message replaces what was shown of this one,
+        /// which is not stored.
+        replaced: bool,
     }
     reply MessageEndReply {
         /// The message to store instead.

@@ -204,11 +204,18 @@ impl Engine {
         })
     }
 
-    /// The handlers whose conditions match this event, in firing order.
-    pub fn wanting<E: Event>(&self, scope: &Scope, payload: &E::Payload) -> Vec<Arc<HandlerInfo>> {
+    /// The handlers of the event whose conditions do not match it, each with the reason.
+    pub fn not_wanting<E: Event>(
+        &self,
+        scope: &Scope,
+        payload: &E::Payload,
+    ) -> Vec<(Arc<HandlerInfo>, String)> {
         let handlers = self.handlers(E::ID);
-        let wanting = handlers.iter().filter(|handler| handler.wants(scope, payload));
-        wanting.map(|handler| Arc::clone(&handler.info)).collect()
+        let reasons = handlers.iter().filter_map(|handler| {
+            let reason = handler.why_not(scope, payload)?;
+            Some((Arc::clone(&handler.info), reason))
+        });
+        reasons.collect()
     }
 
     /// Adds a handler. Its class is lowered to the event's if it is stronger.

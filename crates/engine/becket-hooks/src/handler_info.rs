@@ -56,11 +56,14 @@ impl HandlerInfo {
 
     /// Whether the next handler may run at the same time as this one. Two names that one format has for the same event
     /// are moments of their own, and a refusal in the first keeps the second from being asked. Functions of scripts are
-    /// written for a system that calls one after the other, and may rely on what the one before has done.
+    /// written for a system that calls one after the other, and may rely on what the one before has done. So may a
+    /// handler of a lower priority.
     pub(crate) fn same_moment(&self, next: &Self) -> bool {
         let is_script = |info: &Self| matches!(info.lane, LaneKind::Javascript | LaneKind::Scheme);
         let scripts = is_script(self) && is_script(next);
-        !scripts && (self.dialect != next.dialect || self.known_as == next.known_as)
+        !scripts
+            && self.priority == next.priority
+            && (self.dialect != next.dialect || self.known_as == next.known_as)
     }
 
     /// Whether the next handler starts together with this one, because their own system starts them so.

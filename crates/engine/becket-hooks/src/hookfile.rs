@@ -39,7 +39,7 @@ pub struct HookEntry {
     /// The event to answer; `becket hooks events` lists them.
     #[schemars(with = "String")]
     event: Spanned<toml::Value>,
-    /// A name for messages. Default: the file and the line.
+    /// The hook's name in messages; default: its file and line.
     #[serde(default)]
     name: Option<String>,
     /// Conditions on fields of the payload: `{ tool = "shell" }`, `{ tool = { glob = "mcp_*" } }`,
@@ -47,26 +47,26 @@ pub struct HookEntry {
     #[serde(default, rename = "match")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     conditions: Option<Spanned<toml::Value>>,
-    /// A program to start for every event: a line for the shell, or a list of program and arguments.
+    /// A program to start for every event: a shell command line, or a list of the program and its arguments.
     #[serde(default)]
     command: Option<CommandLine>,
-    /// A program that stays alive and answers line by line.
+    /// A program that keeps running and answers line by line, in place of `command`.
     #[serde(default)]
     worker: Option<CommandLine>,
-    /// Seconds that one run may take.
+    /// The timeout of one run, in seconds; default: 30.
     #[serde(default)]
     #[schemars(with = "Option<f64>")]
     timeout: Option<Spanned<toml::Value>>,
-    /// What happens when the hook fails. A guard: `deny` (default) or `allow`. A hook that filters data for the model:
-    /// `deny` (default), which lets nothing pass, or `continue`.
+    /// What happens when the hook fails. For a guard `deny` or `allow`; for a filter `deny`, which lets nothing pass,
+    /// or `continue`; default: `deny`.
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,
-    /// Ask the hook and record its answer, without letting it decide or change anything. `becket hooks report` shows
-    /// what it would have stopped.
+    /// Run the hook and record its answer, but let it decide and change nothing. `becket hooks report` shows what it
+    /// would have stopped; default: false.
     #[serde(default)]
     shadow: bool,
-    /// Hooks with a higher priority are asked first. Default: 0.
+    /// Hooks with a higher priority run first; default: 0.
     #[serde(default)]
     priority: i32,
     /// Environment variables for the program.
@@ -75,7 +75,7 @@ pub struct HookEntry {
     /// Provider keys that the program may see, by the names of their variables.
     #[serde(default)]
     pass_env: Vec<String>,
-    /// The directory to run in, relative to the file. Default: the agent's working directory.
+    /// The directory to run in, relative to the hook file; default: the agent's working directory.
     #[serde(default)]
     working_dir: Option<PathBuf>,
 }

@@ -89,17 +89,15 @@ impl Matcher {
         self.0.iter().all(|condition| condition.holds(scope, field))
     }
 
+    /// The first condition that a payload does not meet, in words; `None` if it meets all.
+    pub(crate) fn unmet(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> Option<String> {
+        let mut unmet = self.0.iter().filter(|condition| !condition.holds(scope, field));
+        unmet.next().map(|condition| condition.unmet_text(scope, field))
+    }
+
     /// The conditions as one line; `None` when there are none.
     pub fn described(&self) -> Option<String> {
-        let conditions = self.0.iter().map(|condition| {
-            let path = condition.path.join(".");
-            let sign = match &condition.pattern {
-                Pattern::Exact(_) => "=",
-                Pattern::Glob(_) => "like",
-                Pattern::Regex(_) => "~",
-            };
-            format!("{path} {sign} {}", condition.pattern.written())
-        });
+        let conditions = self.0.iter().map(Condition::described);
         let conditions: Vec<String> = conditions.collect();
         (!conditions.is_empty()).then(|| conditions.join(", "))
     }
@@ -117,21 +115,22 @@ impl Matcher {
         })
     }
 
-    /// The conditions on texts of several words that only the whole text can fulfil, which is probably not meant:
-    /// patterns without a wildcard, and exact texts with one.
+    /// The conditions that only a whole text can fulfil, where "contains" is probably meant: patterns without a
+    /// wildcard and exact texts with one, if they have several words; and any of them for a command.
     pub fn whole_texts(&self) -> Vec<(String, String)> {
         const OF_REGEX: &[char] = &['.', '*', '+', '?', '[', '(', '{', '|', '\\', '^', '$'];
         const OF_GLOB: &[char] = &['*', '?', '[', '{'];
         let whole = self.0.iter().filter_map(|condition| {
+            let is_command = condition.path.last().is_some_and(|field| field == "command");
             let text = match &condition.pattern {
-                Pattern::Exact(text) => Some(text.as_str()).filter(|text| text.contains('*')),
+                Pattern::Exact(text) => Some(text.as_str()).filter(|text| is_command || text.contains('*')),
                 Pattern::Regex(_) => {
                     let text = condition.pattern.written();
                     Some(text).filter(|text| !text.contains(OF_REGEX))
                 }
                 Pattern::Glob(_) => Some(condition.pattern.written()).filter(|text| !text.contains(OF_GLOB)),
             };
-            let text = text.filter(|text| text.trim().contains(' '))?;
+            let text = text.filter(|text| is_command || text.trim().contains(' '))?;
             Some((condition.path.join("."), text.to_owned()))
         });
         whole.collect()
@@ -158,18 +157,60 @@ impl Matcher {
 
 impl Condition {
     fn holds(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> bool {
-        let Some((name, members)) = self.path.split_first() else {
-            return false;
-        };
-        let Some(value) = field(name).or_else(|| scope.field(name)) else {
-            return false;
-        };
-        let value = members.iter().try_fold(&value, |value, member| value.get(member));
-        match value {
-            Some(Value::String(text)) => self.pattern.matches(text),
-            None | Some(Value::Null) => false,
-            Some(other) => self.pattern.matches(&other.to_string()),
+        let text = self.text(scope, field);
+        text.is_some_and(|text| self.pattern.matches(&text))
+    }
+
+    /// The text that the condition is about; `None` if the event has no such value.
+    fn text(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> Option<String> {
+        let (name, members) = self.path.split_first()?;
+        let value = field(name).or_else(|| scope.field(name))?;
+        let mut members = members.iter();
+        match members.try_fold(value, |mut value, member| value.get_mut(member).map(Value::take))? {
+            Value::Null => None,
+            Value::String(text) => Some(text),
+            other => Some(other.to_string()),
         }
+    }
+
+    fn described(&self) -> String {
+        let sign = match &self.pattern {
+            Pattern::Exact(_) => "=",
+            Pattern::Glob(_) => "like",
+            Pattern::Regex(_) => "~",
+        };
+        format!("{} {sign} {}", self.path.join("."), self.pattern.written())
+    }
+
+    /// Why the condition is not met, and how to write it if the pattern is somewhere inside of the text.
+    fn unmet_text(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> String {
+        let wanted = self.described();
+        let Some(text) = self.text(scope, field) else {
+            return format!("expected {wanted}, but there is no {}", self.path.join("."));
+        };
+        let written = self.pattern.written();
+        let hint = match &self.pattern {
+            Pattern::Exact(_) if text.contains(written) => Some(format!("{{ glob = \"*{written}*\" }}")),
+            Pattern::Glob(_) => {
+                let inside = format!("*{}*", written.trim_matches('*'));
+                let matches = Self::is_inside(Pattern::glob(&inside), &text);
+                matches.then(|| format!("{{ glob = \"{inside}\" }}"))
+            }
+            Pattern::Regex(_) => {
+                let inside = format!(".*(?:{written}).*");
+                let matches = Self::is_inside(Pattern::regex(&inside), &text);
+                matches.then(|| format!("{{ regex = \"{inside}\" }}"))
+            }
+            Pattern::Exact(_) => None,
+        };
+        let hint = hint.map_or(String::new(), |hint| {
+            format!("; a pattern must match the whole text: `{hint}` matches it")
+        });
+        format!("expected {wanted}, got {:?}{hint}", shortened(&text))
+    }
+
+    fn is_inside(pattern: Result<Pattern, String>, text: &str) -> bool {
+        pattern.is_ok_and(|pattern| pattern.matches(text))
     }
 }
 

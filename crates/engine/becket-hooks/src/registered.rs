@@ -26,4 +26,16 @@ impl Registered {
         condition.is_none_or(|condition| condition(scope, payload))
             && self.matcher.fits(scope, &|name| payload.field(name))
     }
+
+    /// Why the handler does not want this event; `None` if it does.
+    pub(crate) fn why_not(&self, scope: &Scope, payload: &dyn AnyPayload) -> Option<String> {
+        if self.wants(scope, payload) {
+            return None;
+        }
+        let unmet = self.matcher.unmet(scope, &|name| payload.field(name));
+        Some(unmet.unwrap_or_else(|| match &self.info.matcher {
+            Some(matcher) => format!("its matcher is {matcher}"),
+            None => "it is about other events of this kind".to_owned(),
+        }))
+    }
 }

@@ -172,7 +172,7 @@ pub fn in_plain_words(message: &str) -> String {
         .or_else(|| message.strip_prefix("invalid value: "))
         .and_then(|rest| rest.rsplit_once(", expected "));
     match about_value {
-        Some((found, expected)) => format!("{} is wanted here, not {}", wanted(expected), thing(found)),
+        Some((found, expected)) => format!("expected {}, got {}", wanted(expected), thing(found)),
         None => message.to_owned(),
     }
 }
@@ -183,13 +183,13 @@ fn wanted(expected: &str) -> String {
         "u8" => most(u8::MAX.into()),
         "u16" => most(u16::MAX.into()),
         "u32" => most(u32::MAX.into()),
-        "u64" | "usize" => "a whole number from 0 on".into(),
+        "u64" | "usize" => "a whole number, 0 or more".into(),
         "f32" | "f64" => "a number".into(),
         "a boolean" => "true or false".into(),
-        "a string" | "a borrowed string" | "path string" => "a text in quotes".into(),
+        "a string" | "a borrowed string" | "path string" => "a string in quotes".into(),
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),
-        _ if expected.starts_with("a nonzero ") => "a whole number from 1 on".into(),
+        _ if expected.starts_with("a nonzero ") => "a whole number, 1 or more".into(),
         _ if expected.starts_with("struct ") => "a table".into(),
         _ => expected.to_owned(),
     }
@@ -198,7 +198,7 @@ fn wanted(expected: &str) -> String {
 fn thing(found: &str) -> String {
     let (kind, value) = found.split_once(' ').unwrap_or((found, ""));
     match kind {
-        "string" => format!("the text {value}"),
+        "string" => format!("the string {value}"),
         "integer" => format!("the number {}", value.trim_matches('`')),
         "floating" => format!(
             "the number {}",
@@ -326,7 +326,7 @@ pub(crate) fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'
         Some(near) => format!("unknown {what} `{word}`; did you mean `{near}`?"),
         None => {
             let known: Vec<&str> = known.collect();
-            format!("unknown {what} `{word}`; there are {}", known.join(", "))
+            format!("unknown {what} `{word}`; expected one of {}", known.join(", "))
         }
     }
 }
@@ -361,23 +361,23 @@ mod tests {
         let table = [
             (
                 "invalid type: string \"x, expected u32\", expected u32",
-                "a whole number from 0 to 4294967295 is wanted here, not the text \"x, expected u32\"",
+                "expected a whole number from 0 to 4294967295, got the string \"x, expected u32\"",
             ),
             (
                 "invalid value: integer `-1`, expected u32",
-                "a whole number from 0 to 4294967295 is wanted here, not the number -1",
+                "expected a whole number from 0 to 4294967295, got the number -1",
             ),
             (
                 "invalid value: integer `0`, expected a nonzero u32",
-                "a whole number from 1 on is wanted here, not the number 0",
+                "expected a whole number, 1 or more, got the number 0",
             ),
             (
                 "invalid type: floating point `1.5`, expected u64",
-                "a whole number from 0 on is wanted here, not the number 1.5",
+                "expected a whole number, 0 or more, got the number 1.5",
             ),
             (
                 "invalid type: map, expected a boolean",
-                "true or false is wanted here, not a table",
+                "expected true or false, got a table",
             ),
             (
                 "unknown variant `call_usr`, expected `call_user` or `call_agent`",
@@ -385,7 +385,7 @@ mod tests {
             ),
             (
                 "unknown variant `x`, expected one of `red`, `green`, `blue`",
-                "unknown word `x`; there are red, green, blue",
+                "unknown word `x`; expected one of red, green, blue",
             ),
             (
                 "key with no value, expected `=`",

@@ -136,6 +136,10 @@ fn routes(house: Arc<House>) -> Router {
         .route("/api/sessions", get(sessions))
         .route("/api/sessions/{session}", get(timeline))
         .route("/api/sessions/{session}/bars/{bar}", get(details))
+        .route("/api/sessions/{session}/transcript", get(transcript))
+        .route("/api/sessions/{session}/export/{form}", get(export))
+        .route("/api/search/{words}", get(search))
+        .route("/api/hooks", get(hooks))
         .route("/api/live", get(live))
         .route("/metrics", get(metrics))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&house), with_token));
@@ -199,12 +203,14 @@ async fn page() -> Response {
 
 async fn sessions(State(house): State<Arc<House>>) -> Response {
     #[derive(Serialize)]
-    struct Listed<T> {
-        sessions: T,
+    struct Listed<S, E> {
+        sessions: S,
+        exports: E,
     }
     ask(&house, |source| {
         Ok(Some(Listed {
             sessions: source.sessions()?,
+            exports: source.export_forms(),
         }))
     })
     .await
@@ -215,7 +221,7 @@ async fn timeline(
     Path(session): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let from = first_turn(query.as_deref());
+    let from = number_in(query.as_deref(), "from");
     ask(&house, move |source| source.timeline(&session, from)).await
 }
 
@@ -224,14 +230,61 @@ async fn details(
     Path((session, bar)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let from = first_turn(query.as_deref());
+    let from = number_in(query.as_deref(), "from");
     ask(&house, move |source| source.details(&session, &bar, from)).await
 }
 
-/// The turn with which a timeline is to begin: `from=N`.
-fn first_turn(query: Option<&str>) -> Option<u64> {
-    let mut parts = query?.split('&');
-    parts.find_map(|part| part.strip_prefix("from=")?.parse().ok())
+async fn transcript(
+    State(house): State<Arc<House>>,
+    Path(session): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let from = number_in(query.as_deref(), "from");
+    ask(&house, move |source| source.transcript(&session, from)).await
+}
+
+async fn search(State(house): State<Arc<House>>, Path(words): Path<String>) -> Response {
+    #[derive(Serialize)]
+    struct Found {
+        sessions: Vec<String>,
+    }
+    ask(&house, move |source| {
+        Ok(Some(Found {
+            sessions: source.sessions_saying(&words)?,
+        }))
+    })
+    .await
+}
+
+async fn hooks(State(house): State<Arc<House>>, RawQuery(query): RawQuery) -> Response {
+    #[derive(Serialize)]
+    struct Listed<T> {
+        hooks: T,
+    }
+    let since = number_in(query.as_deref(), "since").unwrap_or_default();
+    ask(&house, move |source| {
+        Ok(Some(Listed {
+            hooks: source.hooks(since)?,
+        }))
+    })
+    .await
+}
+
+/// A session to be saved. It is text, so that no browser takes it for a page.
+async fn export(State(house): State<Arc<House>>, Path((session, form)): Path<(String, String)>) -> Response {
+    let source = Arc::clone(&house.source);
+    match tokio::task::spawn_blocking(move || source.export(&session, &form)).await {
+        Ok(Ok(Some(text))) => plain(StatusCode::OK, text),
+        Ok(Ok(None)) => refuse((StatusCode::NOT_FOUND, "there is no such session, or no such form")),
+        Ok(Err(error)) => plain(StatusCode::INTERNAL_SERVER_ERROR, error.0),
+        Err(_) => refuse((StatusCode::INTERNAL_SERVER_ERROR, "the record cannot be read")),
+    }
+}
+
+/// A number in a query: `name=N`.
+fn number_in(query: Option<&str>, name: &str) -> Option<u64> {
+    let mut parts = query?.split('&').filter_map(|part| part.split_once('='));
+    parts.find(|(known, _)| *known == name)?.1.parse().ok()
 }
 
 /// Queries the record on a thread that may block, and answers with JSON.

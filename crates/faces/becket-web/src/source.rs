@@ -1,6 +1,6 @@
 //! The interface to the record that the page shows.
 
-use crate::view::{Details, SessionLine, Timeline};
+use crate::view::{Details, ExportForm, HookLine, SessionLine, Timeline, Transcript};
 
 /// A record of sessions. Its methods may block on a disk; the server calls them on threads for that.
 pub trait Source: Send + Sync + 'static {
@@ -19,6 +19,21 @@ pub trait Source: Send + Sync + 'static {
         bar_id: &str,
         from: Option<u64>,
     ) -> Result<Option<Details>, SourceError>;
+
+    /// What was said in a session, from a turn on; without one, in its last turns. `None` if there is no such session.
+    fn transcript(&self, session_id: &str, from: Option<u64>) -> Result<Option<Transcript>, SourceError>;
+
+    /// The sessions in which somebody said these words.
+    fn sessions_saying(&self, words: &str) -> Result<Vec<String>, SourceError>;
+
+    /// The hooks of all sessions that were wanted since a time in milliseconds, and how often.
+    fn hooks(&self, since_ms: u64) -> Result<Vec<HookLine>, SourceError>;
+
+    /// The forms in which a session can be saved.
+    fn export_forms(&self) -> Vec<ExportForm>;
+
+    /// A session with those of its sub-agents in one of these forms. `None` if there is no such session or form.
+    fn export(&self, session_id: &str, form: &str) -> Result<Option<String>, SourceError>;
 
     /// The position of the record. Another text than before means that something was added.
     fn position(&self) -> Result<String, SourceError>;

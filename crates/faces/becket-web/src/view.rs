@@ -13,6 +13,8 @@ pub struct SessionLine {
     pub context: String,
     /// The name of the session's conversation.
     pub name: Option<String>,
+    /// The name, else the first prompt in one line, else the context.
+    pub title: String,
     /// The model, as `provider/name`.
     pub model: String,
     /// The directory in which the agent worked.
@@ -25,8 +27,121 @@ pub struct SessionLine {
     pub reason: Option<String>,
     /// How many entries the session wrote.
     pub entries: u64,
-    /// The decisions of the session's hooks.
+    /// The decisions of the hooks of the session and its sub-agents.
     pub tally: Tally,
+    /// What else happened in the session and its sub-agents.
+    pub counts: Counts,
+    /// What the answers in the session and its sub-agents used together.
+    pub used: Used,
+}
+
+/// How much happened in a session and its sub-agents, as the record has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Turns.
+    pub turns: u64,
+    /// Requests to a model.
+    pub requests: u64,
+    /// Tool calls.
+    pub calls: u64,
+    /// Hooks that were asked.
+    pub hook_runs: u64,
+    /// Calls that were refused, by whomever, and other events that a hook refused.
+    pub refused: u64,
+    /// Hooks, calls and requests that failed.
+    pub failed: u64,
+}
+
+/// What several answers used together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Used {
+    /// Tokens sent, including those from a cache.
+    pub input: u64,
+    /// Tokens of the input that were read from a cache.
+    pub cached: u64,
+    /// Tokens received.
+    pub output: u64,
+    /// The price in US dollars, as far as it is known.
+    pub cost: Option<f64>,
+}
+
+/// A hook on one event, over all sessions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HookLine {
+    /// The hook's name.
+    pub hook: String,
+    /// The event that the hook is asked about.
+    pub event: String,
+    /// Where the hook is configured.
+    pub source: String,
+    /// How often the hook was asked.
+    pub runs: u64,
+    /// The decisions of these runs; those skipped are no runs.
+    pub tally: Tally,
+    /// The failures because of which something was refused.
+    pub unevaluated: u64,
+    /// Half of the runs took no longer, in microseconds; to two digits.
+    pub p50_us: u64,
+    /// Nineteen of twenty runs took no longer, in microseconds; to two digits.
+    pub p95_us: u64,
+    /// How long all runs took together, in microseconds.
+    pub total_us: u64,
+    /// In how many sessions the hook was wanted.
+    pub sessions: u64,
+    /// The hour in which the hook was wanted last, in milliseconds since 1970.
+    pub last_ms: u64,
+    /// The session in which the hook was wanted last.
+    pub last_session: String,
+}
+
+/// A form in which a session can be saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExportForm {
+    /// Names the form in an address.
+    pub form: String,
+    /// What the form is for.
+    pub about: String,
+    /// The end of the file's name.
+    pub suffix: String,
+}
+
+/// What was said in a session, from a turn on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Transcript {
+    /// The first turn of the transcript; a session's first turn has the number 1.
+    pub first_turn: u64,
+    /// How many turns the session has, without one that waits for its answer.
+    pub turn_count: u64,
+    /// The messages, oldest first.
+    pub messages: Vec<TranscriptLine>,
+}
+
+/// A message of a transcript.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TranscriptLine {
+    /// The bar of the message.
+    pub bar: Option<String>,
+    /// When the message was written, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// Who spoke: `user`, `model`, `tool …`, `note …` or `summary`.
+    pub role: String,
+    /// The text of the message.
+    pub text: String,
+    /// Whether the message is the result of a call that failed or was refused.
+    pub is_error: bool,
+    /// The calls that the model asked for.
+    pub calls: Vec<TranscriptCall>,
+}
+
+/// A tool call of a transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TranscriptCall {
+    /// The bar of the call.
+    pub bar: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as the model wrote them.
+    pub arguments: String,
 }
 
 /// How often each decision was taken.
@@ -45,15 +160,20 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one more decision.
-    pub fn add(&mut self, decision: Decision) {
+    /// How many hooks were asked.
+    pub fn runs(&self) -> u64 {
+        self.allowed + self.rewritten + self.denied + self.failed
+    }
+
+    /// Counts so many more of a decision.
+    pub fn add(&mut self, decision: Decision, count: u64) {
         *match decision {
             Decision::Allowed => &mut self.allowed,
             Decision::Rewritten => &mut self.rewritten,
             Decision::Denied => &mut self.denied,
             Decision::Failed => &mut self.failed,
             Decision::Skipped => &mut self.skipped,
-        } += 1;
+        } += count;
     }
 }
 

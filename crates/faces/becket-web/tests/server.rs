@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_web::view::{Details, SessionLine, Tally, Timeline};
+use becket_web::view::{
+    Counts, Details, ExportForm, HookLine, SessionLine, Tally, Timeline, Transcript, Used,
+};
 use becket_web::{Server, Source, SourceError, Token};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -22,6 +24,7 @@ impl Source for Odd {
             parent_id: None,
             context: HOSTILE.into(),
             name: Some(HOSTILE.into()),
+            title: HOSTILE.into(),
             model: HOSTILE.into(),
             cwd: HOSTILE.into(),
             started_ms: 1,
@@ -29,6 +32,8 @@ impl Source for Odd {
             reason: None,
             entries: 0,
             tally: Tally::default(),
+            counts: Counts::default(),
+            used: Used::default(),
         }])
     }
 
@@ -50,6 +55,26 @@ impl Source for Odd {
             title: format!("{session_id}|{bar_id}|{from:?}"),
             ..Details::default()
         }))
+    }
+
+    fn transcript(&self, _: &str, _: Option<u64>) -> Result<Option<Transcript>, SourceError> {
+        Ok(None)
+    }
+
+    fn sessions_saying(&self, words: &str) -> Result<Vec<String>, SourceError> {
+        Ok(vec![words.to_owned()])
+    }
+
+    fn hooks(&self, since_ms: u64) -> Result<Vec<HookLine>, SourceError> {
+        Err(SourceError(format!("since {since_ms}")))
+    }
+
+    fn export_forms(&self) -> Vec<ExportForm> {
+        Vec::new()
+    }
+
+    fn export(&self, session_id: &str, form: &str) -> Result<Option<String>, SourceError> {
+        Ok((form == "known").then(|| format!("{session_id} {HOSTILE}")))
     }
 
     fn position(&self) -> Result<String, SourceError> {
@@ -121,6 +146,30 @@ fn a_record_that_cannot_be_read_says_so_as_plain_text() {
         ask(address, "/api/sessions").0.starts_with("http/1.1 200"),
         "it goes on"
     );
+}
+
+#[test]
+fn what_is_saved_is_plain_text_and_nothing_else() {
+    let address = serve();
+    let (headers, body) = ask(address, "/api/sessions/a%2Fb/export/known");
+    assert!(headers.starts_with("http/1.1 200"), "{headers}");
+    assert!(
+        headers.contains("content-type: text/plain") && headers.contains("nosniff"),
+        "{headers}"
+    );
+    assert!(!headers.contains("set-cookie"), "{headers}");
+    assert_eq!(body, format!("a/b {HOSTILE}"));
+    assert!(
+        ask(address, "/api/sessions/a/export/unknown")
+            .0
+            .starts_with("http/1.1 404")
+    );
+    assert_eq!(
+        ask(address, "/api/search/a%2F%22b%20%C3%A4").1,
+        r#"{"sessions":["a/\"b ä"]}"#
+    );
+    assert_eq!(ask(address, "/api/hooks?since=7").1, "since 7");
+    assert_eq!(ask(address, "/api/hooks?since=x").1, "since 0");
 }
 
 #[test]

@@ -4,16 +4,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use becket_agent::provider::ThinkingLevel;
+use becket_events::PermissionMode;
 use becket_host::GuestOptions;
 use becket_run::Hosts;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::guest_options;
+use crate::{candidates, guest_options, help};
 
-/// An agent in which hooks fire: see, shape and guard what it does.
+/// A hook engine for LLM agents, and an agent in which every hook fires.
 ///
-/// Give it a prompt, or a command. Without either it starts a chat, or takes its prompt from a pipe.
+/// With a prompt, becket answers it. Without one, it starts a chat or reads the prompt from a pipe. Extensions (-e) may
+/// add options; `becket hooks list` shows them.
 #[derive(Debug, Parser)]
 #[command(
     name = "becket",
@@ -23,8 +25,7 @@ use crate::guest_options;
     subcommand_negates_reqs = true
 )]
 #[command(
-    after_help = "Extensions (-e) may have options of their own; `becket hooks list` shows them.\n\n\
-                        Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard, \
+    after_help = "Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard,\n\
                         5 limit reached, 6 a replay differs, 129 hung up, 130 cancelled, 143 terminated."
 )]
 pub struct Args {
@@ -54,7 +55,7 @@ pub struct PromptArgs {
     #[command(flatten)]
     pub options: OptionArgs,
 
-    /// What the model is asked. One argument: quote it.
+    /// The prompt, as one argument: quote it.
     #[arg(value_name = "PROMPT")]
     pub prompt: Vec<String>,
 }
@@ -62,33 +63,38 @@ pub struct PromptArgs {
 /// Options that every command understands.
 #[derive(Debug, Clone, clap::Args)]
 pub struct OptionArgs {
-    /// The context: a named conversation that goes on from run to run. It stays the current one of this
-    /// project for later runs.
+    /// Switch to this context (a named conversation) for this and later runs here.
     ///
-    /// `-` goes back to the previous one; `new` and `new:PREFIX` make a fresh one. Without a prompt, and without a
-    /// terminal to chat at, it only switches.
-    #[arg(short = 'c', long, global = true, value_name = "NAME")]
+    /// `-` switches back to the previous one; `new` and `new:PREFIX` create one. Without a prompt and without a
+    /// terminal, becket switches and does nothing else.
+    #[arg(short = 'c', long, global = true, value_name = "NAME", add = candidates::contexts())]
     pub context: Option<String>,
 
-    /// The context for this run only; the current one stays what it is.
+    /// Use this context for this run only.
     #[arg(
         short = 'C',
         long,
         global = true,
         value_name = "NAME",
-        conflicts_with = "context"
+        conflicts_with = "context",
+        add = candidates::contexts()
     )]
     pub transient: Option<String>,
 
-    /// The model, as provider/name; `rehearsal` needs no key, `scripted/FILE` plays a file.
-    #[arg(short = 'm', long, global = true, value_name = "MODEL")]
+    /// The model, as provider/name; `rehearsal` needs no key.
+    ///
+    /// `scripted/FILE` plays back the answers in a file.
+    #[arg(short = 'm', long, global = true, value_name = "MODEL", add = candidates::models())]
     pub model: Option<String>,
 
-    /// Send the spans of the run to a collector of OpenTelemetry when it ends, by OTLP over HTTP. Without an address it
-    /// is that of the settings, of OTEL_EXPORTER_OTLP_ENDPOINT, or http://127.0.0.1:4318. Nobody waits for it.
+    /// Send the run's spans to an OpenTelemetry collector when it ends, by OTLP over HTTP.
+    ///
+    /// Without URL, the address comes from the settings or from OTEL_EXPORTER_OTLP_ENDPOINT; default:
+    /// http://127.0.0.1:4318. The run does not wait for the collector.
     #[arg(
         long,
         global = true,
+        hide_short_help = true,
         value_name = "URL",
         num_args = 0..=1,
         require_equals = true,
@@ -96,54 +102,73 @@ pub struct OptionArgs {
     )]
     pub otel: Option<String>,
 
-    /// Run without this plugin, extension or Scheme file, which then guards nothing; may be given several times. Each
-    /// is named at every start. `without` in the settings says the same for every run.
+    /// Run without this plugin, extension or Scheme file.
+    ///
+    /// If it is a guard, it does not guard this run; becket says so at the start. May be repeated. The setting
+    /// `without` does the same for every run.
     #[arg(long, global = true, value_name = "NAME")]
     pub without: Vec<String>,
 
-    /// A picture to send with the prompt: PNG, JPEG, GIF or WebP; may be given several times.
+    /// Send this picture with the prompt.
+    ///
+    /// PNG, JPEG, GIF or WebP. May be repeated.
     #[arg(long, global = true, value_name = "FILE")]
     pub image: Vec<PathBuf>,
 
-    /// The names by which the model knows the tools: becket, chibi, docker-agent, pi. Or the only tools that it is
-    /// offered, by pi's names: `read,grep,ls`; `none` for none, `--tools=-bash` for all but one, `--tools=-builtin` for
-    /// those of guests.
-    #[arg(long, global = true, value_name = "PROFILE")]
+    /// Tools of claude-code, codex, gemini, cursor, copilot, …, or only those named.
+    ///
+    /// Agents: becket, chibi, docker-agent, pi, claude-code, codex, gemini, cursor, copilot. By default the model has
+    /// the tools for work on files; `becket` offers all. Tools are listed by pi's names or becket's: `read,grep,ls`.
+    /// `none` offers none, `--tools=+vfs_list` the default ones and one more, `--tools=-bash` the default ones but one,
+    /// and `--tools=-builtin` only those of plugins, extensions and servers.
+    #[arg(long, global = true, value_name = "PROFILE", add = candidates::profiles())]
     pub tools: Option<String>,
 
-    /// Answer every question to the user with yes. Guards and deny rules still count.
-    #[arg(short = 'y', long, global = true)]
+    /// Answer yes to every question; guards and deny rules still apply.
+    #[arg(short = 'y', long, global = true, conflicts_with = "permission_mode")]
     pub yes: bool,
 
-    /// Trust what is found in the working directory, for this run; `becket hooks trust` does it for longer.
+    /// What needs your yes: ask, accept-edits, plan or yes; Shift+Tab in a chat.
+    ///
+    /// `ask` asks about what nothing allows. `accept-edits` does not ask about edits and writes of files in the
+    /// project, except where hooks and settings are kept. `plan` only reads: what writes, runs or sends is refused.
+    /// `yes` is
+    /// `--yes`. Guards and deny rules apply in each.
+    #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
+    pub permission_mode: Option<PermissionMode>,
+
+    /// Trust the hooks of the working directory for this run.
+    ///
+    /// This covers everything in the project: hooks, plugins, extensions, rules. `becket hooks trust` is permanent.
     #[arg(long, global = true)]
     pub trust: bool,
 
-    /// Print machine-readable output: every event of a run as one JSON line, lists as JSON.
+    /// Print JSON: lists, and the events of a run, one per line.
     #[arg(long, global = true)]
     pub json: bool,
 
     /// Let hooks set up the project before the session begins (the event `setup`).
-    #[arg(long, conflicts_with = "maintenance")]
+    #[arg(long, conflicts_with = "maintenance", hide_short_help = true)]
     pub init: bool,
 
     /// Let hooks maintain the project before the session begins (the event `setup`).
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub maintenance: bool,
 
-    /// How many requests one prompt may cause.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// The most requests to the model that one prompt may cause; default: 1000, and no limit at a terminal.
+    #[arg(long, global = true, hide_short_help = true, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_iterations: Option<u32>,
 
-    /// How many rounds of tools one prompt may cause; 0 for no limit.
-    #[arg(long, global = true, value_name = "N")]
+    /// The most rounds of tool calls that one prompt may cause; 0 for no limit.
+    #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub fuel: Option<u32>,
 
-    /// Put configuration, data and cache under this folder. Also: BECKET_HOME.
+    /// Keep configuration, data and cache in this folder. Also: BECKET_HOME.
     #[arg(long, global = true, value_name = "FOLDER")]
     pub home: Option<PathBuf>,
 
-    /// When to use colours.
+    /// When to use colours: auto, always or never.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 
@@ -156,41 +181,41 @@ pub struct OptionArgs {
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options of pi")]
 pub struct PiOptions {
-    /// Speak as pi does to other programs: `text` is the answer, `json` every event as one line, `rpc` takes commands
-    /// from standard input besides. A run begins with a fresh context unless one is named, and has pi's exit codes.
-    #[arg(long, value_name = "MODE", conflicts_with = "json")]
+    /// Talk to other programs as pi does: `text` prints the answer, `json` prints every event as one line, `rpc` also
+    /// reads commands from standard input. A run starts in a new context unless one is named, and has pi's exit codes.
+    #[arg(long, hide_short_help = true, value_name = "MODE", conflicts_with = "json")]
     pub mode: Option<RunMode>,
 
-    /// Ask once and end. Several prompts are asked one after the other.
-    #[arg(short = 'p', long)]
+    /// Answer the prompt and exit. Several prompts are answered one after another.
+    #[arg(short = 'p', long, hide_short_help = true)]
     pub print: bool,
 
-    /// Keep nothing: the context of this run is destroyed at its end.
-    #[arg(long, conflicts_with_all = ["context", "transient", "session", "go_on"])]
+    /// Keep nothing: remove the context of this run when it ends.
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["context", "transient", "session", "go_on"])]
     pub no_session: bool,
 
-    /// With `--mode`: go on in the current context, as becket does without `--mode`.
-    #[arg(long = "continue", conflicts_with_all = ["context", "transient", "session"])]
+    /// With `--mode`: continue the current context, as becket does without `--mode`.
+    #[arg(long = "continue", hide_short_help = true, conflicts_with_all = ["context", "transient", "session"])]
     pub go_on: bool,
 
-    /// Go on in the context of this session: its id, the beginning of it, or the name of the context.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["context", "transient"])]
+    /// Continue the context of this session. Takes a session id, its beginning, or the name of a context.
+    #[arg(long, hide_short_help = true, value_name = "ID", conflicts_with_all = ["context", "transient"])]
     pub session: Option<String>,
 
     /// The provider of the model that `--model` names.
-    #[arg(long, value_name = "NAME", requires = "model")]
+    #[arg(long, hide_short_help = true, value_name = "NAME", requires = "model")]
     pub provider: Option<String>,
 
     /// How much the model thinks: off, minimal, low, medium, high, xhigh.
-    #[arg(long, value_name = "LEVEL", value_parser = thinking_level)]
+    #[arg(long, hide_short_help = true, value_name = "LEVEL", value_parser = thinking_level)]
     pub thinking: Option<ThinkingLevel>,
 
-    /// The agent's instructions in place of the usual ones, or a file that holds them.
-    #[arg(long, value_name = "TEXT|FILE")]
+    /// Replace the default instructions by this text or file.
+    #[arg(long, hide_short_help = true, value_name = "TEXT|FILE")]
     pub system_prompt: Option<String>,
 
-    /// More instructions behind them, or a file that holds some; may be given several times.
-    #[arg(long, value_name = "TEXT|FILE")]
+    /// Append this text or file to the instructions; may be repeated.
+    #[arg(long, hide_short_help = true, value_name = "TEXT|FILE")]
     pub append_system_prompt: Vec<String>,
 }
 
@@ -203,6 +228,13 @@ pub enum RunMode {
     Json,
     /// Every event as one line of JSON, and commands are read from standard input.
     Rpc,
+}
+
+/// Reads a permission mode; each word is shown with what it means.
+fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
+    let shown = |mode: &PermissionMode| PossibleValue::new(mode.word()).help(mode.about());
+    let words = PossibleValuesParser::new(PermissionMode::ALL.iter().map(shown));
+    words.map(|word| PermissionMode::of_word(&word).unwrap_or_default())
 }
 
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
@@ -224,24 +256,25 @@ pub enum ColorChoice {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Ask the model; what is piped in is added to the prompt.
+    /// Ask the model once.
     ///
-    /// `becket ask -- TEXT` is always a prompt, whatever TEXT looks like.
+    /// Piped input is added to the prompt. `becket ask -- TEXT` always takes TEXT as a prompt, even if it looks like a
+    /// command.
     Ask {
-        /// What the model is asked.
+        /// The prompt.
         #[arg(value_name = "PROMPT")]
         prompt: Vec<String>,
-        /// Take no notice of what is piped in.
+        /// Ignore piped input.
         #[arg(long)]
         no_stdin: bool,
     },
-    /// Talk with the model.
+    /// Chat with the model.
     Chat,
     #[cfg(feature = "scheme")]
-    /// Try Scheme as files under `vfs:///tools` find it: type forms, or pipe them in.
+    /// Evaluate Scheme, typed or piped in.
     ///
-    /// The libraries of such files are there, and `call-tool` calls tools as they do, through hooks and gate. What is
-    /// piped in is evaluated as one program, and its last value is printed.
+    /// Code runs as files under `vfs:///tools` do: it can use their libraries, and `call-tool` goes through hooks and
+    /// permissions. Piped input is evaluated as one program, and its last value is printed.
     Scheme {
         /// A file to load first.
         file: Option<PathBuf>,
@@ -250,72 +283,80 @@ pub enum Command {
         unsandboxed: bool,
     },
     #[cfg(feature = "docker-agent")]
-    /// Run an agent file of docker-agent's: ask its agent, or talk with it.
+    /// Run an agent file of docker-agent: ask its agent, or chat with it.
     ///
-    /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. Naming the file is a
-    /// yes to its hooks. What is piped in is added to the prompt; without a prompt it is a chat. `--model` counts for
+    /// Its agents have the models, tools, hooks and rules that the file gives them, and no others. By naming the file
+    /// you trust its hooks. Piped input is added to the prompt; without a prompt, a chat starts. `--model` applies to
     /// all agents.
     Run {
         /// The agent file.
         file: PathBuf,
-        /// What the agent is asked; `/NAME words` is one of its commands, `-` reads it from standard input.
+        /// The prompt. `/NAME words` runs one of the agent's commands; `-` reads the prompt from standard input.
         #[arg(value_name = "PROMPT")]
         prompt: Vec<String>,
-        /// The agent to talk to; the one called `root`, or the first, when absent.
+        /// The agent to talk to; default: `root`, or else the first.
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
     },
-    /// Put a summary in the place of a context's conversation, so that it takes less room.
+    /// Replace a conversation by its summary, so that it takes less room.
     Compact {
-        /// The context; the current one, or the one that `-C` names, when absent. `-c` switches first.
+        /// The context; default: the one that `-C` names, or else the current one. `-c` switches first.
         name: Option<String>,
         /// What the summary should pay attention to.
         #[arg(long, value_name = "TEXT")]
         instructions: Option<String>,
     },
-    /// List the contexts; the current one of this project is marked.
-    Contexts,
-    /// Look after one context: its conversation, its settings, its life.
+    /// List models: the one that a run would use, and those that extensions bring.
     ///
-    /// Without NAME it is the current one, or the one that `-C` names. `-c` switches first.
+    /// becket does not ask providers which models they have.
+    Models {
+        /// Only models whose name, or whose provider's name, contains this.
+        search: Option<String>,
+    },
+    /// List the contexts, as `context list` does.
+    #[command(hide = true)]
+    Contexts,
+    /// List, show, create, clear or remove contexts, which are named conversations.
+    ///
+    /// NAME defaults to the context that `-C` names, or else to the current one. `-c` switches first.
     Context {
         #[command(subcommand)]
         command: ContextCommand,
     },
-    /// List the sessions of all contexts, newest first, or look after the tree of one conversation.
+    /// List sessions, which are runs of a context, or edit the tree of a conversation.
     ///
-    /// A conversation is a tree of entries: whoever goes back to an earlier one goes on in another branch. The commands
-    /// are about the current context, or the one that `-C` names; `-c` switches first. ENTRY is an entry's id, the
-    /// beginning of one if that is enough to tell it from the others, or its label.
+    /// A conversation is a tree of entries: if you go back to an earlier entry and continue there, you start a new
+    /// branch. The commands work on the context that `-C` names, or else on the current one; `-c` switches first. ENTRY
+    /// is an entry's id, a unique beginning of it, or its label.
     Sessions {
         #[command(subcommand)]
         command: Option<SessionsCommand>,
     },
     #[cfg(feature = "web")]
-    /// Show the sessions in a browser on this machine: timelines with every turn, request, tool call and hook, live.
+    /// Show sessions and hooks in the browser, live.
     ///
-    /// Prints the address to open, which holds a token that is made anew each time; BECKET_WEB_TOKEN names another.
-    /// Nothing can be changed there. Ctrl-C ends it.
+    /// Timelines show every turn, request, tool call and hook. Prints the address to open, with a new token each time;
+    /// BECKET_WEB_TOKEN sets a fixed one. The page is read-only. Ctrl-C stops the server.
     Web {
-        /// The port of 127.0.0.1 to take; any that is free when absent.
+        /// The port of 127.0.0.1 to listen on; default: any free port.
         #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true)]
         port: u16,
         /// Open it in the browser.
         #[arg(long)]
         open: bool,
     },
-    /// The workbench: see, check, fire, explain, test and measure hooks.
+    /// List, check, fire, explain, test, measure and trust hooks.
     Hooks {
-        /// The hooks of this agent file of docker-agent's count, as under `becket run`.
+        /// Also use the hooks of this docker-agent file, as `becket run` does.
         #[arg(long, global = true, value_name = "FILE")]
         agent_file: Option<PathBuf>,
         #[command(subcommand)]
         command: HooksCommand,
     },
-    /// Let other agents ask becket's hooks: Claude Code, Codex, Gemini CLI, Cursor and GitHub Copilot.
+    /// Run your hooks inside Claude Code, Codex, Gemini CLI, Cursor or Copilot.
     ///
-    /// An agent that asks runs `becket bridge SYSTEM EVENT` as its hook, with the question on standard input. What
-    /// cannot be judged is refused.
+    /// The other agent runs `becket bridge SYSTEM EVENT` as its hook and passes the event on standard input. becket
+    /// refuses what it cannot judge.
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Bridge {
         #[command(subcommand)]
@@ -324,40 +365,41 @@ pub enum Command {
         asked: AskedBy,
     },
     #[cfg(feature = "chibi")]
-    /// List the plugins of the chibi home, or call one.
+    /// List chibi's plugins, or call one.
     ///
-    /// A call passes all hooks and the gate, like a call of the model's. Its arguments go to the plugin as `args`.
+    /// A call goes through all hooks and permissions, like a call by the model. The plugin gets the arguments as
+    /// `args`.
     Plugin {
         /// The plugin, or one of its tools.
         name: Option<String>,
-        /// What the plugin is given.
+        /// The plugin's arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Show what happened in a session: its turns, requests, tool calls and hook runs, with times, decisions and
-    /// rewrites.
+    /// Show what happened in a session: turns, requests, tool calls, hook runs.
     Trace(TraceArgs),
-    /// Run a recorded session again against the hooks as they are now, and show every decision and rewrite that
-    /// differs.
+    /// Run a recorded session through today's hooks and show what differs.
     ///
-    /// There is no model, and nothing is done: events are fired as they were recorded. The hooks themselves run. Exit
-    /// code 0 when nothing differs, 6 when something does.
+    /// Fires the recorded events again. The hooks really run, but no model is asked and no tool runs. Exit code 0 when
+    /// nothing differs, 6 when something does.
     Replay(ReplayArgs),
-    /// The audit log: every decision and what was done, chained so that no change goes unnoticed.
+    /// Show or verify the audit log of every decision.
     ///
-    /// Alone it shows the ledger of each session: what was permitted, and what was done.
+    /// The records form a hash chain, so that tampering is detected. Without a subcommand it shows the ledger of each
+    /// session: what was permitted, and what was done.
     Audit {
         #[command(subcommand)]
         command: Option<AuditCommand>,
     },
-    /// Look after the rules that were stored at a question ("always allow this in this project").
+    /// List or remove the permission rules that you stored.
     ///
-    /// They lie in becket's own folder, a file for each project, and never in the project. Alone it lists them.
+    /// The rules are stored in becket's data folder, one file for each project, never in the project. Without a
+    /// subcommand it lists them.
     Permissions {
         #[command(subcommand)]
         command: Option<PermissionsCommand>,
     },
-    /// Call a tool, of becket's own or of a plugin, through all hooks and the gate.
+    /// Call one tool, through all hooks and permissions.
     Tool {
         /// The tool's name.
         name: String,
@@ -366,92 +408,103 @@ pub enum Command {
         arguments: String,
     },
     #[cfg(feature = "mcp")]
-    /// Look at MCP servers and what they offer.
+    /// List MCP servers and what they offer.
     ///
     /// Their tools are named `SERVER_TOOL`. The model calls them like its other tools, and so does `becket tool`.
     Mcp {
         #[command(subcommand)]
         command: McpCommand,
     },
-    /// Look at the virtual file system, and change it.
+    /// Read and change the virtual file system.
     ///
-    /// An address is written `vfs:///shared/notes.md` or `/shared/notes.md`. What is done here is the user's own
-    /// doing: every zone is open, and no hook is asked.
+    /// Addresses look like `vfs:///shared/notes.md` or `/shared/notes.md`. Here you act for yourself: every zone is
+    /// open, and no hook runs.
     Vfs {
         #[command(subcommand)]
         command: VfsCommand,
     },
-    /// Look after tool outputs that were too large for the model and were put aside.
+    /// List or remove tool outputs that were too large for the model.
     Cache {
         #[command(subcommand)]
         command: CacheCommand,
     },
-    /// Send a message to a context, in the name of the current one. It is shown there with the next prompt.
+    /// Send a message to another context, which sees it with its next prompt.
     Send {
-        /// The context that gets the message, or whoever a hook knows by that name.
+        /// The context that gets the message, or a recipient that a hook knows by this name.
+        #[arg(add = candidates::contexts())]
         to: String,
         /// The text of the message. One argument: quote it. `-` reads it from standard input.
         text: String,
-        /// Who is named as the writer; the current context, or the one of `-c` or `-C`, when absent.
+        /// The sender's name; default: the context of `-c` or `-C`, or else the current one.
         #[arg(long, value_name = "NAME")]
         from: Option<String>,
     },
-    /// Wake a context, or all, for which messages wait: the model there deals with them now.
+    /// Let contexts work on the messages that wait for them.
     Inbox {
-        /// The context; all of them when absent.
+        /// The context; default: all.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
-        /// Only show the messages that wait; nobody is woken.
+        /// Only show the waiting messages.
         #[arg(long, conflicts_with = "wake")]
         show: bool,
-        /// Wake them, which happens without a word, too.
+        /// Let the contexts work on them; this is the default.
         #[arg(long)]
         wake: bool,
     },
-    /// Look after flocks: groups of contexts that share goals, instructions, tasks and files.
+    /// Manage flocks: contexts that share goals, tasks and files.
     Flock {
         #[command(subcommand)]
         command: FlockCommand,
     },
     #[cfg(feature = "index")]
-    /// Look up where things are defined and used in the project's code.
+    /// Find definitions and references in the project's code.
     Index {
         #[command(subcommand)]
         command: IndexCommand,
     },
-    /// Take back the last turn that changed files here, or the last restore. Needs `snapshots.enabled`.
+    /// Undo the last turn that changed files here.
     ///
-    /// Files that the turn changed become what they were before it; all others stay. It is refused, and nothing is
-    /// touched, if one of these files has changed since.
+    /// Needs the setting `snapshots.enabled`. Files that the turn changed get their earlier content back; all others
+    /// stay. If one of them has changed since, nothing is undone. A restore can be undone as well.
     Undo {
-        /// Take back only the last call of a tool.
+        /// Undo only the last tool call.
         #[arg(long)]
         call: bool,
-        /// Bring files back also if they have changed since. What they hold now stays in a checkpoint.
+        /// Overwrite files that have changed since. Their current content is kept in a checkpoint.
         #[arg(long)]
         force: bool,
     },
-    /// Take back the last undo.
+    /// Redo what was undone last.
     Redo {
-        /// Bring files back also if they have changed since. What they hold now stays in a checkpoint.
+        /// Overwrite files that have changed since. Their current content is kept in a checkpoint.
         #[arg(long)]
         force: bool,
     },
-    /// Look at the checkpoints of the working directory, and go back to one.
+    /// List checkpoints of the working directory, and go back to one.
     Snapshots {
         #[command(subcommand)]
         command: Option<SnapshotsCommand>,
     },
-    /// Try the policy for addresses of the web.
+    /// Check web addresses against the URL policy.
     Url {
         #[command(subcommand)]
         command: UrlCommand,
     },
-    /// Show the configuration in effect, and where it comes from.
-    Config,
-    /// Look for what may be wrong: configuration, store, hooks, plugins, servers, extensions.
+    /// Show the settings in effect, and change them.
+    Config {
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
+    /// Check settings, key, store, machine, hooks, plugins, servers and extensions.
+    ///
+    /// Lists everything that was checked: `ok`, `note` (nothing is wrong, but you should know) or `wrong`. Plugins,
+    /// servers and extensions are started to see whether they work. Ends with 1 if something is wrong.
     Doctor {
-        /// Say of every file in this folder that another agent runs whether becket runs it too: whole, with remarks, or
-        /// not at all. Nothing is run, and nothing is fetched.
+        /// Send one tiny request to the model, to see whether key and address work.
+        #[arg(long, conflicts_with = "files")]
+        online: bool,
+        /// Check whether becket can run the files of other agents in this folder: whole, with remarks, or not at all.
+        /// Nothing is run, and nothing is fetched.
         #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
         files: Option<PathBuf>,
     },
@@ -470,24 +523,55 @@ pub enum Command {
     Jq,
 }
 
+/// What can be done with the user's settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print a setting, and whether it comes from `config.toml` or is the default.
+    Get {
+        /// The setting, such as `agent.idle_timeout`.
+        key: String,
+    },
+    /// Write a setting into `config.toml`. The rest of the file stays as it is.
+    Set {
+        /// The setting, such as `agent.idle_timeout`.
+        key: String,
+        /// The value as TOML; anything that is not TOML is taken as a string.
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Remove a setting from `config.toml`, so that the default applies.
+    Unset {
+        /// The setting.
+        key: String,
+    },
+    /// Open `config.toml` in $VISUAL or $EDITOR, and check it afterwards.
+    Edit,
+    /// Print the JSON Schema of `config.toml`, for editors.
+    Schema {
+        /// Print the schema of a project's `becket.toml` instead.
+        #[arg(long)]
+        project: bool,
+    },
+}
+
 /// What can be done about bridges to other agents.
 #[derive(Debug, Subcommand)]
 pub enum BridgeCommand {
-    /// Enter becket in the hooks of an agent, for each of its events. Shows the change first; the file as it was is
-    /// kept beside it.
+    /// Add becket to an agent's hooks, for every event. Shows the change first, and keeps a backup of the file beside
+    /// it.
     Install {
         #[command(flatten)]
         target: BridgeTarget,
-        /// Refuse nothing, and keep what would have been refused for `becket bridge report`.
+        /// Refuse nothing; record what would have been refused, for `becket bridge report`.
         #[arg(long)]
         shadow: bool,
     },
-    /// Take becket out of the hooks of an agent again.
+    /// Remove becket from an agent's hooks.
     Uninstall {
         #[command(flatten)]
         target: BridgeTarget,
     },
-    /// Show which agents ask becket, what hinders them, and which guards they cannot ask.
+    /// Show which agents ask becket, what keeps them from it, and which guards they cannot ask.
     Status,
     /// Show what would have been refused where becket is installed with `--shadow`.
     Report {
@@ -495,9 +579,9 @@ pub enum BridgeCommand {
         #[arg(long, value_name = "TIME", default_value = "7d")]
         since: String,
     },
-    /// The daemons that keep hooks loaded between the questions of other agents, one for each project.
+    /// Show or stop the daemons that keep hooks loaded between events of other agents, one for each project.
     ///
-    /// They start and end by themselves. Without one, each question loads the hooks; the answers are the same.
+    /// They start and stop on their own. Without one, every event loads the hooks again; the answers are the same.
     Daemon {
         #[command(subcommand)]
         command: DaemonCommand,
@@ -509,14 +593,14 @@ pub enum BridgeCommand {
 pub enum DaemonCommand {
     /// Show the daemons that run, and the sessions for which they keep hooks loaded.
     Status,
-    /// End all daemons. The next question starts a new one.
+    /// Stop all daemons. The next event starts a new one.
     Stop,
-    /// Be the daemon of a project, until nobody has asked for long. `becket-hook` starts it.
+    /// Run as the daemon of a project, until it has been idle. `becket-hook` starts it.
     Run {
         /// The project.
         #[arg(long, value_name = "FOLDER")]
         project: PathBuf,
-        /// How long to wait for a question.
+        /// How long to wait for an event.
         #[arg(long, value_name = "SECONDS", default_value_t = 15 * 60)]
         idle: u64,
     },
@@ -528,12 +612,12 @@ pub struct AskedBy {
     /// The agent that asks.
     #[arg(requires = "event")]
     pub system: Option<String>,
-    /// What it asks about, by its own name for the event.
+    /// The event, by the agent's own name for it.
     pub event: Option<String>,
-    /// Refuse nothing, and keep what would have been refused for `becket bridge report`.
+    /// Refuse nothing; record what would have been refused, for `becket bridge report`.
     #[arg(long)]
     pub shadow: bool,
-    /// How many milliseconds the agent has waited already.
+    /// How many milliseconds the agent has already waited.
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 0, hide = true)]
     pub elapsed: u64,
 }
@@ -557,7 +641,7 @@ pub struct BridgeTarget {
 /// What can be done with stored rules.
 #[derive(Debug, Subcommand)]
 pub enum PermissionsCommand {
-    /// List the rules of all projects, with the file in which they lie; `*` marks this project.
+    /// List the rules of all projects, with their files; `*` marks this project.
     List,
     /// Remove a rule.
     Remove {
@@ -569,46 +653,55 @@ pub enum PermissionsCommand {
 /// What can be done with a context.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// Show what there is to know about a context.
+    /// List the contexts; `*` marks the current one of this project.
+    List,
+    /// Show everything about a context.
     Show {
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
     },
-    /// Make a context without entering it.
+    /// Create a context without switching to it.
     Create {
         /// The name of the new context.
         name: String,
-        /// Leave a context as it is that exists already.
+        /// Do nothing if the context exists.
         #[arg(long)]
         if_new: bool,
     },
-    /// Give a context another name: `rename NEW` for the current one, `rename OLD NEW` for any.
+    /// Rename a context: `rename NEW` for the current one, `rename OLD NEW` for any.
     Rename {
         /// The new name, or the old one and the new one.
         #[arg(value_name = "[OLD] NEW", required = true, num_args = 1..=2)]
         names: Vec<String>,
     },
-    /// Archive the conversation: the next prompt begins a new one, and `export --archived` still shows the old.
+    /// Archive the conversation. The next prompt starts a new one; `export --archived` prints the old.
     Clear {
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
     },
-    /// Remove a context for good: its conversation, its archive, its settings, its files. Asks first.
+    /// Delete a context for good: its conversation, archive, settings and files. Asks first.
     Destroy {
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
+        /// Print nothing.
+        #[arg(long)]
+        quiet: bool,
     },
     /// Show, set or remove the context's own system prompt.
     Prompt {
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
         /// Set the system prompt to this text.
         #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "remove"])]
         set: Option<String>,
-        /// Set the system prompt to what a file says; `-` is standard input.
+        /// Set the system prompt to the content of a file; `-` is standard input.
         #[arg(long, value_name = "FILE", conflicts_with = "remove")]
         file: Option<PathBuf>,
-        /// Remove the system prompt; the usual one counts again.
+        /// Remove the system prompt, so that the default applies again.
         #[arg(long)]
         remove: bool,
     },
@@ -617,22 +710,28 @@ pub enum ContextCommand {
     Set {
         /// The setting.
         key: String,
-        /// The value; for destroy_at a time such as `2027-01-31 18:00`, for destroy_after_inactive one such as `7d`.
+        /// The value. destroy_at takes a time such as `2027-01-31 18:00`, destroy_after_inactive a span such as `7d`.
         #[arg(allow_hyphen_values = true)]
         value: String,
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
     },
-    /// Take a setting of the context away; what is usual counts again.
+    /// Remove a setting of the context, so that the default applies again.
     Unset {
         /// The setting.
         key: String,
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
     },
     /// Show the last entries of the conversation.
     Log {
+        /// Show the first entries instead.
+        #[arg(long)]
+        first: bool,
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
         /// How many entries to show.
         #[arg(short = 'n', long, value_name = "N", default_value = "20",
@@ -642,6 +741,7 @@ pub enum ContextCommand {
     /// Print the conversation as JSON lines, one for each entry.
     Export {
         /// The context.
+        #[arg(add = candidates::contexts())]
         name: Option<String>,
         /// Print the archived conversations instead, the oldest first.
         #[arg(long)]
@@ -655,70 +755,87 @@ pub enum SessionsCommand {
     /// Draw the conversation with all its branches.
     Tree {
         /// The context.
-        #[arg(value_name = "CONTEXT")]
+        #[arg(value_name = "CONTEXT", add = candidates::contexts())]
         name: Option<String>,
     },
-    /// Show one entry with everything that it says.
+    /// Show one entry in full.
     Show {
         /// The entry.
         id: String,
     },
-    /// Go on from another entry. Where the user speaks there, go on from before it, and print what was said.
+    /// Continue from another entry. If it is a prompt of yours, continue from before it, and print the prompt.
     Goto {
         /// The entry.
         entry: String,
-        /// Let the model sum up the branch that is left; WORDS say what to pay attention to.
+        /// Let the model summarise the branch that you leave; WORDS say what to pay attention to.
         #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
         summary: Option<String>,
         /// A label for the entry.
         #[arg(long)]
         label: Option<String>,
     },
-    /// Make a new context with the conversation up to an entry, and print its name.
+    /// Copy the conversation up to an entry into a new context, and print its name.
     Fork {
-        /// The entry.
-        entry: String,
-        /// Include the entry; usual unless the user speaks there.
+        /// The entry; default: the last.
+        entry: Option<String>,
+        /// Include the entry; the default, unless it is a prompt of yours.
         #[arg(long, conflicts_with = "before")]
         at: bool,
-        /// Leave the entry out; usual where the user speaks.
+        /// Leave out the entry; the default for a prompt of yours.
         #[arg(long)]
         before: bool,
         /// The name of the new context.
         #[arg(long, value_name = "NAME")]
         to: Option<String>,
+        /// Print nothing.
+        #[arg(long)]
+        quiet: bool,
     },
-    /// Label an entry; without TEXT take its label away.
+    /// Label an entry; without TEXT, remove its label.
     Label {
         /// The entry.
         entry: String,
         /// The label.
         text: Option<String>,
     },
-    /// Give the conversation a name; an empty one takes it away.
+    /// Name the conversation; an empty name removes it.
     Name {
         /// The name.
         name: String,
     },
-    /// Write the conversation as a session file of another program's.
+    /// Write the conversation as a session file of another program.
     Export {
         /// The context.
-        #[arg(value_name = "CONTEXT")]
+        #[arg(value_name = "CONTEXT", add = candidates::contexts())]
         name: Option<String>,
         /// The program whose format is written.
         #[arg(long, value_name = "SYSTEM", default_value = "pi", value_parser = session_formats())]
         format: String,
-        /// The file; standard output if not said.
+        /// The file; default: standard output.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Print nothing.
+        #[arg(long)]
+        quiet: bool,
     },
-    /// Make a new context from a session file of pi's, and print its name.
+    /// Create a context from a pi session file, and print its name.
     Import {
-        /// The file, or the beginning of a session's id in pi's own folder.
+        /// The file, or the beginning of the id of a session in pi's folder.
         file: PathBuf,
         /// The name of the new context.
         #[arg(long, value_name = "NAME")]
         to: Option<String>,
+        /// Print nothing.
+        #[arg(long)]
+        quiet: bool,
+    },
+    /// Write a pi session file as an HTML page, and print its path.
+    Page {
+        /// The file.
+        file: PathBuf,
+        /// The page; default: `pi-session-NAME.html` in the working directory.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
 }
 
@@ -739,12 +856,13 @@ impl ContextCommand {
         match self {
             Self::Show { name }
             | Self::Clear { name }
-            | Self::Destroy { name }
+            | Self::Destroy { name, .. }
             | Self::Prompt { name, .. }
             | Self::Set { name, .. }
             | Self::Unset { name, .. }
             | Self::Log { name, .. }
             | Self::Export { name, .. } => name.as_deref(),
+            Self::List => None,
             Self::Create { name, .. } => Some(name),
             Self::Rename { names } => match names.as_slice() {
                 [old, _] => Some(old),
@@ -757,21 +875,21 @@ impl ContextCommand {
 /// What can be done with checkpoints.
 #[derive(Debug, Subcommand)]
 pub enum SnapshotsCommand {
-    /// List the checkpoints, oldest first, and say how much room they take.
+    /// List the checkpoints, oldest first, and the space that they take.
     List,
     /// Show what has changed since a checkpoint, or between two.
     Diff {
         /// The checkpoint.
         from: u64,
-        /// The other checkpoint; the folder as it is now when absent.
+        /// The other checkpoint; default: the folder as it is now.
         to: Option<u64>,
     },
-    /// Bring the whole folder back to a checkpoint. `becket undo` takes that back.
+    /// Restore the whole folder to a checkpoint. `becket undo` undoes that.
     Restore {
         /// The checkpoint.
         id: u64,
     },
-    /// Remove checkpoints that are older than `snapshots.max_age_days`. It also happens by itself, at the end of a run.
+    /// Remove checkpoints older than `snapshots.max_age_days`. Every run also does this when it ends.
     Clean,
 }
 
@@ -780,10 +898,10 @@ pub enum SnapshotsCommand {
 pub enum VfsCommand {
     /// List a folder.
     Ls {
-        /// The folder; the zones when absent.
+        /// The folder; default: the list of zones.
         #[arg(default_value = "/")]
         address: String,
-        /// Show also names that begin with a dot.
+        /// Include names that begin with a dot.
         #[arg(short = 'a', long)]
         all: bool,
     },
@@ -796,14 +914,14 @@ pub enum VfsCommand {
     Put {
         /// The file to write.
         address: String,
-        /// Where the content comes from; standard input when absent or `-`.
+        /// The file to read; default, and `-`: standard input.
         file: Option<String>,
     },
     /// Copy a file to one outside, or to standard output.
     Get {
         /// The file to read.
         address: String,
-        /// Where the content goes; standard output when absent or `-`.
+        /// The file to write; default, and `-`: standard output.
         file: Option<String>,
     },
     /// Remove files, and folders.
@@ -811,11 +929,11 @@ pub enum VfsCommand {
         /// The files.
         #[arg(required = true)]
         addresses: Vec<String>,
-        /// Remove folders with everything in them.
+        /// Remove folders and everything in them.
         #[arg(short = 'r', long)]
         recursive: bool,
     },
-    /// Make a folder, with those above it.
+    /// Create a folder and its parents.
     Mkdir {
         /// The folder.
         address: String,
@@ -835,13 +953,13 @@ pub enum VfsCommand {
         to: String,
     },
     #[cfg(feature = "scheme")]
-    /// Trust files in Scheme that a model wrote: from now on their hooks count, and their tools need no yes.
+    /// Trust Scheme files that a model wrote: their hooks run from now on, and their tools run without a question.
     Trust {
         /// The files.
         #[arg(required = true)]
         addresses: Vec<String>,
     },
-    /// Tell what something is, how large, and when it was changed.
+    /// Show the type, size and modification time of a file or folder.
     Info {
         /// The file or folder.
         address: String,
@@ -856,7 +974,7 @@ pub enum CacheCommand {
         /// The context.
         name: Option<String>,
     },
-    /// Remove outputs that are older than `cache.max_age_days`. This also happens by itself, at the end of a run.
+    /// Remove outputs older than `cache.max_age_days`. Every run also does this when it ends.
     Clean {
         /// The context.
         name: Option<String>,
@@ -865,20 +983,23 @@ pub enum CacheCommand {
     Clear {
         /// The context.
         name: Option<String>,
+        /// Only those of the current context.
+        #[arg(long, conflicts_with = "name")]
+        here: bool,
     },
 }
 
 /// What can be done with MCP servers.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
-    /// List the servers, where they come from and what is known of them. None is started.
+    /// List the servers, where they are configured and what is known about them. Starts none.
     List,
-    /// List the tools of all servers, or of one; a server of which nothing is known is asked.
+    /// List the tools of all servers, or of one. Starts a server only if its tools are not known yet.
     Tools {
         /// The server.
         server: Option<String>,
     },
-    /// Start all servers, or one, and ask them afresh what they offer.
+    /// Start all servers, or one, and list again what they offer.
     Check {
         /// The server.
         server: Option<String>,
@@ -888,30 +1009,30 @@ pub enum McpCommand {
 /// What can be done with flocks.
 #[derive(Debug, Subcommand)]
 pub enum FlockCommand {
-    /// Make a flock.
+    /// Create a flock.
     Create {
         /// The name of the flock: small letters, digits and hyphens.
         flock: String,
     },
-    /// Take a flock off the list. Its files stay.
+    /// Remove a flock from the list. Its files stay.
     Delete {
         /// The flock.
         flock: String,
     },
-    /// Let a context join a flock, which is made if it is new.
+    /// Add a context to a flock, and create the flock if needed.
     Join {
         /// The flock.
         flock: String,
-        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
-        #[arg(value_name = "CONTEXT")]
+        /// The context; default: the one that `-c` or `-C` names, or else the current one.
+        #[arg(value_name = "CONTEXT", add = candidates::contexts())]
         name: Option<String>,
     },
-    /// Let a context leave a flock.
+    /// Remove a context from a flock.
     Leave {
         /// The flock.
         flock: String,
-        /// The context; the current one, or the one that `-c` or `-C` names, when absent.
-        #[arg(value_name = "CONTEXT")]
+        /// The context; default: the one that `-c` or `-C` names, or else the current one.
+        #[arg(value_name = "CONTEXT", add = candidates::contexts())]
         name: Option<String>,
     },
     /// List the flocks with their members.
@@ -921,7 +1042,7 @@ pub enum FlockCommand {
 /// What can be done with the code index.
 #[derive(Debug, Subcommand)]
 pub enum IndexCommand {
-    /// Read the files that have changed since the last time, through all hooks and rules.
+    /// Read the files that have changed since the last update, through all hooks and rules.
     Update {
         /// Read all files again.
         #[arg(long)]
@@ -929,7 +1050,7 @@ pub enum IndexCommand {
     },
     /// Find symbols by a part of their name, or the places that use a name.
     Query {
-        /// A part of the name, in any case.
+        /// A part of the name; upper and lower case are the same.
         name: Option<String>,
         /// Only symbols of this kind, such as function, method, struct, class.
         #[arg(long, value_name = "KIND")]
@@ -943,18 +1064,18 @@ pub enum IndexCommand {
         /// Find the places that use the name instead.
         #[arg(long, requires = "name", conflicts_with_all = ["kind", "file", "language"])]
         refs: bool,
-        /// How many results to show at most.
+        /// The most results to show.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
-    /// Show how large the index is.
+    /// Show the size of the index.
     Status,
-    /// Show the most important definitions of the project, by how much the rest of it uses them.
+    /// Show the definitions that the rest of the project uses most.
     Map {
-        /// About how many tokens the map may have.
+        /// The approximate size of the map in tokens.
         #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
         tokens: u32,
-        /// See the project from the view of files with this in their path.
+        /// Rank definitions by their use in files with this in their path.
         #[arg(long, value_name = "PART")]
         focus: Option<String>,
     },
@@ -963,10 +1084,10 @@ pub enum IndexCommand {
 /// What can be done with addresses of the web.
 #[derive(Debug, Subcommand)]
 pub enum UrlCommand {
-    /// Say what kind of place each address leads to, and what the policy decides.
+    /// Show what kind of network each address leads to, and what the policy decides.
     ///
-    /// Names are looked up, nothing is fetched. Ends with 1 if one of them is denied. Guards and permission rules are
-    /// not asked.
+    /// Host names are looked up; nothing is fetched. Ignores guards and permission rules. Exits with 1 if an address is
+    /// denied.
     Check {
         /// The addresses.
         #[arg(value_name = "URL", required = true)]
@@ -977,81 +1098,88 @@ pub enum UrlCommand {
 /// What can be done with hooks.
 #[derive(Debug, Subcommand)]
 pub enum HooksCommand {
-    /// List the hooks that count here, in the order in which they are asked, and what extensions bring.
+    /// List the active hooks, in the order in which they run.
     ///
-    /// With how often each has run of late, when last, and how long it took: half of the runs took at most p50, and
-    /// nearly all of them p95. Extensions are loaded for it; nothing else runs.
+    /// Shows how often each has run recently, when it last ran, and how long it took (median and 95th percentile). This
+    /// loads extensions and runs nothing else.
     List {
-        /// Only the hooks of this event, in becket's words or a dialect's.
-        #[arg(value_name = "EVENT")]
+        /// Only the hooks of this event, by becket's name or a dialect's.
+        #[arg(value_name = "EVENT", add = candidates::events())]
         event: Option<String>,
     },
+    /// Write a hook and a test for it into the working directory, and run both.
+    New(NewArgs),
     /// List the dialects, and what each calls the events.
     Dialects {
         /// Only this dialect.
+        #[arg(add = candidates::dialects())]
         name: Option<String>,
     },
-    /// Fire one event through the hooks that count here; nothing else happens.
+    /// Fire one event through the active hooks; nothing else happens.
     ///
-    /// Shows what each hook reads in its own words, what it answers, what that means, how long it took, and what comes
-    /// of all together. Ends with 1 if a hook failed; a refusal is an answer like any other.
+    /// Shows what each hook reads, in its own dialect, what it answers, what the answer means, how long it took, and
+    /// the outcome of all hooks together. Exits with 1 if a hook failed; a refusal is not a failure.
     Fire(FireArgs),
-    /// Run hook tests: files that say which event happens, or which session, and what must come of it.
+    /// Run hook tests: files that describe an event or a session, and the expected outcome.
     ///
-    /// Ends with 1 if something is not as it must be.
+    /// Exits with 1 if a test fails.
     Test(TestArgs),
-    /// Show what hooks with `shadow = true` would have refused or changed, and agents that are bridged with `--shadow`.
+    /// Show what hooks in shadow mode would have refused or changed: hooks with `shadow = true`, and all hooks of
+    /// agents that are bridged with `--shadow`.
     Report {
         /// How far to look back, such as `12h` or `7d`.
         #[arg(long, value_name = "TIME", default_value = "7d")]
         since: String,
     },
-    /// Measure what each hook costs, and its share of a turn. The hooks are really run, with documented events.
+    /// Measure how long each hook takes, and its share of a turn. The hooks really run, with the documented example
+    /// events.
     Bench(BenchArgs),
-    /// Say what would happen to a call of a tool: which hooks, rules and questions, in which order, and who decides.
+    /// Explain what would happen to a tool call: which hooks, rules and questions, in which order, and who decides.
     ///
-    /// The hooks are really asked, unless `--dry` is given; the tool does not run, and nobody is asked for a yes.
+    /// The hooks really run, unless `--dry` is given. The tool does not run, and you are not asked anything.
     Explain {
         /// The tool's name.
         tool: String,
         /// The arguments of the tool as a JSON object; `-` reads them from standard input.
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
-        /// Ask no hooks: only say which would be asked.
+        /// Run no hooks: only list those that would run.
         #[arg(long)]
         dry: bool,
     },
-    /// Trust hooks, rules and extensions that are found in the working directory, exactly as they are.
+    /// Trust the hooks, rules and extensions of the working directory, exactly as they are now.
     ///
-    /// Without anything else it shows what is not trusted and asks, on a terminal. One changed byte of an entry, of a
-    /// script, or of a file that it loads, and it is asked again. Ends with 4 if a guard is left that is not trusted.
+    /// Without arguments it shows what is not trusted and, on a terminal, asks. If one byte of an entry, of a script or
+    /// of a file that it loads changes, becket asks again. Exits with 4 if a guard remains untrusted.
     Trust(TrustArgs),
     /// List the events, or describe one with its schema.
     Events {
         /// The event.
+        #[arg(add = candidates::events())]
         name: Option<String>,
         /// Only events that this dialect has, with its names for them.
-        #[arg(long, value_name = "DIALECT", conflicts_with = "name")]
+        #[arg(long, value_name = "DIALECT", conflicts_with = "name", add = candidates::dialects())]
         dialect: Option<String>,
     },
-    /// Say what is wrong with hooks, with file and line. Nothing is run.
+    /// Find mistakes in hooks, with file and line, without running them.
     ///
-    /// Errors that a run would end with, programs, scripts and modules that are not there, cannot be started or cannot
-    /// be read, line ends of other systems, paths that the shell takes apart, answers that mean nothing at their event,
-    /// fields that two hooks rewrite, events and tools that do not exist, timeouts that are too long, guards that fail
-    /// open. Ends with 1 if something is wrong, and with 2 if a file cannot be read or a folder holds no hooks.
+    /// Finds everything that would stop a run; programs, scripts and modules that are missing or cannot start; scripts
+    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not know; fields that two
+    /// hooks rewrite; unknown events and tools; patterns that were probably meant as "contains"; very long timeouts;
+    /// guards that fail open. Exits with 1 if something is wrong, and with 2 if a file cannot be read or a folder has
+    /// no hooks.
     Check {
-        /// How findings are told; `sarif` is for code hosts and editors.
+        /// The output format; `sarif` is for code hosts and editors.
         #[arg(long, value_name = "FORM", default_value = "text")]
         format: CheckForm,
-        /// Files with hooks, or folders with such files in them or below them: agent files, docker-agent's settings,
-        /// `hooks.d`, becket's own, plugins, extensions. Without one, everything that counts here, trusted or not.
+        /// Files with hooks of any kind, or folders, which are searched for such files. Default: everything that a run
+        /// here would find, trusted or not.
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
 }
 
-/// How findings are told.
+/// The output format of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CheckForm {
     /// Line by line; as JSON with `--json`.
@@ -1060,22 +1188,62 @@ pub enum CheckForm {
     Sarif,
 }
 
+/// The arguments of `becket hooks new`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct NewArgs {
+    /// What the hook does.
+    pub kind: HookKind,
+    /// The name of the hook and of its files; default: a name that says what the example does.
+    pub name: Option<String>,
+    /// The language to write it in.
+    #[arg(long, default_value = "toml")]
+    pub lang: HookLanguage,
+}
+
+/// What a new hook does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HookKind {
+    /// Refuses some calls of tools.
+    Guard,
+    /// Changes the arguments of some calls.
+    Transform,
+    /// Notes which tools have run.
+    Observe,
+}
+
+/// What a new hook is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HookLanguage {
+    /// A command in becket's own format.
+    Toml,
+    /// A bash script.
+    Bash,
+    /// A Python script.
+    Python,
+    /// A TypeScript extension for pi.
+    Ts,
+    /// A file in Scheme, in a chibi home.
+    Scheme,
+    /// A hook of Claude Code, in `.claude`.
+    Claude,
+}
+
 /// The arguments of `becket hooks trust`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TrustArgs {
-    /// Only what stands in these files or folders, or is made of them. `hooks.lock` trusts what is exactly as it says.
+    /// Trust only what these files or folders contain. `hooks.lock` trusts whatever matches its hashes.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Trust everything that the project brings.
+    /// Trust everything in the project.
     #[arg(long, conflicts_with = "paths")]
     pub all: bool,
-    /// Show everything, trusted or not, with what has changed since it was trusted, and change nothing.
+    /// Show everything, trusted or not, and what has changed since it was trusted. Changes nothing.
     #[arg(long, conflicts_with_all = ["all", "revoke", "lock"])]
     pub show: bool,
-    /// Trust these files no longer, in no version; without PATH everything of this project.
+    /// Stop trusting these files, in any version; without PATH, everything in this project.
     #[arg(long, conflicts_with = "lock")]
     pub revoke: bool,
-    /// Write `hooks.lock`, from what is trusted: a file that can be committed and reviewed.
+    /// Write `hooks.lock`, the list of what is trusted, to be committed and reviewed.
     #[arg(long, conflicts_with = "paths")]
     pub lock: bool,
 }
@@ -1083,32 +1251,34 @@ pub struct TrustArgs {
 /// The arguments of `becket hooks fire`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FireArgs {
-    /// The event, in becket's words or a dialect's.
+    /// The event, by becket's name or a dialect's.
+    #[arg(add = candidates::events())]
     pub event: String,
-    /// A value of the event, such as `tool_name=shell` or `arguments.command=ls`; may be given several times. What is
-    /// not set is as the documents show it.
+    /// Set a field of the event, such as `tool_name=shell` or `arguments.command=ls`; may be repeated. Other fields
+    /// have the documented example values.
     #[arg(long, value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
-    /// A file with fields of the event as a JSON object; `-` is standard input.
+    /// Read fields of the event from this file, as a JSON object; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     pub payload: Option<PathBuf>,
-    /// EVENT is a name of this dialect, and only its hooks are asked.
-    #[arg(long, value_name = "DIALECT")]
+    /// Take EVENT as a name of this dialect, and run only its hooks.
+    #[arg(long, value_name = "DIALECT", add = candidates::dialects())]
     pub dialect: Option<String>,
 }
 
 /// The arguments of `becket hooks bench`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct BenchArgs {
-    /// Only the hooks of this event, in becket's words or a dialect's.
+    /// Only the hooks of this event, by becket's name or a dialect's.
+    #[arg(add = candidates::events())]
     pub event: Option<String>,
-    /// A value of the event, as in `becket hooks fire`; needs EVENT.
+    /// Set a field of the event, as in `becket hooks fire`; needs EVENT.
     #[arg(long, value_name = "FIELD=VALUE", requires = "event")]
     pub set: Vec<String>,
     /// How often each hook is run.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub runs: u32,
-    /// End with 1 if a hook needs more milliseconds than this, 95 times of 100.
+    /// Exit with 1 if the 95th percentile of a hook is above this, in milliseconds.
     #[arg(long, value_name = "MS")]
     pub budget: Option<f64>,
 }
@@ -1116,15 +1286,15 @@ pub struct BenchArgs {
 /// The arguments of `becket hooks test`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TestArgs {
-    /// Files of tests, or folders with files that end in `.hooktest.toml`. When absent those of the working directory
-    /// and below it, which run after a yes on a terminal or with `--trust`.
+    /// Test files, or folders with files that end in `.hooktest.toml`. Default: those in and below the working
+    /// directory, which run only after you agree at a terminal, or with `--trust`.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Break every guard that the tests reach, in every way of the fault table, and say what comes of it here and what
-    /// would have come of it in the agent that it was written for.
+    /// Break every guard that the tests reach in every known way, and show what happens here and what would have
+    /// happened in the agent that the guard was written for.
     #[arg(long)]
     pub faults: bool,
-    /// Write the snapshots that tests compare with.
+    /// Update the snapshots that tests compare with.
     #[arg(long)]
     pub update: bool,
 }
@@ -1132,22 +1302,23 @@ pub struct TestArgs {
 /// The arguments of `becket trace`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TraceArgs {
-    /// The session, or how its id begins; the newest of this project when absent.
+    /// The session id, or its beginning; default: the newest session of this project.
+    #[arg(add = candidates::sessions())]
     pub session: Option<String>,
     /// Show the newest session of any project.
     #[arg(long, conflicts_with = "session")]
     pub all: bool,
-    /// Go on until the session ends.
+    /// Follow the session until it ends.
     #[arg(short = 'f', long, conflicts_with_all = ["turns", "before"])]
     pub follow: bool,
-    /// Show so many turns, the last ones [default: 100, and all for programs]; 0 shows all of them.
+    /// Show the last COUNT turns; 0 shows all [default: 100; all with --json and --export].
     #[arg(long, value_name = "COUNT")]
     pub turns: Option<u64>,
     /// Show the turns before this one.
     #[arg(long, value_name = "TURN")]
     pub before: Option<u64>,
-    /// Print it in another form: `jsonl`, one line for each thing; `chrome`, for Perfetto and the browser's own viewer;
-    /// `otlp`, the spans that `--otel` sends.
+    /// Export in another format: `jsonl`, one line for each record; `chrome`, for Perfetto and the browser's trace
+    /// viewer; `otlp`, the spans that `--otel` sends; `markdown`, what was said.
     #[arg(long, value_name = "FORM", conflicts_with = "follow")]
     pub export: Option<TraceForm>,
 }
@@ -1155,12 +1326,13 @@ pub struct TraceArgs {
 /// The arguments of `becket replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReplayArgs {
-    /// The session, or how its id begins, with its sub-agents; the newest of this project when absent.
+    /// The session id, or its beginning; sub-agents are included. Default: the newest session of this project.
+    #[arg(add = candidates::sessions())]
     pub session: Option<String>,
-    /// Replay all sessions, and sum up by hook what would have been stopped.
+    /// Replay all sessions, and summarise by hook what would have been stopped.
     #[arg(long, conflicts_with = "session")]
     pub all: bool,
-    /// Only sessions that began since then: a span such as `7d`, or a moment such as `2027-01-31`.
+    /// Only sessions that began since then: a span such as `7d`, or a date such as `2027-01-31`.
     #[arg(long, value_name = "WHEN", requires = "all")]
     pub since: Option<String>,
 }
@@ -1168,22 +1340,28 @@ pub struct ReplayArgs {
 /// What can be done with the audit log.
 #[derive(Debug, Clone, Subcommand)]
 pub enum AuditCommand {
-    /// Go through the whole log: exit code 0 if nothing was changed, removed or moved, else 1 and the first bad record.
+    /// Verify the whole log: exit code 0 if no record was changed, removed or moved, else 1 and the first bad record.
     Verify {
-        /// A hash that `becket audit head` printed earlier: it must still be in the log.
+        /// Also check that this hash, printed earlier by `becket audit head`, is in the log.
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
     /// Print the log, one JSON object per line.
     Export {
-        /// Only this session and its sub-agents; the beginning of its id is enough.
-        #[arg(long, value_name = "SESSION")]
+        /// Only this session and its sub-agents, by its id or the beginning of it.
+        #[arg(long, value_name = "SESSION", add = candidates::sessions())]
         session: Option<String>,
-        /// Only what was written since then: a span such as `7d`, or a moment such as `2027-01-31`.
+        /// Only records since then: a span such as `7d`, or a date such as `2027-01-31`.
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },
-    /// Print the hash of the last record, to be noted elsewhere.
+    /// List the calls that were refused, the newest last: when, where, which call, why, and by which hook.
+    Refused {
+        /// How far to look back: a span such as `7d`, or a date such as `2027-01-31`.
+        #[arg(long, value_name = "WHEN", default_value = "7d")]
+        since: String,
+    },
+    /// Print the hash of the last record. Keep it elsewhere, to verify the log against it later.
     Head,
 }
 
@@ -1192,10 +1370,12 @@ pub enum AuditCommand {
 pub enum TraceForm {
     /// One line of JSON for each dispatch and each stretch of time, as they were recorded.
     Jsonl,
-    /// Chrome's trace format.
+    /// Chrome's trace format, for Perfetto and the browser's own viewer.
     Chrome,
     /// Spans of OpenTelemetry in the JSON form of OTLP.
     Otlp,
+    /// What was said, and which hooks refused, failed or changed something, as Markdown.
+    Markdown,
 }
 
 /// The command line as clap knows it, for manuals and completions.
@@ -1216,6 +1396,29 @@ fn foreign_commands() -> impl Iterator<Item = clap::Command> {
             .disable_help_flag(true)
             .arg(arguments)
     })
+}
+
+/// An error if the command is another program's: its options are its own, so becket's may not stand before it.
+fn not_foreign(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let named = matches.subcommand_name().or_else(|| first_of_several(matches));
+    let is_foreign = |name: &&str| Hosts::default().foreign_clis().any(|cli| cli.name == *name);
+    let Some(name) = named.filter(is_foreign) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{name}` comes first, as in `becket {name} …`; becket's own options are not read there (BECKET_HOME is)\n"
+    );
+    Err(clap::Error::raw(
+        clap::error::ErrorKind::InvalidSubcommand,
+        message,
+    ))
+}
+
+/// The first word of a prompt, if there are several, which is no prompt.
+fn first_of_several(matches: &ArgMatches) -> Option<&str> {
+    let mut words = matches.try_get_many::<String>("prompt").ok()??;
+    let first = words.next()?;
+    words.next().map(|_| first.as_str())
 }
 
 /// The command line with those commands only that the words name: describing all of them with all their options takes
@@ -1257,12 +1460,13 @@ impl Args {
         match parsed {
             Some(matches) => Self::of(&matches),
             // Help and errors know all commands.
-            None => Self::of(&command_line().try_get_matches_from(words)?),
+            None => Self::of(&help::parse(command_line(), words)?),
         }
     }
 
     /// Converts what clap has parsed.
     pub fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        not_foreign(matches)?;
         Ok(Self {
             guests: guest_options::given(matches),
             ..Self::from_arg_matches(matches)?

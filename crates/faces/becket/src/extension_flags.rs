@@ -11,10 +11,11 @@ use becket_run::options::Preloaded;
 use becket_run::{Hosts, Setup, project_trust};
 use becket_system::{CliError, Exit, Surroundings};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::runtime::Runtime;
 
 use crate::args::{Args, command_line, option_names};
+use crate::help;
 use crate::options::{LentRuntime, Options};
 use crate::process::check_working_directory;
 use crate::running::runtime;
@@ -210,12 +211,24 @@ fn read(arguments: &[OsString], flags: &[GuestFlag]) -> Result<(Args, Vec<GivenF
     let usable = |flag: &&GuestFlag| !own.contains(&flag.name);
     let flags: Vec<&GuestFlag> = flags.iter().filter(usable).collect();
     for flag in &flags {
-        command = command.arg(argument(flag));
+        command = with_option(command, &argument(flag));
     }
-    let matches = command.try_get_matches_from(arguments)?;
+    let matches = help::parse(command, arguments)?;
     let args = Args::of(&matches)?;
     let given = flags.iter().filter_map(|flag| given(flag, &matches)).collect();
     Ok((args, given))
+}
+
+/// Adds an option to a command and to the commands below it that have none of that name.
+fn with_option(command: Command, option: &Arg) -> Command {
+    let has_own = command
+        .get_arguments()
+        .any(|own| own.get_long() == option.get_long());
+    let command = command.mut_subcommands(|below| with_option(below, option));
+    match has_own {
+        true => command,
+        false => command.arg(option),
+    }
 }
 
 fn argument(flag: &GuestFlag) -> Arg {
@@ -226,8 +239,7 @@ fn argument(flag: &GuestFlag) -> Arg {
     let argument = Arg::new(id)
         .long(long)
         .help(about.trim_start().to_owned())
-        .help_heading("Options of extensions")
-        .global(true);
+        .help_heading("Options of extensions");
     match flag.takes_text {
         false => argument.action(ArgAction::SetTrue),
         true => argument.action(ArgAction::Set).value_name("TEXT"),
@@ -237,10 +249,14 @@ fn argument(flag: &GuestFlag) -> Arg {
 /// The value that the command line gives to an option, if it does.
 fn given(flag: &GuestFlag, matches: &ArgMatches) -> Option<GivenFlag> {
     let id = id(&flag.name);
+    // The option may stand before a command or behind it.
+    let mut commands = std::iter::successors(Some(matches), |command| Some(command.subcommand()?.1));
     let text = match flag.takes_text {
-        true => Some(matches.get_one::<String>(&id).cloned()?),
-        false if matches.get_flag(&id) => None,
-        false => return None,
+        true => Some(commands.find_map(|command| command.try_get_one::<String>(&id).ok()?.cloned())?),
+        false => {
+            let is_given = |command: &ArgMatches| matches!(command.try_get_one(&id), Ok(Some(true)));
+            commands.any(is_given).then_some(None)?
+        }
     };
     let name = flag.name.clone();
     Some(GivenFlag { name, text })
@@ -248,5 +264,5 @@ fn given(flag: &GuestFlag, matches: &ArgMatches) -> Option<GivenFlag> {
 
 /// The clap id of an extension's option. becket's own have no colon.
 fn id(name: &str) -> String {
-    format!("extension:{name}")
+    format!("{}{name}", help::EXTENSION_OPTION)
 }

@@ -16,6 +16,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 static OPTIONS: LazyLock<Vec<HostOption>> =
     LazyLock::new(|| HOSTS.iter().flat_map(|host| host.options()).collect());
 
+/// The names of the options.
+pub fn names() -> Vec<&'static str> {
+    OPTIONS.iter().map(|option| &*option.name).collect()
+}
+
 /// Adds the options to a command and to all commands below it.
 pub fn add_to(command: Command) -> Command {
     let command = OPTIONS.iter().fold(command, |command, option| {

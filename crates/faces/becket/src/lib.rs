@@ -8,11 +8,14 @@
 #![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
 
 mod args;
+mod candidates;
 mod commands;
+mod completion;
 mod extension_flags;
 mod foreign;
 mod front;
 mod guest_options;
+mod help;
 mod hooks_check;
 mod opened;
 mod options;
@@ -21,6 +24,7 @@ mod process;
 #[doc(hidden)]
 pub mod readers;
 mod reading;
+mod repeated_failures;
 mod running;
 mod since;
 #[cfg(feature = "web")]
@@ -31,9 +35,12 @@ use std::process::ExitCode;
 
 pub use args::command_line;
 pub use becket_run::config::Config;
-pub use becket_run::config_page;
+pub use becket_run::config_page::config_page;
 pub use becket_system::{CliError, Exit};
 pub use becket_workbench::Replay;
+pub use commands::chat_commands;
+pub use completion::script as completion_script;
+pub use help::for_people;
 
 use becket_host::Host;
 use becket_run::Hosts;
@@ -49,6 +56,9 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with further kinds of guests.
 pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
+    if completion::answer() {
+        return ExitCode::SUCCESS;
+    }
     let hosts = Hosts::and(further);
     let surroundings = process::surroundings();
     #[cfg(feature = "jq")]

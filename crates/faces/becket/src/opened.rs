@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::commands::Shell;
 use crate::front::{Output, Style, TerminalFront, at_screen};
 use crate::options::Options;
+use crate::repeated_failures::RepeatedFailures;
 
 /// A conversation, and where its answers are shown.
 pub struct Conversation {
@@ -163,9 +164,11 @@ pub fn person(
 ) -> Person {
     let front = front(options, surroundings, output, purpose);
     match options.run.json {
-        true => Person::reading(Arc::new(front.without_answers())),
-        false if surroundings.screen.get().is_some() => at_screen(Arc::new(front), &surroundings.screen),
-        false => Person::reading(Arc::new(front)),
+        true => Person::reading(RepeatedFailures::folded(front.without_answers())),
+        false if surroundings.screen.get().is_some() => {
+            at_screen(RepeatedFailures::folded(front), &surroundings.screen)
+        }
+        false => Person::reading(RepeatedFailures::folded(front)),
     }
 }
 

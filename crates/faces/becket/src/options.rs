@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use becket_events::SetupReason;
+use becket_events::{PermissionMode, SetupReason};
 use becket_host::Mode;
 use becket_run::{Hosts, RunOptions};
 use tokio::runtime::Runtime;
@@ -50,7 +50,10 @@ impl Options {
             // pi starts without a model where commands follow, and chooses one later.
             needs_model: takes_many && pi.mode != Some(RunMode::Rpc),
             tools: args.tools.clone(),
-            yes: args.yes,
+            permission_mode: match args.yes {
+                true => PermissionMode::Yes.into(),
+                false => args.permission_mode.unwrap_or_default().into(),
+            },
             setup: match (args.init, args.maintenance) {
                 (true, _) => Some(SetupReason::Init),
                 (false, true) => Some(SetupReason::Maintenance),

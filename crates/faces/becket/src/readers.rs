@@ -58,7 +58,7 @@ pub const READERS: &[(&str, Reader)] = &[
         }
         drop(written::by_lines(text));
     }),
-    ("markdown", |text| drop(render(text, Style::plain()))),
+    ("markdown", |text| drop(render(text, Style::plain(), Some(30)))),
     ("harmless", |text| {
         drop((harmless(text), harmless_name(text), harmless_indented(text, "  ")));
     }),

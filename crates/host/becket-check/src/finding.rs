@@ -49,6 +49,10 @@ pub enum Kind {
     UnknownEvent,
     /// The hook may take longer than is good for its event.
     LongTimeout,
+    /// The hook has too little time to do anything.
+    ShortTimeout,
+    /// The hook names a file by a path that leads to it from one directory only.
+    RelativePath,
     /// Another hook rewrites the same field.
     SameRewrite,
     /// The hook is in the file twice.

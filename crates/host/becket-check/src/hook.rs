@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_events::EventId;
-use becket_hooks::{CommandLine, Failure, HookEnvironment, Section, SettingsError, nearest};
+use becket_hooks::{
+    CommandLine, Failure, HookEnvironment, Layout, Section, SettingsError, nearest, read_around_mistakes,
+};
 
 use crate::finding::{Finding, Kind, Severity};
 
@@ -43,6 +45,19 @@ impl HookFile {
             Err(error) => read.wrong(error),
         }
         read
+    }
+
+    /// The hooks of a file around its mistakes, each of which is a finding.
+    pub fn around_mistakes(
+        file: &Path,
+        text: &str,
+        layout: Layout,
+        read: impl Fn(&str) -> Result<Vec<Box<dyn CheckedHook>>, SettingsError>,
+    ) -> Self {
+        let (mistakes, hooks) = read_around_mistakes(text, layout, read);
+        let mut found = Self::new(file, text, Ok(hooks.unwrap_or_default()));
+        mistakes.into_iter().for_each(|mistake| found.wrong(mistake));
+        found
     }
 
     /// Adds a finding for a file that cannot be read as what it is.

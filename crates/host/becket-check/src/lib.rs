@@ -29,7 +29,7 @@ pub use finding::{Finding, Kind, Severity};
 pub use hook::{CheckedHook, HookFile, Machine, NamedFile, Start, Subject, ToolNames, boxed};
 pub use places::finding_at;
 pub use sarif::sarif;
-pub use scripts::LARGEST;
+pub use scripts::{LARGEST, RelativeScript, relative_scripts};
 pub use told::{Told, line_of};
 
 /// The checks that are the same for all formats, in the order of their findings.
@@ -99,7 +99,7 @@ fn long_timeouts(subject: &Subject<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let budget = match event {
-        EventId::MessageUpdate | EventId::ToolUpdate => BUDGET_OF_PIECES,
+        EventId::MessageUpdate | EventId::ResponseData | EventId::ToolUpdate => BUDGET_OF_PIECES,
         EventId::SessionEnd | EventId::Settled => BUDGET_OF_THE_END,
         _ => BUDGET,
     };

@@ -156,7 +156,7 @@ fn whole_texts(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
         )),
         ..subject.finding(
             Kind::WholeText,
-            format!("the hook is asked only where all of `{field}` is `{text}`"),
+            format!("the hook runs only if the whole `{field}` is `{text}`"),
         )
     };
     whole.map(finding).collect()

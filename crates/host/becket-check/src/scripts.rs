@@ -196,6 +196,43 @@ fn in_line(line: &str, folder: &Path, directory: &Path) -> Option<Named> {
     })
 }
 
+/// A file that a line for the shell runs by a path that is relative to the directory.
+pub struct RelativeScript {
+    /// The path as it is written.
+    pub path: String,
+    /// Whether the shell starts the file itself, and no interpreter that is named before it.
+    pub is_started: bool,
+}
+
+/// The files that a line for the shell runs by relative paths; none if the line changes the directory.
+pub fn relative_scripts(line: &str) -> Vec<RelativeScript> {
+    let commands: Vec<Vec<String>> = line
+        .split(['\n', ';', '|', '&', '(', ')', '`'])
+        .map(plain_words)
+        .collect();
+    let changes = |words: &Vec<String>| words.first().is_some_and(|word| word == "cd" || word == "pushd");
+    if commands.iter().any(changes) {
+        return Vec::new();
+    }
+    let scripts = commands.iter().filter_map(|words| {
+        let is_setting = |word: &&String| word.split_once('=').is_some_and(|(name, _)| !name.contains('/'));
+        let skipped = words.iter().take_while(is_setting).count();
+        let (first, rest) = words.get(skipped..)?.split_first()?;
+        let (path, is_started) = match interpreter(first) {
+            Some(name) => (script_among(&name, rest)?, false),
+            None => (first, true),
+        };
+        let plain = |letter: char| letter.is_alphanumeric() || "/._+-@ ".contains(letter);
+        let has_ending = !is_started && Path::new(path).extension().is_some();
+        let is_relative = !path.starts_with(['/', '-']) && path.chars().all(plain);
+        (is_relative && (path.contains('/') || has_ending)).then(|| RelativeScript {
+            path: path.clone(),
+            is_started,
+        })
+    });
+    scripts.collect()
+}
+
 /// The text of a script for a shell.
 pub fn shell_script(file: &Path) -> Option<String> {
     let text = read_regular(file, LARGEST).ok()?;

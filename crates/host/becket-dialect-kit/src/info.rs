@@ -19,6 +19,8 @@ pub struct DialectInfo {
     /// Why an action would happen in the foreign system in spite of a guard that fails like this; `None` if it would
     /// not. In becket such a guard refuses.
     pub lets_through: fn(Fault) -> Option<&'static str>,
+    /// Events of the system that never happen in becket, each with the reason.
+    pub absent_events: &'static [(&'static str, &'static str)],
 }
 
 /// One event as one dialect knows it, for listings.

@@ -18,5 +18,5 @@ pub mod words;
 pub mod yaml;
 
 pub use info::{DialectInfo, RowInfo};
-pub use misspelt::misspelt_guard;
+pub use misspelt::{misspelt_guard, sounds_like_guard};
 pub use remembered::Remembered;

@@ -1,5 +1,5 @@
 //! A format for changes of files that models of several systems write. One call of becket's makes or changes one file
-//! (`Patch`); other systems change several at once (`patched_files`).
+//! (`Patch`); other systems change several at once (`sections`).
 //!
 //! ```text
 //! *** Begin Patch
@@ -183,52 +183,95 @@ pub struct PatchedFile {
     pub change: Option<Change>,
 }
 
-/// The files that a patch makes, changes, moves or removes. The error says what cannot be read.
-pub fn patched_files(text: &str) -> Result<Vec<PatchedFile>, String> {
+/// What a section of a patch does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Section {
+    /// A file gets this content, or pieces of it are replaced.
+    Change(Patch),
+    /// A file gets another name, and pieces of it are replaced.
+    Move {
+        /// The file.
+        from: String,
+        /// Its new name.
+        to: String,
+        /// The pieces, if there are any.
+        chunks: Vec<Chunk>,
+    },
+    /// A file goes.
+    Remove(String),
+}
+
+/// The sections of a patch. The error says what cannot be read.
+pub fn sections(text: &str) -> Result<Vec<Section>, String> {
     let body = text
         .trim()
         .strip_prefix(BEGIN)
         .and_then(|body| body.strip_suffix(END));
     let body = body.ok_or_else(|| format!("a patch begins with `{BEGIN}` and ends with `{END}`"))?;
-    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut written: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in body.split('\n').skip(1) {
-        match (begins_file(line), sections.last_mut()) {
-            (true, _) => sections.push((line.trim(), Vec::new())),
+        match (begins_file(line), written.last_mut()) {
+            (true, _) => written.push((line.trim(), Vec::new())),
             (false, Some((_, lines))) => lines.push(line),
             (false, None) => return Err(format!("`{line}` stands before the name of a file")),
         }
     }
-    let mut files = Vec::new();
-    for (header, mut lines) in sections {
-        if let Some(path) = header.strip_prefix(DELETE) {
-            // A reader that is less strict might take one of them for the next header.
-            if let Some(line) = lines.iter().find(|line| !line.trim().is_empty()) {
-                return Err(format!("`{line}` stands below a file that goes"));
-            }
-            files.push(PatchedFile {
-                path: path.into(),
-                change: None,
-            });
-            continue;
-        }
-        // The last section ends with the line break before the end of the patch.
-        lines.pop_if(|line| line.is_empty());
-        let moved = lines.first().and_then(|line| line.trim_end().strip_prefix(MOVE));
-        let rest = lines.get(usize::from(moved.is_some())..).unwrap_or_default();
-        let alone = Patch::read(&format!("{BEGIN}\n{header}\n{}\n{END}", rest.join("\n")))?;
-        files.extend(moved.map(|path| PatchedFile {
+    if written.is_empty() {
+        return Err("a patch names a file".into());
+    }
+    written
+        .into_iter()
+        .map(|(header, lines)| section(header, lines))
+        .collect()
+}
+
+fn section(header: &str, mut lines: Vec<&str>) -> Result<Section, String> {
+    if let Some(path) = header.strip_prefix(DELETE) {
+        // A reader that is less strict might take one of them for the next header.
+        return match lines.iter().find(|line| !line.trim().is_empty()) {
+            Some(line) => Err(format!("`{line}` stands below a file that goes")),
+            None => Ok(Section::Remove(path.into())),
+        };
+    }
+    // The last section ends with the line break before the end of the patch.
+    lines.pop_if(|line| line.is_empty());
+    let moved = lines.first().and_then(|line| line.trim_end().strip_prefix(MOVE));
+    let rest = lines.get(usize::from(moved.is_some())..).unwrap_or_default();
+    let changes = !rest.iter().all(|line| line.trim().is_empty());
+    let alone = match (changes, header.strip_prefix(UPDATE)) {
+        (false, Some(path)) if moved.is_some() => Patch {
             path: path.into(),
-            change: Some(alone.change.clone()),
-        }));
-        files.push(PatchedFile {
-            path: alone.path,
-            change: Some(alone.change),
-        });
+            change: Change::Edit(Vec::new()),
+        },
+        _ => Patch::read(&format!("{BEGIN}\n{header}\n{}\n{END}", rest.join("\n")))?,
+    };
+    match (moved, alone.change) {
+        (None, change) => Ok(Section::Change(Patch { change, ..alone })),
+        (Some(to), Change::Edit(chunks)) => Ok(Section::Move {
+            from: alone.path,
+            to: to.into(),
+            chunks,
+        }),
+        (Some(_), Change::Write(_)) => Err("a file that is made cannot be moved".into()),
     }
-    match files.is_empty() {
-        true => Err("a patch names a file".into()),
-        false => Ok(files),
-    }
+}
+
+/// The files that a patch makes, changes, moves or removes. The error says what cannot be read.
+pub fn patched_files(text: &str) -> Result<Vec<PatchedFile>, String> {
+    let files = sections(text)?.into_iter().flat_map(|section| match section {
+        Section::Remove(path) => vec![PatchedFile { path, change: None }],
+        Section::Change(Patch { path, change }) => vec![PatchedFile {
+            path,
+            change: Some(change),
+        }],
+        Section::Move { from, to, chunks } => [to, from]
+            .map(|path| PatchedFile {
+                path,
+                change: Some(Change::Edit(chunks.clone())),
+            })
+            .into(),
+    });
+    Ok(files.collect())
 }
 
 fn begins_file(line: &str) -> bool {
@@ -265,9 +308,11 @@ impl Header {
         } else if let Some(path) = line.strip_prefix(UPDATE) {
             Some(file(path, Change::Edit(Vec::new())))
         } else if line.starts_with(DELETE) {
-            Some(Self::Unable("no tool of becket's deletes a file; a command does"))
+            Some(Self::Unable(
+                "this call changes one file, and the patch deletes one",
+            ))
         } else if is_edit && line.starts_with(MOVE) {
-            Some(Self::Unable("no tool of becket's moves a file; a command does"))
+            Some(Self::Unable("this call changes one file, and the patch moves it"))
         } else {
             None
         }
@@ -353,6 +398,13 @@ mod tests {
         assert_eq!(files[0].change, Some(Change::Write("x\n".into())));
         assert!(matches!(&files[2].change, Some(Change::Edit(chunks)) if chunks.len() == 1));
         assert_eq!(files[4].change, None);
+        let moved = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch";
+        let section = Section::Move {
+            from: "a".into(),
+            to: "b".into(),
+            chunks: Vec::new(),
+        };
+        assert_eq!(sections(moved), Ok(vec![section]));
         for wrong in [
             "",
             "rm -rf /",

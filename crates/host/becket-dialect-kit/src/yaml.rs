@@ -38,7 +38,7 @@ fn plainly(message: &str) -> String {
         let known: Vec<&str> = known.split(", ").collect();
         return match nearest(key, known.iter().copied()) {
             Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
-            None => format!("unknown key `{key}`; there are {}", known.join(", ")),
+            None => format!("unknown key `{key}`; expected one of {}", known.join(", ")),
         };
     }
     if let Some((key, _)) = message
@@ -48,10 +48,10 @@ fn plainly(message: &str) -> String {
         return format!("the key `{key}` stands here twice");
     }
     match message.strip_prefix("invalid ") {
-        Some("bool" | "boolean") => "true or false is wanted here".into(),
-        Some("f32" | "f64" | "floating point value") => "a number is wanted here".into(),
+        Some("bool" | "boolean") => "expected true or false".into(),
+        Some("f32" | "f64" | "floating point value") => "expected a number".into(),
         Some(kind) if kind.starts_with(['u', 'i']) && kind[1..].parse::<u8>().is_ok() => {
-            "a whole number is wanted here, not too large and not below what makes sense".into()
+            "expected a whole number in the valid range".into()
         }
         _ => in_plain_words(message),
     }

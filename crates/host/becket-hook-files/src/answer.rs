@@ -31,8 +31,6 @@ pub struct HookAnswer {
     pub is_silent: bool,
     /// Variables for all later hooks of the session.
     pub env: BTreeMap<String, String>,
-    /// Variables for all later commands of the session.
-    pub environment: BTreeMap<String, String>,
     /// A name for the conversation.
     pub title: Option<String>,
     /// Permission rules for the rest of the session, as a file of the system holds them.
@@ -56,7 +54,32 @@ pub enum Decision {
     Deny,
 }
 
+/// Words for a decision in any system, and those that are true or false.
+const DECISIONS: [&str; 4] = ["decision", "permission", "permissionDecision", "behavior"];
+const TRUTHS: [&str; 4] = ["ok", "allow", "allowed", "approved"];
+
+/// The member by which an answer says no in words of some system. A guard that uses those of another one means it.
+pub fn foreign_no(stdout: &[u8]) -> Option<&'static str> {
+    let said: Map<String, Value> = serde_json::from_slice(stdout.trim_ascii()).ok()?;
+    // Some systems put what an event is answered into a member of its own.
+    let below = said.values().filter_map(Value::as_object);
+    std::iter::once(&said).chain(below).find_map(|members| {
+        let is_no = |key: &&str| {
+            let word = members.get(*key).and_then(Value::as_str);
+            word.is_some_and(|word| ["deny", "block", "reject"].contains(&word.to_ascii_lowercase().as_str()))
+        };
+        let is_false = |key: &&str| members.get(*key) == Some(&Value::Bool(false));
+        let word = DECISIONS.iter().find(|key| is_no(key));
+        word.or_else(|| TRUTHS.iter().find(|key| is_false(key))).copied()
+    })
+}
+
 impl HookAnswer {
+    /// Whether the hook blocks, decides or ends the run.
+    pub fn says_something(&self) -> bool {
+        self.block.is_some() || self.decision.is_some() || self.halt.is_some()
+    }
+
     /// An answer with nothing but text for the model.
     pub fn context(text: impl Into<String>) -> Self {
         Self {

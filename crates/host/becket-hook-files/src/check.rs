@@ -1,17 +1,22 @@
 //! Hooks of such files as the checks see them.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_check::{CheckedHook, Finding, HookFile, Kind, Severity, Start, boxed};
+use becket_check::{
+    CheckedHook, Finding, HookFile, Kind, RelativeScript, Severity, Start, Subject, boxed, relative_scripts,
+};
 use becket_events::EventId;
 use becket_hooks::CommandLine;
 
 use crate::entry::{Action, HookEntry, Reading, Source};
 use crate::expansion::{expanded, replaced};
 use crate::facts::Facts;
-use crate::system::{Contract, System};
-use crate::text::value_of;
+use crate::mistakes;
+use crate::system::{Contract, LeastTime, System};
+use crate::text::{is_markdown, value_of};
 
 /// A hook, with the contract of its event.
 #[derive(Debug)]
@@ -19,6 +24,9 @@ struct CheckedEntry {
     entry: HookEntry,
     contract: Contract,
     line: Option<usize>,
+    /// The directory in which the hook runs, if it is not that of the agent.
+    directory: Option<PathBuf>,
+    system: &'static System,
 }
 
 impl CheckedHook for CheckedEntry {
@@ -42,6 +50,81 @@ impl CheckedHook for CheckedEntry {
         // The default of such a system is ten minutes, and says nothing about the hook.
         None
     }
+
+    fn working_dir(&self, _: &Path) -> Option<Option<PathBuf>> {
+        self.directory.clone().map(Some)
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Vec<Finding> {
+        let scripts = match self.start() {
+            Start::Line(line) => relative_scripts(line),
+            _ => Vec::new(),
+        };
+        let relative = scripts
+            .iter()
+            .flat_map(|script| self.of_relative(script, subject));
+        let of_hook = (&self.contract, &self.entry);
+        relative
+            .chain(self.short_time(subject))
+            .chain(mistakes::matchers(self.system, of_hook, subject))
+            .chain(mistakes::answers(self.system, &self.contract, subject))
+            .collect()
+    }
+}
+
+impl CheckedEntry {
+    /// What is wrong with a file that the hook names by a relative path.
+    fn of_relative(&self, script: &RelativeScript, subject: &Subject<'_>) -> Vec<Finding> {
+        let RelativeScript { path, is_started } = script;
+        let directory = self.directory.as_ref().unwrap_or(&subject.machine.directory);
+        let file = directory.join(path);
+        let mode = becket_fs::metadata(file).map(|metadata| metadata.permissions().mode());
+        let fault = match mode {
+            Err(_) if *is_started => {
+                let message = format!("the script `{path}` is not in {}", directory.display());
+                Some(subject.finding(Kind::MissingProgram, message))
+            }
+            Ok(mode) if *is_started && mode & 0o111 == 0 => Some(Finding {
+                hint: Some(format!("try `chmod +x {path}`")),
+                ..subject.finding(Kind::NotExecutable, format!("`{path}` may not be executed"))
+            }),
+            _ => None,
+        };
+        let moves = self.directory.is_none().then(|| Finding {
+            severity: Severity::Remark,
+            hint: Some(format!(
+                "write {}",
+                self.system
+                    .path_of_project
+                    .replace("PATH", path.trim_start_matches("./"))
+            )),
+            ..subject.finding(
+                Kind::RelativePath,
+                format!(
+                    "`{path}` is found only while the agent works in {}",
+                    directory.display()
+                ),
+            )
+        });
+        fault.into_iter().chain(moves).collect()
+    }
+
+    /// What is wrong with a time that is too short for any program.
+    fn short_time(&self, subject: &Subject<'_>) -> Option<Finding> {
+        let LeastTime { time, why } = self
+            .system
+            .least_time
+            .filter(|least| self.entry.timeout < least.time)?;
+        let message = format!(
+            "the hook has {} ms, and no program is surely done in less than {}: {why}",
+            self.entry.timeout.as_millis(),
+            time.as_millis()
+        );
+        Some(Finding {
+            line: subject.line_with("timeout"),
+            ..subject.finding(Kind::ShortTimeout, message)
+        })
+    }
 }
 
 /// Writes out the variables that are known before anything runs: a command names its files by them.
@@ -59,7 +142,7 @@ fn with_paths(entry: &mut HookEntry) {
 /// Reads a file for `hooks check`. The facts are those of a run beside it.
 pub fn checked(
     system: &'static System,
-    shown: &std::path::Path,
+    shown: &Path,
     (source, facts): (Source, &Facts),
     text: &str,
 ) -> HookFile {
@@ -68,6 +151,11 @@ pub fn checked(
         Ok(value) => value,
         Err(error) => {
             file.wrong(error);
+            if is_markdown(shown) {
+                // Such hooks are never active here, so nothing is lost.
+                let found = file.findings.iter_mut();
+                found.for_each(|finding| finding.severity = Severity::Remark);
+            }
             return file;
         }
     };
@@ -80,33 +168,16 @@ pub fn checked(
         with_paths(&mut entry);
         let contract = contracts.iter().find(|contract| contract.name == entry.event)?;
         Some(CheckedEntry {
+            directory: (system.directory)(&entry, facts),
+            system,
             line: line_of(text, &entry.pointer),
             contract: *contract,
             entry,
         })
     });
     let hooks: Vec<CheckedEntry> = hooks.collect();
-    for hook in &hooks {
-        let found = |kind, severity, message: String| Finding {
-            file: shown.to_path_buf(),
-            line: hook.line,
-            kind,
-            severity,
-            message,
-            hint: None,
-        };
-        for matcher in &hook.entry.matchers {
-            if let (Err(why), true) = ((system.matcher)(matcher), hook.contract.has_matcher) {
-                let message = format!("the matcher `{matcher}` counts for everything: {why}");
-                file.findings
-                    .push(found(Kind::Configuration, Severity::Wrong, message));
-            }
-        }
-        if let Action::Unable(why) = &hook.entry.action {
-            file.findings
-                .push(found(Kind::Configuration, Severity::Wrong, why.clone()));
-        }
-    }
+    let misread = hooks.iter().flat_map(|hook| misread(system, shown, hook));
+    file.findings.extend(misread);
     file.findings
         .extend(reading.dropped.iter().map(|dropped| Finding {
             file: shown.to_path_buf(),
@@ -122,8 +193,53 @@ pub fn checked(
             },
             hint: None,
         }));
+    file.findings.extend(softened(system, shown, &hooks));
     file.hooks = boxed(hooks);
     file
+}
+
+/// What becket takes for something else in an entry, or cannot do.
+fn misread(system: &System, shown: &Path, hook: &CheckedEntry) -> Vec<Finding> {
+    let matchers = hook.entry.matchers.iter().filter(|_| hook.contract.has_matcher);
+    let matchers = matchers.filter_map(|matcher| {
+        let why = (system.matcher)(matcher).err()?;
+        Some(format!("the matcher `{matcher}` counts for everything: {why}"))
+    });
+    let unable = match &hook.entry.action {
+        Action::Unable(why) => Some(why.clone()),
+        _ => None,
+    };
+    let found = matchers.chain(unable).map(|message| Finding {
+        file: shown.to_path_buf(),
+        line: hook.line,
+        kind: Kind::Configuration,
+        severity: Severity::Wrong,
+        message,
+        hint: None,
+    });
+    found.collect()
+}
+
+/// The guards of a file that do not refuse when they end with an error code.
+fn softened(system: &System, shown: &Path, hooks: &[CheckedEntry]) -> Option<Finding> {
+    let goes_on = |hook: &&CheckedEntry| mistakes::goes_on_after_errors(system, &hook.contract, &hook.entry);
+    let names: Vec<&str> = hooks
+        .iter()
+        .filter(goes_on)
+        .map(|hook| &*hook.entry.name)
+        .collect();
+    (!names.is_empty()).then(|| Finding {
+        file: shown.to_path_buf(),
+        line: None,
+        kind: Kind::LoosenedGuard,
+        severity: Severity::Remark,
+        message: format!(
+            "the action goes on where one of these guards ends with an error code such as 1, as in {}: {}",
+            system.title,
+            names.join(", ")
+        ),
+        hint: Some("`strict = true` in [dialects] of config.toml makes them refuse".into()),
+    })
 }
 
 /// The line of a JSON pointer in a text: where the last of its keys that occur in order stands.

@@ -1,6 +1,7 @@
 //! A hook as a handler: when it is asked, how it is run, and what its answer or its failure means.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_events::{Class, Event, Reply, Scope, SessionRule};
@@ -8,9 +9,11 @@ use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Engine, Failure, Finished, Handler, HandlerInfo, Invocation,
     Lane, LaneKind, Matcher, Occasion, Registration,
 };
+use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
-use crate::answer::HookAnswer;
+use crate::answer::{HookAnswer, foreign_no};
 use crate::condition::Condition;
 use crate::entry::{Action, Background, HookEntry};
 use crate::env_file::RunFile;
@@ -44,7 +47,8 @@ fn register<E: Event>(
     running: &Arc<Running>,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    let LoadedHook { entry, lane } = hook;
+    let LoadedHook { place, entry, lane } = hook;
+    let only_waiting = row.only_waiting.filter(|_| !running.awaits_prompts);
     let class = match &entry.background {
         // Nobody waits for it, so it can refuse nothing.
         Some(_) => Class::Observe,
@@ -52,7 +56,7 @@ fn register<E: Event>(
         None => row.contract.class,
     };
     let info = HandlerInfo {
-        name: format!("{} ({})", entry.name, running.system.dialect.name),
+        name: shown_name(&entry, running.system),
         source: entry.place(),
         dialect: running.system.dialect,
         known_as: Some(row.contract.name),
@@ -71,6 +75,7 @@ fn register<E: Event>(
     let done = Arc::new(Mutex::new(BTreeSet::new()));
     let handler = HookHandler {
         row,
+        place,
         class,
         name: info.name.clone(),
         entry: Arc::new(entry),
@@ -93,6 +98,7 @@ fn register<E: Event>(
         matcher: Matcher::default(),
         condition: Some(Arc::new(move |scope, payload| {
             (row.condition)(scope, payload)
+                && !only_waiting.is_some_and(|waits| waits(payload))
                 && is_for(&row, (&names, system), scope, payload)
                 && holds(&row, (condition.as_ref(), system), scope, payload)
                 && !(once && locked(&done).contains(&scope.session_id))
@@ -104,6 +110,39 @@ fn register<E: Event>(
     let place = |remark| format!("{remark} (hook of {})", running.system.title);
     remarks.into_iter().map(place).collect()
 }
+
+/// The name of a hook in messages: that in its file, whose file it is, and its system.
+fn shown_name(entry: &HookEntry, system: &System) -> String {
+    let (name, dialect) = (&entry.name, system.dialect.name);
+    match &entry.source.plugin {
+        Some(root) => format!(
+            "{name} of the plugin {} ({dialect})",
+            plugin_name(root, system.manifest)
+        ),
+        None => format!("{name} ({dialect})"),
+    }
+}
+
+/// The name that a plugin's manifest gives, or else that of its folder.
+fn plugin_name(root: &Path, manifest: Option<&str>) -> String {
+    let text = manifest.and_then(|file| read_regular(&root.join(file), MANIFEST_BYTES).ok());
+    let manifest: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let name = manifest
+        .as_ref()
+        .and_then(|manifest| manifest.get("name")?.as_str());
+    let folder = || {
+        root.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    name.map_or_else(folder, |name| {
+        name.chars().filter(|letter| !letter.is_control()).collect()
+    })
+}
+
+/// The largest manifest that is read for a name.
+const MANIFEST_BYTES: u64 = 256 * 1024;
 
 /// What a hook's matchers mean. One that cannot be read counts for everything: a guard for too much is better than
 /// none.
@@ -178,6 +217,8 @@ fn locked(done: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
 /// A hook of one event.
 struct HookHandler<E: Event> {
     row: RowOf<E>,
+    /// The hook's place among all hooks of its system.
+    place: usize,
     class: Class,
     name: String,
     entry: Arc<HookEntry>,
@@ -309,11 +350,9 @@ impl<E: Event> HookHandler<E> {
         invocation.environment.push((wanted.variable.to_owned(), path));
         let directory = invocation.directory.clone();
         let answer = self.hear(occasion.run(lane, invocation).await?)?;
-        let environment = file.variables(&running.environment, &directory).await?;
-        Ok(HookAnswer {
-            environment,
-            ..answer
-        })
+        let session = &occasion.scope.session_id;
+        running.env_files.add(session, self.place, file, directory);
+        Ok(answer)
     }
 
     fn invocation(&self, scope: &Scope, input: Arc<str>) -> Invocation {
@@ -342,12 +381,30 @@ impl<E: Event> HookHandler<E> {
             Some(what) if refuses && answer.refusal().0.is_none() => {
                 Err(Failure::new(Cause::ExitStatus, what.clone()).with_stderr(finished.stderr))
             }
-            _ if answer.is_silent && self.entry.refuses_on_failure => Err(Failure::new(
+            _ if self.class == Class::Guard && !answer.says_something() => match foreign_no(&finished.stdout)
+            {
+                Some(key) => Err(Failure::new(
+                    Cause::WrongShape,
+                    format!(
+                        "its `{key}` says no, and {} does not know it there",
+                        self.running.system.title
+                    ),
+                )),
+                None => self.unless_silent(answer),
+            },
+            _ => self.unless_silent(answer),
+        }
+    }
+
+    /// An answer, unless it says nothing where that refuses.
+    fn unless_silent(&self, answer: HookAnswer) -> Result<HookAnswer, Failure> {
+        if answer.is_silent && self.entry.refuses_on_failure {
+            return Err(Failure::new(
                 Cause::UnreadableOutput,
                 "it said nothing, and its file says that a hook without an answer refuses",
-            )),
-            _ => Ok(answer),
+            ));
         }
+        Ok(answer)
     }
 
     /// Starts a program that nobody waits for. What it says reaches the model with the next turn.

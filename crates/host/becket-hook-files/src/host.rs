@@ -581,16 +581,26 @@ impl Guests for FileHooks {
             urls: self.urls.clone(),
             allowed_urls: self.allowed_urls.clone(),
             environment: self.environment.clone(),
+            awaits_prompts: stage.awaits_prompts,
+            env_files: Arc::default(),
             session_env: Mutex::default(),
         });
+        let gets_file = |entry: &HookEntry| {
+            let events = self.system.env_file.map_or(&[][..], |file| file.events);
+            events.contains(&entry.event)
+        };
+        if self.hooks.iter().any(|(entry, _)| gets_file(entry)) {
+            running.env_files.register(stage.engine, &self.environment);
+        }
         let mut remarks = self.without_servers(&**stage.servers);
-        for (entry, lane) in &self.hooks {
+        for (place, (entry, lane)) in self.hooks.iter().enumerate() {
             for row in rows.iter().filter(|row| row.contract().name == entry.event) {
                 if let Some(same) = self.same_elsewhere(entry, &row.contract(), stage.commands) {
                     self.skipped().push(same);
                     continue;
                 }
                 let hook = LoadedHook {
+                    place,
                     entry: entry.clone(),
                     lane: lane.clone(),
                 };

@@ -4,9 +4,12 @@
 //! its answer means; `row.rs` is one of its events with becket's types. Everything else is the same for all of them.
 //! `entry.rs` is a hook as such files write it, `text.rs` and `levels.rs` read a file, `comments.rs` takes comments out
 //! of one, `matching.rs` and `condition.rs` decide which calls a hook is for, `host.rs` finds files and judges those of
-//! a project, `handler.rs` runs a hook, `members.rs` reads what it printed, `answer.rs` is what it has said and
-//! `replies.rs` what that means at each event. `transcript.rs` writes the conversation into a file for hooks,
-//! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say.
+//! a project, `handler.rs` runs a hook, `members.rs` reads what it printed, `stderr.rs` finds the error in its
+//! complaint,
+//! `answer.rs` is what it has said and `replies.rs` what that means at each event. `transcript.rs` writes the
+//! conversation into a file for hooks,
+//! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say,
+//! `check.rs` and `mistakes.rs` find what is wrong before anything runs.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
 //! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules. `bridging.rs` is the
 //! other direction: such an agent asks becket.
@@ -35,6 +38,7 @@ mod late;
 mod levels;
 mod matching;
 mod members;
+mod mistakes;
 mod model;
 mod places;
 mod replies;
@@ -42,6 +46,7 @@ mod row;
 mod rules;
 mod server_tool;
 mod servers;
+mod stderr;
 mod system;
 mod text;
 mod transcript;
@@ -70,5 +75,6 @@ pub use places::{json_files, project_folders};
 pub use replies::*;
 pub use row::{RowOf, row};
 pub use rules::{ForeignRule, RuleLists, RuledTool};
-pub use system::{Block, Contract, HookRow, Plain, System};
+pub use stderr::error_line;
+pub use system::{Block, Contract, HookRow, LeastTime, Plain, System};
 pub use text::{is_markdown, value_of};

@@ -2,7 +2,7 @@
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    Append, Event, First, Last, Merge, Part, PermissionRequestReply, PreCompactReply, PreModelChangeReply,
+    Append, Event, First, Last, Part, PermissionRequestReply, PreCompactReply, PreModelChangeReply,
     PreToolOutputPayload, PreToolOutputReply, PreToolReply, PromptExpansionReply, Rewrite, SessionStartReply,
     SetupReply, SteeringReply, StopPayload, StopReply, Strictest, ToolBatchReply, Union, UserPromptReply,
     Verdict,
@@ -119,11 +119,11 @@ pub fn after_calls(answer: &HookAnswer) -> ToolBatchReply {
     }
 }
 
-/// The reply about a prompt.
+/// The reply about a prompt. Text for the model stays in the conversation, as in the systems that write such files.
 pub fn prompt(answer: &HookAnswer) -> UserPromptReply {
     UserPromptReply {
         verdict: answer.refusal(),
-        context: Append(answer.context.clone()),
+        notes: Append(answer.context.clone()),
         ..Default::default()
     }
 }
@@ -132,7 +132,7 @@ pub fn prompt(answer: &HookAnswer) -> UserPromptReply {
 pub fn steering(answer: &HookAnswer) -> SteeringReply {
     SteeringReply {
         verdict: answer.refusal(),
-        context: Append(answer.context.clone()),
+        notes: Append(answer.context.clone()),
         ..Default::default()
     }
 }
@@ -141,7 +141,6 @@ pub fn steering(answer: &HookAnswer) -> SteeringReply {
 pub fn session_start(answer: &HookAnswer) -> SessionStartReply {
     SessionStartReply {
         context: Append(answer.context.clone()),
-        environment: variables(answer),
         title: First(answer.title.clone()),
         first_prompt: First(answer.first_prompt.clone()),
         ..Default::default()
@@ -152,15 +151,8 @@ pub fn session_start(answer: &HookAnswer) -> SessionStartReply {
 pub fn setup(answer: &HookAnswer) -> SetupReply {
     SetupReply {
         context: Append(answer.context.clone()),
-        environment: variables(answer),
         ..Default::default()
     }
-}
-
-/// Variables for later commands.
-fn variables(answer: &HookAnswer) -> Merge {
-    let variables = answer.environment.clone().into_iter();
-    Merge(variables.map(|(name, value)| (name, value.into())).collect())
 }
 
 /// The reply about a line that stands for another text.

@@ -15,6 +15,8 @@ pub struct RowOf<E: Event> {
     pub(crate) contract: Contract,
     /// When becket's event is this one, if becket's is wider.
     pub(crate) condition: fn(&Scope, &E::Payload) -> bool,
+    /// When becket's event is this one only where more prompts may come.
+    pub(crate) only_waiting: Option<fn(&E::Payload) -> bool>,
     /// The text that matchers look at.
     pub(crate) subject: Option<SubjectOf<E>>,
     /// The call that conditions look at.
@@ -49,6 +51,7 @@ pub fn row<E: Event>(
             context_later: false,
         },
         condition: |_, _| true,
+        only_waiting: None,
         subject: None,
         call: None,
         show,
@@ -60,6 +63,13 @@ impl<E: Event> RowOf<E> {
     /// The row of an event that happens only under a condition.
     pub fn only(mut self, condition: fn(&Scope, &E::Payload) -> bool) -> Self {
         self.condition = condition;
+        self.contract.is_always = false;
+        self
+    }
+
+    /// The row of an event that in these cases happens only where more prompts may come, and not after a single one.
+    pub fn only_waiting(mut self, condition: fn(&E::Payload) -> bool) -> Self {
+        self.only_waiting = Some(condition);
         self.contract.is_always = false;
         self
     }
@@ -84,7 +94,7 @@ impl<E: Event> RowOf<E> {
         self
     }
 
-    /// The row of an event at which the model sees output that is no JSON.
+    /// The row of an event at which the model sees output that is not JSON.
     pub fn plain_context(mut self) -> Self {
         self.contract.plain = Plain::Context;
         self

@@ -29,6 +29,9 @@ struct Written {
     env_http_headers: BTreeMap<String, String>,
     bearer_token_env_var: Option<String>,
     enabled: Option<bool>,
+    /// The form of the protocol.
+    #[serde(rename = "type")]
+    transport: Option<String>,
 }
 
 /// The servers that hooks call and the system's files declare. Such a hook then calls its server by a name that no
@@ -86,6 +89,7 @@ fn declaration(
         (None, Some(url)) => Reached::Web {
             url: variables.expand(url)?,
             headers: headers(&written, &variables)?,
+            is_event_stream: written.transport.as_deref() == Some("sse"),
         },
         (None, None) => return Err("its entry has neither `command` nor `url`".into()),
     };

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,7 @@ use serde_json::Value;
 
 use crate::answer::HookAnswer;
 use crate::entry::{HookEntry, Owner, Reading, ServerEntry, Source};
-use crate::env_file::EnvFile;
+use crate::env_file::{EnvFile, EnvFiles};
 use crate::facts::Facts;
 use crate::input::Input;
 use crate::late::Late;
@@ -58,8 +59,14 @@ pub struct System {
     pub shell: fn(&Facts) -> Option<Vec<String>>,
     /// Former names of tools, each with the name of today: matchers and conditions may still use them.
     pub former_names: &'static [(&'static str, &'static str)],
+    /// Further names of tools by which matchers of an event may choose, also of tools that becket does not have.
+    pub other_tools: fn(&str) -> &'static [&'static str],
     /// The directory in which a hook runs; `None` for that of the agent.
     pub directory: fn(&HookEntry, &Facts) -> Option<PathBuf>,
+    /// How a command names a file of the project wherever it runs, with `PATH` for the file.
+    pub path_of_project: &'static str,
+    /// The shortest time that makes sense for a hook, if authors mistake its unit.
+    pub least_time: Option<LeastTime>,
     /// Variables that are known before anything runs: a command may name its files by them.
     pub variables: fn(&Source, &Facts) -> BTreeMap<String, String>,
     /// Variables of one run.
@@ -74,6 +81,12 @@ pub struct System {
     pub hear: fn(&Contract, &Finished) -> Result<HookAnswer, Failure>,
     /// The system as an agent that asks becket's hooks.
     pub bridge: &'static Bridge,
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.title)
+    }
 }
 
 impl System {
@@ -91,6 +104,15 @@ impl System {
     }
 }
 
+/// The shortest time that makes sense for a hook.
+#[derive(Debug, Clone, Copy)]
+pub struct LeastTime {
+    /// The time.
+    pub time: std::time::Duration,
+    /// What an author who gives less has probably mistaken.
+    pub why: &'static str,
+}
+
 /// The part of a row that is plain data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contract {
@@ -104,7 +126,7 @@ pub struct Contract {
     pub has_matcher: bool,
     /// The effect of a block.
     pub block: Block,
-    /// The use of output that is no JSON.
+    /// The use of output that is not JSON.
     pub plain: Plain,
     /// Whether a failure ends the run, where hooks decide and becket's event has no verdict.
     pub failure_ends_run: bool,
@@ -129,7 +151,7 @@ pub enum Block {
     EndsRun,
 }
 
-/// The use of output that is no JSON.
+/// The use of output that is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plain {
     /// The model sees it.
@@ -165,6 +187,10 @@ pub struct Running {
     pub allowed_urls: Option<Vec<String>>,
     /// The environment of hooks, in which no key of a provider is.
     pub environment: HookEnvironment,
+    /// Whether more prompts may come after an answer.
+    pub awaits_prompts: bool,
+    /// Files with variables that hooks have written.
+    pub env_files: Arc<EnvFiles>,
     /// Variables that hooks have set for later hooks, by session.
     pub session_env: Mutex<HashMap<String, Vec<SetVariables>>>,
 }
@@ -216,6 +242,8 @@ impl Running {
 
 /// A hook that is ready to run.
 pub struct LoadedHook {
+    /// The hook's place among all hooks of its system.
+    pub place: usize,
     pub entry: HookEntry,
     /// The hook's program, if it is one.
     pub lane: Option<Arc<CommandLane>>,

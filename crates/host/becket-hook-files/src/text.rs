@@ -27,7 +27,14 @@ pub fn value_of(file: &Path, text: &str, json: fn(&str) -> Cow<'_, str>) -> Resu
         let Some(front) = front_matter(text).filter(|front| has_hooks(front)) else {
             return Ok(Value::Null);
         };
-        return read_yaml(front, file);
+        // The line before the front matter counts too.
+        return read_yaml(front, file).map_err(|error| wrong(error.line + 1, error.message));
+    }
+    // Editors of another system put this in front.
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim().is_empty() {
+        let message = "it is empty, which is no JSON: write `{}` into it, or remove it";
+        return Err(wrong(1, message.into()));
     }
     read_strictly(&json(text)).map_err(|error| wrong(error.line(), error.to_string()))
 }
@@ -92,6 +99,17 @@ mod tests {
         ] {
             assert_eq!(read("a.md", text).ok(), Some(Value::Null), "{text}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_text() {
+        assert_eq!(read("a.json", "\u{feff}{}").ok(), Some(json!({})));
+        assert!(
+            read("a.json", "\u{feff} \n")
+                .unwrap_err()
+                .message
+                .contains("empty")
+        );
     }
 
     #[test]

@@ -60,6 +60,9 @@ impl Transcripts {
     pub fn register(self: &Arc<Self>, engine: &Engine) {
         let transcripts = Arc::clone(self);
         let note = move |occasion: &becket_hooks::Occasion<'_, MessageEnd>| {
+            if occasion.payload.replaced {
+                return Ok(MessageEndReply::default());
+            }
             let mut sessions = transcripts.sessions();
             let written = sessions.entry(occasion.scope.session_id.clone()).or_default();
             written.waiting.push(occasion.payload.message.clone());

@@ -43,7 +43,7 @@ pub async fn turn(
                     .for_each(|(_, call)| call.arguments.push_str(&more));
             }
             AnswerPart::Sends(sending) => sending.answer(Ok(sending.body.clone())),
-            AnswerPart::Delta(_) | AnswerPart::Begun(_) => {}
+            AnswerPart::Delta(_) | AnswerPart::Begun(_) | AnswerPart::Data(_) => {}
             AnswerPart::Completed { stop_reason, .. } => {
                 if !matches!(stop_reason, StopReason::Stop | StopReason::ToolCalls) {
                     return Err(broken("the answer is not complete"));

@@ -237,7 +237,7 @@ impl ForeignCli {
             self.about, self.name
         );
         for option in self.options {
-            let _ = writeln!(help, "  {option}\n          {}", option.service);
+            let _ = writeln!(help, "  {:<30}  {}", option.to_string(), option.service);
         }
         help
     }

@@ -533,6 +533,11 @@ pub trait Guests: Any + Send + Sync {
         Vec::new()
     }
 
+    /// The models that guests bring and that can be used.
+    fn models(&self) -> Vec<ListedModel> {
+        Vec::new()
+    }
+
     /// Everything that the guests bring besides hooks, for listings.
     fn listed(&self) -> Vec<Listed> {
         Vec::new()
@@ -604,6 +609,8 @@ pub struct Stage<'a> {
     pub reader: &'a Arc<Reader>,
     /// The session, if a user talks to the agent in a chat.
     pub chat: Option<&'a SessionHandle>,
+    /// Whether more prompts may come after an answer: from the user of a chat, or from a program.
+    pub awaits_prompts: bool,
     /// The commands of hooks that were registered so far.
     pub commands: &'a KnownCommands,
     /// Whether hooks are only tried out: then a guest that could not be loaded refuses, but the program does not end.
@@ -656,6 +663,23 @@ impl Report {
         let what = format!("{} {} ({})", guest.kind, guest.name, guest.source);
         Self::new(what, Some(format!("{}; no run starts beside it", guest.why)))
     }
+}
+
+/// A model that a run can use, in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedModel {
+    /// The provider's name.
+    pub provider: String,
+    /// The model's name.
+    pub name: String,
+    /// How many tokens it reads, if that is known.
+    pub context_window: Option<u64>,
+    /// How many tokens it answers with at most, if that is known.
+    pub max_tokens: Option<u64>,
+    /// Whether it can think before it answers, if that is known.
+    pub thinks: Option<bool>,
+    /// Whether it can be shown pictures, if that is known.
+    pub sees_pictures: Option<bool>,
 }
 
 /// A guest in a listing, for people and for programs.

@@ -47,8 +47,8 @@ pub use foreign_cli::{
     AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service, foreign_option,
 };
 pub use host::{
-    Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed, Loading,
-    Mode, NoGuests, Program, Report, RuleReading, Stage, Toolbox,
+    Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed,
+    ListedModel, Loading, Mode, NoGuests, Program, Report, RuleReading, Stage, Toolbox,
 };
 pub use interactive::{
     CalledCommand, CommandEnd, Completes, GivenFlag, GuestFlag, GuestShell, Interactive, NoInteraction,

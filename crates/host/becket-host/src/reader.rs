@@ -9,13 +9,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use becket_agent::Hooks;
 use becket_agent::audit::AuditLog;
 use becket_agent::front::{Front, user_at};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement};
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::vfs::Vfs;
+use becket_agent::{Hooks, SharedMode};
 use becket_events::{OperationKind, Scope, ToolCall};
 use becket_hooks::Engine;
 use serde_json::{Map, Value};
@@ -69,7 +69,7 @@ impl Reader {
         Self {
             tools,
             approval: ApprovalSettings {
-                yes: false,
+                mode: SharedMode::default(),
                 keeper: None,
                 ..parts.approval
             },

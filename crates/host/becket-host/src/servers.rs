@@ -65,6 +65,8 @@ pub enum Reached {
     Web {
         url: String,
         headers: Vec<(String, String)>,
+        /// Whether the service speaks the protocol's older form, with a standing stream of events.
+        is_event_stream: bool,
     },
 }
 

@@ -16,6 +16,9 @@ pub trait SessionFiles: Send + Sync {
     /// A conversation as the text of a file.
     fn write(&self, tree: &Tree, about: &AboutSession<'_>) -> String;
 
+    /// A file's conversation as a page for a browser; the error says why there is none.
+    fn page(&self, text: &str) -> Result<String, String>;
+
     /// The folder in which the system keeps its own files.
     fn folder(&self, surroundings: &Surroundings) -> Option<PathBuf>;
 }

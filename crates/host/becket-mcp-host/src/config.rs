@@ -15,7 +15,7 @@ use toml::Spanned;
 pub struct McpConfig {
     /// Whether the servers of the chibi home's `mcp-bridge.toml` are used; default: true.
     pub bridge: Option<bool>,
-    /// Servers by name. A server replaces the one with the same name in the chibi home.
+    /// Servers by name. A server overrides the one of the same name in the chibi home.
     #[schemars(with = "BTreeMap<String, McpServerConfig>")]
     pub servers: BTreeMap<String, Spanned<McpServerConfig>>,
 }
@@ -37,6 +37,8 @@ pub struct McpServerConfig {
     pub url: Option<String>,
     /// Headers of every request to the service.
     pub headers: BTreeMap<String, String>,
+    /// The form of the protocol that the service speaks; default: `"streamable"`.
+    pub transport: McpTransport,
     /// How many seconds a call may take; default: 60.
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Spanned<u64>>,
@@ -47,6 +49,17 @@ pub struct McpServerConfig {
     pub enabled: Option<bool>,
     /// Which of the server's tools are offered.
     pub tools: McpToolsConfig,
+}
+
+/// The form of the protocol that a service on the web speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum McpTransport {
+    /// Each message is a request of its own.
+    #[default]
+    Streamable,
+    /// The older form: a standing stream of events brings all that the server says.
+    Sse,
 }
 
 /// Which tools of an MCP server are offered, by globs of the names that the server gives them.

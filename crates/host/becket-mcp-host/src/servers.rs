@@ -22,7 +22,7 @@ use futures_util::future::BoxFuture;
 use toml::Spanned;
 use url::Url;
 
-use crate::config::{McpConfig, McpServerConfig};
+use crate::config::{McpConfig, McpServerConfig, McpTransport};
 
 /// How many seconds a server may take to start by default.
 const START_SECONDS: u64 = 10;
@@ -327,6 +327,7 @@ fn from_settings(
         (None, Some(url)) => web(
             &variables.expand(url)?,
             &variables.expand_values(&config.headers)?,
+            config.transport == McpTransport::Sse,
         )?,
         (None, None) => return Err("its entry has neither `command` nor `url`".into()),
     };
@@ -385,7 +386,11 @@ fn from_guest(
                 directory: directory.clone(),
             }
         }
-        Reached::Web { url, headers } => web(url, headers)?,
+        Reached::Web {
+            url,
+            headers,
+            is_event_stream,
+        } => web(url, headers, *is_event_stream)?,
     };
     Ok(ServerSettings {
         name: name.to_owned(),
@@ -430,7 +435,7 @@ fn program(
     }
 }
 
-fn web(url: &str, headers: &[(String, String)]) -> Result<Reach, String> {
+fn web(url: &str, headers: &[(String, String)], is_event_stream: bool) -> Result<Reach, String> {
     // The error does not repeat the address, which may hold a key.
     let url = Url::parse(url).map_err(|error| format!("its `url` is no address: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
@@ -445,5 +450,6 @@ fn web(url: &str, headers: &[(String, String)]) -> Result<Reach, String> {
     Ok(Reach::Web {
         url,
         headers: Headers::read(headers)?,
+        is_event_stream,
     })
 }

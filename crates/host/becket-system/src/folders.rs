@@ -8,6 +8,9 @@ use crate::failure::CliError;
 use crate::project_root::nearest_project;
 use crate::surroundings::Surroundings;
 
+/// The variable that names one folder for everything.
+pub const HOME_VARIABLE: &str = "BECKET_HOME";
+
 /// The folders of this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
@@ -17,6 +20,8 @@ pub struct Folders {
     pub data: PathBuf,
     /// Files that can be made again.
     pub cache: PathBuf,
+    /// The one folder that holds all of them, if one was named.
+    pub home: Option<PathBuf>,
     /// The root of the project whose conversations continue, and whose stored permissions count.
     pub project: PathBuf,
 }
@@ -28,13 +33,14 @@ impl Folders {
         let project = nearest_project(&surroundings.cwd, persons_home.as_deref());
         let named = home
             .map(Path::to_path_buf)
-            .or_else(|| surroundings.variable("BECKET_HOME").map(Into::into));
+            .or_else(|| surroundings.variable(HOME_VARIABLE).map(Into::into));
         if let Some(home) = named {
             let home = surroundings.cwd.join(home);
             return Ok(Self {
                 config: home.clone(),
                 data: home.clone(),
                 cache: home.join("cache"),
+                home: Some(home),
                 project,
             });
         }
@@ -42,6 +48,7 @@ impl Folders {
             config: xdg(surroundings, "XDG_CONFIG_HOME", ".config")?,
             data: xdg(surroundings, "XDG_DATA_HOME", ".local/share")?,
             cache: xdg(surroundings, "XDG_CACHE_HOME", ".cache")?,
+            home: None,
             project,
         })
     }
@@ -54,6 +61,11 @@ impl Folders {
     /// The file of the store.
     pub fn store_file(&self) -> PathBuf {
         self.data.join("becket.db")
+    }
+
+    /// The file with the contexts that were taken over from another system's home.
+    pub fn taken_over_file(&self) -> PathBuf {
+        self.data.join("taken-over")
     }
 
     /// Opens the store, which is created if it is new. Its current context is that of the project.

@@ -16,12 +16,14 @@ pub mod surroundings;
 mod variables;
 mod visible;
 mod words;
+mod work_line;
 
 pub use failure::{CliError, Exit};
-pub use folders::Folders;
+pub use folders::{Folders, HOME_VARIABLE};
 pub use screen::{Detail, OpenScreen};
 pub use signals::Signals;
 pub use surroundings::Surroundings;
 pub use variables::Variables;
 pub use visible::{harmless, harmless_indented, harmless_name};
-pub use words::{counted, numbered};
+pub use words::{counted, in_thousands, numbered};
+pub use work_line::{LinePause, WorkLine};

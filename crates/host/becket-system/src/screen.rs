@@ -2,26 +2,43 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use becket_screen::{Happening, Screen, Working};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::words::in_thousands;
+
 /// The default message while work is going on.
-const WORKING: &str = "Working... (Escape ends it)";
+const WORKING: &str = "Working...";
+
+/// What stands behind it.
+const HOW_TO_END: &str = " (Escape ends it)";
 
 /// The default text in place of thoughts that are not shown.
 const THINKING: &str = "Thinking...";
 
 /// Holds the screen while it is open. Cloning gives another handle to the same screen.
 #[derive(Clone, Default)]
-pub struct OpenScreen(Arc<Mutex<ScreenState>>);
+pub struct OpenScreen(pub(crate) Arc<Mutex<ScreenState>>);
 
 #[derive(Default)]
-struct ScreenState {
+pub(crate) struct ScreenState {
     open: Option<Open>,
-    work: Work,
+    pub(crate) work: Work,
     detail: Detail,
+    /// The line of a run without a screen.
+    pub(crate) line: Option<Line>,
+}
+
+/// The state of the line of a run without a screen.
+pub(crate) struct Line {
+    pub(crate) since: Instant,
+    /// When the line is written next, at the earliest.
+    pub(crate) not_before: Instant,
+    pub(crate) is_shown: bool,
+    /// How many wait for the line to stay away.
+    pub(crate) pauses: usize,
 }
 
 struct Open {
@@ -61,12 +78,27 @@ pub struct Work {
     pub frames: Option<Vec<String>>,
     /// How long each frame is shown.
     pub interval: Option<Duration>,
+    /// How many tokens the model has written so far, counted or estimated.
+    pub tokens: u64,
+    /// The last line that a running command has written.
+    pub last_output: Option<String>,
 }
 
 impl Work {
     fn shown(&self) -> Option<Working> {
         let usual = Working::new(self.message.as_deref().unwrap_or(WORKING));
+        let tokens = match self.tokens {
+            0 => String::new(),
+            tokens => format!(", {} tokens", in_thousands(tokens)),
+        };
+        let is_own = self.message.is_none();
         (self.is_busy && !self.is_hidden).then(|| Working {
+            is_timed: is_own,
+            note: if is_own {
+                format!("{tokens}{HOW_TO_END}")
+            } else {
+                String::new()
+            },
             frames: self.frames.clone().unwrap_or(usual.frames),
             interval: self.interval.unwrap_or(usual.interval),
             message: usual.message,
@@ -96,9 +128,10 @@ impl OpenScreen {
     /// Changes what is shown while work is going on.
     pub fn set_work(&self, change: impl FnOnce(&mut Work)) {
         let mut state = self.held();
+        let before = state.work.shown();
         change(&mut state.work);
         let working = state.work.shown();
-        if let Some(open) = &state.open {
+        if let Some(open) = state.open.as_ref().filter(|_| working != before) {
             open.screen.set_working(working);
         }
     }
@@ -123,7 +156,7 @@ impl OpenScreen {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, ScreenState> {
+    pub(crate) fn held(&self) -> MutexGuard<'_, ScreenState> {
         self.0.lock().expect("no panic happens while the screen is held")
     }
 }

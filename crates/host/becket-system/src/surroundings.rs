@@ -90,7 +90,10 @@ impl Surroundings {
         match self.screen.get() {
             Some(screen) => screen.print(line),
             // A broken standard error cannot be reported anywhere.
-            None => drop(writeln!(std::io::stderr(), "{line}")),
+            None => {
+                self.screen.clear_line();
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
         }
     }
 }

@@ -9,3 +9,19 @@ pub fn counted(count: u64, thing: &str) -> String {
 pub fn numbered(count: u64, thing: &str) -> String {
     format!("{thing}{}", if count == 1 { "" } else { "s" })
 }
+
+/// A large number in short, such as `12.3k`.
+pub fn in_thousands(count: u64) -> String {
+    let shortened = |unit: u64, letter: char| {
+        let tenths = count * 10 / unit;
+        match tenths % 10 {
+            rest @ 1.. if tenths < 1_000 => format!("{}.{rest}{letter}", tenths / 10),
+            _ => format!("{}{letter}", tenths / 10),
+        }
+    };
+    match count {
+        1_000_000.. => shortened(1_000_000, 'M'),
+        1_000.. => shortened(1_000, 'k'),
+        _ => count.to_string(),
+    }
+}

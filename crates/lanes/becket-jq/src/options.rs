@@ -162,9 +162,7 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
             'h' => "help",
             'V' => "version",
             _ => {
-                return Err(format!(
-                    "unknown option -{letter}; `jq --help` lists those that there are"
-                ));
+                return Err(format!("unknown option -{letter}; `jq --help` lists them"));
             }
         };
         self.long(long)
@@ -220,9 +218,7 @@ impl<I: Iterator<Item = OsString>> Reader<I> {
                 ));
             }
             _ => {
-                return Err(format!(
-                    "unknown option --{name}; `jq --help` lists those that there are"
-                ));
+                return Err(format!("unknown option --{name}; `jq --help` lists them"));
             }
         }
         Ok(None)

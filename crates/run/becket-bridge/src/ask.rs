@@ -190,6 +190,7 @@ impl LoadedHooks {
             model,
             cwd,
             turn: u32::from(!matches!(asked.moment, Moment::SessionStart(_))),
+            permission_mode: None,
         })
     }
 }

@@ -10,18 +10,20 @@ use becket_agent::front::{Front, user_at};
 use becket_agent::gate::{Advice, Applicant, ApprovalSettings, Gate};
 use becket_agent::store::log_of;
 use becket_agent::vfs::Vfs;
-use becket_agent::{AgentSettings, Hooks};
+use becket_agent::{AgentSettings, Hooks, SharedMode};
 use becket_events::{
-    Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource, Part,
-    PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool, PostToolPayload,
-    PreCompact, PreCompactPayload, PreSubagent, PreSubagentPayload, PreToolOutput, PreToolOutputPayload,
-    Rule, RuleDecision, Scope, SessionEnd, SessionEndPayload, SessionStart, SessionStartPayload, StartReason,
-    Stop, StopPayload, Strictest, ToolEnd, ToolEndPayload, ToolStart, ToolStartPayload, Usage, UserPrompt,
-    UserPromptPayload, Verdict, text_of,
+    Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource,
+    Operation, Part, PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool,
+    PostToolPayload, PreCompact, PreCompactPayload, PreSubagent, PreSubagentPayload, PreToolOutput,
+    PreToolOutputPayload, Rule, RuleDecision, Scope, SessionEnd, SessionEndPayload, SessionStart,
+    SessionStartPayload, StartReason, Stop, StopPayload, Strictest, ToolEnd, ToolEndPayload, ToolStart,
+    ToolStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict, text_of,
 };
 use becket_gate::called_tool::{CalledTool, NetworkUse, ToolFace, ToolSpec};
+use becket_gate::question::Preview;
 use becket_host::{Bridge, BridgedCall, CallPart, Moment, Ruling, SPAWN_AGENT};
 use becket_run::assemble::Assembled;
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +42,7 @@ impl<'a> Moments<'a> {
         let agent = &assembled.agent;
         let user = user_at(said as Arc<dyn Front>);
         let approval = ApprovalSettings {
-            yes: false,
+            mode: SharedMode::default(),
             keeper: None,
             ..agent.settings.approval.clone()
         };
@@ -154,7 +156,7 @@ impl<'a> Moments<'a> {
                 .0
                 .filter(|verdict| *verdict != Verdict::Allow)
                 .or(rewritten),
-            context: reply.context.0,
+            context: [reply.context.0, reply.notes.0].concat(),
             ..Ruling::default()
         }
     }
@@ -477,6 +479,14 @@ impl CalledTool for BridgedTool {
 
     fn network(&self, _: &Map<String, Value>) -> NetworkUse {
         NetworkUse::None
+    }
+
+    fn preview<'a>(&'a self, _: &'a Operation, _: &'a Path) -> BoxFuture<'a, Option<Preview>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn reaches_others(&self) -> bool {
+        false
     }
 
     fn is_installed(&self) -> bool {

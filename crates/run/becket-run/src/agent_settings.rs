@@ -1,26 +1,29 @@
 //! The agent's settings, from the command line, the context, the user's settings and those of guests' systems.
 
 use std::num::{NonZeroU32, NonZeroU64};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::gate::ApprovalSettings;
+use becket_agent::gate::{ApprovalSettings, ProtectedPlaces};
 use becket_agent::provider::{Provider, RequestOptions};
-use becket_agent::{AgentSettings, ConfigFiles, EndingTool, Rules, SubagentSettings};
+use becket_agent::{AgentSettings, ConfigFiles, EndingTool, Rules, SubagentSettings, UNLIMITED};
 use becket_events::Profile;
 use becket_hooks::nearest;
 use becket_host::{Interactive, RuleReading, RunSettings};
+use becket_system::project_root::SETTINGS;
 use becket_system::{CliError, Surroundings};
 use becket_tools::CALL_USER;
 use toml::Spanned;
 
 use crate::config::PermissionsConfig;
+use crate::default_tools::unoffered;
 use crate::models::compaction;
 use crate::options::RunOptions;
 use crate::remarks::tell;
 use crate::setup::Setup;
 use crate::stored_rules::StoredRules;
+use crate::tool_names::tool_names;
 use crate::urls::url_judge;
 
 /// The profile of that name.
@@ -55,6 +58,7 @@ pub(crate) fn settings_of_run(
 ) -> Result<AgentSettings, CliError> {
     let mut settings = agent_settings(setup, options, surroundings)?;
     settings.compaction = compaction(setup, provider, guests.context_window(provider));
+    settings.unoffered = unoffered(setup, options);
     if let Some(team) = &setup.team {
         // It gets what the file gives it: no instructions of the project, no notes of becket's about itself.
         settings.agent_name = team.first_agent().to_owned();
@@ -68,9 +72,17 @@ pub fn profile(setup: &Setup, options: &RunOptions) -> Result<Profile, CliError>
     if let Some(team) = &setup.team {
         return Ok(team.profile());
     }
-    // Who names tools one by one, names them as pi does.
-    if options.tool_list().is_some() {
-        return named_profile("pi");
+    // Who names tools one by one, names them as pi does, or as becket does where pi has no such tool.
+    if let Some(names) = options.tool_list() {
+        let pi = named_profile("pi")?;
+        let is_own = |name: &String| {
+            let name = name.trim_start_matches(['-', '+']);
+            pi.face_named(name).is_none() && tool_names().any(|own| own == name)
+        };
+        return match names.iter().any(is_own) {
+            true => named_profile("becket"),
+            false => Ok(pi),
+        };
     }
     let name = options
         .tools
@@ -82,15 +94,8 @@ pub fn profile(setup: &Setup, options: &RunOptions) -> Result<Profile, CliError>
 
 /// The files with settings and hooks of this run.
 fn config_files(setup: &Setup, cwd: &Path) -> ConfigFiles {
-    let guests = setup.found.all().into_iter().map(|(_, guest)| {
-        let shown = guest.file.display().to_string();
-        // A hook of becket's own is shown with its line.
-        let file = match shown.rsplit_once(':') {
-            Some((file, line)) if line.parse::<u32>().is_ok() => file,
-            _ => &shown,
-        };
-        cwd.join(file)
-    });
+    let guests = setup.found.all().into_iter();
+    let guests = guests.map(|(_, guest)| cwd.join(guest_file(&guest.file)));
     ConfigFiles::now(std::iter::once(setup.folders.config_file()).chain(guests))
 }
 
@@ -117,8 +122,11 @@ pub fn agent_settings(
         config_files: config_files(setup, &surroundings.cwd),
         max_iterations: options
             .max_iterations
-            .or(config.max_iterations.map(NonZeroU32::get))
-            .unwrap_or(usual.max_iterations),
+            .or(config.max_requests.or(config.max_iterations).map(NonZeroU32::get))
+            .unwrap_or(match is_attended(options, surroundings) {
+                true => UNLIMITED,
+                false => usual.max_iterations,
+            }),
         fuel: options
             .fuel
             .or(setup.context.fuel)
@@ -149,9 +157,7 @@ pub fn agent_settings(
         idle_timeout: config
             .idle_timeout
             .as_ref()
-            .map_or(usual.idle_timeout, |seconds| {
-                Duration::from_secs(*seconds.get_ref())
-            }),
+            .map(|seconds| Duration::from_secs(*seconds.get_ref())),
         output_limit: output_limit(setup, home).unwrap_or(usual.output_limit),
         preview_chars: of_guests
             .first(|settings| settings.preview_chars)?
@@ -163,6 +169,11 @@ pub fn agent_settings(
         subagents: subagents(setup),
         ..usual
     })
+}
+
+/// Whether the user sits at a terminal and can end a prompt that takes too long.
+fn is_attended(options: &RunOptions, surroundings: &Surroundings) -> bool {
+    surroundings.stdin_is_terminal && !options.json && options.client.is_none()
 }
 
 /// The user's name, as the settings of another system say.
@@ -249,6 +260,47 @@ pub(crate) fn subagents(setup: &Setup) -> SubagentSettings {
     }
 }
 
+/// Where a permission mode allows no edit: what decides about later runs, and what hooks are made of.
+fn protected(setup: &Setup, options: &RunOptions, surroundings: &Surroundings) -> ProtectedPlaces {
+    let mut places = ProtectedPlaces::default();
+    let hidden = options.hosts.iter().flat_map(|host| host.hidden_folders());
+    let settings = SETTINGS.iter().filter(|name| !name.contains('/'));
+    places
+        .names
+        .extend(hidden.chain(settings).map(|name| (*name).to_owned()));
+    let guests = setup
+        .found
+        .all()
+        .into_iter()
+        .map(|(_, guest)| guest_file(&guest.file));
+    let judged = setup.found.judged().into_iter();
+    let judged = judged.flat_map(|judged| judged.item.files.into_keys().chain([judged.item.source]));
+    let of_project = judged.map(|file| setup.project_root.join(guest_file(Path::new(&file))));
+    let folders = &setup.folders;
+    let own = [folders.config_file(), folders.data.clone()];
+    // Where the user's whole home is the project, anything may be settings of something.
+    let home = surroundings.variable("HOME").map(PathBuf::from);
+    let home = home.filter(|home| home.starts_with(&surroundings.cwd));
+    let all = guests
+        .chain(of_project)
+        .chain(own)
+        .chain(home.map(|_| surroundings.cwd.clone()));
+    places.paths = all
+        .map(|path| surroundings.cwd.join(path))
+        .map(|path| becket_fs::canonicalize(&path).unwrap_or(path))
+        .collect();
+    places
+}
+
+/// The file of a guest; a hook of becket's own is shown with its line.
+fn guest_file(shown: &Path) -> PathBuf {
+    let text = shown.display().to_string();
+    match text.rsplit_once(':') {
+        Some((file, line)) if line.parse::<u32>().is_ok() => PathBuf::from(file),
+        _ => shown.to_path_buf(),
+    }
+}
+
 /// The user's rules with those stored for the project, the trusted project's, the agent file's and those of
 /// docker-agent's settings together.
 pub(crate) fn approval(
@@ -291,9 +343,11 @@ pub(crate) fn approval(
     Ok(ApprovalSettings {
         urls: url_judge(setup)?,
         rules,
-        yes: options.yes,
+        mode: options.permission_mode.clone(),
+        protected: protected(setup, options, surroundings),
         readable,
         installed: Vec::new(),
+        home: home.map(PathBuf::from).filter(|home| home.is_absolute()),
         keeper: Some(Arc::new(keeper)),
     })
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use becket_agent::front::Front;
+use becket_agent::front::{Front, FrontUpdate};
 use becket_agent::prompt_library::PromptLibrary;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::session_handle::SessionHandle;
@@ -15,8 +15,8 @@ use becket_agent::{Agent, AgentSettings, RecordKeeper};
 use becket_events::Profile;
 use becket_hooks::{Engine, HookEnvironment};
 use becket_host::{
-    AgentResources, Asking, Guests, Interactive, KnownCommands, Listed, Person, Reader, ReaderParts, Stage,
-    Toolbox, Ui,
+    AgentResources, Asking, Guests, Interactive, KnownCommands, Listed, ListedModel, Mode, Person, Reader,
+    ReaderParts, Stage, Toolbox, Ui,
 };
 #[cfg(feature = "index")]
 use becket_index::{IndexSettings, Limits};
@@ -33,7 +33,7 @@ use crate::environment::{environment, tool_settings};
 use crate::hosts::LoadedGuests;
 use crate::loading::{Loaded, Unheard, load};
 use crate::model_relay::{self, ModelRelay};
-use crate::models::{models, provider_of_run};
+use crate::models::{models, other_models, provider_of_run};
 use crate::options::{Caller, RunOptions};
 use crate::otel::{self, Export};
 use crate::remarks::{remarks_of_run, tell};
@@ -96,6 +96,26 @@ impl Assembled {
     /// Tells guests that a context is entered: some guests exist in one context only.
     pub fn enter(&self, context: &str) {
         self.loaded.enter(context);
+    }
+
+    /// The models that can be named: the run's own, and those of guests.
+    pub fn models(&self) -> Vec<ListedModel> {
+        let provider = &self.agent.provider;
+        let mut models = self.loaded.models();
+        let is_own =
+            |model: &ListedModel| model.provider == provider.name() && model.name == provider.model();
+        if !models.iter().any(is_own) {
+            models.push(ListedModel {
+                provider: provider.name().to_owned(),
+                name: provider.model().to_owned(),
+                context_window: Some(self.agent.settings.compaction.context_window),
+                max_tokens: None,
+                thinks: None,
+                sees_pictures: None,
+            });
+        }
+        models.sort_by(|one, other| (&one.provider, &one.name).cmp(&(&other.provider, &other.name)));
+        models
     }
 
     /// What guests bring besides hooks, for listings.
@@ -172,7 +192,7 @@ pub async fn assemble(
     let at_terminal = || surroundings.stdin_is_terminal.then(SessionHandle::new);
     let handle = interactive.handle().or_else(at_terminal);
     let parts = (&person, &store, &reader, handle.as_ref());
-    register_hooks(setup, &engine, &loaded, parts, (&*provider, caller))?;
+    register_hooks(setup, &engine, &loaded, parts, (&provider, caller))?;
     let resources = AgentResources {
         model: options.model.as_deref(),
         max_iterations: options.max_iterations,
@@ -220,7 +240,10 @@ fn relay(setup: &Setup, provider: &Arc<dyn Provider>, surroundings: &Surrounding
     if !setup.may_start_becket() {
         return None;
     }
-    let models = (Arc::clone(provider), models(setup, &**provider, surroundings));
+    let models = (
+        Arc::clone(provider),
+        other_models(setup, &**provider, surroundings),
+    );
     let started = model_relay::socket(&setup.model_socket, surroundings).and_then(|socket| {
         let started = ModelRelay::start(socket, models, setup.provider_settings());
         started.map_err(|error| error.to_string())
@@ -310,7 +333,7 @@ pub(crate) fn further_tools(
     let (surroundings, profile) = (resources.surroundings, &loaded.profile);
     toolbox.tools.extend(index_tools(setup, loaded, surroundings));
     let own = resources.tools.clone();
-    let mut asking = subagent_tool_settings(setup, &**resources.provider, surroundings, own);
+    let mut asking = subagent_tool_settings(setup, resources.provider, surroundings, own);
     asking.models = loaded.interactive().models(asking.models);
     toolbox.tools.extend(subagent_tools(profile, &asking));
     loaded.guests.add_tools(toolbox)
@@ -338,12 +361,20 @@ pub(crate) fn register_hooks(
     engine: &Arc<Engine>,
     loaded: &Loaded,
     (person, store, reader, handle): HookParts<'_>,
-    (provider, caller): (&dyn Provider, Caller<'_>),
+    (provider, caller): (&Arc<dyn Provider>, Caller<'_>),
 ) -> Result<(), CliError> {
     let surroundings = caller.surroundings;
     setup.guest_settings.choose_tools(engine)?;
     if setup.config.snapshots.enabled {
-        keeper(setup, surroundings).register(engine);
+        let front = Arc::clone(&person.front);
+        let watched = keeper(setup, surroundings).watched(Box::new(move |done, total| {
+            front.show(FrontUpdate::Progress {
+                what: "files of the checkpoint",
+                done,
+                total,
+            });
+        }));
+        watched.register(engine);
     }
     let remarks = loaded.guests.register(&Stage {
         engine,
@@ -354,6 +385,10 @@ pub(crate) fn register_hooks(
         servers: &loaded.guests.server_calls(),
         reader,
         chat: handle.filter(|_| caller.options.is_chat && surroundings.stdin_is_terminal),
+        awaits_prompts: caller.options.is_chat
+            || caller.options.bridged_by.is_some()
+            || matches!(caller.options.client, Some(Mode::Rpc))
+            || setup.is_rehearsal,
         commands: &KnownCommands::default(),
         is_rehearsal: setup.is_rehearsal,
     })?;
@@ -389,7 +424,7 @@ pub(crate) fn becket_tools(
 /// Settings of the tools for sub-agents.
 pub(crate) fn subagent_tool_settings(
     setup: &Setup,
-    provider: &dyn Provider,
+    provider: &Arc<dyn Provider>,
     surroundings: &Surroundings,
     tools: ToolSettings,
 ) -> SubagentToolSettings {

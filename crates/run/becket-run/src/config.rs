@@ -12,7 +12,7 @@ use becket_hooks::{
     HookEntry, MAX_SECONDS, OwnHook, Section, SettingsError, check_seconds, read_hooks, read_toml,
     read_toml_with,
 };
-use becket_providers::ProviderEntry;
+use becket_providers::{Price, ProviderEntry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -24,32 +24,37 @@ use crate::rule_spelling;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// The model to use where the command line names none, as `provider/name`.
+    /// The model to use when the command line names none, as `provider/name`.
     pub model: Option<String>,
-    /// Plugins, extensions and Scheme files that are left out, by name. They guard nothing then, and each is named at
-    /// every start. Counts only here, never in a project's settings.
+    /// Plugins, extensions and Scheme files to leave out, by name. Those that are guards no longer guard, so becket
+    /// names each at every start. Only your own settings can leave something out, never a project's.
     pub without: Vec<String>,
-    /// Providers by name: changes to known ones, and further ones.
+    /// Providers by name: further ones, and overrides for known ones.
     pub providers: BTreeMap<String, ProviderEntry>,
+    /// What models cost, by their names as `provider/name`, in US dollars for a million tokens. `becket models` shows
+    /// what becket knows by itself; these go before that.
+    pub prices: BTreeMap<String, Price>,
     /// How the agent works.
     pub agent: AgentConfig,
     /// When and how a conversation is summarised.
     pub compaction: CompactionConfig,
+    /// How the chat behaves.
+    pub chat: ChatConfig,
     /// What the model may use.
     pub tools: ToolsConfig,
-    /// Tool outputs that were put aside.
+    /// Cached tool outputs, which were too large for the model.
     pub cache: CacheConfig,
     /// What sub-agents may do.
     pub subagents: SubagentsConfig,
-    /// Named sets of parameters, which a model may choose for a sub-agent.
+    /// Named sets of parameters that a model may choose for a sub-agent.
     pub presets: BTreeMap<String, PresetConfig>,
-    /// Who may do what without being asked.
+    /// What may run without asking you.
     pub permissions: PermissionsConfig,
-    /// Which addresses of the web may be fetched. Without it the user is asked.
+    /// Which web addresses may be fetched. Without a policy, becket asks.
     pub url_policy: Option<UrlPolicyConfig>,
-    /// Checkpoints of the working directory, to which `becket undo` goes back.
+    /// Checkpoints of the working directory, for `becket undo`.
     pub snapshots: SnapshotsConfig,
-    /// Spans for a collector of OpenTelemetry.
+    /// Spans for an OpenTelemetry collector.
     pub otel: OtelConfig,
     /// Hooks that apply to every run.
     #[schemars(with = "Vec<HookEntry>")]
@@ -60,28 +65,33 @@ pub struct Config {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
-    /// The system prompt, instead of becket's own.
+    /// The system prompt; default: becket's own.
     pub instructions: Option<String>,
-    /// How many requests one prompt may cause.
+    /// The most requests to the model that one prompt may cause. At a terminal becket then asks whether to continue,
+    /// and there is no limit unless this is set; default: 1000.
+    pub max_requests: Option<NonZeroU32>,
+    /// The older name of `max_requests`; if both are set, `max_requests` applies.
     pub max_iterations: Option<NonZeroU32>,
-    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    /// The most rounds of tool calls that one prompt may cause; 0 for no limit; default: 0.
     pub fuel: Option<u32>,
-    /// How much fuel an empty answer costs.
+    /// How much fuel an empty answer costs; default: 15.
     pub fuel_empty_response_cost: Option<u32>,
-    /// Who goes on when the model has answered: `call_user`, the user, or `call_agent`, the model itself.
+    /// Whose turn it is after an answer: `call_user` for yours, `call_agent` for the model's own; default: `call_user`.
     pub fallback: Option<Fallback>,
-    /// Whether the tool `call_user`, which ends the turn, is offered also where an answer ends it.
+    /// Whether to offer the tool `call_user`, which ends the turn, even when an answer ends it too; default: false.
     pub call_user: bool,
-    /// Whether the model may keep notes about itself, which it sees in all contexts; default: true.
+    /// Whether the model may keep notes about itself that it sees in all contexts; default: true.
     pub reflection: Option<bool>,
-    /// How often a request is tried again.
+    /// How often a request is tried again after a fault, and an answer that broke off is asked for again; three times
+    /// as often after a limit on the rate; default: 3.
     pub max_retries: Option<u32>,
-    /// How many seconds a provider may be silent in the middle of an answer; at most 30 days; default: 120.
+    /// How many seconds a provider may be silent, before its answer and in the middle of it; at most 30 days; for a
+    /// model on this machine 600 unless it is set; default: 120.
     #[schemars(with = "Option<u64>")]
     pub idle_timeout: Option<Spanned<u64>>,
-    /// The temperature.
+    /// The sampling temperature; default: the provider's.
     pub temperature: Option<f64>,
-    /// The longest answer in tokens.
+    /// The longest answer, in tokens; default: the provider's.
     pub max_tokens: Option<u64>,
 }
 
@@ -89,20 +99,36 @@ pub struct AgentConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompactionConfig {
-    /// Whether older messages are summarised when the model's window is almost full; default: true.
+    /// Whether to summarise older messages when the model's context window is almost full; default: true.
     pub auto: Option<bool>,
-    /// How full the window may become before older messages are summarised, in percent; default: 80.
+    /// How full the context window may get before older messages are summarised, in percent; default: 80.
     #[schemars(with = "Option<u8>")]
     pub at_percent: Option<Percent>,
-    /// How many of the messages, the oldest first, go into the summary, in percent; default: 50.
+    /// The share of messages, oldest first, that go into the summary, in percent; default: 50.
     #[schemars(with = "Option<u8>")]
     pub drop_percent: Option<Percent>,
-    /// How many tokens a model can take that is not named in `context_windows`; default: 128000.
+    /// The context window, in tokens, of models that are not in `context_windows`; default: 128000.
     pub context_window: Option<NonZeroU64>,
-    /// How many tokens models can take, by their names as `provider/name`.
+    /// The context windows of models, in tokens, by `provider/name`.
     pub context_windows: BTreeMap<String, NonZeroU64>,
-    /// How the model is told to write the summary, instead of becket's own words.
+    /// The instructions for the summary; default: becket's own.
     pub prompt: Option<String>,
+}
+
+/// How the chat behaves.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChatConfig {
+    /// After how many seconds of work its end rings the terminal's bell; 0 for never; default: 20.
+    pub bell_after: Option<u64>,
+}
+
+impl ChatConfig {
+    /// After how long the end of work rings the bell; `None` for never.
+    pub fn bell_after(&self) -> Option<Duration> {
+        let seconds = self.bell_after.unwrap_or(20);
+        (seconds > 0).then(|| Duration::from_secs(seconds))
+    }
 }
 
 /// A share from 1 to 100.
@@ -128,24 +154,25 @@ impl TryFrom<u64> for Percent {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ToolsConfig {
-    /// The names by which the model knows the tools: `becket`, `chibi`, `docker-agent`, `pi`.
+    /// The names by which the model knows the tools: `becket`, or the name of another agent, such as `claude-code`,
+    /// `codex`, `copilot`, `cursor`, `gemini`, `chibi`, `docker-agent` or `pi`.
     pub profile: Option<String>,
-    /// Outputs of more bytes than this are put aside, with a preview for the model; default: 50000.
+    /// Outputs of more bytes than this are cached, and the model gets a preview; default: 50000.
     pub output_limit: Option<usize>,
-    /// How many seconds a command may take that names no time of its own; at most 30 days; default: 120.
+    /// The timeout of commands that set none, in seconds; at most 30 days; default: 120.
     #[schemars(with = "Option<u64>")]
     pub shell_timeout: Option<Spanned<u64>>,
-    /// Variables that hold provider keys and that the model's commands may see all the same.
+    /// Variables with provider keys that the model's commands may see; default: none.
     pub pass_env: Vec<String>,
-    /// How many seconds a fetch may take that names no time of its own; at most 30 days; default: 30.
+    /// The timeout of fetches that set none, in seconds; at most 30 days; default: 30.
     #[schemars(with = "Option<u64>")]
     pub fetch_timeout: Option<Spanned<u64>>,
-    /// How many bytes of a page are read; default: 5242880.
+    /// The most bytes of a page to read; default: 5242880.
     pub fetch_bytes: Option<NonZeroUsize>,
-    /// How many redirects a fetch follows, each after it was judged; 0 for none; default: 10.
+    /// The most redirects that a fetch follows; each is checked first; 0 for none; default: 10.
     pub fetch_redirects: Option<usize>,
-    /// Tools of plugins that talk to the network: each call is judged like a fetch of its argument `url` or `uri`, or
-    /// as one of an unknown address.
+    /// Plugin tools that use the network. A call is checked like a fetch of its argument `url` or `uri`, or else of an
+    /// unknown address.
     pub network: Vec<String>,
 }
 
@@ -153,7 +180,7 @@ pub struct ToolsConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheConfig {
-    /// After how many days outputs that were put aside are removed; default: 7.
+    /// After how many days cached outputs are removed; default: 7.
     pub max_age_days: Option<NonZeroU32>,
 }
 
@@ -169,7 +196,7 @@ impl CacheConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OtelConfig {
-    /// Whether every run sends its spans, as with `--otel`.
+    /// Whether every run sends its spans, as with `--otel`; default: false.
     pub enabled: bool,
     /// The address of the collector; default: http://127.0.0.1:4318.
     pub endpoint: Option<String>,
@@ -179,13 +206,13 @@ pub struct OtelConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnapshotsConfig {
-    /// Whether each turn, and each call that may change something, leaves a checkpoint.
+    /// Whether to take a checkpoint for each turn, and for each call that may change something; default: false.
     pub enabled: bool,
-    /// Files of more bytes than this are left out, unless git tracks them; default: 10485760.
+    /// Leave out files of more bytes than this, unless git tracks them; default: 10485760.
     pub max_file_bytes: Option<NonZeroU64>,
     /// After how many days checkpoints expire; default: 14.
     pub max_age_days: Option<NonZeroU32>,
-    /// How many seconds a checkpoint may take before the run goes on without it; at most 86400; default: 30.
+    /// The timeout of a checkpoint, in seconds; after it the run continues without one; at most 86400; default: 30.
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Spanned<u64>>,
 }
@@ -207,13 +234,13 @@ impl SnapshotsConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SubagentsConfig {
-    /// How deep sub-agents may be nested: 1 for sub-agents that have none themselves, 0 for none at all; default: 2.
+    /// How deep sub-agents may nest: 0 for no sub-agents, 1 for sub-agents that start none themselves; default: 2.
     pub max_depth: Option<u32>,
-    /// How many sub-agents may work for one agent at the same time; default: 8.
+    /// The most sub-agents that one agent may run at the same time; default: 8.
     pub max_parallel: Option<NonZeroU32>,
-    /// How many requests one sub-agent may cause; default: 50.
+    /// The most requests to the model that one sub-agent may cause; default: 50.
     pub max_turns: Option<NonZeroU32>,
-    /// How many tokens all sub-agents of one prompt may use together; default: no limit.
+    /// The most tokens that all sub-agents of one prompt may use together; default: no limit.
     pub token_budget: Option<NonZeroU64>,
 }
 
@@ -223,10 +250,10 @@ pub struct SubagentsConfig {
 pub struct PresetConfig {
     /// The model, as `provider/name`.
     pub model: Option<String>,
-    /// The temperature.
+    /// The sampling temperature; default: the provider's.
     #[schemars(with = "Option<f64>")]
     pub temperature: Option<Spanned<f64>>,
-    /// The longest answer in tokens.
+    /// The longest answer, in tokens; default: the provider's.
     pub max_tokens: Option<NonZeroU64>,
 }
 
@@ -240,10 +267,10 @@ pub struct PermissionsConfig {
     /// Calls that run without a question, such as `shell:command=git status*`.
     #[schemars(with = "Vec<String>")]
     pub allow: Vec<Spanned<String>>,
-    /// Calls about which the user is asked, even if they only read.
+    /// Calls that need your yes, even if they only read.
     #[schemars(with = "Vec<String>")]
     pub ask: Vec<Spanned<String>>,
-    /// Folders besides the working directory that are free to read.
+    /// Folders, besides the working directory, that may be read without asking.
     pub readable: Vec<std::path::PathBuf>,
     /// The file in which the rules stand, and its text.
     #[serde(skip)]
@@ -256,7 +283,7 @@ pub struct PermissionsConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlPolicyConfig {
-    /// Addresses that are denied, whatever else is said, also by the policy of a context.
+    /// Addresses that are always denied, even if another list or the policy of a context allows them.
     #[schemars(with = "Vec<String>")]
     pub deny_override: Vec<Spanned<String>>,
     /// Addresses that are allowed, even if they are in `deny`.
@@ -268,7 +295,7 @@ pub struct UrlPolicyConfig {
     /// Addresses that are allowed without a question.
     #[schemars(with = "Vec<String>")]
     pub allow: Vec<Spanned<String>>,
-    /// What counts for all other addresses: `ask`, `allow` or `deny`; default: `ask`.
+    /// What to do with all other addresses: `ask`, `allow` or `deny`; default: `ask`.
     pub default: UrlDefault,
 }
 
@@ -317,7 +344,7 @@ pub struct ProjectConfig {
     /// Hooks of the project.
     #[schemars(with = "Vec<HookEntry>")]
     pub hook: Vec<Spanned<HookEntry>>,
-    /// Who may do what without being asked.
+    /// What may run without asking you.
     pub permissions: PermissionsConfig,
 }
 

@@ -22,14 +22,14 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub struct ContextSettings {
     /// The model, as `provider/name`.
     pub model: Option<String>,
-    /// The temperature.
+    /// The sampling temperature.
     #[schemars(with = "Option<f64>")]
     pub temperature: Option<Spanned<f64>>,
-    /// The longest answer in tokens.
+    /// The longest answer, in tokens.
     pub max_tokens: Option<u64>,
-    /// How many rounds of tools one prompt may cause; 0 for no limit.
+    /// The most rounds of tool calls that one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
-    /// Who goes on when the model has answered: `call_user` or `call_agent`.
+    /// Whose turn it is after an answer: `call_user` for yours, `call_agent` for the model's own.
     pub fallback: Option<Fallback>,
 }
 

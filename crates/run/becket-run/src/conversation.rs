@@ -5,16 +5,15 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use becket_agent::front::FrontUpdate;
-use becket_agent::session_handle::{ChosenModel, Destination, SessionHandle};
+use becket_agent::session_handle::{Destination, SessionHandle};
 use becket_agent::store::Tree;
 use becket_agent::{
     CompactEnd, DirectCall, Ending, GoTo, GoToEnd, Input, Position, Refused, RunEnd, Session, Switch,
 };
-use becket_events::{EndReason, InputSource, ModelChoice, Part};
-use becket_hooks::Watcher;
+use becket_events::{EndReason, InputSource, Part};
 use becket_host::{
-    AgentCommands, Asking, CalledCommand, Client, CommandEnd, CommandPrompt, Guests, Interactive, NoCommands,
-    Person, Piece,
+    AgentCommands, Asking, CalledCommand, Client, CommandEnd, CommandPrompt, Interactive, NoCommands, Person,
+    Piece,
 };
 use becket_store::{Claim, ContextName, SqliteStore};
 use becket_system::moments::ago;
@@ -34,6 +33,7 @@ use crate::offered::choose_tools;
 use crate::options::Caller;
 use crate::options::RunOptions;
 use crate::pictures::read_picture;
+use crate::session_models::SessionModels;
 use crate::setup::Setup;
 use crate::switching::{Around, CurrentSession, End, RunParts};
 use crate::target::{ContextChoice, Target};
@@ -45,6 +45,9 @@ pub struct Conversation {
     assembled: Assembled,
     pictures: Vec<Part>,
     commands: Box<dyn AgentCommands>,
+    /// How many messages the conversation had when it was opened and when it was used last, in milliseconds since 1970,
+    /// if it is an earlier one.
+    earlier_use: Option<(u64, u64)>,
     /// What the user is greeted with in a chat.
     welcome: Option<String>,
     /// The environment that the user's own commands inherit.
@@ -144,16 +147,20 @@ impl Conversation {
         client
             .iter()
             .for_each(|client| client.listen(&assembled.agent.engine));
-        if purpose == Purpose::Prompts {
-            tell_what_goes_on(&target.name, &assembled.store, surroundings)?;
+        let earlier_use = assembled.store.usage_of(&target.name)?;
+        let earlier_use = earlier_use.filter(|(messages, _)| *messages > 0);
+        // A chat at a terminal begins with lines that say it.
+        let begins_chat = options.is_chat && surroundings.stderr_is_terminal && !options.json;
+        if let (Purpose::Prompts, false, Some(usage)) = (purpose, begins_chat, earlier_use) {
+            tell_what_goes_on(&target.name, usage, surroundings);
         }
-        if target.is_fresh && !options.keeps_nothing {
+        if target.is_fresh && !options.keeps_nothing && !begins_chat {
             surroundings.remark(&format!("the context is {}", target.name));
         }
         let environment = Arc::clone(&assembled.environment(&setup, surroundings).variables);
         let models = assembled
             .interactive
-            .models(models(&setup, &*assembled.agent.provider, surroundings));
+            .models(models(&setup, &assembled.agent.provider, surroundings));
         assembled.interactive.bind().await;
         let mut current = begin(target, purpose, &assembled).await?;
         if options.keeps_nothing {
@@ -171,6 +178,7 @@ impl Conversation {
             assembled,
             pictures,
             commands,
+            earlier_use,
             welcome,
             environment,
             models,
@@ -221,14 +229,30 @@ impl Conversation {
         Ok(self.current.session_mut().clear(cancel).await?)
     }
 
-    /// Shows every event to a watcher from now on.
-    pub fn watch(&self, watcher: Watcher) {
-        self.assembled.agent.engine.watch(watcher);
-    }
-
     /// The greeting of a chat.
     pub fn welcome_message(&self) -> Option<&str> {
         self.welcome.as_deref()
+    }
+
+    /// How many messages the conversation had when it was opened and when it was used last, in milliseconds since 1970,
+    /// if it is an earlier one.
+    pub fn earlier_use(&self) -> Option<(u64, u64)> {
+        self.earlier_use
+    }
+
+    /// The agent and its guests.
+    pub fn assembled(&self) -> &Assembled {
+        &self.assembled
+    }
+
+    /// What was read before the agent was put together.
+    pub fn setup(&self) -> &Setup {
+        &self.parts.setup
+    }
+
+    /// The model in use, and the others that there are.
+    pub fn models(&self) -> SessionModels<'_> {
+        SessionModels::new(&self.assembled, &self.parts.setup, &self.models)
     }
 
     /// Whether a line calls a command of the current agent, a prompt template or a skill.
@@ -275,32 +299,6 @@ impl Conversation {
     /// The environment that the user's own commands inherit.
     pub fn environment(&self) -> &Arc<BTreeMap<OsString, OsString>> {
         &self.environment
-    }
-
-    /// The model in use.
-    pub fn model_name(&self) -> String {
-        let chosen = self.handle().and_then(|handle| handle.config().model().ok());
-        let model = chosen.unwrap_or_else(|| Arc::clone(&self.assembled.agent.provider));
-        format!("{}/{}", model.name(), model.model())
-    }
-
-    /// Uses another model from the next request on; the error says why it cannot be had.
-    pub fn choose_model(&self, name: &str) -> Result<(), String> {
-        let handle = self.handle().ok_or(
-            "the model can be changed on a screen only; here `becket --model NAME chat` chooses one",
-        )?;
-        let provider = (self.models)(name)?;
-        handle.config().set_model(ChosenModel {
-            context_window: self.guests().context_window(&*provider),
-            provider,
-            choice: ModelChoice::Set,
-        });
-        Ok(())
-    }
-
-    /// The guests of one kind, by their own type.
-    pub fn loaded<T: Guests>(&self) -> Option<Arc<T>> {
-        self.assembled.guests()
     }
 
     /// Guests with which the session and the user interact.
@@ -370,6 +368,11 @@ impl Conversation {
             }
         }
         Ok(Ok(prompt.trim_start().to_owned()))
+    }
+
+    /// Sends pictures with the next prompt.
+    pub fn add_pictures(&mut self, pictures: Vec<Part>) {
+        self.pictures.extend(pictures);
     }
 
     /// Runs a prompt until it is answered.
@@ -505,11 +508,6 @@ impl Conversation {
             .session_mut()
             .call_tool(name, arguments, cancel)
             .await
-    }
-
-    /// The store that keeps the conversation.
-    pub fn store(&self) -> &SqliteStore {
-        &self.assembled.store
     }
 
     /// The tokens that the session has used so far.
@@ -658,18 +656,11 @@ async fn enter_context(
 }
 
 /// Tells the user which earlier conversation is continued: its messages go to the model.
-fn tell_what_goes_on(
-    name: &ContextName,
-    store: &SqliteStore,
-    surroundings: &Surroundings,
-) -> Result<(), CliError> {
-    if let Some((messages @ 1.., used_ms)) = store.usage_of(name)? {
-        let (messages, ago) = (counted(messages, "message"), ago(used_ms));
-        surroundings.remark(&format!(
-            "going on in the context {name}: {messages}, last used {ago}"
-        ));
-    }
-    Ok(())
+fn tell_what_goes_on(name: &ContextName, (messages, used_ms): (u64, u64), surroundings: &Surroundings) {
+    let (messages, ago) = (counted(messages, "message"), ago(used_ms));
+    surroundings.remark(&format!(
+        "going on in the context {name}: {messages}, last used {ago}"
+    ));
 }
 
 /// Offers the model the tools that the command line names, and tells a reader of events that the session has begun.

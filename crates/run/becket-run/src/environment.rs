@@ -9,7 +9,7 @@ use std::time::Duration;
 use becket_hooks::{HookEnvironment, guest_environment, inherited_environment};
 use becket_host::FetchLimits;
 use becket_providers::key_variables;
-use becket_system::Surroundings;
+use becket_system::{HOME_VARIABLE, Surroundings};
 use becket_tools::ToolSettings;
 
 use crate::setup::{Setup, secret_variables};
@@ -75,6 +75,10 @@ pub(crate) fn add_program(
     match own_program::folder(&setup.folders.cache, name, program) {
         Ok(folder) => own_program::put_first(Arc::make_mut(&mut environment.variables), &folder),
         Err(why) => surroundings.remark(&format!("programs that run `{name}` do not find becket: {why}")),
+    }
+    // Whoever starts becket in this way means the becket of this run, with its settings and contexts.
+    if let Some(home) = &setup.folders.home {
+        Arc::make_mut(&mut environment.variables).insert(HOME_VARIABLE.into(), home.into());
     }
     if let Ok(socket) = model_relay::socket(&setup.model_socket, surroundings) {
         let variables = Arc::make_mut(&mut environment.variables);

@@ -13,8 +13,8 @@ use becket_hooks::{Engine, Section, nearest};
 use becket_host::{
     AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignContext, ForeignHome, ForeignSession,
     Found, FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed,
-    Mode, NoInteraction, NoServers, Report, RuleReading, RunSettings, ServerCalls, ServerDeclaration,
-    ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
+    ListedModel, Mode, NoInteraction, NoServers, Report, RuleReading, RunSettings, ServerCalls,
+    ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_trust::Judged;
@@ -464,6 +464,11 @@ impl LoadedGuests {
             guests.reports().into_iter().chain(unloaded)
         });
         reports.collect()
+    }
+
+    /// The models that guests bring.
+    pub fn models(&self) -> Vec<ListedModel> {
+        self.all.iter().flat_map(|guests| guests.models()).collect()
     }
 
     /// What guests bring besides hooks, for listings.

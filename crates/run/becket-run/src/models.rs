@@ -125,8 +125,22 @@ pub(crate) fn provider_of_run(
     }
 }
 
-/// Looks up the models that agents choose for their sub-agents.
-pub fn models(setup: &Setup, provider: &dyn Provider, surroundings: &Surroundings) -> Models {
+/// Looks up the models that sub-agents and hooks are given. The run's own is also found by the name by which it is
+/// shown: a script that was named by its file could not be opened by that name.
+pub fn models(setup: &Setup, provider: &Arc<dyn Provider>, surroundings: &Surroundings) -> Models {
+    let others = other_models(setup, &**provider, surroundings);
+    let (own, own_name) = (
+        Arc::clone(provider),
+        format!("{}/{}", provider.name(), provider.model()),
+    );
+    Arc::new(move |name| match name == own_name {
+        true => Ok(Arc::clone(&own)),
+        false => others(name),
+    })
+}
+
+/// Looks up models anew, also the run's own.
+pub(crate) fn other_models(setup: &Setup, provider: &dyn Provider, surroundings: &Surroundings) -> Models {
     let mut scripts: Vec<String> = setup
         .config
         .presets

@@ -1,9 +1,12 @@
 //! The tools that the command line lets the model have, where it names them one by one.
+//!
+//! Names alone are the whole list. With a `+` before them they are added to the usual tools, with a `-` taken away.
 
 use becket_hooks::nearest;
 use becket_system::{CliError, Surroundings};
 
 use crate::assemble::Assembled;
+use crate::tool_names::tool_elsewhere;
 
 /// The word for no tools at all.
 const NONE: &str = "none";
@@ -11,8 +14,8 @@ const NONE: &str = "none";
 /// The word for the tools that becket has itself, behind a `-`.
 const BUILTIN: &str = "builtin";
 
-/// Offers the model only these tools; with a `-` before their names, all but these. Unknown names are told; if all are
-/// unknown, that is an error.
+/// Offers the model only these tools; with a `-` before their names, the usual ones but these, and with a `+` the usual
+/// ones and these. Unknown names are told; if all are unknown, that is an error.
 pub fn choose_tools(
     names: Vec<String>,
     assembled: &Assembled,
@@ -24,15 +27,20 @@ pub fn choose_tools(
     let known = assembled.interactive.session_tools().map_err(CliError::failed)?;
     let (left_out, named): (Vec<String>, Vec<String>) =
         names.into_iter().partition(|name| name.starts_with('-'));
-    let names = match named.as_slice() {
-        _ if named == [NONE] => {
+    let (added, named): (Vec<String>, Vec<String>) =
+        named.into_iter().partition(|name| name.starts_with('+'));
+    let unoffered = &assembled.agent.settings.unoffered;
+    let usual = || known.iter().filter(|name| !unoffered.contains(*name)).cloned();
+    let added = added.iter().map(|name| name[1..].to_owned());
+    let names: Vec<String> = match named.as_slice() {
+        _ if named == [NONE] && added.len() == 0 => {
             return assembled
                 .interactive
                 .offer_only(Vec::new())
                 .map_err(CliError::failed);
         }
-        [] => known.clone(),
-        _ => named,
+        [] => usual().chain(added).collect(),
+        _ => named.into_iter().chain(added).collect(),
     };
     let names: Vec<String> = names
         .into_iter()
@@ -72,6 +80,6 @@ fn is_left_out(name: &str, left_out: &[String]) -> bool {
     };
     left_out.iter().any(|out| match &out[1..] {
         BUILTIN => is_builtin(),
-        other => other == name,
+        other => other == name || tool_elsewhere(name) == Some(other),
     })
 }

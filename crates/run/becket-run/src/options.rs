@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use becket_agent::SharedMode;
 use becket_agent::provider::ThinkingLevel;
 use becket_events::SetupReason;
 use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program};
@@ -47,8 +48,9 @@ pub struct RunOptions {
     pub needs_model: bool,
     /// The tool profile, or the only tools that the model is offered, by pi's names.
     pub tools: Option<String>,
-    /// Whether every question to the user is answered with yes.
-    pub yes: bool,
+    /// What needs the user's yes, and what is refused without a question. The user can change it while the run goes on,
+    /// and it stays wherever the run goes on.
+    pub permission_mode: SharedMode,
     /// What hooks are to do to the project before the session begins.
     pub setup: Option<SetupReason>,
     /// How many requests one prompt may cause.
@@ -92,7 +94,7 @@ impl RunOptions {
             mode: self.client.unwrap_or(json),
             keeps_sessions: !self.keeps_nothing,
             is_steered: self.client.is_some() || self.tool_list().is_some(),
-            answers_yes: self.yes,
+            answers_yes: self.permission_mode.answers_yes(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_check::{CheckedHook, HookFile, NamedFile, boxed};
-use becket_hooks::{HookEnvironment, OwnHook, Section, SettingsError, read_hook_file};
+use becket_hooks::{HookEnvironment, Layout, OwnHook, Section, SettingsError, read_hook_file};
 use becket_host::{
     Found, FoundGuest, GuestSearch, Guests, Host, HostOption, Loading, NoGuests, OptionValue, Report, Stage,
 };
@@ -31,7 +31,7 @@ impl Host for OwnHookHost {
         vec![HostOption {
             name: HOOKS_OPTION.into(),
             value: OptionValue::Path("FILE"),
-            help: "A file with hooks; may be given several times. What is named here is trusted".into(),
+            help: "Load hooks from this file, and trust them; may be given several times".into(),
             ..HostOption::default()
         }]
     }
@@ -53,11 +53,7 @@ impl Host for OwnHookHost {
                 let whole = cwd.join(&file);
                 let text = read_regular(&whole, MAX_SETTINGS_BYTES)
                     .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;
-                Ok(HookFile::new(
-                    &file,
-                    &text,
-                    format.read(&text, &whole, place.sections),
-                ))
+                Ok(format.check((&file, &whole), &text, place.sections))
             })
             .collect()
     }
@@ -65,11 +61,7 @@ impl Host for OwnHookHost {
     fn check_file(&self, file: &NamedFile<'_>) -> Option<HookFile> {
         let text = file.text.as_deref()?;
         let format = Format::of(file, text)?;
-        Some(HookFile::new(
-            file.shown,
-            text,
-            format.read(text, &file.whole, file.sections),
-        ))
+        Some(format.check((file.shown, &file.whole), text, file.sections))
     }
 
     fn hidden_folders(&self) -> &'static [&'static str] {
@@ -124,6 +116,12 @@ impl Format {
             "config.toml" => Some(Self::Config),
             _ => Some(Self::Hooks),
         }
+    }
+
+    /// The hooks of a file, and everything that is wrong with it.
+    fn check(self, (shown, whole): (&Path, &Path), text: &str, sections: &[Section]) -> HookFile {
+        let read = |text: &str| self.read(text, whole, sections);
+        HookFile::around_mistakes(shown, text, Layout::Tables, read)
     }
 
     fn read(

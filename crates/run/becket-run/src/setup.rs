@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::flocks::Flocks;
@@ -11,7 +12,7 @@ use becket_hooks::{OwnHook, Section, Witness};
 use becket_host::{AgentFile, GuestOptions, GuestSearch, NO_CONTEXT_FILES, SettingsText};
 #[cfg(feature = "index")]
 use becket_index::IndexFile;
-use becket_providers::{ProviderSettings, select};
+use becket_providers::{Prices, ProviderSettings, Timeouts, select};
 use becket_store::{ContextName, Project as StoreProject, SqliteStore};
 use becket_system::project_root::project_root;
 use becket_system::{CliError, Folders, Surroundings};
@@ -259,11 +260,27 @@ impl Setup {
         std::iter::once(&self.config.permissions).chain(&self.project.permissions)
     }
 
+    /// What models cost.
+    pub fn prices(&self) -> Prices {
+        Prices::new(self.config.prices.clone())
+    }
+
     pub fn provider_settings(&self) -> ProviderSettings {
         ProviderSettings {
             model: self.config.model.clone(),
             providers: self.config.providers.clone(),
+            timeouts: self.timeouts(),
             ..ProviderSettings::default()
+        }
+    }
+
+    /// How long to wait for a provider: a little longer than the agent's loop does, which says more about it.
+    fn timeouts(&self) -> Timeouts {
+        const MARGIN: Duration = Duration::from_secs(60);
+        let seconds = self.config.agent.idle_timeout.as_ref();
+        Timeouts {
+            idle: seconds.map(|seconds| Duration::from_secs(*seconds.get_ref()) + MARGIN),
+            ..Timeouts::default()
         }
     }
 }

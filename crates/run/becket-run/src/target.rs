@@ -148,11 +148,13 @@ impl ContextChoice {
             Which::Current => Ok(parse_name(&store.chosen()?.current)?),
             Which::Named(name) => Ok(name.clone()),
             Which::OfSession(session) => of_session(session, store),
-            Which::Previous => match store.chosen()?.previous {
-                Some(previous) => parse_name(&previous),
-                None => Err(CliError::usage("there is no previous context yet")
-                    .hint("`becket contexts` lists those that there are")),
-            },
+            Which::Previous => {
+                match store.chosen()?.previous {
+                    Some(previous) => parse_name(&previous),
+                    None => Err(CliError::usage("there is no previous context yet")
+                        .hint("`becket contexts` lists them")),
+                }
+            }
             Which::Fresh { .. } => Err(CliError::usage("a fresh context has nothing in it yet")
                 .hint("name a context that exists, or use `becket context create NAME`")),
         }
@@ -174,8 +176,10 @@ pub fn of_session(session: &str, store: &SqliteStore) -> Result<ContextName, Cli
     contexts.dedup();
     match contexts.as_slice() {
         [context] => parse_name(context),
-        [] => Err(CliError::usage(format!("there is no session `{session}`"))
-            .hint("`becket sessions` lists those that there are")),
+        [] => {
+            Err(CliError::usage(format!("there is no session `{session}`"))
+                .hint("`becket sessions` lists them"))
+        }
         _ => Err(
             CliError::usage(format!("`{session}` is the beginning of several sessions' ids"))
                 .hint("write more of it"),
@@ -252,6 +256,6 @@ pub fn known(name: ContextName, store: &SqliteStore) -> Result<ContextName, CliE
     let error = CliError::usage(format!("there is no context `{name}`"));
     Err(match nearest(name.as_str(), names.by_ref()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("`becket contexts` lists those that there are"),
+        None => error.hint("`becket contexts` lists them"),
     })
 }

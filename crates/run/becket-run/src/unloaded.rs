@@ -134,11 +134,7 @@ async fn ask(guest: &Unloaded, screen: Option<Screen>) -> Result<Decision, CliEr
     let words = format!("{guest}; it may hold a guard");
     match screen {
         Some(screen) => {
-            let question = Question {
-                title: QUESTION.into(),
-                message: words,
-                timeout: None,
-            };
+            let question = Question::new(QUESTION).message(words);
             // Enter alone quits.
             let mut decisions = DECISIONS;
             decisions.reverse();

@@ -42,6 +42,9 @@ pub struct Occurrence<'a> {
     pub dialect: Option<&'a str>,
 }
 
+/// A handler whose conditions did not match an event, with the reason.
+pub type NotAsked = (Arc<HandlerInfo>, String);
+
 /// The result of an event that was tried out.
 pub struct Fired {
     pub event: EventId,
@@ -57,8 +60,8 @@ pub struct Fired {
     /// The hooks whose verdict it is.
     pub deciders: Vec<String>,
     pub failures: Vec<ReportedFailure>,
-    /// Handlers of the event whose matchers did not match.
-    pub others: Vec<Arc<HandlerInfo>>,
+    /// Handlers of the event whose conditions did not match, each with the reason.
+    pub others: Vec<NotAsked>,
 }
 
 impl Lab {
@@ -126,6 +129,7 @@ impl Lab {
             model: format!("{}/{}", agent.provider.name(), agent.provider.model()),
             cwd: self.cwd.clone(),
             turn: 1,
+            permission_mode: Some(agent.settings.approval.mode.get()),
             ..Scope::default()
         }
     }
@@ -145,6 +149,14 @@ impl Lab {
         self.rehearse(event, overrides, &self.scope(), rehearsal).await
     }
 
+    /// The handlers that would not be asked about an event, each with the reason.
+    pub fn not_asked(&self, event: EventId, overrides: &PayloadOverrides) -> Result<Vec<NotAsked>, CliError> {
+        let scope = self.scope();
+        let fields = fields_of(event, &scope, overrides, &self.profile).map_err(CliError::usage)?;
+        let engine = self.engine();
+        event.visit(NotWanting { engine, fields })
+    }
+
     /// Fires an event in another scope, or with a fault.
     pub async fn rehearse(
         &self,
@@ -160,6 +172,35 @@ impl Lab {
             rehearsal,
         };
         unless_cancelled(&self.cancel, event.visit(firing)).await?
+    }
+}
+
+/// An event as its own type: its scope and its payload.
+fn typed<E: Event>(fields: Map<String, Value>) -> Result<(Scope, E::Payload), CliError> {
+    let wrong = |error: serde_json::Error| {
+        CliError::usage(format!("these are no fields of {}: {error}", E::NAME)).hint(format!(
+            "`becket hooks events {} --json` shows the schema",
+            E::NAME
+        ))
+    };
+    let scope = serde_json::from_value(Value::Object(fields.clone())).map_err(wrong)?;
+    let mut payload: E::Payload = serde_json::from_value(Value::Object(fields)).map_err(wrong)?;
+    payload.settle();
+    Ok((scope, payload))
+}
+
+/// An event of which only the handlers are of interest that do not want it.
+struct NotWanting<'a> {
+    engine: &'a Engine,
+    fields: Map<String, Value>,
+}
+
+impl Visitor for NotWanting<'_> {
+    type Output = Result<Vec<NotAsked>, CliError>;
+
+    fn visit<E: Event>(self) -> Self::Output {
+        let (scope, payload) = typed::<E>(self.fields)?;
+        Ok(self.engine.not_wanting::<E>(&scope, &payload))
     }
 }
 
@@ -184,18 +225,8 @@ async fn fire<E: Event>(firing: Firing<'_>) -> Result<Fired, CliError> {
         fields,
         rehearsal,
     } = firing;
-    let wrong = |error: serde_json::Error| {
-        CliError::usage(format!("these are no fields of {}: {error}", E::NAME)).hint(format!(
-            "`becket hooks events {} --json` shows the schema",
-            E::NAME
-        ))
-    };
-    let scope: Scope = serde_json::from_value(Value::Object(fields.clone())).map_err(wrong)?;
-    let mut payload: E::Payload = serde_json::from_value(Value::Object(fields)).map_err(wrong)?;
-    payload.settle();
-    let wanting = engine.wanting::<E>(&scope, &payload);
-    let all = engine.handlers_of(E::ID).into_iter();
-    let others = all.filter(|info| !wanting.iter().any(|wanting| Arc::ptr_eq(wanting, info)));
+    let (scope, mut payload) = typed::<E>(fields)?;
+    let others = engine.not_wanting::<E>(&scope, &payload);
     let before = serde_json::to_value(&payload).unwrap_or_default();
     let (outcome, trace) = engine.rehearse::<E>(&scope, payload.clone(), rehearsal).await;
     outcome.reply.apply(&mut payload);
@@ -208,6 +239,6 @@ async fn fire<E: Event>(firing: Firing<'_>) -> Result<Fired, CliError> {
         verdict: outcome.verdict().cloned(),
         deciders: outcome.deciders.clone(),
         failures: outcome.failures,
-        others: others.collect(),
+        others,
     })
 }

@@ -14,13 +14,14 @@ mod shadow;
 mod shown;
 mod suite;
 
-pub use lab::{Fired, Lab, Occurrence};
+pub use lab::{Fired, Lab, NotAsked, Occurrence};
 pub use names::{dialect_named, event_called};
 pub use payload::PayloadOverrides;
 pub use replay::{Difference, Replay, Said, Speaker};
 pub use room::TestRoom;
 pub use shadow::{Shadowed, shadowed_since};
 pub use shown::{
-    class_words, effect_words, fired_json, fired_text, in_ms, rewritten, shadow_words, verdict_words,
+    class_words, effect_words, fired_json, fired_text, in_ms, not_asked, rewritten, shadow_words,
+    verdict_words,
 };
 pub use suite::{Case, Ended, Play, Suite, unmet_files};

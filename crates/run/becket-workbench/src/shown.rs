@@ -4,7 +4,7 @@ use becket_events::{Class, EventId, Verdict};
 use becket_hooks::{Effect, Exchange, HandlerRun};
 use serde_json::{Value, json};
 
-use crate::lab::Fired;
+use crate::lab::{Fired, NotAsked};
 
 /// A time in milliseconds, as text.
 pub fn in_ms(duration_us: u64) -> String {
@@ -42,7 +42,7 @@ pub fn shadow_words(would: &str, reason: Option<&str>) -> String {
 /// A verdict in a few words.
 pub fn verdict_words(verdict: Option<&Verdict>) -> String {
     match verdict {
-        None => "nobody has decided".into(),
+        None => "no decision".into(),
         Some(Verdict::Allow) => "allowed".into(),
         Some(Verdict::Ask(reason)) => format!("the user is to be asked: {reason}"),
         Some(Verdict::Insist(reason)) => format!("the user alone can say yes: {reason}"),
@@ -57,8 +57,8 @@ pub fn fired_json(fired: &Fired) -> Value {
         "event": fired.event.info().name,
         "payload": fired.before,
         "handlers": runs,
-        "not_concerned": fired.others.iter().map(|info| json!({
-            "name": info.name, "source": info.source, "dialect": info.dialect,
+        "not_concerned": fired.others.iter().map(|(info, reason)| json!({
+            "name": info.name, "source": info.source, "dialect": info.dialect, "reason": reason,
         })).collect::<Vec<_>>(),
         "outcome": {
             "verdict": fired.verdict,
@@ -91,13 +91,10 @@ pub fn fired_text(fired: &Fired) -> String {
         text.push_str(&format!("\n{}. {}", index + 1, run_text(run, fired.event)));
     }
     if fired.trace.is_none() {
-        text.push_str("\nnobody wanted to hear of it\n");
+        text.push_str("\nno hook matched\n");
     }
-    for info in &fired.others {
-        text.push_str(&format!(
-            "\nnot concerned: {} ({}, {})\n",
-            info.name, info.dialect.name, info.source
-        ));
+    for line in not_asked(&fired.others) {
+        text.push_str(&format!("\n{line}\n"));
     }
     text.push_str(&format!("\noutcome: {}", verdict_words(fired.verdict.as_ref())));
     if !fired.deciders.is_empty() {
@@ -116,6 +113,16 @@ pub fn fired_text(fired: &Fired) -> String {
         }
     }
     text
+}
+
+/// A line for each handler that was not asked, with the reason.
+pub fn not_asked(others: &[NotAsked]) -> impl Iterator<Item = String> {
+    others.iter().map(|(info, reason)| {
+        format!(
+            "not asked: {} ({}, {}): {reason}",
+            info.name, info.dialect.name, info.source
+        )
+    })
 }
 
 /// The class of a handler. A guard whose file lets it fail open has that of a transform.

@@ -173,19 +173,13 @@ impl Ended {
         if code != self.exit_code {
             let wanted = self.exit_code;
             unmet.push(format!(
-                "the exit code should be {wanted}, but is {code}: {}",
+                "exit code: expected {wanted}, got {code}: {}",
                 stderr.trim()
             ));
         }
-        for (wanted, is, what) in [
-            (&self.answer, stdout, "the answer"),
-            (&self.told, stderr, "what is told"),
-        ] {
+        for (wanted, is, what) in [(&self.answer, stdout, "answer"), (&self.told, stderr, "stderr")] {
             if let Some(wanted) = wanted.as_ref().filter(|wanted| !is.contains(wanted.as_str())) {
-                unmet.push(format!(
-                    "a part of {what} should be `{wanted}`, but it is `{}`",
-                    is.trim()
-                ));
+                unmet.push(format!("{what}: expected `{wanted}` in it, got `{}`", is.trim()));
             }
         }
         unmet
@@ -199,8 +193,8 @@ impl Expected {
         self.judge_verdict(fired, &mut unmet);
         self.judge_runs(fired, &mut unmet);
         for (wanted, is, whose) in [
-            (&self.rewritten, &fired.after, "the event's"),
-            (&self.reply, &fired.reply, "the reply's"),
+            (&self.rewritten, &fired.after, "event's"),
+            (&self.reply, &fired.reply, "reply's"),
         ] {
             for (name, wanted) in wanted {
                 let is = is.get(name).cloned().unwrap_or_default();
@@ -214,20 +208,21 @@ impl Expected {
     fn judge_verdict(&self, fired: &Fired, unmet: &mut Unmet) {
         let (decision, reason) = Decision::of(fired.verdict.as_ref());
         if let Some(wanted) = self.outcome {
+            let word = |decision: Decision| format!("{decision:?}").to_lowercase();
             let is = match reason {
-                "" => format!("{decision:?}"),
-                reason => format!("{decision:?} ({reason})"),
+                "" => word(decision),
+                reason => format!("{} ({reason})", word(decision)),
             };
-            unmet.must(wanted == decision, "the outcome", &format!("{wanted:?}"), &is);
+            unmet.must(wanted == decision, "outcome", &word(wanted), &is);
         }
         if let Some(wanted) = &self.reason {
             let holds = reason.contains(wanted.as_str());
             let (wanted, is) = (format!("`{wanted}`"), format!("`{reason}`"));
-            unmet.must(holds, "a part of the reason", &wanted, &is);
+            unmet.must(holds, "part of the reason", &wanted, &is);
         }
         if let Some(wanted) = &self.decided_by {
             let is = &fired.deciders;
-            unmet.must(wanted == is, "who decides", &wanted.join(", "), &is.join(", "));
+            unmet.must(wanted == is, "decided by", &wanted.join(", "), &is.join(", "));
         }
     }
 
@@ -236,18 +231,13 @@ impl Expected {
         if let Some(wanted) = &self.asked {
             let asked = runs().filter(|run| run.effect != Effect::NotAsked);
             let is: Vec<String> = asked.map(|run| run.handler.clone()).collect();
-            unmet.must(*wanted == is, "who is asked", &wanted.join(", "), &is.join(", "));
+            unmet.must(*wanted == is, "hooks asked", &wanted.join(", "), &is.join(", "));
         }
         if let Some(wanted) = &self.exit_codes {
             let exchanges = runs().flat_map(|run| &run.exchanges);
             let is: Vec<i32> = exchanges.filter_map(|exchange| exchange.exit_code).collect();
             let holds = *wanted == is;
-            unmet.must(
-                holds,
-                "the exit codes",
-                &format!("{wanted:?}"),
-                &format!("{is:?}"),
-            );
+            unmet.must(holds, "exit codes", &format!("{wanted:?}"), &format!("{is:?}"));
         }
         let causes: Vec<Cause> = fired.failures.iter().map(|failed| failed.failure.cause).collect();
         let words: Vec<String> = fired.failures.iter().map(ToString::to_string).collect();
@@ -268,7 +258,7 @@ struct Unmet(Vec<String>);
 impl Unmet {
     fn must(&mut self, holds: bool, what: &str, wanted: &str, is: &str) {
         if !holds {
-            self.0.push(format!("{what} should be {wanted}, but is {is}"));
+            self.0.push(format!("{what}: expected {wanted}, got {is}"));
         }
     }
 }
@@ -305,14 +295,14 @@ pub fn unmet_files(folder: &Path, wanted: &BTreeMap<PathBuf, Expectation>) -> Ve
         match (wanted, std::fs::read_to_string(&file)) {
             (Expectation::There(there), _) if file.exists() != *there => {
                 let is = if *there { "is not there" } else { "is there" };
-                unmet.push(format!("the file {shown} {is}"));
+                unmet.push(format!("file {shown} {is}"));
             }
             (Expectation::There(_), _) => {}
             (Expectation::Text(wanted), Ok(text)) if text == *wanted => {}
             (Expectation::Text(wanted), Ok(text)) => {
-                unmet.push(format!("the file {shown} should be {wanted:?}, but is {text:?}"));
+                unmet.push(format!("file {shown}: expected {wanted:?}, got {text:?}"));
             }
-            (Expectation::Text(_), Err(error)) => unmet.push(format!("the file {shown}: {error}")),
+            (Expectation::Text(_), Err(error)) => unmet.push(format!("file {shown}: {error}")),
         }
     }
     unmet

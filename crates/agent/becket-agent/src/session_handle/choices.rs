@@ -1,11 +1,12 @@
 //! What a session works with: its model, its tools and how much it thinks, as its agent says and as it was chosen.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use becket_events::ModelChoice;
 
 use crate::provider::{Provider, ThinkingLevel};
-use crate::tool::Tool;
+use crate::tool::{BUILTIN, Tool, ToolSpec};
 
 /// A model for the session.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub(crate) struct Base {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) thinking: Option<ThinkingLevel>,
     pub(crate) window: u64,
+    /// Built-in tools that the model is not offered unless somebody chooses them.
+    pub(crate) unoffered: Arc<BTreeSet<String>>,
     /// Whether tools can be added. Members of a team have only the tools that the user has given them.
     pub(crate) takes_tools: bool,
 }
@@ -37,7 +40,7 @@ pub(crate) struct Choices {
     pub(crate) thinking: Option<ThinkingLevel>,
     /// Tools that were added. One with the name of another replaces it.
     pub(super) tools: Vec<Arc<dyn Tool>>,
-    /// The tools that the model is offered; default: all.
+    /// The tools that the model is offered; default: the usual ones.
     pub(crate) active: Option<Vec<String>>,
 }
 
@@ -57,10 +60,17 @@ impl Choices {
         tools
     }
 
-    pub(crate) fn is_active(&self, tool: &Arc<dyn Tool>) -> bool {
-        let active = self.active.as_ref();
-        active.is_none_or(|active| active.iter().any(|name| name == name_of(tool)))
+    pub(crate) fn is_active(&self, tool: &Arc<dyn Tool>, unoffered: &BTreeSet<String>) -> bool {
+        match &self.active {
+            Some(active) => active.iter().any(|name| name == name_of(tool)),
+            None => is_usual(tool.spec(), unoffered),
+        }
     }
+}
+
+/// Whether a tool is offered where nobody has chosen: each one but those of becket's own that are left out.
+pub(crate) fn is_usual(spec: &ToolSpec, unoffered: &BTreeSet<String>) -> bool {
+    spec.source != BUILTIN || !unoffered.contains(&spec.face.name)
 }
 
 /// The name by which the model knows a tool.

@@ -1,6 +1,7 @@
 //! What a session works with, as its handle shows it: the model, how much it thinks, and the tools. All of it can be
 //! chosen before the session begins as well. A choice holds from the next model request on.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::choices::{Base, Choices, ChosenModel, is_same, name_of};
@@ -29,12 +30,15 @@ impl SessionConfig {
     pub fn tools(&self) -> Result<Vec<ToolSeen>, HandleError> {
         let state = self.0.state();
         let Base {
-            tools, takes_tools, ..
+            tools,
+            takes_tools,
+            unoffered,
+            ..
         } = &state.seen.as_ref().ok_or(HandleError::NotBegun)?.base;
         let tools = state.choices.tools(tools, *takes_tools).into_iter();
         let seen = tools.map(|tool| ToolSeen {
             spec: tool.spec().clone(),
-            is_active: state.choices.is_active(&tool),
+            is_active: state.choices.is_active(&tool, unoffered),
         });
         Ok(seen.collect())
     }
@@ -69,7 +73,14 @@ impl SessionConfig {
         Ok(state.choices.thinking.or(base.thinking))
     }
 
-    /// Offers all tools to the model again.
+    /// The conversation has changed, and with it the tools that are not offered unless somebody chooses them.
+    pub(crate) fn set_unoffered(&self, unoffered: &Arc<BTreeSet<String>>) {
+        if let Some(seen) = &mut self.0.state().seen {
+            seen.base.unoffered = Arc::clone(unoffered);
+        }
+    }
+
+    /// Offers the usual tools to the model again.
     pub fn offer_all_tools(&self) {
         self.choose(|choices| choices.active = None);
     }

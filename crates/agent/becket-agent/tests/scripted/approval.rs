@@ -13,7 +13,7 @@ use becket_events::{
 use becket_hooks::{Cause, Failure};
 use serde_json::{Value, json};
 
-use crate::stage::{Prop, Stage, Turn, shell};
+use crate::stage::{Prop, Stage, Turn, answering, shell};
 
 /// The circumstances of one shell call.
 #[derive(Default, Clone)]
@@ -32,7 +32,7 @@ async fn decide(case: Case) -> (bool, String) {
     let mut stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
     let own = |rules: &[&str]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
     stage.settings.approval.rules = Rules::parse(&own(case.deny), &own(case.allow), &own(case.ask)).unwrap();
-    stage.settings.approval.yes = case.yes;
+    stage.settings.approval.mode = answering(case.yes);
     stage.person.answers.lock().unwrap().extend(case.person);
     stage.engine.on::<PreTool>("guard", move |_| {
         Ok(PreToolReply {
@@ -297,7 +297,7 @@ async fn asked_about(calls: &[(&'static str, Value)], answers: Vec<PersonsAnswer
     let mut stage = Stage::new(turns.chain([Turn::Say("ok")]).collect());
     let own = Prop::new("shell", Some(OperationKind::Shell), &stage.runs).builtin();
     stage.tools[0] = Arc::new(own);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage.settings.approval.keeper = Some(Arc::new(Keeper::default()));
     stage.person.answers.lock().unwrap().extend(answers);
     stage.answer("go").await;
@@ -405,7 +405,7 @@ async fn no_rule_is_stored_that_was_not_offered() {
         Turn::Say("ok"),
     ]);
     let keeper = Arc::new(Keeper::default());
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage.settings.approval.keeper = Some(keeper.clone());
     let answer = PersonsAnswer::YesWithRule("cargo test …".into());
     stage.person.answers.lock().unwrap().push_back(answer);
@@ -423,7 +423,7 @@ async fn deny_rules_and_guards_stand_above_a_stored_rule_and_a_hook_that_asks_is
         Turn::Call(vec![shell("cargo test asks")]),
         Turn::Say("ok"),
     ]);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     let deny = ["shell:command=*secret*".to_owned()];
     stage.settings.approval.rules = Rules::parse(&deny, &[], &[]).unwrap();
     stage
@@ -466,7 +466,7 @@ async fn deny_rules_and_guards_stand_above_a_stored_rule_and_a_hook_that_asks_is
 #[tokio::test]
 async fn the_person_may_stop_everything() {
     let mut stage = Stage::new(vec![Turn::Call(vec![shell("a"), shell("b")])]);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage
         .person
         .answers
@@ -485,7 +485,7 @@ async fn the_person_may_stop_everything() {
 #[tokio::test]
 async fn the_question_shows_what_hooks_know() {
     let mut stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage.engine.on::<PermissionRequest>("label", |_| {
         let metadata = json!({"risk": "low"}).as_object().unwrap().clone();
         Ok(PermissionRequestReply {
@@ -507,7 +507,7 @@ async fn touches(tool: &'static str, path: &str) -> bool {
         json!({"path": path})
     };
     let mut stage = Stage::new(vec![Turn::Call(vec![(tool, arguments)]), Turn::Say("ok")]);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     std::os::unix::fs::symlink("/etc", stage.folder.path().join("link")).unwrap();
     std::fs::write(stage.folder.path().join("file"), "").unwrap();
     stage.answer("go").await;
@@ -604,7 +604,7 @@ async fn a_hook_may_want_the_person_asked_about_prompts_and_requests_too() {
     for (row, (yes, verdict, answer, asked)) in table.into_iter().enumerate() {
         for event in ["user_prompt", "model_context", "pre_request"] {
             let mut stage = Stage::new(vec![Turn::Say("ok")]);
-            stage.settings.approval.yes = yes;
+            stage.settings.approval.mode = answering(yes);
             stage.person.answers.lock().unwrap().extend(answer.clone());
             let verdict = verdict.clone();
             match event {
@@ -702,7 +702,7 @@ async fn a_rewrite_under_another_name_does_not_slip_past_a_guard() {
 #[tokio::test]
 async fn a_yes_to_a_prompt_is_no_yes_to_tools() {
     let mut stage = Stage::new(vec![Turn::Call(vec![shell("ls")]), Turn::Say("ok")]);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage
         .person
         .answers
@@ -725,7 +725,7 @@ async fn what_was_allowed_does_not_run_after_a_cancel() {
         ("custom", json!({})),
         ("custom", json!({"n": 2})),
     ])]);
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage
         .person
         .answers

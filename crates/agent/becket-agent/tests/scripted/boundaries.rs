@@ -10,7 +10,7 @@ use becket_events::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Prop, Stage, Turn, input, message_of, shell};
+use crate::stage::{Prop, Stage, Turn, answering, input, message_of, shell};
 
 fn draft(text: &str) -> EntryDraft {
     EntryDraft::Note(NoteDraft {
@@ -161,7 +161,7 @@ fn places(names: &[&str], name: &str) -> Vec<usize> {
 async fn a_prompt_is_stored_also_if_no_turn_begins() {
     let mut stage = Stage::new(vec![]);
     stage.settings.max_iterations = 0;
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     assert!(matches!(stage.play("go").await.ending, Ending::Limit(_)));
     assert_eq!(stage.stored(), ["go"]);
     assert!(stage.turn_ends().is_empty());

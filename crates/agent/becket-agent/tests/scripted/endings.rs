@@ -199,7 +199,8 @@ async fn requests_are_tried_again_only_before_content_arrived() {
     assert!(matches!(stage.play("go").await.ending, Ending::Provider(_)));
 
     let mut stage = Stage::new(vec![Turn::Hang("some words")]);
-    stage.settings.idle_timeout = Duration::from_millis(20);
+    stage.settings.idle_timeout = Some(Duration::from_millis(20));
+    stage.settings.max_retries = 0;
     let Ending::Provider(error) = stage.play("go").await.ending else {
         panic!("the provider was silent")
     };

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Model, Prop, Stage, Turn, input};
+use crate::stage::{Model, Prop, Stage, Turn, answering, input};
 
 /// How many sessions of a user are played; most of them have sub-agents.
 const SESSIONS: u64 = 1_000;
@@ -175,7 +175,7 @@ async fn a_thousand_sessions_with_nested_agents_have_no_difference() {
     let performed = Arc::new(AtomicU64::new(0));
     let mut stage = Stage::new(Vec::new());
     stage.engine = moody();
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     stage.settings.subagents.max_depth = 3;
     stage.tools = vec![
         Worker::tool("shell", Some(OperationKind::Shell), &performed),

@@ -8,12 +8,12 @@ use becket_events::{
 };
 use serde_json::json;
 
-use crate::stage::{Stage, Turn, input, shell};
+use crate::stage::{Stage, Turn, answering, input, shell};
 
 fn limited(turns: Vec<Turn>, answers: Vec<PersonsAnswer>) -> Stage {
     let mut stage = Stage::new(turns);
     stage.settings.max_iterations = 2;
-    stage.settings.approval.yes = false;
+    stage.settings.approval.mode = answering(false);
     *stage.person.answers.lock().unwrap() = answers.into();
     stage
 }
@@ -80,7 +80,7 @@ async fn without_a_yes_of_the_person_the_limit_ends_the_run() {
 
     // `--yes` speaks for tools, and would never end.
     let mut stage = limited(rounds(2), vec![PersonsAnswer::Yes]);
-    stage.settings.approval.yes = true;
+    stage.settings.approval.mode = answering(true);
     with_files(&stage, 2);
     assert!(matches!(stage.play("go").await.ending, Ending::Limit(_)));
     assert!(stage.person.questions.lock().unwrap().is_empty());

@@ -17,9 +17,10 @@ use becket_agent::store::{
 };
 use becket_agent::team::Team;
 use becket_agent::tool::{BUILTIN, Handoff, Progress, Tool, ToolOutput, ToolRun, ToolSpec};
-use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session};
+use becket_agent::{Agent, AgentSettings, Ending, Input, RunEnd, Session, SharedMode};
 use becket_events::{
-    Delta, EventId, InputSource, Json, Message, OperationKind, PartialResult, StopReason, Usage,
+    Delta, EventId, InputSource, Json, Message, OperationKind, PartialResult, PermissionMode, StopReason,
+    Usage,
 };
 use becket_hooks::{DispatchTrace, Engine};
 use futures_util::future::BoxFuture;
@@ -522,7 +523,7 @@ impl Stage {
             vfs: folder.path().join("vfs"),
             ..AgentSettings::default()
         };
-        settings.approval.yes = true;
+        settings.approval.mode = answering(true);
         settings.retry_delay = Duration::from_millis(1);
         Self {
             engine,
@@ -648,4 +649,12 @@ pub fn input(text: &str) -> Input {
 
 pub fn shell(command: &str) -> (&'static str, Value) {
     ("shell", json!({"command": command}))
+}
+
+/// The mode in which every question is answered with yes, or the one in which the user is asked.
+pub fn answering(yes: bool) -> SharedMode {
+    match yes {
+        true => PermissionMode::Yes.into(),
+        false => PermissionMode::Ask.into(),
+    }
 }

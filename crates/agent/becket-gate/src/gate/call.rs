@@ -185,7 +185,11 @@ pub(super) fn implied(spec: &ToolSpec, call: &FinalCall) -> &'static [OperationK
         Some(Operation::Grep(_)) if is_foreign && is_file() => &[OperationKind::Read],
         Some(Operation::VfsCopy(_) | Operation::VfsMove(_)) => &[OperationKind::Read, OperationKind::Write],
         Some(
-            Operation::VfsDelete(_) | Operation::VfsMkdir(_) | Operation::Mkdir(_) | Operation::Rmdir(_),
+            Operation::VfsDelete(_)
+            | Operation::VfsMkdir(_)
+            | Operation::Mkdir(_)
+            | Operation::Rmdir(_)
+            | Operation::Remove(_),
         ) => &[OperationKind::Write],
         _ => &[],
     }
@@ -222,7 +226,7 @@ pub(super) fn changes_of(
         (Operation::VfsMkdir(_) | Operation::Mkdir(_), _) if is_folder() => Vec::new(),
         (Operation::VfsMkdir(_) | Operation::Mkdir(_), _) => vec![there(place.address())],
         // Only an empty folder can be removed, so nothing in it changes.
-        (Operation::Rmdir(_), _) => vec![gone(place.address())],
+        (Operation::Rmdir(_) | Operation::Remove(_), _) => vec![gone(place.address())],
         (Operation::VfsDelete(_), _) => {
             let below = below()?;
             std::iter::once(place.address()).chain(&below).map(gone).collect()

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_events::{
-    ApprovalSource, Operation, OperationKind, PreFetch, PreFetchPayload, PreFileRead, PreFileReadPayload,
-    PreVfsWrite, PreVfsWritePayload, Scope, Verdict,
+    ApprovalSource, Operation, OperationKind, PermissionMode, PreFetch, PreFetchPayload, PreFileRead,
+    PreFileReadPayload, PreVfsWrite, PreVfsWritePayload, Scope, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -178,7 +178,7 @@ impl Permit {
             };
             match settings.rules.judge(call) {
                 RuleVerdict::Deny(_) => return false,
-                RuleVerdict::Ask(_) if !settings.yes => return false,
+                RuleVerdict::Ask(_) if !settings.mode.answers_yes() => return false,
                 _ => {}
             }
         }
@@ -195,7 +195,7 @@ impl Permit {
         };
         match hooks.ask::<PreFileRead>(payload).await.verdict.0 {
             None | Some(Verdict::Allow) => true,
-            Some(Verdict::Ask(_)) => settings.yes,
+            Some(Verdict::Ask(_)) => settings.mode.answers_yes(),
             Some(Verdict::Insist(_) | Verdict::Deny(_)) => false,
         }
     }
@@ -210,6 +210,9 @@ impl Permit {
             called_as,
             ..
         } = &*self.reading;
+        if settings.mode.get() == PermissionMode::Plan {
+            return Err(format!("in plan mode nothing is written, also not to {address}"));
+        }
         let arguments = Map::new();
         let write = OperationKind::Write.name();
         for (tool_name, called_as) in [(tool_name.as_str(), called_as.as_str()), (write, write)] {
@@ -224,7 +227,7 @@ impl Permit {
             };
             match settings.rules.judge(call) {
                 RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies writing {address}")),
-                RuleVerdict::Ask(rule) if !settings.yes => {
+                RuleVerdict::Ask(rule) if !settings.mode.answers_yes() => {
                     return Err(format!(
                         "the rule `{rule}` wants the user to be asked about {address}"
                     ));
@@ -243,7 +246,7 @@ impl Permit {
         };
         match hooks.ask::<PreVfsWrite>(payload).await.verdict.0 {
             None | Some(Verdict::Allow) => Ok(()),
-            Some(Verdict::Ask(_)) if settings.yes => Ok(()),
+            Some(Verdict::Ask(_)) if settings.mode.answers_yes() => Ok(()),
             Some(Verdict::Deny(reason) | Verdict::Ask(reason) | Verdict::Insist(reason)) => Err(reason),
         }
     }
@@ -287,7 +290,7 @@ impl Permit {
         if guard.hooks.cancel().is_cancelled() {
             return Err(NotFetched::Denied("the call was cancelled".into()));
         }
-        let yes = guard.settings.yes;
+        let yes = guard.settings.mode.answers_yes();
         let wanted = match (verdict, rule) {
             (Some(Verdict::Deny(reason)), _) => return Err(NotFetched::Denied(reason)),
             (Some(Verdict::Insist(reason)), _) => return Err(NotFetched::NeedsYes(reason)),

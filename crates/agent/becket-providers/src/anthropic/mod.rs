@@ -3,16 +3,16 @@
 mod answer;
 mod body;
 
-use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError};
-use becket_events::Json;
+use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError, SendOptions};
+use becket_events::{Header, Json};
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use crate::http::{Channel, Endpoint, KeyHeader, without_secrets};
+use crate::http::{Channel, Endpoint, FixedHeaders, KeyHeader, without_secrets};
 pub(crate) use answer::Reader;
 
 /// The headers of every request: the version of the interface that this crate speaks.
-const HEADERS: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
+const HEADERS: FixedHeaders = &[("anthropic-version", "2023-06-01")];
 
 /// A model behind the messages interface.
 pub struct Anthropic {
@@ -48,13 +48,33 @@ impl Provider for Anthropic {
         Some(&self.base_url)
     }
 
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<String>, ProviderError>> {
+        Box::pin(self.channel.list_models("/messages", HEADERS))
+    }
+
+    fn is_local(&self) -> bool {
+        self.channel.is_local()
+    }
+
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
         Ok(body::write_body(&self.model, request))
     }
 
+    fn headers(&self) -> Vec<Header> {
+        self.channel.shown_headers(HEADERS)
+    }
+
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        Box::pin(async move { self.send_with(body, &SendOptions::default()).await })
+    }
+
+    fn send_with<'a>(
+        &'a self,
+        body: &'a Json,
+        options: &'a SendOptions,
+    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         let reader = Reader::new(&self.model);
-        Box::pin(self.channel.send(body.text(), HEADERS, reader))
+        Box::pin(self.channel.send(body.text(), HEADERS, options, reader))
     }
 }
 

@@ -3,8 +3,8 @@
 mod answer;
 mod body;
 
-use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError};
-use becket_events::Json;
+use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError, SendOptions};
+use becket_events::{Header, Json};
 use futures_util::future::BoxFuture;
 use url::Url;
 
@@ -52,13 +52,33 @@ impl Provider for OpenAi {
         Some(&self.base_url)
     }
 
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<String>, ProviderError>> {
+        Box::pin(self.channel.list_models("/chat/completions", &[]))
+    }
+
+    fn is_local(&self) -> bool {
+        self.channel.is_local()
+    }
+
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
         Ok(write_body(&self.model, request, self.style))
     }
 
+    fn headers(&self) -> Vec<Header> {
+        self.channel.shown_headers(&[])
+    }
+
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        Box::pin(async move { self.send_with(body, &SendOptions::default()).await })
+    }
+
+    fn send_with<'a>(
+        &'a self,
+        body: &'a Json,
+        options: &'a SendOptions,
+    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         let reader = Reader::new(&self.model);
-        Box::pin(self.channel.send(body.text(), &[], reader))
+        Box::pin(self.channel.send(body.text(), &[], options, reader))
     }
 }
 

@@ -93,6 +93,7 @@ pub(crate) struct ScriptedError {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ScriptedErrorKind {
     Transient,
+    RateLimited,
     Key,
     ContextTooLong,
     Rejected,
@@ -191,6 +192,7 @@ impl From<ScriptedErrorKind> for ProviderErrorKind {
     fn from(kind: ScriptedErrorKind) -> Self {
         match kind {
             ScriptedErrorKind::Transient => Self::Transient,
+            ScriptedErrorKind::RateLimited => Self::RateLimited,
             ScriptedErrorKind::Key => Self::Key,
             ScriptedErrorKind::ContextTooLong => Self::ContextTooLong,
             ScriptedErrorKind::Rejected => Self::Rejected,

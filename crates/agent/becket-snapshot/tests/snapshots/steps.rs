@@ -236,3 +236,85 @@ fn old_checkpoints_expire_and_live_ones_stay_whole() {
     snapshots.restore(left[0].id).unwrap();
     assert!(snapshots.size() > 0);
 }
+
+/// A git in front of the real one that stops, once its process id is written down, when it is to find what is needed.
+fn git_that_stops(room: &Room) -> (std::ffi::OsString, std::path::PathBuf) {
+    let folder = room.path().join("stopping");
+    std::fs::create_dir(&folder).unwrap();
+    let pid = room.path().join("pid");
+    let mut places = std::env::split_paths(&room.settings.search_path).map(|place| place.join("git"));
+    let real = places.find(|program| program.exists()).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *rev-list*) echo $$ > '{}'; exec sleep 1000;; esac\nexec '{}' \"$@\"\n",
+        pid.display(),
+        real.display()
+    );
+    testkit::write_program(&folder.join("git"), &script);
+    let all = [folder]
+        .into_iter()
+        .chain(std::env::split_paths(&room.settings.search_path));
+    (std::env::join_paths(all).unwrap(), pid)
+}
+
+#[test]
+fn an_undo_never_waits_while_old_checkpoints_are_removed() {
+    let mut room = Room::new();
+    room.write("file", "0");
+    for number in ["1", "2", "3"] {
+        turn_with(&room.snapshots(), || room.write("file", number));
+    }
+    let (slow, pid) = git_that_stops(&room);
+    let quick = std::mem::replace(&mut room.settings.search_path, slow);
+    room.settings.keep.most = 3;
+    let cleaning = room.snapshots();
+    room.settings.search_path = quick;
+    room.settings.lock_timeout = Duration::ZERO;
+    let impatient = room.snapshots();
+    std::thread::scope(|scope| {
+        let cleaned = scope.spawn(move || cleaning.clean_for(Duration::from_secs(20)));
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while !pid.exists() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert!(!cleaned.is_finished(), "it is at work");
+        impatient.undo(ANY, Conflicts::Refuse).unwrap();
+        assert_eq!(room.read("file"), "2");
+        // Running out of time is no problem: the rest is done another time.
+        cleaned.join().unwrap().unwrap();
+    });
+    let before = impatient.size();
+    impatient.clean().unwrap();
+    assert!(impatient.size() < before, "what was left is removed now");
+    impatient.redo(Conflicts::Refuse).unwrap();
+    assert_eq!(room.read("file"), "3");
+}
+
+#[test]
+fn the_store_never_grows_to_twice_the_folder() {
+    let mut room = Room::new();
+    let mut noise = 1_u64;
+    for number in 0..8_000 {
+        let content: Vec<u8> = (0..8_100)
+            .map(|_| {
+                noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (noise >> 33) as u8
+            })
+            .collect();
+        room.write(format!("{}/{number}", number % 40), content);
+    }
+    let folder = 8_000 * 8_192_u64;
+    turn_with(&room.snapshots(), || room.write("new", "x"));
+    room.settings.keep.most = 1;
+    turn_with(&room.snapshots(), || room.write("newer", "x"));
+    let (cleaning, watching) = (room.snapshots(), room.snapshots());
+    let most = std::thread::scope(|scope| {
+        let cleaned = scope.spawn(move || cleaning.clean().unwrap());
+        let mut most = 0;
+        while !cleaned.is_finished() {
+            most = most.max(watching.size());
+        }
+        cleaned.join().unwrap();
+        most.max(watching.size())
+    });
+    assert!(most < folder * 3 / 2, "{most} bytes for {folder}");
+}

@@ -255,6 +255,7 @@ const SCRIPTS: &[&str] = &[
 pub fn read_shell(u: &mut Unstructured<'_>) -> Result<()> {
     let script = either(u, SCRIPTS, SHELL)?;
     let read = becket_shell::read(&script);
+    becket_shell::programs(&script);
     let documents = read.documents.iter().map(|document| &document.span);
     for span in read.commands.iter().map(|command| &command.span).chain(documents) {
         assert!(script.get(span.clone()).is_some(), "{span:?}");

@@ -132,8 +132,8 @@ fn exit_codes(sentence: &str) -> String {
     let list = sentence.split_once(": ").map_or(sentence, |(_, list)| list);
     let rows: Vec<String> = list
         .trim_end_matches('.')
-        .split(", ")
-        .filter_map(|entry| entry.split_once(' '))
+        .split(',')
+        .filter_map(|entry| entry.trim().split_once(' '))
         .map(|(code, meaning)| format!("| {code} | {meaning} |\n"))
         .collect();
     format!("| code | meaning |\n|---|---|\n{}", rows.concat())

@@ -68,6 +68,13 @@ const PAGES: &[Page] = &[
         make: |_| Ok(node::page()),
     },
     Page {
+        path: "docs/guide/chat.md",
+        make: |workspace| {
+            let guide = workspace.read("docs/guide/chat.md")?;
+            replace(&guide, "chat commands", &becket::chat_commands())
+        },
+    },
+    Page {
         path: "README.md",
         make: readme::page,
     },

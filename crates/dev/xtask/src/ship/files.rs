@@ -72,8 +72,8 @@ fn completions(folder: &Path) -> Result<(), Problem> {
         (Shell::Zsh, "_becket"),
         (Shell::Fish, "becket.fish"),
     ] {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut becket::command_line(), "becket", &mut script);
+        let script = becket::completion_script(shell)
+            .map_err(|error| format!("the completions cannot be written: {error}"))?;
         write(&folder.join(name), script)?;
     }
     Ok(())
@@ -82,7 +82,7 @@ fn completions(folder: &Path) -> Result<(), Problem> {
 /// One page for each command.
 fn manual_pages(folder: &Path) -> Result<(), Problem> {
     make(folder)?;
-    clap_mangen::generate_to(becket::command_line(), folder)
+    clap_mangen::generate_to(becket::for_people(becket::command_line()), folder)
         .map_err(|error| format!("the manual pages cannot be written: {error}"))
 }
 

@@ -93,14 +93,13 @@ impl Target {
     /// The variables that make cargo build it so.
     pub fn variables(&self) -> Vec<(String, String)> {
         let name = self.name.replace('-', "_");
+        let mut flags = vec!["-C target-feature=+crt-static", SPAWN_IN_A_FOLDER];
+        if !self.is_musl {
+            flags.push(PACKED_RELOCATIONS);
+        }
         let mut variables = vec![(
             format!("CARGO_TARGET_{}_RUSTFLAGS", name.to_uppercase()),
-            match self.is_musl {
-                true => "-C target-feature=+crt-static".to_owned(),
-                // Most relocations differ by the program's place alone; packed they take far less room. The C
-                // library in the program can unpack them since 2.36.
-                false => "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs".to_owned(),
-            },
+            flags.join(" "),
         )];
         if let Some(compiler) = self.compiler {
             variables.push((format!("CC_{name}"), compiler.into()));
@@ -112,6 +111,14 @@ impl Target {
         variables
     }
 }
+
+/// Links the function by which `posix_spawn` starts a program in another folder. The standard library refers to it
+/// weakly, which takes nothing out of a static C library, and would copy the whole process with `fork` for each hook.
+const SPAWN_IN_A_FOLDER: &str = "-C link-arg=-Wl,-u,posix_spawn_file_actions_addchdir_np";
+
+/// Packs relocations: most differ by the program's place alone, and take far less room so. The C library in the
+/// program can unpack them since 2.36; musl cannot.
+const PACKED_RELOCATIONS: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
 
 fn rustc(arguments: &[&str]) -> Command {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

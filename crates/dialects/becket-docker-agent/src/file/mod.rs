@@ -3,6 +3,7 @@
 //! `written.rs` lists the keys. `read.rs` turns them into the types below and resolves every reference, so that code
 //! that assembles agents meets no unknown names.
 
+mod first;
 mod flags;
 mod read;
 mod reader;
@@ -168,6 +169,8 @@ pub struct Fence {
     pub allowed_domains: Vec<String>,
     /// Hosts and networks from which nothing may be fetched.
     pub blocked_domains: Vec<String>,
+    /// Whether nothing may be fetched from this machine and private networks.
+    pub refuses_private: bool,
 }
 
 /// The kinds of toolsets.
@@ -245,6 +248,8 @@ pub enum McpReach {
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
+        /// Whether the service speaks the protocol's older form, `sse`.
+        is_event_stream: bool,
     },
     /// The server is in Docker's catalogue, and a gateway runs it.
     Catalogue {

@@ -9,6 +9,7 @@ use becket_agent::provider::ThinkingLevel;
 use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 use becket_hooks::{SettingsError, nearest};
 
+use super::first;
 use super::flags::hooks_of_flags;
 use super::reader::Reader;
 use super::toolset::toolset;
@@ -18,6 +19,7 @@ use super::written::{
 use super::{
     AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Safety, Sampling, Toolset,
 };
+use crate::sources::is_hcl;
 
 /// Providers with OpenAI's interface, with their addresses and the variables that hold their keys.
 // tidy: a table
@@ -121,12 +123,16 @@ pub fn provider_keys<'a>() -> impl Iterator<Item = &'a str> {
 impl AgentFile {
     /// Reads an agent file. Instruction files that it names are next to it.
     pub fn read(text: &str, file: &Path) -> Result<Self, SettingsError> {
-        let written: WrittenFile = read_yaml(text, file)?;
         let mut reader = Reader::new(file, text);
+        if is_hcl(file) {
+            return Err(reader.error(1, "agent files in HCL are not read; write the same as YAML"));
+        }
+        let written: WrittenFile = read_yaml(text, file)?;
         reader.look_at(written.unserved())?;
         if written.agents.0.is_empty() {
             return Err(reader.error(1, "there is no agent in this file; write `agents: {root: {…}}`"));
         }
+        first::look_at(&reader, &written)?;
         let safety = runtime(&mut reader, &written.runtime)?;
         for (_, provider) in &written.providers.0 {
             reader.look_at(provider.value.unserved())?;
@@ -231,7 +237,8 @@ fn toolsets(
     let named = agent.use_toolsets.iter();
     let named = named.filter_map(|name| written.toolsets.get(&name.value));
     let mut toolsets = Vec::new();
-    for set in agent.toolsets.iter().chain(named) {
+    let first = first::toolsets(agent);
+    for set in first.iter().chain(&agent.toolsets).chain(named) {
         toolsets.extend(toolset(reader, set, &written.mcps)?);
     }
     for set in &mut toolsets {
@@ -481,7 +488,7 @@ fn put_together(
     line: usize,
     written: &WrittenFile,
 ) -> Option<Result<ModelDefinition, SettingsError>> {
-    let (None, Some(names)) = (&model.provider, &model.model) else {
+    let (None, Some(names)) = (model.provider(), &model.model) else {
         return None;
     };
     let is_of_file = |other: &str| written.models.get(other).is_some() || other.contains('/');
@@ -508,7 +515,7 @@ fn described(
         return together;
     }
     let missing = |key: &str| reader.error(line, format!("the model `{name}` has no `{key}`"));
-    let provider = model.provider.clone().ok_or_else(|| missing("provider"))?;
+    let provider = model.provider().ok_or_else(|| missing("provider"))?.to_owned();
     let called = model.model.clone().ok_or_else(|| missing("model"))?;
     let usual = WrittenProvider::default();
     let of_file = written.providers.get(&provider);

@@ -180,7 +180,7 @@ fn mistakes_are_told_with_their_line() {
         ),
         (
             "agents:\n  root:\n    max_iterations: many\n",
-            "agent.yaml:3: a whole number",
+            "agent.yaml:3: expected a whole number",
         ),
         ("agents: [root]\n", "agent.yaml:1: "),
     ] {

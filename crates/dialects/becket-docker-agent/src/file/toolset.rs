@@ -67,9 +67,12 @@ impl Particular {
     }
 }
 
+/// The types of toolsets that may reach private addresses, if they say so.
+const IP_TYPES: &[&str] = &["fetch", MCP];
+
 impl WrittenToolset {
     /// The keys that not all toolsets have.
-    fn particular(&self) -> [Particular; 16] {
+    fn particular(&self) -> [Particular; 17] {
         [
             Particular::new("name", &self.name, &[MCP, OPEN_URL]),
             Particular::new("ref", &self.r#ref, &[MCP]),
@@ -87,6 +90,7 @@ impl WrittenToolset {
             Particular::new("deny_list", &self.deny_list, &["filesystem"]),
             Particular::new("allowed_domains", &self.allowed_domains, &["fetch"]),
             Particular::new("blocked_domains", &self.blocked_domains, &["fetch"]),
+            Particular::new("allow_private_ips", &self.allow_private_ips, IP_TYPES),
         ]
     }
 }
@@ -133,7 +137,7 @@ pub(super) fn toolset(
     Ok(Some(Toolset {
         line,
         kind,
-        fence: fence(reader, set)?,
+        fence: fence(reader, set, name)?,
         safer: set.safer.as_ref().is_some_and(|safer| safer.value),
         tools: chosen.map(|names| names.iter().map(|name| name.value.clone()).collect()),
         instruction: set.instruction.clone().or_else(|| defined?.instruction.clone()),
@@ -142,7 +146,7 @@ pub(super) fn toolset(
 }
 
 /// What the tools of the set may reach.
-fn fence(reader: &Reader<'_>, set: &WrittenToolset) -> Result<Fence, SettingsError> {
+fn fence(reader: &Reader<'_>, set: &WrittenToolset, kind: &str) -> Result<Fence, SettingsError> {
     let list = |written: &Option<Spanned<Vec<String>>>| {
         let written = written.as_ref();
         written.map(|list| list.value.clone()).unwrap_or_default()
@@ -157,6 +161,7 @@ fn fence(reader: &Reader<'_>, set: &WrittenToolset) -> Result<Fence, SettingsErr
         deny_list: list(&set.deny_list),
         allowed_domains: list(&set.allowed_domains),
         blocked_domains: list(&set.blocked_domains),
+        refuses_private: kind == "fetch" && !set.allow_private_ips.as_ref().is_some_and(|may| may.value),
     })
 }
 
@@ -342,10 +347,11 @@ fn web(reader: &mut Reader<'_>, remote: &Spanned<WrittenRemote>) -> Result<McpRe
     let line = line_of(remote);
     let remote = &remote.value;
     reader.look_at(remote.unserved())?;
-    if let Some(transport) = &remote.transport_type
+    let named = remote.transport_type.as_ref();
+    if let Some(transport) = named
         && !matches!(
             transport.value.as_str(),
-            "streamable" | "streamable-http" | "http"
+            "streamable" | "streamable-http" | "http" | "sse"
         )
     {
         let message = format!(
@@ -358,6 +364,7 @@ fn web(reader: &mut Reader<'_>, remote: &Spanned<WrittenRemote>) -> Result<McpRe
         Some(url) => Ok(McpReach::Web {
             url: url.clone(),
             headers: remote.headers.clone(),
+            is_event_stream: named.is_some_and(|transport| transport.value == "sse"),
         }),
         None => Err(reader.error(line, "a `remote` has a `url`")),
     }

@@ -66,7 +66,7 @@ macro_rules! keys {
 keys! {
     /// The whole file.
     WrittenFile {
-        version: Option<IgnoredAny>,
+        version: Option<Value>,
         metadata: WrittenMetadata,
         agents: Ordered<Spanned<WrittenAgent>>,
         models: Ordered<Spanned<WrittenModel>>,
@@ -137,6 +137,11 @@ keys! {
         max_iterations: u32,
         max_consecutive_tool_calls: u32,
         hooks: Option<HooksConfig>,
+        /// As are the next three: a key of the first files, which had no toolsets for these.
+        name: Option<Spanned<IgnoredAny>>,
+        think: Option<Spanned<bool>>,
+        todo: Option<Spanned<FirstTodo>>,
+        memory: Option<Spanned<FirstMemory>>,
     }
     idle {
         num_history_items: "the whole conversation is sent, and summarised when it grows too long",
@@ -161,6 +166,32 @@ keys! {
     }
     refused {
         budgets: "limit the run with `max_iterations`, or with `--fuel`",
+    }
+}
+
+/// Whether an agent of the first files has a list of things to do.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum FirstTodo {
+    Has(bool),
+    Shared {
+        #[serde(default)]
+        shared: bool,
+    },
+}
+
+/// Where an agent of the first files keeps what it remembers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FirstMemory {
+    pub(super) path: Option<String>,
+}
+
+impl WrittenModel {
+    /// The model's provider, by today's key or by that of the first files.
+    pub(super) fn provider(&self) -> Option<&str> {
+        let first = || Some(self.r#type.as_ref()?.value.as_str());
+        self.provider.as_deref().or_else(first)
     }
 }
 
@@ -195,6 +226,8 @@ keys! {
         token_key: Option<String>,
         thinking_budget: Option<Thinking>,
         first_available: Option<Vec<String>>,
+        /// The provider, in the first files.
+        r#type: Option<Spanned<String>>,
     }
     idle {
         provider_opts: "such options are not sent",
@@ -276,6 +309,7 @@ keys! {
         deny_list: Option<Spanned<Vec<String>>>,
         allowed_domains: Option<Spanned<Vec<String>>>,
         blocked_domains: Option<Spanned<Vec<String>>>,
+        allow_private_ips: Option<Spanned<bool>>,
     }
     idle {
         shared: "the list belongs to the conversation, and a sub-agent has one of its own",
@@ -287,7 +321,6 @@ keys! {
         ignore_vcs: "what `.gitignore` names is left out of searches",
         config: "a server from Docker's catalogue is configured in the gateway",
         post_edit: "let a hook of `post_tool_use` do it",
-        allow_private_ips: "`url_policy` of becket's own settings says which addresses may be fetched",
         headers: "what is fetched has no headers of its own",
         sudo_askpass: "nobody is asked for a password",
         recall: "the model asks for the output of its jobs",

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use becket_agent::provider::{Begun, Sending};
 use becket_agent::tool::{Parent, Progress};
+use becket_events::Json;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +50,8 @@ pub enum StreamNews {
     Sends(Sending),
     /// The stream has got a response.
     Begun(Begun),
+    /// What the stream has received, before it is read.
+    Data(Json),
     /// Part of the answer, as one of pi's events.
     Event(Value),
     /// The stream's extension has failed in code that no caller waits for.

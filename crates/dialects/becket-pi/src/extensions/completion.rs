@@ -132,7 +132,7 @@ impl PartialAnswer {
         match part {
             // Hooks judge the session's requests, but this is the extension's own request.
             AnswerPart::Sends(sending) => sending.answer(Ok(sending.body.clone())),
-            AnswerPart::Begun(_) | AnswerPart::Delta(Delta::End) => {}
+            AnswerPart::Begun(_) | AnswerPart::Data(_) | AnswerPart::Delta(Delta::End) => {}
             AnswerPart::Delta(Delta::Text { text }) => self.text.push_str(&text),
             AnswerPart::Delta(Delta::Thinking { text, signature }) => {
                 self.thought.push_str(&text);

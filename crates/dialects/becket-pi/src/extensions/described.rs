@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use becket_agent::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError, RequestOptions};
-use becket_events::{Json, RequestForm, Usage};
+use becket_agent::provider::{
+    AnswerPart, Answering, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
+};
+use becket_events::{Header, Json, RequestForm, Usage};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -46,8 +48,16 @@ impl Provider for Described {
         self.inner.base_url()
     }
 
+    fn is_local(&self) -> bool {
+        self.inner.is_local()
+    }
+
     fn form(&self) -> RequestForm {
         self.inner.form()
+    }
+
+    fn headers(&self) -> Vec<Header> {
+        self.inner.headers()
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
@@ -59,8 +69,16 @@ impl Provider for Described {
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+        Box::pin(async move { self.send_with(body, &SendOptions::default()).await })
+    }
+
+    fn send_with<'a>(
+        &'a self,
+        body: &'a Json,
+        options: &'a SendOptions,
+    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         Box::pin(async move {
-            let Answering { begun, parts } = self.inner.send(body).await?;
+            let Answering { begun, parts } = self.inner.send_with(body, options).await?;
             let (prices, id) = (self.prices, self.model().to_owned());
             let parts = parts.map(move |part| Ok(described(part?, prices, &id)));
             Ok(Answering {

@@ -31,6 +31,8 @@ pub struct Given {
     pub themes: Vec<PathBuf>,
     /// Whether there are no other themes.
     pub no_themes: bool,
+    /// Whether the model is offered only pi's default tools until an extension activates others.
+    pub default_tools: bool,
     /// Whether the project is trusted for this run.
     pub trust: bool,
 }

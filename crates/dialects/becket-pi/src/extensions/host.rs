@@ -260,6 +260,9 @@ pub fn answer(registry: &Arc<ExtensionRegistry>, name: &str, call: HostCall) -> 
             }
         }
         HostCall::ProviderEvent { stream, event } => registry.calls.stream(stream, StreamNews::Event(event)),
+        HostCall::ProviderData { stream, data } => {
+            registry.calls.stream(stream, StreamNews::Data(data.into()));
+        }
         HostCall::ShellOutput { run, text } => registry.calls.shell_output(run, text),
         HostCall::Cancel { id } => registry.calls.cancel(name, id),
         HostCall::ThinkingLevels => return json_of(&models::levels(registry)),

@@ -13,14 +13,23 @@ use crate::Candidate;
 /// How long an extension may take to handle the beginning or the end of a session.
 pub(super) const A_WORD: Duration = Duration::from_secs(5);
 
-/// Loads an extension. One that cannot be loaded counts as a guard, and the error says why.
+/// Adds an extension and loads it. One that cannot be loaded counts as a guard, and the error says why.
 pub(super) async fn load(
     kit: &Arc<Kit>,
     registry: &Arc<ExtensionRegistry>,
     candidate: &Candidate,
 ) -> Result<(), String> {
-    let name = &candidate.name;
     registry.extensions.add(candidate.clone());
+    load_added(kit, registry, candidate).await
+}
+
+/// Loads an extension that is in the list already.
+pub(super) async fn load_added(
+    kit: &Arc<Kit>,
+    registry: &Arc<ExtensionRegistry>,
+    candidate: &Candidate,
+) -> Result<(), String> {
+    let name = &candidate.name;
     let loaded = Extension::load(kit, name, candidate.code()).await;
     let trouble = match loaded {
         Ok(extension) => {

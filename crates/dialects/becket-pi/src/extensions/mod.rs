@@ -30,6 +30,7 @@ mod moves;
 mod nested_calls;
 mod network;
 pub(crate) mod placing;
+mod project_trust;
 mod prompt;
 mod provider;
 mod provider_keys;
@@ -62,7 +63,7 @@ use becket_js::{
 };
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
-use becket_system::Surroundings;
+use becket_system::{CliError, Surroundings};
 use becket_tools::Models;
 use serde_json::Value;
 
@@ -74,7 +75,7 @@ pub use extension_list::Guest;
 pub use find::{ExtensionSearch, Given, find, find_resources, judge_resources, refusal};
 use flags::RegisteredFlag;
 use host::RegistryHost;
-use loading::{A_WORD, load, unloaded};
+use loading::{A_WORD, load_added, unloaded};
 pub use registry::ExtensionRegistry;
 use registry::{Facts, Stage};
 use renderers::ExtensionDrawing;
@@ -104,8 +105,9 @@ impl Drop for Extensions {
 }
 
 impl Extensions {
-    /// Loads the extensions that were found, in order. `unloaded` returns those that could not be loaded.
-    pub async fn load(found: &[Candidate], settings: LoadSettings) -> Self {
+    /// Loads the extensions that were found, those of the project last: others may refuse it. `unloaded` returns those
+    /// that could not be loaded.
+    pub async fn load(found: &[Candidate], settings: LoadSettings) -> Result<Self, CliError> {
         let registry = Arc::new(ExtensionRegistry::new(facts(&settings)));
         // Listening must begin before the first code of an extension runs, so that Ctrl-C can end that code. An error
         // is reported by the command that needs the signals.
@@ -113,14 +115,23 @@ impl Extensions {
         let kit = Arc::new(kit(&settings, &registry, found.len()));
         watchdog::begin(&registry, Arc::clone(&kit.watch));
         reload::set_kit(&registry, Arc::clone(&kit));
+        let extensions = Self(Some(Arc::clone(&registry)));
+        // Their order is that in which they were found, whenever they are loaded.
         for candidate in found {
-            // `unloaded` reports the error.
-            let is_loaded = load(&kit, &registry, candidate).await.is_ok();
-            if !is_loaded && is_part_of_another(candidate, found) {
-                hooks::dismiss(&registry, &candidate.name);
-            }
+            registry.extensions.add(candidate.clone());
         }
-        Self(Some(registry))
+        let (of_project, others): (Vec<&Candidate>, Vec<&Candidate>) =
+            found.iter().partition(|candidate| candidate.is_of_project());
+        for candidate in others {
+            load_or_dismiss(&kit, &registry, candidate, found).await;
+        }
+        if settings.asks_about_project {
+            project_trust::ask(&registry, &settings.surroundings.cwd).await?;
+        }
+        for candidate in of_project {
+            load_or_dismiss(&kit, &registry, candidate, found).await;
+        }
+        Ok(extensions)
     }
 
     /// The extensions that could not be loaded.
@@ -373,6 +384,20 @@ async fn last_moment(registry: &ExtensionRegistry) {
     }
 }
 
+/// Loads an extension of the list. One that cannot be loaded is kept with the reason, unless it is part of another.
+async fn load_or_dismiss(
+    kit: &Arc<Kit>,
+    registry: &Arc<ExtensionRegistry>,
+    candidate: &Candidate,
+    all: &[Candidate],
+) {
+    // `unloaded` reports the error.
+    let is_loaded = load_added(kit, registry, candidate).await.is_ok();
+    if !is_loaded && is_part_of_another(candidate, all) {
+        hooks::dismiss(registry, &candidate.name);
+    }
+}
+
 /// Whether a file is a part of an extension and not one itself: it has no default export, and one of the others imports
 /// it. pi tries to load such files, too, and continues without them.
 fn is_part_of_another(candidate: &Candidate, all: &[Candidate]) -> bool {
@@ -407,8 +432,12 @@ pub struct LoadSettings {
     pub mode: Mode,
     /// Whether the project is trusted.
     pub is_trusted: bool,
+    /// Whether extensions are asked what they think of the project.
+    pub asks_about_project: bool,
     /// Whether conversations are stored.
     pub keeps_sessions: bool,
+    /// Whether the model is offered only pi's default tools until an extension activates others.
+    pub default_tools: bool,
     /// The project's instruction files, by their paths.
     pub prompt_files: Vec<(String, String)>,
     /// Returns the names of the program's own options.
@@ -431,6 +460,7 @@ fn facts(settings: &LoadSettings) -> Facts {
         mode: settings.mode,
         trusted: settings.is_trusted,
         keeps_sessions: settings.keeps_sessions,
+        default_tools: settings.default_tools,
         timeout: limits.timeout,
         memory: limits.memory,
         processes: settings.config.processes.unwrap_or(true),

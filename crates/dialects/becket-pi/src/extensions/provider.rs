@@ -291,6 +291,7 @@ impl Streaming {
             _ if self.broken => {}
             StreamNews::Sends(sending) => self.waiting.push_back(Ok(AnswerPart::Sends(sending))),
             StreamNews::Begun(begun) => self.begin(begun),
+            StreamNews::Data(data) => self.waiting.push_back(Ok(AnswerPart::Data(data))),
             StreamNews::Failed(why) => {
                 self.broken = true;
                 self.waiting
@@ -418,10 +419,8 @@ impl Growing {
         let message = match end {
             Ok(streamed) => streamed.message,
             Err(failure) => {
-                parts.push_back(Err(ProviderError::new(
-                    ProviderErrorKind::Broken,
-                    failure.to_string(),
-                )));
+                let words = failure.to_string();
+                parts.push_back(Err(ProviderError::new(kind_of(&words), words)));
                 return;
             }
         };

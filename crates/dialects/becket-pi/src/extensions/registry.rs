@@ -77,6 +77,8 @@ pub struct Facts {
     pub trusted: bool,
     /// Whether conversations are stored.
     pub keeps_sessions: bool,
+    /// Whether the model is offered only pi's default tools until an extension activates others.
+    pub default_tools: bool,
     /// How long a handler may take.
     pub timeout: Duration,
     /// How many bytes one extension may use.

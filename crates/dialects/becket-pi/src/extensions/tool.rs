@@ -198,13 +198,11 @@ impl Tool for ExtensionTool {
 
     fn normalise(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let prepared = self.prepared(arguments)?;
+        let valid = crate::arguments::validate(&self.name, &self.parameters, &prepared)?;
+        let valid = self.as_object(valid)?;
         match &self.stand_in {
-            Some(stand_in) => stand_in.normalise(&self.spec, without_mark(self.as_object(prepared)?)),
-            None => self.as_object(crate::arguments::validate(
-                &self.name,
-                &self.parameters,
-                &prepared,
-            )?),
+            Some(stand_in) => stand_in.normalise(&self.spec, without_mark(valid)),
+            None => Ok(valid),
         }
     }
 

@@ -12,6 +12,9 @@ use super::registry::ExtensionRegistry;
 use super::tool::{ExtensionTool, Offer};
 use crate::host_call::{Exposure, ToolDefinition};
 
+/// pi's tools that it offers only if they are chosen, or an extension activates them.
+const NOT_BY_DEFAULT: [&str; 3] = ["grep", "find", "ls"];
+
 /// The tools that were registered until now, in the order of their extensions. Later ones go to the session handle.
 pub fn hand_over(registry: &ExtensionRegistry) -> Vec<Offer> {
     // First: a tool that is registered meanwhile goes to the session handle, and may be among these as well.
@@ -109,10 +112,17 @@ pub fn register(engine: &Engine, registry: &Arc<ExtensionRegistry>) {
 }
 
 fn leave_out_inactive(registry: &ExtensionRegistry) {
-    let waiting = inactive_at_first(registry);
+    let mut waiting = inactive_at_first(registry);
     let Ok(tools) = registry.session.config().tools() else {
         return;
     };
+    if registry.facts.default_tools {
+        let rare = tools.iter().filter(|tool| {
+            let name = pi_name(tool);
+            NOT_BY_DEFAULT.contains(&&*name) && owner_of(registry, &name).is_none()
+        });
+        waiting.extend(rare.map(|tool| tool.spec.face.name.clone()));
+    }
     if waiting.is_empty() {
         return;
     }

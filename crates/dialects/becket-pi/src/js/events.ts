@@ -9,6 +9,7 @@ type Shape = {
     enter?: (event: any) => void;
     leave?: (answer: any, event: any) => unknown;
     fail?: (error: unknown) => never;
+    context?: () => unknown;
 };
 
 function withSignal(event: any): void {
@@ -106,10 +107,24 @@ function withHandles(answer: any): unknown {
     return answer?.operations ? room("pi:run-shell").withHandles(answer) : answer;
 }
 
+/** What a handler of `project_trust` sees: there is no session yet, and nobody who could be asked. */
+function beforeSession(): unknown {
+    const { cwd, mode } = room("pi:context").about;
+    const nothing = async (): Promise<undefined> => undefined;
+    const ui = {
+        select: nothing,
+        input: nothing,
+        confirm: async () => false,
+        notify: (text: unknown, kind?: string) => room("pi:ui").ui.notify(text, kind),
+    };
+    return { cwd, mode, hasUI: false, ui };
+}
+
 const SHAPES: Record<string, Shape | undefined> = {
     tool_call: { leave: verdict, fail: refusal },
     before_agent_start: { enter: withOptions, leave: rewritten },
     context_with_system: { enter: withSystem, leave: withoutSystem },
+    project_trust: { context: beforeSession },
     turn_end: { enter: withContext },
     agent_before_settle: { enter: withContext },
     session_before_compact: { enter: withSets },
@@ -121,13 +136,13 @@ const SHAPES: Record<string, Shape | undefined> = {
 export function on(name: string, handler: Handler): () => void {
     notOver();
     mustBe("string", name, "pi.on: the event");
-    const { enter, leave, fail } = SHAPES[name] ?? {};
+    const { enter, leave, fail, context = () => room("pi:context").context } = SHAPES[name] ?? {};
     const run = (event: any) => {
         event.type = name;
         enter?.(event);
         // As in pi, this is only found out when the event comes; a guard refuses by it.
         if (typeof handler !== "function") throw new TypeError("handler is not a function");
-        const answer: any = handler(event, room("pi:context").context);
+        const answer: any = handler(event, context());
         if (leave === undefined) return answer;
         if (typeof answer?.then !== "function") return leave(answer, event);
         return answer.then((said: any) => leave(said, event));

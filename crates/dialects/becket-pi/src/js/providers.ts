@@ -99,6 +99,7 @@ serve("provider_stream", async ({ stream, provider, model, context, options }) =
         onPayload: (payload: unknown) => askLater({ provider_payload: { stream, payload } }),
         onResponse: ({ status, headers }: any) =>
             askLater({ provider_response: { stream, status, headers } }),
+        onProviderStreamEvent: (data: unknown) => ask({ provider_data: { stream, data } }),
     };
     try {
         const streamSimple = providers.get(provider)?.streamSimple;

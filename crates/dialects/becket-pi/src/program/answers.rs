@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::client::ProgramUser;
-use super::pages;
 use crate::extensions::Extensions;
 use crate::host_call::{self, ForkPosition, HostCall, HostCallAsync};
 use crate::messages::written_parts;
+use crate::pages;
 use crate::rpc::{Behaviour, Command, QueueMode, SessionState, bash_result, last_answer, session_stats};
 
 /// The outcome of a command: a result, nothing, or why it failed.

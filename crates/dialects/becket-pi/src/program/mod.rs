@@ -8,7 +8,6 @@ mod answers;
 mod client;
 mod commands;
 mod lines;
-mod pages;
 
 use std::any::Any;
 use std::sync::Arc;

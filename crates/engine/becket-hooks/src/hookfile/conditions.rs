@@ -413,7 +413,7 @@ mod tests {
             (
                 "pre_tool",
                 "{ tool = { regex = \"a\", x = \"b\" } }",
-                "unknown pattern `x`; there are regex, glob",
+                "unknown pattern `x`; expected one of regex, glob",
             ),
             (
                 "pre_tool",
@@ -449,7 +449,7 @@ mod tests {
             (
                 "post_tool",
                 "{ is_error = \"yes\" }",
-                "unknown value of `is_error` in `match` `yes`; there are true, false",
+                "unknown value of `is_error` in `match` `yes`; expected one of true, false",
             ),
             ("pre_tool", "{ turn = { x = 1 } }", "unknown pattern `x`"),
             (
@@ -470,7 +470,7 @@ mod tests {
             (
                 "pre_tool",
                 "{ tool = \"write\", arguments = { command = \"x\" } }",
-                "unknown argument in `match` `command`; there are content, path",
+                "unknown argument in `match` `command`; expected one of content, path",
             ),
             (
                 "pre_tool",
@@ -510,7 +510,7 @@ mod tests {
             (
                 "pre_tool",
                 "{ operation = \"bash\" }",
-                "unknown value of `operation` in `match` `bash`; there are shell",
+                "unknown value of `operation` in `match` `bash`; expected shell",
             ),
             (
                 "pre_tool",

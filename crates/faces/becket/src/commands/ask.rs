@@ -3,7 +3,8 @@
 use becket_events::EndReason;
 use becket_hooks::nearest;
 use becket_host::{CalledCommand, CommandEnd};
-use becket_system::{CliError, Exit, Surroundings};
+use becket_screen::can_show;
+use becket_system::{CliError, Exit, Surroundings, WorkLine};
 use tokio_util::sync::CancellationToken;
 
 use super::ending::{conclude, unless_lost};
@@ -12,6 +13,13 @@ use crate::args;
 use crate::opened::Conversation;
 use crate::options::Options;
 use crate::running::cancellable;
+
+/// Shows on standard error that work goes on, if somebody looks at it there.
+fn work_line(options: &Options, surroundings: &Surroundings) -> Option<WorkLine> {
+    let kind = surroundings.variable("TERM");
+    let is_seen = surroundings.stderr_is_terminal && !options.run.json && can_show(kind.as_deref());
+    is_seen.then(|| surroundings.screen.begin_line())
+}
 
 /// Whether what is piped in belongs to the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +77,9 @@ pub fn run(
                 return Err(CliError::failed(why));
             }
         };
+        let line = work_line(options, surroundings);
         let end = conversation.ask_all(prompt, further, cancel).await;
+        drop(line);
         let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
         conversation.close(reason).await?;
         let exit = conclude(&end?, &output, surroundings);
@@ -146,7 +156,7 @@ pub fn too_many_words(words: &[String]) -> CliError {
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "init",
-        "there is nothing to set up; `becket doctor` shows what counts here",
+        "there is nothing to set up; `becket doctor` shows what is active",
     ),
     (
         "install",
@@ -161,7 +171,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "keys are variables or settings, and nothing else is kept",
     ),
     ("start", "`becket` alone starts a chat"),
-    ("status", "`becket doctor` shows what counts here"),
+    ("status", "`becket doctor` shows what is active"),
     (
         "update",
         "becket does not update itself; install the newer version in its place",

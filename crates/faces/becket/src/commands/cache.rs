@@ -10,6 +10,7 @@ use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::json;
 
+use super::sessions::place;
 use crate::args::CacheCommand;
 use crate::options::Options;
 use crate::printing::print;
@@ -37,8 +38,12 @@ pub fn run(options: &Options, command: CacheCommand, surroundings: &Surroundings
                 surroundings,
             )?;
         }
-        CacheCommand::Clear { name } => {
-            remove(&cache, chosen(&name).as_deref(), Duration::ZERO, surroundings)?
+        CacheCommand::Clear { name, here } => {
+            let name = match here {
+                true => Some(place(options, None, surroundings)?.1.to_string()),
+                false => chosen(&name),
+            };
+            remove(&cache, name.as_deref(), Duration::ZERO, surroundings)?;
         }
     }
     Ok(Exit::Answered)

@@ -1,6 +1,6 @@
 //! `becket config`: the settings in effect, and where they come from.
 
-use becket_agent::SubagentSettings;
+use becket_agent::{SubagentSettings, UNLIMITED};
 use becket_run::agent_settings::agent_settings;
 use becket_run::agent_settings::profile;
 use becket_run::config::Config;
@@ -52,10 +52,10 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             format!("{}/{}", provider.name(), provider.model()).into(),
         ),
         ("tool profile", profile(&setup, &options.run)?.name.into()),
-        ("max iterations", settings.max_iterations.into()),
+        ("max requests", max_requests(settings.max_iterations)),
         ("fuel", settings.fuel.into()),
         ("output limit", settings.output_limit.into()),
-        ("idle timeout", settings.idle_timeout.as_secs().into()),
+        ("idle timeout", settings.idle_timeout(&*provider).as_secs().into()),
         ("shell timeout", tools.shell_timeout.as_secs().into()),
         (
             "compaction",
@@ -70,15 +70,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         ("sub-agents", subagents(&settings.subagents).into()),
         ("presets", presets(&setup.config).into()),
         ("own hooks", setup.own_hooks().len().into()),
-        (
-            "questions",
-            if options.run.yes {
-                "answered with yes"
-            } else {
-                "asked"
-            }
-            .into(),
-        ),
+        ("permission mode", options.run.permission_mode.get().word().into()),
     ];
     show(options, &rows)?;
     tell_left_out(&setup, options, surroundings);
@@ -150,5 +142,13 @@ fn unit(name: &str) -> &'static str {
         "output limit" => " bytes",
         "idle timeout" | "shell timeout" => " s",
         _ => "",
+    }
+}
+
+/// How many requests one prompt may cause; null for as many as it takes.
+fn max_requests(limit: u32) -> Value {
+    match limit {
+        UNLIMITED => Value::Null,
+        limit => limit.into(),
     }
 }

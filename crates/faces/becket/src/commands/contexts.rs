@@ -1,6 +1,7 @@
-//! `becket contexts`: the named conversations.
+//! `becket context list`: the named conversations.
 
 use becket_host::ForeignContext;
+use becket_run::adopt::was_taken_over;
 use becket_run::setup::Setup;
 use becket_store::{ContextSummary, Lifetime};
 use becket_system::moments::ago;
@@ -36,7 +37,11 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         None => Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?,
     };
     let (mut contexts, current) = (store.contexts()?, store.chosen()?.current);
-    let unused = setup.map(|setup| setup.found.contexts()).unwrap_or_default();
+    let mut unused = Vec::new();
+    if let Some(setup) = &setup {
+        let found = setup.found.contexts().into_iter();
+        unused.extend(found.filter(|context| !was_taken_over(&context.name, setup)));
+    }
     contexts.extend(unused_yet(unused, &contexts));
     if options.run.json {
         for context in &contexts {

@@ -92,7 +92,7 @@ async fn wake_one(
     let mut conversation =
         Conversation::open_in(choice, Purpose::Prompts, options, surroundings, cancel).await?;
     // While the context was not this process's, another one may have been shown its messages.
-    let store = conversation.store();
+    let store = &conversation.assembled().store;
     let is_asleep = !store.inboxes().waiting_for(name.as_str())?.is_empty()
         || has_no_answer(&store.entries(name.as_str())?);
     if !is_asleep {

@@ -19,6 +19,7 @@ mod index;
 mod manual;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod models;
 mod permissions;
 mod piped;
 #[cfg(feature = "chibi")]
@@ -31,12 +32,13 @@ mod run;
 mod scheme;
 mod send;
 mod sessions;
+mod settings;
 mod snapshots;
 pub(crate) mod steered;
 mod survey;
 mod switch;
 mod tool;
-mod trace;
+pub(crate) mod trace;
 mod undo;
 mod url;
 mod vfs;
@@ -44,13 +46,14 @@ mod vfs;
 pub mod web;
 
 pub(crate) use chat::Shell;
+pub use chat::command_table as chat_commands;
 
 use becket_agent::mail::Sending;
 use becket_host::AGENT_FILE;
 use becket_run::project_trust;
 use becket_system::{CliError, Exit, Surroundings};
 
-use crate::args::{Args, Command, FlockCommand, RunMode, SessionsCommand};
+use crate::args::{Args, CacheCommand, Command, ContextCommand, FlockCommand, RunMode, SessionsCommand};
 use crate::options::Options;
 use ask::Piped;
 
@@ -84,7 +87,13 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Compact { name, instructions }) => {
             compact::run(&options, name, instructions, surroundings)
         }
-        Some(Command::Contexts) => contexts::run(&options, surroundings),
+        Some(Command::Models { search }) => models::run(&options, search.as_deref(), surroundings),
+        Some(
+            Command::Contexts
+            | Command::Context {
+                command: ContextCommand::List,
+            },
+        ) => contexts::run(&options, surroundings),
         Some(Command::Context { command }) => context::run(&options, command, surroundings),
         Some(Command::Sessions { command }) => sessions::run(&options, command, surroundings),
         #[cfg(feature = "web")]
@@ -125,9 +134,21 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Snapshots { command }) => snapshots::run(&options, command, surroundings),
         Some(Command::Url { command }) => url::run(&options, command, surroundings),
         Some(Command::Permissions { command }) => permissions::run(&options, command, surroundings),
-        Some(Command::Config) => config::run(&options, surroundings),
-        Some(Command::Doctor { files: Some(folder) }) => survey::run(&options, &folder, surroundings),
-        Some(Command::Doctor { files: None }) => doctor::run(&options, surroundings),
+        Some(Command::Config { command: None }) => config::run(&options, surroundings),
+        Some(Command::Config {
+            command: Some(command),
+        }) => settings::run(&options, command, surroundings),
+        Some(Command::Doctor {
+            files: Some(folder), ..
+        }) => survey::run(&options, &folder, surroundings),
+        Some(Command::Doctor { online, .. }) => {
+            let network = if online {
+                doctor::Network::Online
+            } else {
+                doctor::Network::Offline
+            };
+            doctor::run(&options, network, surroundings)
+        }
         Some(Command::Completions { shell }) => manual::completions(shell),
         Some(Command::Man) => manual::page(),
         #[cfg(feature = "jq")]
@@ -173,10 +194,14 @@ fn may_need_trust(command: Option<&Command>) -> bool {
 /// Checks `-c` and `-C`: before a command that has no context, or only reads one, they would be ignored without notice.
 fn check_context_options(options: &Options, command: &Command) -> Result<(), CliError> {
     let (name, looks) = match command {
-        Command::Contexts => ("contexts", false),
+        Command::Models { .. } => ("models", false),
+        Command::Contexts
+        | Command::Context {
+            command: ContextCommand::List,
+        } => ("context list", false),
         Command::Sessions { command: None } => ("sessions", false),
         Command::Sessions {
-            command: Some(SessionsCommand::Import { .. }),
+            command: Some(SessionsCommand::Import { .. } | SessionsCommand::Page { .. }),
         } => ("sessions import", false),
         #[cfg(feature = "web")]
         Command::Web { .. } => ("web", false),
@@ -190,6 +215,9 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         #[cfg(feature = "mcp")]
         Command::Mcp { .. } => ("mcp", false),
         Command::Vfs { .. } => ("vfs", false),
+        Command::Cache {
+            command: CacheCommand::Clear { here: true, .. },
+        } => return Ok(()),
         Command::Cache { .. } => ("cache", false),
         Command::Flock {
             command: FlockCommand::List | FlockCommand::Create { .. } | FlockCommand::Delete { .. },
@@ -201,7 +229,8 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Completions { .. } => ("completions", false),
         Command::Man => ("man", false),
         Command::Url { .. } => ("url", true),
-        Command::Config => ("config", true),
+        Command::Config { command: None } => ("config", true),
+        Command::Config { .. } => ("config", false),
         Command::Doctor { .. } => ("doctor", true),
         _ => return Ok(()),
     };

@@ -9,5 +9,5 @@ use crate::options::Options;
 pub fn run(options: &Options, force: bool, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let snapshots = open(options, surroundings)?;
     let restored = snapshots.redo(conflicts(force)).map_err(problem)?;
-    tell("took back", &restored, options, surroundings)
+    tell("redid", &restored, options, surroundings)
 }

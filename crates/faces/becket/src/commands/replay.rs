@@ -33,6 +33,9 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
     cancellable(&options, surroundings, async |cancel| {
         let work = async {
             let mut report = Report::new(options.run.json, wanted.all);
+            let what = if wanted.all { "sessions" } else { "events" };
+            let mut progress = Progress::of(what, &options, surroundings);
+            let total = sessions.len() as u64;
             for (folder, sessions) in by_folder(sessions) {
                 if !folder.is_dir() {
                     report.skip(&folder, &sessions, surroundings);
@@ -41,8 +44,7 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
                 let mut there = surroundings.clone();
                 there.cwd = folder;
                 let lab = lab(&options, &there, None, &cancel).await?.begin().await;
-                let progress = Progress::of("events", &options, surroundings);
-                let replayed = replay_all(&lab, &store, &sessions, (&mut report, progress)).await;
+                let replayed = replay_all(&lab, &store, &sessions, (&mut report, &mut progress, total)).await;
                 lab.close(&there).await?;
                 replayed?;
             }
@@ -84,11 +86,18 @@ async fn replay_all(
     lab: &Lab,
     store: &SqliteStore,
     sessions: &[SessionSummary],
-    (report, mut progress): (&mut Report, Progress),
+    (report, progress, total): (&mut Report, &mut Progress, u64),
 ) -> Result<(), CliError> {
     for session in sessions {
         let record = store.record().whole_of_session(&session.id)?;
-        let replay = Replay::of(lab.engine(), &record, |done, total| progress.at(done, total)).await;
+        // Of several sessions, those that are over are counted; of one, its events.
+        let over = report.sessions + report.skipped;
+        let sums_up = report.sums_up;
+        let replay = Replay::of(lab.engine(), &record, |done, events| match sums_up {
+            true => progress.at(over, total),
+            false => progress.at(done, events),
+        })
+        .await;
         progress.clear();
         report.add(session, &replay)?;
     }
@@ -296,7 +305,7 @@ fn said(said: &Said, difference: &Difference) -> String {
 
 fn verdict(verdict: &Value) -> String {
     match verdict {
-        Value::Null => "nobody has decided".into(),
+        Value::Null => "no decision".into(),
         Value::String(word) => word.clone(),
         other => trace::verdict_of(other),
     }

@@ -80,7 +80,7 @@ pub fn call_watched(
         let mut conversation = opened.await?;
         let output = conversation.output();
         if let Some(watcher) = watcher {
-            conversation.watch(watcher);
+            conversation.assembled().agent.engine.watch(watcher);
         }
         let called = conversation.call(name, arguments, cancel).await;
         let (exit, reason) = conclude(&called);

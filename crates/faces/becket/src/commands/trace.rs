@@ -1,6 +1,8 @@
 //! `becket trace`: what happened in a session, as a tree of turns, requests, tool calls and hook runs.
 
+pub(crate) mod export;
 mod item;
+mod markdown;
 mod otlp;
 mod tree;
 
@@ -10,11 +12,11 @@ use std::time::Duration;
 
 use becket_run::otel;
 use becket_run::setup::Setup;
-use becket_store::{Recorded, SessionSummary, SqliteStore, TurnPage};
+use becket_store::{SessionSummary, SqliteStore, TurnPage};
 use becket_system::project_root::nearest_project;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use item::Item;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tree::Family;
 use url::Url;
 
@@ -51,6 +53,9 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
     }
     let otel = otel_endpoint(options, surroundings)?;
     let form = wanted.export.or(options.run.json.then_some(TraceForm::Jsonl));
+    if form == Some(TraceForm::Markdown) && otel.is_none() {
+        return as_markdown(&store, &session, wanted);
+    }
     let usual = (otel.is_none() && form.is_none()).then_some(TURNS);
     let page = page(&store, &session, wanted, usual)?;
     let record = match &page {
@@ -58,19 +63,20 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         None => store.record().of_session(&session.id, 0)?,
     };
     if form == Some(TraceForm::Jsonl) && otel.is_none() {
-        let lines = |some: &[Recorded]| -> String { some.iter().map(|one| Item::read(one).line()).collect() };
-        record.chunks(LINES).try_for_each(|some| print(&lines(some)))?;
+        record
+            .chunks(LINES)
+            .try_for_each(|some| print(&export::json_lines(some)))?;
         return Ok(Exit::Answered);
     }
-    let family = Family::of(record.iter().map(Item::read), parents(&store)?);
+    let family = Family::of(record.iter().map(Item::read), export::parents(&store)?);
     drop(record);
     match (otel, form) {
         (Some(endpoint), _) => {
             let spans = otlp::request(&family, &session);
             return send(&endpoint, &spans, options, surroundings);
         }
-        (None, Some(TraceForm::Otlp)) => print(&format!("{}\n", otlp::request(&family, &session)))?,
-        (None, Some(_)) => print(&format!("{}\n", chrome(&session, &family)))?,
+        (None, Some(TraceForm::Otlp)) => print(&export::otlp(&session, &family))?,
+        (None, Some(_)) => print(&export::chrome(&session, &family))?,
         (None, None) => {
             print(&harmless(&family.tree(&session, page.as_ref())))?;
             if store.record().lost_answer(&session.id)? {
@@ -78,6 +84,18 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
             }
         }
     }
+    Ok(Exit::Answered)
+}
+
+/// Prints the whole session as Markdown.
+fn as_markdown(store: &SqliteStore, session: &SessionSummary, wanted: &TraceArgs) -> Result<Exit, CliError> {
+    if wanted.turns.is_some() || wanted.before.is_some() {
+        return Err(CliError::usage(
+            "`--export markdown` always has the whole session, not some of its turns",
+        )
+        .hint("leave out --turns and --before, or use another form"));
+    }
+    print(&export::whole(store, session, TraceForm::Markdown)?)?;
     Ok(Exit::Answered)
 }
 
@@ -185,14 +203,6 @@ pub(super) fn find(store: &SqliteStore, named: &str) -> Result<SessionSummary, C
     }
 }
 
-/// The sessions of sub-agents, each with its parent.
-fn parents(store: &SqliteStore) -> Result<Vec<(String, String)>, CliError> {
-    let sessions = store.sessions(None)?.into_iter();
-    Ok(sessions
-        .filter_map(|session| Some((session.id, session.parent_id?)))
-        .collect())
-}
-
 /// Shows what is recorded until the session ends.
 fn follow(store: &SqliteStore, session: &SessionSummary, options: &Options) -> Result<Exit, CliError> {
     let mut after = 0;
@@ -216,61 +226,4 @@ fn follow(store: &SqliteStore, session: &SessionSummary, options: &Options) -> R
         }
         std::thread::sleep(PACE);
     }
-}
-
-/// The trace in Chrome's format: a process for each session, a row for turns and requests, and one for each call.
-fn chrome(session: &SessionSummary, family: &Family) -> Value {
-    let mut events = Vec::new();
-    for (place, (id, items)) in family.sessions().enumerate() {
-        let pid = place + 1;
-        events.push(json!({
-            "ph": "M", "name": "process_name", "pid": pid, "tid": 0,
-            "args": {"name": format!("session {id}")},
-        }));
-        events.extend(items.iter().flat_map(|item| slices(item, pid)));
-    }
-    json!({
-        "displayTimeUnit": "ms",
-        "otherData": {"session": session.id, "context": session.context, "model": session.model},
-        "traceEvents": events,
-    })
-}
-
-/// A record as slices of Chrome's format, with one for each of its hooks.
-fn slices(item: &Item, pid: usize) -> Vec<Value> {
-    let mut events = vec![slice(&item.name, item, pid)];
-    let mut began = item.began();
-    for run in item.json["runs"].as_array().into_iter().flatten() {
-        let duration = run["duration_us"].as_u64().unwrap_or_default();
-        events.push(json!({
-            "ph": "X", "cat": "hook", "name": run["handler"], "pid": pid, "tid": row(item),
-            "ts": began, "dur": duration, "args": run,
-        }));
-        began += duration;
-    }
-    events
-}
-
-fn slice(name: &str, item: &Item, pid: usize) -> Value {
-    let own = item.json["name"].as_str().filter(|own| !own.is_empty());
-    let name = own.map_or(name.to_owned(), |own| format!("{name} {own}"));
-    json!({
-        "ph": "X",
-        "cat": if item.is_span { item.name.as_str() } else { "event" },
-        "name": name,
-        "pid": pid,
-        "tid": row(item),
-        "ts": item.began(),
-        "dur": item.number("duration_us"),
-        "args": if item.is_span { &item.json["facts"] } else { &item.json["verdict"] },
-    })
-}
-
-/// The row of a record in Chrome's format. Calls may overlap, so each has a row of its own.
-fn row(item: &Item) -> u64 {
-    let Some(call) = item.call() else { return 1 };
-    let sum = call
-        .bytes()
-        .fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    2 + sum % 100_000
 }

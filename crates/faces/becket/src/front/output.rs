@@ -9,12 +9,16 @@ use std::sync::{Mutex, OnceLock};
 
 use becket_host::{Drawing, Whose};
 use becket_screen::Slot;
-use becket_system::{CliError, Detail, OpenScreen, harmless_indented};
+use becket_system::{CliError, Detail, LinePause, OpenScreen, harmless_indented};
 
+use super::activity::Activity;
 use super::style::Style;
 
 /// The prompt in front of what the user types.
 pub const PROMPT: &str = "becket> ";
+
+/// The name of the widget with what is to be done.
+pub const TODOS: &str = "becket todos";
 
 /// Writes answers, and remembers whether output was lost. The run goes on either way: what was begun is finished and
 /// stored.
@@ -23,6 +27,7 @@ pub struct Output {
     trouble: Mutex<Option<String>>,
     drawing: OnceLock<Box<dyn Drawing>>,
     screen: OpenScreen,
+    activity: Activity,
     /// The user's last input, which is on the screen already.
     echoed: Mutex<Option<String>>,
     /// The last tool output of which only the beginning was shown.
@@ -44,6 +49,7 @@ impl Output {
     pub fn on(screen: &OpenScreen) -> Self {
         Self {
             screen: screen.clone(),
+            activity: Activity::on(screen),
             ..Self::default()
         }
     }
@@ -59,6 +65,24 @@ impl Output {
         drawing.map(AsRef::as_ref)
     }
 
+    /// What the run does right now.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Another conversation begins: what it has used, and what is to be done in it.
+    pub fn forget_conversation(&self) {
+        self.activity.forget_spent();
+        if let Some(screen) = self.screen.get() {
+            screen.set(Slot::Above(TODOS.into()), None);
+        }
+    }
+
+    /// Keeps the line away that shows a run at work, for a question at the terminal.
+    pub fn pause_line(&self) -> LinePause {
+        self.screen.pause_line()
+    }
+
     /// Shows the user's input on the screen.
     pub fn echo(&self, text: &str, style: Style) {
         self.show_words(text, style);
@@ -70,6 +94,29 @@ impl Output {
     pub fn person_said(&self, text: &str, style: Style) {
         if self.echoed().take().is_none_or(|said| said != text.trim()) {
             self.show_words(text, style);
+        }
+    }
+
+    /// Shows what the user said earlier.
+    pub fn show_said(&self, text: &str, style: Style) {
+        match self.screen.get() {
+            Some(_) => self.show_words(text, style),
+            None => self.say(&format!(
+                "{}{}",
+                style.bold(PROMPT),
+                harmless_indented(text, "  ")
+            )),
+        }
+    }
+
+    /// How many columns there are for answers; `None` where nothing is broken into lines.
+    pub fn width(&self) -> Option<usize> {
+        match self.screen.get() {
+            Some(screen) => Some(screen.size().columns),
+            None => {
+                let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+                Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+            }
         }
     }
 
@@ -96,7 +143,10 @@ impl Output {
     pub fn say(&self, line: &str) {
         match self.screen.get() {
             Some(screen) => screen.print(line),
-            None => drop(writeln!(std::io::stderr().lock(), "{line}")),
+            None => {
+                self.screen.clear_line();
+                drop(writeln!(std::io::stderr().lock(), "{line}"));
+            }
         }
     }
 
@@ -145,6 +195,7 @@ impl Output {
             screen.stream(text);
             return;
         }
+        self.screen.clear_line();
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         if let Err(error) = written

@@ -8,22 +8,30 @@ use std::time::Duration;
 use becket_agent::front::{PersonsAnswer, Question};
 use becket_host::{Choice, STORE, about_rule, rule_of};
 use becket_screen::{Entry, Screen, Unanswered};
-use becket_system::{harmless_indented, harmless_name};
+use becket_system::harmless_name;
 
 use super::style::Style;
+use super::wording::{FIRST_LINES, Wording};
 
 /// How long the user may take to answer; after that the answer is no.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Asks on the terminal that the process belongs to.
 pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
-    let (choices, labels): (Vec<Choice>, Vec<String>) = Choice::of(question)
+    let wording = Wording::of(question, style);
+    let (choices, mut labels): (Vec<Choice>, Vec<String>) = Choice::of(question)
         .into_iter()
         .map(|(choice, words)| (choice, bracketed(&words)))
         .unzip();
+    if wording.has_more() {
+        labels.push(bracketed("difference: show all of it"));
+    }
     let answers = style.dim(&format!("{}:", labels.join(", ")));
     let asking = Asking {
-        text: format!("{}\n{answers} ", wording(question, style)),
+        text: format!("{}\n{answers} ", wording.beginning(style)),
+        whole: wording
+            .has_more()
+            .then(|| format!("{}\n{}\n{answers} ", wording.difference.join("\n"), wording.title)),
         choices,
         rule: rule_of(question).map(|rule| {
             let answers = style.dim("[y]es, [n]o, or another rule:");
@@ -53,12 +61,12 @@ fn bracketed(words: &str) -> String {
 
 /// Asks on the screen of a chat.
 pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> PersonsAnswer {
-    let text = wording(question, style);
-    let (title, message) = text.split_once('\n').unwrap_or((&text, ""));
+    let wording = Wording::of(question, style);
     let choices = Choice::of(question);
     loop {
-        let asked = becket_screen::Question::new(title)
-            .message(message)
+        let asked = becket_screen::Question::new(wording.title.as_str())
+            .message(wording.facts.join("\n"))
+            .excerpt(wording.difference.clone(), FIRST_LINES)
             .timeout(ANSWER_TIMEOUT);
         let options = choices.iter().map(|(_, words)| Entry {
             label: bracketed(words),
@@ -98,6 +106,8 @@ async fn why_not(screen: &Screen) -> Option<String> {
 /// A question on a terminal without a screen.
 struct Asking {
     text: String,
+    /// All of a difference of which the text holds only the beginning, and the question below it.
+    whole: Option<String>,
     choices: Vec<Choice>,
     /// The rule that can be stored, and the question about it.
     rule: Option<(String, String)>,
@@ -120,8 +130,13 @@ impl Asking {
             terminal.flush().ok()?;
             lines.next()?.ok()
         };
+        let mut text = &self.text;
         loop {
-            let answer = answer_to(&self.text)?;
+            let answer = answer_to(text)?;
+            text = match &self.whole {
+                Some(whole) if wants_all(&answer) => whole,
+                _ => &self.text,
+            };
             match (understand(&answer, &self.choices), &self.rule) {
                 (Some((Choice::Rule, _)), Some((rule, question))) => {
                     let answer = answer_to(question)?;
@@ -143,6 +158,14 @@ impl Asking {
     }
 }
 
+/// Whether a line asks for all of a difference: by its letter, or by the key that shows all in a chat.
+fn wants_all(line: &str) -> bool {
+    matches!(
+        line.trim().to_ascii_lowercase().as_str(),
+        "d" | "difference" | "\x0f"
+    )
+}
+
 /// The choice that a line means, and the words after it; `None` if it has to be asked again.
 fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)> {
     let line = line.trim();
@@ -156,42 +179,6 @@ fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)
         _ => return None,
     };
     choices.contains(&choice).then_some((choice, rest.trim()))
-}
-
-/// The text of a question without the possible answers.
-fn wording(question: &Question, style: Style) -> String {
-    let tool_name = harmless_name(&question.tool_name);
-    let mut text = format!("{} {}", style.yellow("?"), style.bold(&tool_name));
-    if let Some(source) = &question.source {
-        text.push_str(&format!(" from {}", harmless_name(source)));
-    }
-    if let Some(agent) = &question.agent {
-        text.push_str(&format!(", wanted by the sub-agent {:?}", harmless_name(agent)));
-    }
-    for (name, value) in &question.arguments {
-        let value = value
-            .as_str()
-            .map_or_else(|| value.to_string(), ToString::to_string);
-        let (name, value) = (harmless_name(name), harmless_indented(&value, "    "));
-        text.push_str(&format!("\n  {name}: {value}"));
-    }
-    if let Some(reason) = &question.reason {
-        text.push_str(&format!("\n  {}", harmless_indented(reason, "    ")));
-    }
-    if !question.handlers.is_empty() {
-        text.push_str(&format!(
-            "\n  asked for by {}",
-            harmless_name(&question.handlers.join(", "))
-        ));
-    }
-    for (name, value) in &question.metadata {
-        let (name, value) = (harmless_name(name), harmless_indented(&value.to_string(), "    "));
-        text.push_str(&format!("\n  {name}: {value}"));
-    }
-    if let Some(trouble) = rule_of(question).and_then(|rule| rule.trouble.as_ref()) {
-        text.push_str(&format!("\n  {}", harmless_indented(trouble, "    ")));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -219,33 +206,5 @@ mod tests {
             let is_few = understood.filter(|(choice, _)| few.contains(choice));
             assert_eq!(understand(line, &few), is_few, "{line:?}");
         }
-    }
-
-    #[test]
-    fn nothing_in_a_question_can_pass_for_something_else() {
-        let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-        let question = Question {
-            agent: Some("help\ner".into()),
-            tool_name: "sh\x1b[2Jell\u{200b}".into(),
-            operation: None,
-            source: Some("plu\ngin".into()),
-            arguments: object(serde_json::json!({"comm\nand": "ls\n[y]es: \u{202e}"})),
-            reason: Some("because\n? read".into()),
-            handlers: vec!["a\nb".into()],
-            metadata: object(serde_json::json!({"ri\x1b[1Ask\nlow": "\u{feff}"})),
-            offer: None,
-        };
-        assert_eq!(
-            wording(&question, Style::plain()).lines().collect::<Vec<_>>()[..7],
-            [
-                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin, wanted by the sub-agent \"help\u{fffd}er\"",
-                "  comm\u{fffd}and: ls",
-                "    [y]es: \u{fffd}",
-                "  because",
-                "    ? read",
-                "  asked for by a\u{fffd}b",
-                "  ri␛[1Ask\u{fffd}low: \"\u{fffd}\"",
-            ]
-        );
     }
 }

@@ -24,8 +24,7 @@ impl Progress {
         let is_seen = surroundings.stderr_is_terminal && !options.run.json;
         Self {
             what,
-            // What is over at once needs no line.
-            next: is_seen.then(|| Instant::now() + PACE),
+            next: is_seen.then(Instant::now),
             is_shown: false,
         }
     }
@@ -35,6 +34,14 @@ impl Progress {
         let now = Instant::now();
         if self.next.is_some_and(|next| now >= next) {
             self.next = Some(now + PACE);
+            self.is_shown = true;
+            write_over(&bar(done, total, self.what));
+        }
+    }
+
+    /// Shows at once how many are done, of how many: each of them may take long.
+    pub fn step(&mut self, done: u64, total: u64) {
+        if self.next.is_some() {
             self.is_shown = true;
             write_over(&bar(done, total, self.what));
         }

@@ -5,7 +5,7 @@ use becket_system::Surroundings;
 use crate::args::ColorChoice;
 
 /// Whether a stream gets colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style {
     coloured: bool,
 }
@@ -24,6 +24,12 @@ impl Style {
     /// No colours.
     pub fn plain() -> Self {
         Self { coloured: false }
+    }
+
+    /// All colours.
+    #[cfg(test)]
+    pub fn coloured() -> Self {
+        Self { coloured: true }
     }
 
     pub fn is_coloured(self) -> bool {
@@ -52,6 +58,14 @@ impl Style {
 
     pub fn yellow(self, text: &str) -> String {
         self.paint("33", text)
+    }
+
+    pub fn magenta(self, text: &str) -> String {
+        self.paint("35", text)
+    }
+
+    pub fn struck(self, text: &str) -> String {
+        self.paint("9", text)
     }
 
     pub fn cyan(self, text: &str) -> String {

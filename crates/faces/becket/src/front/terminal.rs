@@ -6,18 +6,25 @@ use becket_agent::front::{Concurrency, Front, FrontUpdate, PersonsAnswer, Questi
 use becket_events::{Delta, Message, MessageBody, Part};
 use becket_hooks::ReportedFailure;
 use becket_host::Whose;
+use becket_screen::Slot;
 use becket_system::counted;
 use becket_system::{harmless, harmless_indented, harmless_name};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::markdown::MarkdownStream;
-use super::output::Output;
+use super::markdown::{MarkdownStream, broken};
+use super::output::{Output, TODOS};
 use super::person;
+use super::progress::{bar, write_over};
+use super::sgr::{Kind, result_line};
 use super::style::Style;
+use super::todos::Todos;
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;
+
+/// How many lines of a diff are shown.
+const DIFF_LINES: usize = 15;
 
 /// Shows a run: answers on standard output, the rest on standard error.
 pub struct TerminalFront {
@@ -40,7 +47,6 @@ pub struct TerminalFront {
 struct AnswerView {
     markdown: MarkdownStream,
     begun: bool,
-    ends_with_newline: bool,
     /// The part of the answer that was shown and that hooks may still replace.
     provisional: Option<String>,
     /// The current thought of the model.
@@ -89,6 +95,9 @@ impl TerminalFront {
     }
 
     fn delta(&self, delta: &Delta) {
+        if let Delta::Text { text } | Delta::Thinking { text, .. } | Delta::Arguments { text, .. } = delta {
+            self.output.activity().add_letters(text);
+        }
         match delta {
             Delta::Text { text } => self.words(text),
             Delta::Thinking { text, .. } if self.rendered && !text.is_empty() => self.thoughts(text),
@@ -123,6 +132,60 @@ impl TerminalFront {
         self.output.preview(|| self.out.dim(&harmless(line)));
     }
 
+    /// Shows the rest of an answer that broke off.
+    fn broke_off(&self) {
+        let mut answer = self.answer();
+        self.end_thought(&mut answer);
+        self.output.preview(String::new);
+        self.write_out(&self.finished(&mut answer.markdown));
+    }
+
+    /// Says of an answer that broke off and is on the screen that the next one replaces it.
+    fn replaced(&self) {
+        let answer = std::mem::take(&mut *self.answer());
+        if answer.begun {
+            self.say(
+                "",
+                &self
+                    .err
+                    .dim("(the answer above broke off: the next one replaces it)"),
+            );
+        }
+    }
+
+    fn retry(&self, who: &str, reason: &str, delay_ms: u64) {
+        self.broke_off();
+        let wait = match delay_ms.div_ceil(1000) {
+            0..60 => format!("{:.1} s", delay_ms as f64 / 1000.0),
+            seconds => match seconds % 60 {
+                0 => format!("{} min", seconds / 60),
+                rest => format!("{} min {rest} s", seconds / 60),
+            },
+        };
+        let words = format!("{reason}; trying again in {wait}");
+        self.remark(who, &self.err.yellow("!"), &words);
+    }
+
+    /// Shows how far something is, in a line that goes away.
+    fn progress(&self, what: &str, done: u64, total: u64) {
+        let line = || match total {
+            0 => String::new(),
+            total => bar(done, total, what),
+        };
+        self.output.preview(line);
+        if self.attended && self.output.screen().is_none() {
+            write_over(&line());
+        }
+    }
+
+    fn silent(&self, who: &str, provider: &str, seconds: u64, limit: u64) {
+        let words = format!(
+            "{provider} took the request and has said nothing for {seconds} s; it is given up after {limit} s \
+             (`agent.idle_timeout`)"
+        );
+        self.remark(who, &self.err.yellow("!"), &words);
+    }
+
     fn end_thought(&self, answer: &mut AnswerView) {
         let Some(Thought { line: Some(line) }) = answer.thought.take() else {
             return;
@@ -149,52 +212,57 @@ impl TerminalFront {
     fn take(&self, text: &str, markdown: &mut MarkdownStream) {
         match self.transforms() {
             true => markdown.hold(text),
-            false => self.write_out(&markdown.push(text, self.out)),
+            false => self.write_out(&markdown.push(text, self.out, self.output.width())),
         }
     }
 
     /// The rest of an answer, as it looks at the end.
     fn finished(&self, markdown: &mut MarkdownStream) -> String {
-        markdown.finish(self.out, |text| self.transformed(text, Whose::Model, true))
+        markdown.finish(self.out, self.output.width(), |text| {
+            self.transformed(text, Whose::Model, true)
+        })
     }
 
     fn say_thought(&self, text: &str) {
-        for line in harmless(text).lines() {
-            self.say("", &self.out.dim(&self.out.italic(line)));
+        let width = self.output.width();
+        for line in harmless(text).lines().flat_map(|line| broken(line, width)) {
+            self.say("", &self.out.dim(&self.out.italic(&line)));
         }
     }
 
+    /// Shows words on a screen. Whoever reads a pipe gets the whole answer when it is complete: they could not see that
+    /// words were taken back.
     fn words(&self, text: &str) {
+        if !self.rendered {
+            return;
+        }
         let mut answer = self.answer();
         self.end_thought(&mut answer);
         if let Some(shown) = &mut answer.provisional {
-            // Whoever reads a pipe cannot see that the first words were taken back.
-            if !self.rendered {
-                return;
-            }
             shown.push_str(text);
         }
         answer.begun = true;
-        if self.rendered {
-            self.take(text, &mut answer.markdown);
-            let look = |text| self.transformed(text, Whose::Model, false);
-            self.output.preview(|| answer.markdown.preview(self.out, look));
-        } else {
-            answer.ends_with_newline = text.ends_with('\n');
-            self.write_out(text);
-        }
+        self.take(text, &mut answer.markdown);
+        let look = |text| self.transformed(text, Whose::Model, false);
+        self.output
+            .preview(|| answer.markdown.preview(self.out, self.output.width(), look));
     }
 
     /// Shows the rest of the answer: its message is complete.
     fn message(&self, message: &Message) {
         match message.body() {
-            MessageBody::Assistant { content, .. } => {
+            MessageBody::Assistant {
+                content,
+                model,
+                usage,
+                ..
+            } => {
+                self.output.activity().add_answer(model, *usage);
                 let mut answer = std::mem::take(&mut *self.answer());
                 self.end_thought(&mut answer);
                 let AnswerView {
                     mut markdown,
                     begun,
-                    ends_with_newline,
                     provisional,
                     ..
                 } = answer;
@@ -213,10 +281,10 @@ impl TerminalFront {
                         self.take(&message.text(), &mut markdown);
                     }
                     self.write_out(&self.finished(&mut markdown));
-                } else if begun && !ends_with_newline {
-                    self.write_out("\n");
                 } else if whole {
-                    self.write_out(&format!("{}\n", message.text()));
+                    let text = message.text();
+                    let end = if text.ends_with('\n') { "" } else { "\n" };
+                    self.write_out(&format!("{text}{end}"));
                 }
             }
             MessageBody::Note { display: true, .. } | MessageBody::Tool { .. } if self.is_drawn(message) => {}
@@ -300,27 +368,42 @@ impl TerminalFront {
         );
     }
 
-    fn tool_result(&self, who: &str, output: &str, is_error: bool) {
-        let output = harmless(output.trim_end());
+    fn tool_result(&self, who: &str, tool_name: &str, output: &str, is_error: bool) {
+        if let Some(todos) = Todos::of(tool_name, output).filter(|_| !is_error) {
+            return self.todos(who, &todos);
+        }
+        let output = output.trim_end();
         let total = output.lines().count();
         let is_whole = self.output.detail().is_some_and(|detail| detail.has_outputs);
-        let most = if is_whole { total } else { OUTPUT_LINES };
+        let kind = Kind::of(output, is_error);
+        let most = match kind {
+            _ if is_whole => total,
+            Kind::Diff => DIFF_LINES,
+            Kind::Usual | Kind::Failure => OUTPUT_LINES,
+        };
         for line in output.lines().take(most) {
-            let line = format!("  {}", shorten(line, 200));
-            self.say(
-                who,
-                &if is_error {
-                    self.err.red(&line)
-                } else {
-                    self.err.dim(&line)
-                },
-            );
+            self.say(who, &format!("  {}", result_line(line, kind, self.err)));
         }
         if total > most {
             let more = counted((total - most) as u64, "more line");
             self.say(who, &self.err.dim(&format!("  … {more}")));
-            self.output.keep_cut(&output);
+            self.output.keep_cut(output);
         }
+    }
+
+    /// Shows what is to be done: on a screen the user's own agent's list above the editor, otherwise in lines.
+    fn todos(&self, who: &str, todos: &Todos) {
+        let lines = todos.lines(self.err);
+        match self.output.screen().filter(|_| who.is_empty()) {
+            Some(screen) => screen.set(Slot::Above(TODOS.into()), (!todos.are_done()).then_some(lines)),
+            None => lines.iter().for_each(|line| self.say(who, line)),
+        }
+    }
+
+    fn changed(&self, who: &str, tool_name: &str, arguments: &Map<String, Value>, summary: Option<&str>) {
+        let line = self.call_line(tool_name, arguments, summary);
+        let (mark, why) = (self.err.yellow("↳"), self.err.dim("(changed by hooks)"));
+        self.say(who, &format!("{mark} {line} {why}"));
     }
 
     fn hook_failed(&self, who: &str, failure: &ReportedFailure) {
@@ -364,22 +447,18 @@ impl TerminalFront {
                 tool_name,
                 arguments,
                 summary,
-            } => {
-                let line = self.call_line(tool_name, arguments, summary);
-                self.say(
-                    who,
-                    &format!(
-                        "{} {line} {}",
-                        self.err.yellow("↳"),
-                        self.err.dim("(changed by hooks)")
-                    ),
-                );
-            }
+            } => self.changed(who, tool_name, arguments, summary),
             FrontUpdate::Refused {
                 tool_name,
                 reason,
                 handlers,
             } => self.refused(who, tool_name, reason, handlers),
+            FrontUpdate::ToolOutput { tool_call_id, text } => {
+                self.output.activity().add_output(tool_call_id, text, self.err);
+            }
+            FrontUpdate::ToolEnded { tool_call_id } => {
+                self.output.activity().end_output(tool_call_id, self.err);
+            }
             FrontUpdate::ToolResult { .. } if self.silent_results => {}
             FrontUpdate::ToolResult { tool_name, .. } if self.is_drawn_elsewhere(tool_name) => {}
             FrontUpdate::ToolResult {
@@ -394,22 +473,19 @@ impl TerminalFront {
                     let line = self.call_line(tool_name, arguments, summary);
                     self.say(who, &format!("{} {line}", self.err.cyan("←")));
                 }
-                self.tool_result(who, output, is_error);
+                self.tool_result(who, tool_name, output, is_error);
             }
             FrontUpdate::Notice(text) => self.remark(who, &self.err.green("•"), text),
             FrontUpdate::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
             FrontUpdate::HookFailed(failure) => self.hook_failed(who, failure),
-            FrontUpdate::Retry { reason, delay_ms, .. } => {
-                let seconds = delay_ms as f64 / 1000.0;
-                self.say(
-                    who,
-                    &format!(
-                        "{} {}; trying again in {seconds:.1} s",
-                        self.err.yellow("!"),
-                        harmless_indented(reason, "  ")
-                    ),
-                );
-            }
+            FrontUpdate::Retry { reason, delay_ms, .. } => self.retry(who, reason, delay_ms),
+            FrontUpdate::Replaced => self.replaced(),
+            FrontUpdate::Silent {
+                provider,
+                seconds,
+                limit,
+            } => self.silent(who, provider, seconds, limit),
+            FrontUpdate::Progress { what, done, total } => self.progress(what, done, total),
             // How it ended, is said where that matters.
             FrontUpdate::CompactionBegins { .. } | FrontUpdate::CompactionEnds { .. } => {}
             FrontUpdate::Within { agent, update } => {
@@ -429,7 +505,10 @@ impl Front for TerminalFront {
         Box::pin(async move {
             match self.output.screen() {
                 Some(screen) => person::ask_on(&screen, question, self.err).await,
-                None if self.attended => person::ask(question, self.err).await,
+                None if self.attended => {
+                    let _pause = self.output.pause_line();
+                    person::ask(question, self.err).await
+                }
                 None => PersonsAnswer::Nobody,
             }
         })

@@ -76,7 +76,6 @@ pub struct Stretch {
 struct Effect {
     kind: String,
     failure: Option<Failure>,
-    refused: bool,
     would: String,
     reason: Option<String>,
 }
@@ -182,11 +181,6 @@ impl Run {
             "not_asked" => Decision::Skipped,
             _ => Decision::Allowed,
         }
-    }
-
-    /// Whether the hook failed, and something was refused because of that.
-    pub fn failed_and_refused(&self) -> bool {
-        self.effect.failure.is_some() && self.effect.refused
     }
 
     /// Why the hook refused, or how it failed.

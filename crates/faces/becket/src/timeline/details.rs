@@ -50,6 +50,7 @@ pub fn of(
         }
         Origin::Tool(call, result, noted) => tool(call, result.as_ref(), noted, &asked),
         Origin::Unanswered(noted) => unanswered(node, noted),
+        Origin::Inner(noted) => inner(node, noted),
         Origin::Hook => Details::default(),
     };
     details.decision = node.bar.decision;
@@ -267,6 +268,18 @@ fn unanswered(node: &Node, noted: &Value) -> Details {
     }
 }
 
+/// Details of a call that no answer in the conversation asked for.
+fn inner(node: &Node, noted: &Value) -> Details {
+    let arguments = serde_json::to_string_pretty(&noted["arguments"]).unwrap_or_default();
+    Details {
+        title: node.bar.label.clone(),
+        reason: noted["refused"].as_str().map(ToOwned::to_owned),
+        facts: vec![fact("asked for by", "a program, a hook or another tool")],
+        sections: vec![text("Input", &arguments)],
+        ..Details::default()
+    }
+}
+
 fn tool(call: &ToolCall, result: Option<&Message>, noted: &Value, asked: &[Asked]) -> Details {
     let of = |event: &str| asked.iter().find(|asked| asked.event == event);
     let mut sections = vec![text("Input", &pretty(&call.arguments))];
@@ -458,7 +471,8 @@ fn pretty(text: &str) -> String {
     pretty.unwrap_or_else(|_| text.to_owned())
 }
 
-fn cut(text: &str) -> String {
+/// The beginning of a text, if it is very long.
+pub(super) fn cut(text: &str) -> String {
     if text.len() <= LONGEST {
         return text.to_owned();
     }

@@ -1,8 +1,8 @@
 //! What happened in a session, as a tree: turns, in them requests and tool calls, in these the hooks that were asked.
 //!
 //! `asked.rs` reads what the store has of dispatches and stretches of time, `tree.rs` puts them and the messages
-//! together, `details.rs` says everything about one of them, `tally.rs` counts. `record.rs` is the store as the page
-//! sees it, and this file is what the page shows of it.
+//! together, `details.rs` says everything about one of them, `transcript.rs` is what was said, `tally.rs` counts.
+//! `record.rs` is the store as the page sees it, and this file is what the page shows of it.
 //!
 //! A timeline is made when somebody looks: an agent that nobody watches does no work for the page. A live session is
 //! sent anew from the shown turn on each time it has grown, less often the longer that takes. Ids of bars stay the
@@ -12,6 +12,7 @@ pub(crate) mod asked;
 mod details;
 mod record;
 mod tally;
+mod transcript;
 mod tree;
 
 #[cfg(test)]
@@ -23,19 +24,22 @@ use std::collections::HashMap;
 
 use becket_agent::store::StoreError;
 use becket_store::SessionSummary;
-use becket_web::view::{AgentLane, Details, SessionLine, Tally, Timeline};
+use becket_web::view::{AgentLane, Details, ExportForm, HookLine, SessionLine, Timeline, Transcript};
 use becket_web::{Source, SourceError};
+use clap::ValueEnum;
 use record::TURNS;
-use tally::Tallies;
+use tally::Totals;
+
+use crate::args::TraceForm;
+use crate::commands::trace::export;
 
 impl Source for Record {
     fn sessions(&self) -> Result<Vec<SessionLine>, SourceError> {
         let sessions = self.store.sessions(None).map_err(told)?;
-        self.with_tallies(|tallies| {
-            let line = |session: &SessionSummary| line(session, tallies.of(&session.id));
-            sessions.iter().map(line).collect()
-        })
-        .map_err(told)
+        let counted = self.store.record().session_counts().map_err(told)?;
+        let totals = tally::with_sub_agents(&sessions, &counted);
+        let line = |session: &SessionSummary| line(session, totals.get(&session.id));
+        Ok(sessions.iter().map(line).collect())
     }
 
     fn timeline(&self, session_id: &str, from: Option<u64>) -> Result<Option<Timeline>, SourceError> {
@@ -48,6 +52,8 @@ impl Source for Record {
             .record()
             .beginning(session_id, from, TURNS)
             .map_err(told)?;
+        let counted = self.store.record().session_counts().map_err(told)?;
+        let totals = tally::with_sub_agents(&family, &counted);
         let family: Vec<(usize, &SessionSummary)> = family
             .iter()
             .enumerate()
@@ -65,11 +71,8 @@ impl Source for Record {
             branch.flatten(&mut bars);
         }
         usage.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
-        let tally = self
-            .with_tallies(|tallies| tallies.of(session_id))
-            .map_err(told)?;
         Ok(Some(Timeline {
-            session: line(session, tally),
+            session: line(session, totals.get(session_id)),
             first_turn: beginning.turn,
             turn_count: beginning.turn_count,
             lanes: lanes(&family),
@@ -92,6 +95,51 @@ impl Source for Record {
         details::of(self, session, bar_id, &from.map_err(told)?).map_err(told)
     }
 
+    fn transcript(&self, session_id: &str, from: Option<u64>) -> Result<Option<Transcript>, SourceError> {
+        let record = self.store.record();
+        if record.family(session_id).map_err(told)?.is_empty() {
+            return Ok(None);
+        }
+        let beginning = record.beginning(session_id, from, TURNS).map_err(told)?;
+        let entries = record.written_by(session_id, &beginning).map_err(told)?;
+        Ok(Some(Transcript {
+            first_turn: beginning.turn,
+            turn_count: beginning.turn_count,
+            messages: transcript::lines(&entries),
+        }))
+    }
+
+    fn sessions_saying(&self, words: &str) -> Result<Vec<String>, SourceError> {
+        let found = self.store.record().sessions_saying(words).map_err(told)?;
+        Ok(found.into_iter().collect())
+    }
+
+    fn hooks(&self, since_ms: u64) -> Result<Vec<HookLine>, SourceError> {
+        let (known, counts) = self.store.record().hook_counts(since_ms).map_err(told)?;
+        Ok(tally::hook_lines(known, &counts))
+    }
+
+    fn export_forms(&self) -> Vec<ExportForm> {
+        let form = |form: &TraceForm| {
+            let value = form.to_possible_value()?;
+            let about = value.get_help().map(ToString::to_string);
+            Some(ExportForm {
+                form: value.get_name().to_owned(),
+                about: about.unwrap_or_default(),
+                suffix: suffix(*form).to_owned(),
+            })
+        };
+        TraceForm::value_variants().iter().filter_map(form).collect()
+    }
+
+    fn export(&self, session_id: &str, form: &str) -> Result<Option<String>, SourceError> {
+        let family = self.store.record().family(session_id).map_err(told)?;
+        let (Some(session), Ok(form)) = (family.first(), TraceForm::from_str(form, false)) else {
+            return Ok(None);
+        };
+        export::whole(&self.store, session, form).map(Some).map_err(told)
+    }
+
     fn position(&self) -> Result<String, SourceError> {
         let mark = self.store.record().mark().map_err(told)?;
         Ok(format!(
@@ -101,7 +149,22 @@ impl Source for Record {
     }
 
     fn metrics(&self) -> Result<String, SourceError> {
-        self.with_tallies(Tallies::metrics).map_err(told)
+        let sessions = self.store.record().session_counts().map_err(told)?;
+        let traced = sessions
+            .values()
+            .filter(|session| !session.runs.is_empty())
+            .count();
+        Ok(tally::metrics(&self.hooks(0)?, traced))
+    }
+}
+
+/// The end of the name of a file in a form.
+fn suffix(form: TraceForm) -> &'static str {
+    match form {
+        TraceForm::Jsonl => "jsonl",
+        TraceForm::Chrome => "trace.json",
+        TraceForm::Otlp => "otlp.json",
+        TraceForm::Markdown => "md",
     }
 }
 
@@ -128,9 +191,11 @@ fn lanes(family: &[(usize, &SessionSummary)]) -> Vec<AgentLane> {
     family.iter().map(lane).collect()
 }
 
-fn line(session: &SessionSummary, tally: Tally) -> SessionLine {
+fn line(session: &SessionSummary, totals: Option<&Totals>) -> SessionLine {
     let session = session.clone();
+    let Totals { tally, counts, used } = totals.copied().unwrap_or_default();
     SessionLine {
+        title: title(&session),
         id: session.id,
         parent_id: session.parent_id,
         context: session.context,
@@ -142,7 +207,17 @@ fn line(session: &SessionSummary, tally: Tally) -> SessionLine {
         reason: session.reason,
         entries: session.entry_count,
         tally,
+        counts,
+        used,
     }
+}
+
+/// The name of a session, else its first prompt in one line, else its context.
+fn title(session: &SessionSummary) -> String {
+    let prompt = session.prompt.as_deref().map(|prompt| tree::few(prompt.trim()));
+    let mut titles = session.name.clone().into_iter().chain(prompt);
+    let title = titles.find(|title| !title.trim().is_empty());
+    title.unwrap_or_else(|| session.context.clone())
 }
 
 fn told(error: StoreError) -> SourceError {

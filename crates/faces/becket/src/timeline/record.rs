@@ -1,12 +1,9 @@
-//! The store as the web page reads it: the record of its sessions, and counts over all of them.
-
-use std::sync::{Mutex, PoisonError};
+//! The store as the web page reads it: the record of its sessions.
 
 use becket_agent::store::StoreError;
 use becket_store::{Beginning, SessionSummary, SqliteStore};
 
 use super::asked::{Asked, Stretch};
-use super::tally::Tallies;
 use super::tree::{Branch, BranchStart};
 
 /// How many turns are shown at once, the last ones first.
@@ -15,23 +12,12 @@ pub(super) const TURNS: u64 = 100;
 /// The store as the web page reads it.
 pub struct Record {
     pub(super) store: SqliteStore,
-    tallies: Mutex<Tallies>,
 }
 
 impl Record {
     /// The record of a store.
     pub fn of(store: SqliteStore) -> Self {
-        Self {
-            store,
-            tallies: Mutex::default(),
-        }
-    }
-
-    /// Updates the counts and reads them.
-    pub(super) fn with_tallies<T>(&self, look: impl FnOnce(&Tallies) -> T) -> Result<T, StoreError> {
-        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
-        tallies.catch_up(&self.store)?;
-        Ok(look(&tallies))
+        Self { store }
     }
 
     /// One session's part of the tree, from a turn on.

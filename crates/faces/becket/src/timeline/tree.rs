@@ -29,6 +29,7 @@ const ABOUT_REQUESTS: &[&str] = &[
     "model_context",
     "pre_request",
     "response_start",
+    "response_data",
     "response",
     "message_start",
     "message_update",
@@ -97,6 +98,8 @@ pub enum Origin {
     Tool(ToolCall, Option<Message>, Value),
     /// Facts about a request that led to no answer in the conversation.
     Unanswered(Value),
+    /// Facts about a call that no answer in the conversation asked for.
+    Inner(Value),
     /// A dispatch of the store.
     Hook,
 }
@@ -146,6 +149,7 @@ impl Branch {
             nodes.push(node);
         }
         nodes.extend(grower.unanswered(0, f64::MIN..=f64::MAX));
+        nodes.extend(grower.inner_calls(0, f64::MIN..=f64::MAX));
         nodes.extend(grower.hooks(0, f64::MIN..=f64::MAX, |_| true));
         sort(&mut nodes);
         Self { nodes, usage }
@@ -304,6 +308,7 @@ impl Grower<'_> {
                 .push(self.request(entry, message, start, after_words.max(start)));
         }
         node.children.extend(self.unanswered(1, start..=end + slack));
+        node.children.extend(self.inner_calls(1, start..=end + slack));
         node.children.extend(self.hooks(1, start..=end + slack, |_| true));
         sort(&mut node.children);
         node.embrace();
@@ -479,6 +484,37 @@ impl Grower<'_> {
         nodes
     }
 
+    /// Calls that no answer in the conversation asked for: a program, a hook or another tool made them.
+    fn inner_calls(&mut self, depth: u8, span: RangeInclusive<f64>) -> Vec<Node> {
+        let left = self.begun("tool_call", &span).iter_mut();
+        let left: Vec<Stretch> = left.filter_map(|(_, stretch)| stretch.take()).collect();
+        let mut nodes = Vec::new();
+        for stretch in left {
+            let children = self.hooks(depth + 1, f64::MIN..=f64::MAX, |asked| {
+                asked.tool_call_id.is_some() && asked.tool_call_id == stretch.tool_call_id
+            });
+            let facts = &stretch.facts;
+            let decision = match (facts["refused"].is_string(), facts["is_error"] == true) {
+                (true, _) => Decision::Denied,
+                (false, true) => Decision::Failed,
+                _ => Decision::Allowed,
+            };
+            let bar = Bar {
+                id: format!("i:{}", stretch.time_us),
+                duration_ms: stretch.end_ms() - stretch.start_ms(),
+                decision: Some(decision),
+                words: few(&facts["arguments"].to_string()),
+                ..self.bar(depth, Kind::Tool, stretch.name.clone(), stretch.start_ms())
+            };
+            nodes.push(Node {
+                bar,
+                children,
+                origin: Origin::Inner(stretch.facts),
+            });
+        }
+        nodes
+    }
+
     /// The positions of the dispatches within a range of time.
     fn within(&self, span: &RangeInclusive<f64>) -> Range<usize> {
         let first = self
@@ -575,7 +611,7 @@ fn used(usage: &Usage) -> String {
 }
 
 /// The beginning of a text, in one line.
-fn few(text: &str) -> String {
+pub(super) fn few(text: &str) -> String {
     let mut words: String = text
         .chars()
         .take(FEW_WORDS)

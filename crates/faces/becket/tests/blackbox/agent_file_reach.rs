@@ -67,6 +67,69 @@ fn a_toolset_that_becket_has_not_is_left_out_and_the_agent_runs() {
 }
 
 #[test]
+fn a_place_in_the_home_folder_is_judged_as_it_is_meant() {
+    let room = agent(&["type: filesystem, deny_list: [\"~/private\"]"]);
+    for folder in ["private", "public"] {
+        fs::create_dir_all(room.home().join(folder)).expect("a folder");
+        fs::write(room.home().join(folder).join("file"), "words").expect("a file");
+    }
+    let read = |path: &str| call("read_file", json!({"path": path}));
+    let calls = [
+        read("~/private/file"),
+        read("~/public/../private/file"),
+        read("~/public/file"),
+    ];
+    let turns: Vec<Value> = calls.into_iter().chain([json!({"text": "done"})]).collect();
+    let results = results(&play(&room, &json!(turns), &["--yes"]).ended_with(0));
+    assert!(
+        results[..2].iter().all(|result| result.contains("deny_list")),
+        "{results:?}"
+    );
+    assert!(results[2].contains("words"), "{results:?}");
+}
+
+#[test]
+fn the_first_agent_files_run() {
+    for version in ["", "version: \"0\"\n"] {
+        let room = with_file(&format!(
+            "{version}agents:\n  root:\n    name: root\n    model: gpt\n    think: true\n    \
+             todo: {{shared: true}}\n    \
+             memory: {{path: ./memory.db}}\nmodels:\n  gpt: {{type: openai, model: gpt-4o}}\n"
+        ));
+        let run = play(&room, &json!([{"text": "done"}]), &[]).ended_with(0);
+        let tools = offered(&run);
+        for wanted in ["create_todo", "think", "add_memory"] {
+            assert!(tools.iter().any(|tool| tool == wanted), "{tools:?}");
+        }
+    }
+    for (key, advice) in [
+        ("think: true", "write a toolset of type think"),
+        ("todo: false", "write a toolset of type todo"),
+    ] {
+        let room = with_file(&format!("version: \"2\"\nagents:\n  root:\n    {key}\n"));
+        play(&room, &json!([]), &[])
+            .ended_with(2)
+            .complained("agent.yaml:4: unknown key")
+            .complained(advice);
+    }
+}
+
+#[test]
+fn a_file_in_hcl_is_refused_and_counted() {
+    let room = room();
+    room.write("files/pirate.hcl", "agent \"root\" {\n  model = \"auto\"\n}\n");
+    room.write("files/network.hcl", "resource \"x\" \"y\" {}\n");
+    let message = "agent files in HCL are not read; write the same as YAML";
+    room.run(["doctor", "--files", "files"])
+        .ended_with(1)
+        .said(message)
+        .said("1 file: 0 complete, 0 with remarks, 1 refused");
+    room.run(["run", "files/pirate.hcl", "Hi"])
+        .ended_with(2)
+        .complained(message);
+}
+
+#[test]
 fn the_table_of_a_folder_says_which_files_run() {
     let room = room();
     room.write(
@@ -142,10 +205,15 @@ fn hosts_that_a_toolset_does_not_name_are_not_fetched() {
     let server = ModelServer::answering(|_| Response::new(200, "text/plain", "a page"));
     let url = server.url();
     for (domains, is_fetched) in [
-        ("allowed_domains: ['127.0.0.0/8']", true),
-        ("allowed_domains: [example.com]", false),
-        ("blocked_domains: ['127.0.0.1']", false),
-        ("blocked_domains: [example.com]", true),
+        ("allow_private_ips: true, allowed_domains: ['127.0.0.0/8']", true),
+        ("allow_private_ips: true, allowed_domains: [example.com]", false),
+        ("allow_private_ips: true, blocked_domains: ['127.0.0.1']", false),
+        ("allow_private_ips: true, blocked_domains: [example.com]", true),
+        ("allow_private_ips: true", true),
+        // As in docker-agent, nothing private is fetched unless the toolset says so, whoever answers with yes.
+        ("timeout: 5", false),
+        ("allow_private_ips: false", false),
+        ("allowed_domains: ['127.0.0.0/8']", false),
     ] {
         let room = agent(&[&format!("type: fetch, {domains}")]);
         let turns = json!([call("fetch", json!({"urls": [url], "format": "text"})), {"text": "done"}]);
@@ -156,6 +224,20 @@ fn hosts_that_a_toolset_does_not_name_are_not_fetched() {
             "{domains}: {run:?}"
         );
     }
+}
+
+#[test]
+fn a_hook_of_the_user_s_and_of_the_file_is_asked_once() {
+    let hook = "cat > /dev/null; echo asked >> seen";
+    let room = with_file(&format!(
+        "agents:\n  root:\n    toolsets: [{{type: shell}}]\n    hooks:\n      pre_tool_use:\n        - matcher: shell\n          \
+         hooks: [{{type: command, command: '{hook}'}}, {{type: command, command: '{hook}; echo other >> seen'}}]\n"
+    ));
+    let turns = json!([call("shell", json!({"cmd": "true"})), {"text": "done"}]);
+    play(&room, &turns, &["--yes", "--hook-pre-tool-use", hook]).ended_with(0);
+    let seen = room.read("seen");
+    assert_eq!(seen.matches("asked").count(), 2, "{seen}");
+    assert_eq!(seen.matches("other").count(), 1, "{seen}");
 }
 
 #[test]

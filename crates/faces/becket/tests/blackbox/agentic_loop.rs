@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{ModelServer, OpenAiStream, Response, Room};
 
-use crate::room;
+use crate::room_with_all_tools as room;
 
 fn call(name: &str, arguments: &Value) -> Value {
     json!({"name": name, "arguments": arguments})

@@ -100,6 +100,7 @@ fn words_of_an_answer_that_broke_off_are_in_the_conversation() {
         Response::events(OpenAiStream::new("m").text("half an ans").unfinished()).ending(Ending::Cut);
     let server = ModelServer::start([broken, said("whole")]);
     let room = connected("OPENAI", &server);
+    room.config("[agent]\nmax_retries = 0\n");
     room.run(["first"]).said("half an ans");
     room.run(["second"]).ended_with(0).said("whole");
     let asked = server.requests()[1].text();
@@ -150,7 +151,7 @@ fn an_answer_that_came_when_becket_was_killed_is_told_to_be_lost_and_only_once()
             .collect::<Vec<_>>();
         let server = ModelServer::start(answers);
         let room = connected("OPENAI", &server);
-        let running = room.start(["--yes", "first"]);
+        let running = room.start(["--json", "--yes", "first"]);
         running.wait_for_output("half an ans");
         for words in [&["trace"][..], &["context", "log"]] {
             let shown = format!("{:?}", room.run(words).ended_with(0));

@@ -137,7 +137,7 @@ fn exports_can_be_narrowed(room: &Room, session: &str, child: &str) {
     );
     room.run(["audit", "export", "--since", "soon"])
         .ended_with(2)
-        .complained("`soon` is no moment and no span");
+        .complained("`soon` is neither a date nor a span");
 }
 
 #[test]
@@ -258,4 +258,26 @@ fn several_processes_write_one_chain() {
             .iter()
             .all(|ledger| ledger["operations"] == 1 && ledger["difference"] == 0)
     );
+}
+
+#[test]
+fn refused_calls_are_listed_with_reason_and_hook() {
+    let room = room();
+    room.run(["audit", "refused"])
+        .ended_with(0)
+        .said("0 calls refused since 7d");
+    let hooks = room
+        .hooks("[[hook]]\nname = \"no\"\nevent = \"pre_tool\"\ncommand = \"echo not today >&2; exit 2\"\n");
+    room.run(["--yes", "--hooks", &hooks, "Run: rm -rf build"])
+        .ended_with(0);
+    room.run(["Run: touch x"]).ended_with(0);
+    room.run(["--yes", "Run: true"]).ended_with(0);
+    let run = room.run(["audit", "refused", "--since", "1h"]).ended_with(0);
+    let run = run.said("shell rm -rf build\n    not today  (hook no)");
+    let run = run.said("shell touch x\n    nobody is there");
+    run.said("2 calls refused since 1h");
+    let listed = room.run(["audit", "refused", "--json"]).ended_with(0).events();
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed[0]["record"]["reason"], "not today");
+    room.run(["audit", "refused", "--since", "soon"]).ended_with(2);
 }

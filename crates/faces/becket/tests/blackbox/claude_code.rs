@@ -79,7 +79,8 @@ fn told(room: &Room, event: &str) -> Vec<Value> {
     for read in &mut all {
         assert_eq!(read["hook_event_name"], event);
         assert_eq!(read["cwd"], directory.display().to_string());
-        assert_eq!(read["permission_mode"], "default");
+        let mode = read["permission_mode"].as_str();
+        assert!(matches!(mode, Some("default" | "bypassPermissions")), "{mode:?}");
         let transcript = read["transcript_path"].as_str().expect("a path");
         assert!(transcript.ends_with(&format!("{}.jsonl", read["session_id"].as_str().unwrap())));
         let members = read.as_object_mut().expect("an object");
@@ -796,7 +797,7 @@ fn notifications_and_failures() {
             .into_iter()
             .map(|mut read| read["notification_type"].take())
             .collect();
-        assert_eq!(kinds, ["permission_prompt", "idle_prompt"]);
+        assert_eq!(kinds, ["permission_prompt"]);
     }
     let run = play(
         &room,
@@ -1717,4 +1718,185 @@ fn a_script_that_a_hook_names_by_a_variable_is_looked_for() {
             assert_eq!(run.stdout.contains("nope.sh"), !is_right, "{hook}: {run:#?}");
         }
     }
+}
+
+#[test]
+fn several_hooks_extend_the_same_variable() {
+    let adds = |folder: &str, wait: &str| {
+        let line = format!("export PATH=\"$PWD/{folder}:$PATH\"");
+        command(&format!(
+            "{wait}; printf '%s\\n' '{line}' 'export LAST={folder}' >> \"$CLAUDE_ENV_FILE\""
+        ))
+    };
+    // The first one ends last, and its variables count first all the same.
+    let hooks = [
+        ("SessionStart", adds("one", "sleep 0.5")),
+        ("SessionStart", command("true")),
+        ("SessionStart", adds("two", "true")),
+        ("SessionStart", command("echo 'if then' >> \"$CLAUDE_ENV_FILE\"")),
+        ("SessionStart", adds("three", "true")),
+        ("Setup", adds("zero", "true")),
+    ];
+    let room = with_hooks(&hooks);
+    for folder in ["zero", "one", "two", "three"] {
+        room.script(
+            &format!("{folder}/in-{folder}"),
+            "#!/bin/sh\nprintf '%s ' \"${0##*/}\"\n",
+        );
+    }
+    let all = "in-zero > made; in-one >> made; in-two >> made; in-three >> made; echo $LAST >> made";
+    let turns = json!([shell(all), says("done", &[])]);
+    play(&room, &turns, &["--yes", "--init"]).ended_with(0);
+    assert_eq!(room.read("made"), "in-zero in-one in-two in-three three\n");
+}
+
+#[test]
+fn what_hooks_add_to_a_prompt_stays_in_the_conversation() {
+    let hook = noting(
+        "UserPromptSubmit",
+        "case \"$IN\" in *\"first words\"*) echo the branch is main;; esac",
+    );
+    let room = with_hooks(&[("UserPromptSubmit", hook)]);
+    let model = room.model(&json!([
+        says("one", &["first words", "the branch is main"]),
+        says("two", &["first words", "the branch is main", "second words"]),
+    ]));
+    let run = room.run_with_input(
+        ["--trust", "--model", &model, "chat"],
+        "first words\nsecond words\n",
+    );
+    assert!(run.ended_with(0).stdout.contains("two"));
+    let model = room.model(&json!([says("three", &["the branch is main", "third words"])]));
+    room.run(["--trust", "--model", &model, "third words"])
+        .ended_with(0)
+        .said("three");
+}
+
+#[test]
+fn a_prompt_without_a_model_asks_that_of_the_session() {
+    let room = with_hooks(&[(
+        "PreToolUse",
+        json!({"type": "prompt", "prompt": "Is it safe? $ARGUMENTS"}),
+    )]);
+    let refuses = says(
+        "{\"ok\": false, \"reason\": \"not on my watch\"}",
+        &["Is it safe?"],
+    );
+    let run = play(
+        &room,
+        &json!([shell("touch made"), refuses, says("done", &[])]),
+        &["--yes"],
+    );
+    assert!(
+        !room.has("made") && run.stdout.contains("not on my watch"),
+        "{run:#?}"
+    );
+    let room = with_hooks(&[(
+        "PreToolUse",
+        json!({"type": "prompt", "prompt": "Is it safe? $ARGUMENTS"}),
+    )]);
+    let allows = says("{\"ok\": true}", &["Is it safe?"]);
+    play(
+        &room,
+        &json!([shell("touch made"), allows, says("done", &[])]),
+        &["--yes"],
+    )
+    .ended_with(0);
+    assert!(room.has("made"));
+}
+
+#[test]
+fn the_error_at_the_end_of_a_traceback_is_shown() {
+    if !needs("python3") {
+        return;
+    }
+    let room = with_hooks(&[("PreToolUse", command("python3 -c 'import nowhere_to_be_found'"))]);
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(room.has("made"), "{run:#?}");
+    assert!(
+        run.stderr.contains("exit code 1: ModuleNotFoundError"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn a_refusal_names_the_plugin() {
+    let room = room();
+    let hooks = settings(&[("PreToolUse", command("echo not this >&2; exit 2"))]);
+    let file = room.write("../home/cache/safety/1.0.0/hooks/hooks.json", hooks.to_string());
+    let root = file.parent().unwrap().parent().unwrap().display().to_string();
+    room.write(
+        "../home/cache/safety/1.0.0/.claude-plugin/plugin.json",
+        json!({"name": "safety-net"}).to_string(),
+    );
+    let installed =
+        json!({"version": 2, "plugins": {"safety-net@m": [{"scope": "user", "installPath": root}]}});
+    room.write(
+        "../home/.claude/plugins/installed_plugins.json",
+        installed.to_string(),
+    );
+    room.write(
+        "../home/.claude/settings.json",
+        json!({"enabledPlugins": {"safety-net@m": true}}).to_string(),
+    );
+    let model = room.model(&touching());
+    let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+    let refused = "not this (hook PreToolUse 1 of the plugin safety-net (claude-code))";
+    assert!(run.stderr.contains(refused), "{run:#?}");
+}
+
+#[test]
+fn nobody_is_called_to_a_prompt_that_cannot_come() {
+    let room = with_hooks(&[("Notification", noting("Notification", ""))]);
+    play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    assert!(!room.has("../Notification.jsonl"));
+    let model = room.model(&json!([says("done", &[])]));
+    room.run_with_input(["--trust", "--model", &model, "chat"], "hello\n")
+        .ended_with(0);
+    assert_eq!(told(&room, "Notification")[0]["notification_type"], "idle_prompt");
+}
+
+#[test]
+fn scripts_that_run_in_one_directory_only_or_not_at_all_are_found() {
+    for (line, code, words) in [
+        (".claude/runs.sh", 0, "only while the agent works in"),
+        ("bash .claude/runs.sh", 0, "only while the agent works in"),
+        (
+            "cat | python3 .claude/check.py",
+            0,
+            "only while the agent works in",
+        ),
+        ("./.claude/stays.sh --fast", 1, "may not be executed"),
+        ("MODE=1 .claude/nope.sh", 1, "`.claude/nope.sh` is not in"),
+        ("\"$CLAUDE_PROJECT_DIR\"/.claude/runs.sh", 0, "nothing is wrong"),
+        (
+            "cd \"$CLAUDE_PROJECT_DIR\" && .claude/runs.sh",
+            0,
+            "nothing is wrong",
+        ),
+    ] {
+        let room = with_hooks(&[("PreToolUse", command(line))]);
+        room.script(".claude/runs.sh", "#!/bin/sh\nexit 0\n");
+        room.write(".claude/stays.sh", "#!/bin/sh\nexit 0\n");
+        room.write(".claude/check.py", "");
+        let run = room.run(["--trust", "hooks", "check"]).ended_with(code);
+        assert!(run.stdout.contains(words), "{line}: {run:#?}");
+        let is_relative = line.starts_with('.') || words.contains("only");
+        assert_eq!(
+            run.stdout.contains("CLAUDE_PROJECT_DIR\"/.claude"),
+            is_relative || code == 1,
+            "{line}: {run:#?}"
+        );
+    }
+}
+
+#[test]
+fn front_matter_that_is_no_yaml_is_told_of_its_file() {
+    let room = with_hooks(&[("Stop", command("true"))]);
+    let front = "---\nname: a\ndescription: use this: when\nhooks:\n  Stop: []\n---\nWords.\n";
+    let file = room.write(".claude/agents/a.md", front);
+    let run = room.run(["--trust", "hooks", "check"]).ended_with(0);
+    assert!(run.stdout.contains(".claude/agents/a.md:3: remark"), "{run:#?}");
+    room.run(["hooks", "check", &file.display().to_string()])
+        .ended_with(0);
 }

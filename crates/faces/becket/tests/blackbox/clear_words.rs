@@ -199,19 +199,19 @@ fn wrong_settings_are_told_in_plain_words() {
     let table = [
         (
             "[agent]\nfuel = \"much\"\n",
-            "config.toml:2: a whole number from 0 to 4294967295 is wanted here",
+            "config.toml:2: expected a whole number from 0 to 4294967295",
         ),
-        ("[agent]\nfuel = -1\n", "not the number -1"),
+        ("[agent]\nfuel = -1\n", "got the number -1"),
         (
             "[agent]\nmax_iterations = 0\n",
-            "a whole number from 1 on is wanted here",
+            "expected a whole number, 1 or more",
         ),
         ("[agent]\nfallback = \"call_usr\"\n", "did you mean `call_user`?"),
         (
             "[agent]\nreflection = \"no\"\n",
-            "true or false is wanted here, not the text \"no\"",
+            "expected true or false, got the string \"no\"",
         ),
-        ("model = 3\n", "a text in quotes is wanted here, not the number 3"),
+        ("model = 3\n", "expected a string in quotes, got the number 3"),
     ];
     for (config, words) in table {
         room.config(config);
@@ -221,6 +221,34 @@ fn wrong_settings_are_told_in_plain_words() {
     room.run(["context", "set", "fuel", "much"])
         .ended_with(2)
         .complained("a whole number");
+}
+
+#[test]
+fn a_hook_that_fails_often_is_one_line_with_a_count() {
+    let room = room();
+    let hooks = room
+        .hooks("[[hook]]\nname = \"broken\"\nevent = \"post_tool\"\ncommand = \"echo oops >&2; exit 1\"\n");
+    let path = |number: u32| format!("../work/{}", "./".repeat(number as usize));
+    let call = |number: u32| json!({"name": "list", "arguments": {"path": path(number)}});
+    let mut turns: Vec<Value> = (0..15)
+        .map(|turn| json!({"tool_calls": (0..10).map(|number| call(turn * 10 + number)).collect::<Vec<_>>()}))
+        .collect();
+    turns.push(json!({"text": "done"}));
+    let model = room.model(&json!(turns));
+    let run = room
+        .run(["--yes", "--hooks", &hooks, "--model", &model, "go"])
+        .ended_with(0);
+    assert_eq!(run.stderr.matches("oops").count(), 1, "{run:#?}");
+    assert_eq!(run.stderr.matches("hook broken").count(), 2, "{run:#?}");
+    assert!(
+        run.stderr.contains("(150 times; `becket trace` shows each)"),
+        "{run:#?}"
+    );
+    let once = room.model(&json!([{"tool_calls": [call(0)]}, {"text": "done"}]));
+    let run = room
+        .run(["--yes", "--hooks", &hooks, "--model", &once, "go"])
+        .ended_with(0);
+    assert_eq!(run.stderr.matches("hook broken").count(), 1, "{run:#?}");
 }
 
 #[test]

@@ -568,3 +568,135 @@ fn a_file_that_codex_would_not_read_can_be_left_out_by_its_name() {
     assert!(name.ends_with(".codex/hooks.json"), "{name}");
     play(&room, &turns, &["--without", name]).ended_with(0);
 }
+
+/// Plays one call of `apply_patch` with Codex's tools.
+fn patched(room: &Room, patch: &str, answer: &Value, more: &[&str]) -> Finished {
+    let turns = json!([call("apply_patch", &json!({"command": patch})), answer]);
+    let model = room.model(&turns);
+    let words = ["--trust", "--json", "--tools", "codex", "--model", &model, "go"];
+    room.run(words.iter().chain(more))
+}
+
+const WHOLE: &str = "*** Begin Patch\n*** Add File: new/a.txt\n+first\n+second\n*** Update File: b.txt\n@@\n one\n-two\n\
+                     +2\n*** Update File: c.txt\n*** Move to: moved/c.txt\n@@\n-old\n+young\n*** Update File: d.txt\n\
+                     *** Move to: e.txt\n*** Delete File: f.txt\n*** End Patch";
+
+/// The user's settings.
+const CONFIG: &str = "../home/.config/becket/config.toml";
+
+fn with_files(room: &Room) {
+    room.write("b.txt", "one\ntwo\nthree\n");
+    room.write("c.txt", "an aged word\nold\n");
+    room.write("d.txt", "as it is");
+    room.write("f.txt", "gone");
+}
+
+#[test]
+fn a_patch_makes_changes_moves_and_removes_files() {
+    let room = room();
+    with_files(&room);
+    let done = says(
+        "done",
+        &[
+            "A new/a.txt",
+            "M b.txt",
+            "A moved/c.txt",
+            "D c.txt",
+            "A e.txt",
+            "D f.txt",
+        ],
+    );
+    patched(&room, WHOLE, &done, &["--yes"]).ended_with(0);
+    assert_eq!(room.read("new/a.txt"), "first\nsecond\n");
+    assert_eq!(room.read("b.txt"), "one\n2\nthree\n");
+    assert_eq!(room.read("moved/c.txt"), "an aged word\nyoung\n");
+    assert_eq!(room.read("e.txt"), "as it is");
+    for gone in ["c.txt", "d.txt", "f.txt"] {
+        assert!(!room.has(gone), "{gone}");
+    }
+    // One file alone may be made or removed too.
+    for (patch, name, is_there) in [
+        (
+            "*** Begin Patch\n*** Add File: g.txt\n+x\n*** End Patch",
+            "g.txt",
+            true,
+        ),
+        (
+            "*** Begin Patch\n*** Delete File: g.txt\n*** End Patch",
+            "g.txt",
+            false,
+        ),
+    ] {
+        patched(&room, patch, &says("done", &[]), &["--yes"]).ended_with(0);
+        assert_eq!(room.has(name), is_there, "{patch}");
+    }
+}
+
+#[test]
+fn a_patch_is_judged_file_by_file_before_anything_is_written() {
+    let unchanged = |room: &Room| {
+        assert!(!room.has("new/a.txt") && !room.has("moved/c.txt") && !room.has("e.txt"));
+        assert_eq!(room.read("b.txt"), "one\ntwo\nthree\n");
+        assert!(room.has("c.txt") && room.has("d.txt") && room.has("f.txt"));
+    };
+    // A guard of files, a rule, a guard of Codex's commands, one of another system, one that breaks.
+    let guard = "[[hook]]\nevent = \"pre_file_write\"\nmatch = { path = { glob = \"*f.txt\" } }\n\
+                 command = \"echo f stays >&2; exit 2\"\n";
+    let codex = |matcher: &str, command: &str| {
+        let hook = json!({"type": "command", "command": command});
+        json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}}).to_string()
+    };
+    let removes = "grep -q '\"rm f.txt\"' || exit 0; echo no rm >&2; exit 2";
+    let last = "grep -q 'Delete File: f.txt' || exit 0; echo not the whole >&2; exit 2";
+    let claude = "grep -q 'moved/c.txt' || exit 0; echo not there >&2; exit 2";
+    for (file, text, words) in [
+        ("guard.toml", guard.to_owned(), "f stays"),
+        (
+            CONFIG,
+            "[permissions]\ndeny = [\"write:path=*f.txt\"]\n".into(),
+            "f.txt",
+        ),
+        (".codex/hooks.json", codex("Bash", removes), "no rm"),
+        (".codex/hooks.json", codex("apply_patch", last), "not the whole"),
+        (".codex/hooks.json", codex("apply_patch", "kill -9 $$"), "signal"),
+        (".claude/settings.json", codex("Write", claude), "not there"),
+    ] {
+        let room = room();
+        with_files(&room);
+        room.write(file, text);
+        let more: &[&str] = match file {
+            "guard.toml" => &["--yes", "--hooks", "guard.toml"],
+            _ => &["--yes"],
+        };
+        let run = patched(&room, WHOLE, &says("done", &[words]), more).ended_with(0);
+        assert!(run.stdout.contains(words), "{file} {words}: {run:#?}");
+        unchanged(&room);
+    }
+    // A file that may not be read is not moved to where it could be; and somebody must say yes.
+    let deny = "[permissions]\ndeny = [\"read:path=*d.txt\"]\n";
+    for (config, more, words) in [(deny, &["--yes"][..], "d.txt"), ("", &[], "nobody is there")] {
+        let room = room();
+        with_files(&room);
+        room.config(config);
+        patched(&room, WHOLE, &says("done", &[words]), more).ended_with(0);
+        unchanged(&room);
+    }
+}
+
+#[test]
+fn a_file_with_a_version_counts_for_nothing_as_in_codex() {
+    let room = room();
+    let guard = json!([{"hooks": [{"type": "command", "command": "exit 2"}]}]);
+    let file = |event: &str| json!({"version": 1, "hooks": {event: guard}}).to_string();
+    room.write(".codex/hooks.json", file("PreToolUse"));
+    let turns = json!([shell("touch made"), says("done", &[])]);
+    let run = play(&room, &turns, &["--yes"]);
+    assert_ne!(run.code, 0, "{run:#?}");
+    run.complained("`version` is no key of such a file, so Codex reads nothing of it");
+    room.write(".codex/hooks.json", file("PostCompact"));
+    let run = play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(
+        room.has("made") && run.stderr.contains("`version` is no key"),
+        "{run:#?}"
+    );
+}

@@ -1,7 +1,9 @@
 //! The commands besides asking: what they print, and how the program ends.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
-use testkit::Room;
+use testkit::{ModelServer, OpenAiStream, Response, Room};
 
 use crate::room;
 
@@ -96,14 +98,14 @@ fn the_configuration_in_effect_is_shown() {
         .said("config.toml (not there)")
         .said("rehearsal/rehearsal")
         .said("no limit");
-    room.config("[agent]\nfuel = 7\nmax_iterations = 9\n[tools]\nprofile = \"pi\"\n");
+    room.config("[agent]\nfuel = 7\nmax_requests = 9\n[tools]\nprofile = \"pi\"\n");
     let shown = room
         .run(["config", "--json", "--max-iterations", "11"])
         .ended_with(0)
         .events()
         .remove(0);
     assert_eq!(
-        (&shown["fuel"], &shown["max_iterations"], &shown["tool_profile"]),
+        (&shown["fuel"], &shown["max_requests"], &shown["tool_profile"]),
         (&json!(7), &json!(11), &json!("pi"))
     );
     assert_eq!(shown["own_hooks"], json!(0));
@@ -118,13 +120,86 @@ fn the_configuration_in_effect_is_shown() {
 fn doctor_finds_nothing_wrong_in_a_new_home() {
     let room = room();
     let run = room.run(["doctor"]).ended_with(0);
-    assert!(run.stdout.lines().all(|line| line.starts_with("ok ")), "{run:#?}");
+    // What the machine lacks is a note.
+    let is_fine = |line: &str| line.starts_with("ok ") || line.starts_with("note ");
+    assert!(run.stdout.lines().all(is_fine), "{run:#?}");
     let findings = room.run(["doctor", "--json"]).ended_with(0).events();
     assert!(
         findings
             .iter()
             .all(|finding| finding["ok"] == true && finding["trouble"].is_null())
     );
+}
+
+#[test]
+fn doctor_lists_what_it_checked() {
+    let room = room();
+    let run = room.run(["doctor"]).ended_with(0);
+    for what in [
+        "settings in",
+        "context",
+        "model rehearsal",
+        "key: rehearsal needs none",
+        "store",
+    ] {
+        assert!(run.stdout.contains(&format!("ok    {what}")), "{what}: {run:#?}");
+    }
+    for what in ["git", "node", "disk: "] {
+        assert!(run.stdout.contains(what), "{what}: {run:#?}");
+    }
+    assert!(!run.stdout.contains("online"), "{run:#?}");
+
+    let empty = room.work().join("../nothing").display().to_string();
+    let bare = self::room().with("PATH", &empty).run(["doctor"]).ended_with(0);
+    bare.said("note  git: not found on the PATH; undo and snapshots need it")
+        .said("note  node or bun: not found");
+
+    let elsewhere = self::room().with("OPENAI_API_KEY", "sk-secret-1");
+    let run = elsewhere.run(["doctor"]).ended_with(0);
+    let run = run
+        .said("key of openai from OPENAI_API_KEY")
+        .said("api.openai.com/v1 (default)");
+    assert!(!run.stdout.contains("sk-secret"), "{run:#?}");
+    elsewhere.config("[providers.openai]\nkey = \"sk-secret-2\"\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+    let run = elsewhere.run(["doctor"]).ended_with(0);
+    let run = run.said("key of openai from providers.openai.key");
+    let run = run.said("http://127.0.0.1:1/v1 (providers.openai.base_url)");
+    assert!(!run.stdout.contains("sk-secret"), "{run:#?}");
+}
+
+#[test]
+fn doctor_asks_the_model_only_with_online() {
+    let answer = OpenAiStream::new("m").text("pong").finish("stop").done();
+    let server = ModelServer::start([Response::events(answer)]);
+    let room = room()
+        .with("OPENAI_API_KEY", "sk-secret-1")
+        .with("OPENAI_BASE_URL", &server.url());
+    room.run(["doctor"]).ended_with(0).said("(OPENAI_BASE_URL)");
+    assert!(server.requests().is_empty());
+    room.run(["doctor", "--online"])
+        .ended_with(0)
+        .said("ok    online: openai/gpt-4.1 answered in");
+    assert!(server.only_request().text().len() < 500);
+    server.push(Response::json(401, &json!({"error": {"message": "bad key"}})));
+    let run = room.run(["doctor", "--online"]).ended_with(1);
+    run.said("wrong online: openai/gpt-4.1: ");
+    self::room()
+        .run(["doctor", "--online"])
+        .ended_with(0)
+        .said("online: rehearsal/rehearsal needs no network");
+}
+
+#[test]
+fn a_list_may_be_cut_by_the_program_behind_the_pipe() {
+    let room = room();
+    room.run(["hello"]).ended_with(0);
+    let program = room.command(["--version"]);
+    let program = testkit::quoted(Path::new(program.get_program()));
+    for arguments in ["help all", "trace", "hooks events", "config schema", "man"] {
+        let line = format!("{{ {program} {arguments}; echo \"ended with $?\" >&2; }} | head -1");
+        let run = testkit::run_with_input(room.command_of(Path::new("/bin/sh"), ["-c", &line]), "");
+        assert_eq!(run.stderr, "ended with 0\n", "{arguments}: {run:#?}");
+    }
 }
 
 #[test]
@@ -160,6 +235,51 @@ fn doctor_names_each_trouble() {
 }
 
 #[test]
+fn doctor_sees_broken_guards_of_every_kind() {
+    let room = room();
+    room.config(
+        "[[hook]]\nname = \"fine\"\nevent = \"pre_tool\"\ncommand = \"true\"\n\
+         [[hook]]\nname = \"unreadable\"\nevent = \"pre_tool\"\ncommand = \"if true; then\"\n\
+         [[hook]]\nname = \"scriptless\"\nevent = \"pre_tool\"\ncommand = [\"bash\", \"/nowhere/gone.sh\"]\n",
+    );
+    let nested = |event: &str| {
+        let hook = json!({"type": "command", "command": "/nowhere/gone"});
+        json!({"hooks": {event: [{"matcher": "x", "hooks": [hook]}]}}).to_string()
+    };
+    room.write("../home/.claude/settings.json", nested("PreToolUse"));
+    room.write("../home/.codex/hooks.json", nested("PreToolUse"));
+    room.write("../home/.gemini/settings.json", nested("BeforeTool"));
+    room.write(
+        "../home/.cursor/hooks.json",
+        "{\"version\":1,\"hooks\":{\"beforeShellExecution\":[{\"command\":\"/nowhere/gone\"}]}}",
+    );
+    room.write(
+        "../home/.copilot/hooks/x.json",
+        "{\"version\":1,\"hooks\":{\"preToolUse\":[{\"type\":\"command\",\"bash\":\"/nowhere/gone\"}]}}",
+    );
+    let run = room.run(["doctor"]).ended_with(1);
+    let wrong: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("wrong "))
+        .collect();
+    for hook in [
+        "hook unreadable",
+        "hook scriptless",
+        "PreToolUse 1 of Claude Code",
+        "PreToolUse 1 of Codex",
+        "BeforeTool 1 of Gemini CLI",
+        "beforeShellExecution 1 of Cursor",
+        "preToolUse 1 of GitHub Copilot",
+    ] {
+        let count = wrong.iter().filter(|line| line.contains(hook)).count();
+        assert_eq!(count, 1, "{hook}: {run:#?}");
+    }
+    assert_eq!(wrong.len(), 7, "{run:#?}");
+    run.said("ok    hook fine");
+}
+
+#[test]
 fn doctor_names_a_project_that_is_not_trusted() {
     let room = room();
     room.write(
@@ -181,35 +301,139 @@ fn doctor_names_a_project_that_is_not_trusted() {
 #[test]
 fn completions_are_printed_for_each_shell() {
     let room = room();
-    for (shell, mark) in [
-        ("bash", "complete -F"),
-        ("zsh", "#compdef becket"),
-        ("fish", "complete -c becket"),
-        ("elvish", "edit:completion"),
-        ("powershell", "Register-ArgumentCompleter"),
-    ] {
-        room.run(["completions", shell])
-            .ended_with(0)
-            .said(mark)
-            .said("doctor");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = room.run(["completions", shell]).ended_with(0).stdout;
+        assert!(script.contains("BECKET_COMPLETE"), "{shell}: {script}");
+        assert!(script.len() < 100_000, "{shell}: {} bytes", script.len());
     }
     room.run(["completions", "tcsh"]).ended_with(2).complained("bash");
 }
 
 #[test]
-fn the_completion_script_is_one_that_bash_reads() {
+fn bash_completes_commands_options_and_what_the_store_holds() {
     if !testkit::needs("bash") {
         return;
     }
     let room = room();
+    room.run(["-c", "poems", "Hello"]).ended_with(0);
+    let session = room.run(["sessions", "--json"]).ended_with(0).stdout;
+    let session: Value = serde_json::from_str(session.trim()).expect("one session");
+    let session = session["id"].as_str().expect("an id");
     let script = room.run(["completions", "bash"]).ended_with(0).stdout;
-    let file = room.write("completion.bash", script);
-    let status = std::process::Command::new("bash")
-        .arg("-n")
-        .arg(file)
-        .status()
-        .expect("bash can be started");
-    assert!(status.success());
+    let complete = |words: &[&str]| {
+        let last = words.len() - 1;
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let asking = format!(
+            "{script}\nCOMP_WORDS=({})\nCOMP_CWORD={last}\nCOMP_TYPE=9\n\
+             _clap_complete_becket becket '{}' ''\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            quoted.join(" "),
+            words[last]
+        );
+        let becket = PathBuf::from(env!("CARGO_BIN_EXE_becket"));
+        let folder = becket.parent().expect("a folder").display();
+        let path = format!("{folder}:{}", std::env::var("PATH").expect("a PATH"));
+        let mut bash = room.command_of(Path::new("bash"), ["-c", &asking]);
+        let output = bash.env("PATH", path).output();
+        String::from_utf8(output.expect("bash runs").stdout).expect("text")
+    };
+    for (words, candidate) in [
+        (&["becket", "hoo"][..], "hooks"),
+        (&["becket", "hooks", "fi"], "fire"),
+        (&["becket", "hooks", "check", "--for"], "--format"),
+        (&["becket", "-c", ""], "poems"),
+        (&["becket", "context", "show", "po"], "poems"),
+        (&["becket", "trace", ""], session),
+        (&["becket", "hooks", "fire", "pre_too"], "pre_tool"),
+        (&["becket", "--model", "reh"], "rehearsal"),
+        (&["becket", "--tools", "cod"], "codex"),
+    ] {
+        let completed = complete(words);
+        assert!(completed.contains(candidate), "{words:?}: {completed:?}");
+    }
+}
+
+/// A command's help and that of all commands below it have at most 60 lines.
+fn help_fits_a_screen(room: &Room, words: &[&str]) {
+    let own = room.run([words, &["--help"]].concat()).ended_with(0).stdout;
+    assert!(own.lines().count() <= 60, "{words:?}: {own}");
+    let below = own.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let below = below.take_while(|line| !line.is_empty());
+    let below = below.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    for name in below.filter_map(|line| line.split_whitespace().next()) {
+        if name != "help" {
+            help_fits_a_screen(room, &[words, &[name]].concat());
+        }
+    }
+}
+
+#[test]
+fn help_is_one_screen_and_all_of_it_is_one_command_away() {
+    let room = room();
+    let help = room.run(["--help"]).ended_with(0).stdout;
+    assert!(help.lines().count() <= 70, "{help}");
+    for line in help.lines() {
+        assert!(line.chars().count() <= 110, "{line}");
+    }
+    for words in [
+        "Talk:",
+        "Hooks:",
+        "Conversations:",
+        "Project:",
+        "Set-up:",
+        "--context",
+        "becket help all",
+    ] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+    let commands: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| line.starts_with(char::is_alphabetic))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() <= 24, "{commands:?}");
+    for foreign in ["--hook-pre-tool-use", "--mode ", "--append-system-prompt"] {
+        assert!(!help.contains(foreign), "{foreign}: {help}");
+    }
+    assert_eq!(room.run(["-h"]).ended_with(0).stdout, help);
+    assert_eq!(room.run(["help"]).ended_with(0).stdout, help);
+    let all = room.run(["help", "all"]).ended_with(0).stdout;
+    let seldom = [
+        "scheme",
+        "plugin",
+        "vfs",
+        "cache",
+        "redo",
+        "url",
+        "man",
+        "models",
+        "pi",
+        "docker-agent",
+        "chibi",
+    ];
+    for command in commands.iter().chain(&seldom) {
+        assert!(all.contains(&format!("\n  {command} ")), "{command}: {all}");
+        help_fits_a_screen(&room, &[*command]);
+    }
+    assert!(all.contains("--hook-pre-tool-use"), "{all}");
+    let listed = all.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    for line in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let known = commands.contains(&name) || seldom.contains(&name) || name == "help";
+        assert!(known, "{name} is in no group of the help");
+    }
+    let fire = room.run(["hooks", "fire", "--help"]).ended_with(0);
+    let fire = fire.said("--payload").said("Common options").stdout;
+    assert!(!fire.contains("--context"), "{fire}");
+}
+
+#[test]
+fn contexts_are_listed_by_either_name() {
+    let room = room();
+    room.run(["-c", "poems", "Hello"]).ended_with(0);
+    let listed = room.run(["context", "list"]).ended_with(0).said("* poems");
+    assert_eq!(room.run(["contexts"]).ended_with(0).stdout, listed.stdout);
 }
 
 #[test]
@@ -483,4 +707,54 @@ fn the_first_process_of_a_container_runs_tools_and_buries_what_they_leave() {
     let child = contained(becket.get_program()).args(becket.get_args()).spawn();
     let run = testkit::finish(child.expect("unshare was there a moment ago"));
     run.ended_with(0).said("finished");
+}
+
+#[test]
+fn one_setting_is_read_written_and_removed() {
+    let room = room();
+    let get = |key: &str| room.run(["config", "get", key]).ended_with(0).stdout;
+    assert_eq!(get("agent.idle_timeout"), "120  (default)\n");
+    let file = room.config("# mine\n[agent]\nfuel = 3 # enough\n");
+    let file = file.canonicalize().expect("it was written");
+    room.run(["config", "set", "agent.idle_timeout", "30"])
+        .ended_with(0);
+    room.run(["config", "set", "model", "ollama/llama"]).ended_with(0);
+    room.run([
+        "config",
+        "set",
+        "providers.here.base_url",
+        "http://127.0.0.1:1/v1",
+    ])
+    .ended_with(0);
+    let text = std::fs::read_to_string(&file).expect("the settings");
+    assert!(text.contains("# mine\n"), "{text}");
+    assert!(text.contains("fuel = 3 # enough\nidle_timeout = 30\n"), "{text}");
+    assert!(
+        text.contains("[providers.here]\nbase_url = \"http://127.0.0.1:1/v1\"\n"),
+        "{text}"
+    );
+    assert_eq!(get("agent.idle_timeout"), format!("30  ({})\n", file.display()));
+    assert_eq!(get("model"), format!("ollama/llama  ({})\n", file.display()));
+    room.run(["config", "unset", "agent.idle_timeout"]).ended_with(0);
+    assert_eq!(get("agent.idle_timeout"), "120  (default)\n");
+    let before = std::fs::read_to_string(&file).expect("the settings");
+    for (key, value, complaint) in [
+        ("agent.idle_timeuot", "3", "did you mean `agent.idle_timeout`"),
+        ("agent.idle_timeout", "soon", "idle_timeout"),
+        ("agent.fuel", "-1", "fuel"),
+    ] {
+        room.run(["config", "set", key, value])
+            .ended_with(2)
+            .complained(complaint);
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("the settings"), before);
+    let schema = room.run(["config", "schema"]).ended_with(0).stdout;
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    assert!(schema["properties"]["agent"].is_object(), "{schema}");
+    room.run(["config", "schema", "--project"])
+        .ended_with(0)
+        .said("\"hook\"");
+    let editor = room.script("editor", "#!/bin/sh\necho 'nonsense = 1' >> \"$1\"\n");
+    let room = room.with("EDITOR", &editor.display().to_string());
+    room.run(["config", "edit"]).ended_with(2).complained("nonsense");
 }

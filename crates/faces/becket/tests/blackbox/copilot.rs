@@ -418,9 +418,14 @@ fn the_user_is_called_to_a_question_and_at_the_end() {
     }
     assert!(room.has("made"));
     let types = members(&room, "notification", "notification_type");
-    assert_eq!(types, ["permission_prompt", "agent_idle"]);
+    assert_eq!(types, ["permission_prompt"]);
     let names = members(&room, "Notification", "hook_event_name");
-    assert_eq!(names, ["Notification", "Notification"]);
+    assert_eq!(names, ["Notification"]);
+    let model = room.model(&json!([says("done", &[])]));
+    room.run_with_input(["--trust", "--model", &model, "chat"], "hello\n")
+        .ended_with(0);
+    let types = members(&room, "notification", "notification_type");
+    assert_eq!(types, ["permission_prompt", "agent_idle"]);
 }
 
 #[test]

@@ -405,3 +405,36 @@ fn a_compaction_and_a_question_are_told() {
     let told = heard(&room, "Notification").remove(0);
     assert_eq!(told["notification_type"], "ToolPermission");
 }
+
+#[test]
+fn what_hooks_add_to_a_prompt_stays_in_the_conversation() {
+    let says_so = specific("additionalContext", "from the hook");
+    let first = format!("case \"$IN\" in *\"first words\"*) {says_so};; esac");
+    let room = with_hooks(&[("BeforeAgent", &first)]);
+    play(&room, &json!([says("one", &["go"])]), &[]).ended_with(0);
+    let model = room.model(&json!([
+        says("one", &["first words", "from the hook"]),
+        says("two", &["first words", "from the hook", "second words"]),
+    ]));
+    let run = room.run_with_input(
+        ["--trust", "--model", &model, "chat"],
+        "first words\nsecond words\n",
+    );
+    assert!(run.ended_with(0).stdout.contains("two"));
+}
+
+#[test]
+fn seconds_that_are_given_as_milliseconds_are_found() {
+    let hook = |timeout: u32| json!({"type": "command", "command": "true", "timeout": timeout});
+    for (timeout, is_wrong) in [(30, true), (99, true), (100, false), (5000, false)] {
+        let room = with_settings(&json!({"hooks": {"BeforeTool": [{"hooks": [hook(timeout)]}]}}));
+        let run = room
+            .run(["--trust", "hooks", "check"])
+            .ended_with(i32::from(is_wrong));
+        assert_eq!(
+            run.stdout.contains("milliseconds, not seconds"),
+            is_wrong,
+            "{run:#?}"
+        );
+    }
+}

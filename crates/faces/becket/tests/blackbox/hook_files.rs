@@ -119,10 +119,320 @@ fn a_plugins_file_is_read_by_the_system_that_it_is_of() {
     let shell = json!({"beforeShellExecution": [{"command": "true"}]});
     for manifest in [".cursor-plugin/plugin.json", ""] {
         let text = write("four", manifest, shell.clone());
-        assert!(!text.contains("beforeShellExecution"), "{manifest}: {text}");
+        // Nothing is wrong with it; that the guard goes on after an error code is a remark.
+        assert!(!text.contains("\"wrong\""), "{manifest}: {text}");
     }
     // A plugin's own variable is set for it.
     let rooted = json!({"PreToolUse": group("\"${CLAUDE_PLUGIN_ROOT}\"/run.sh")});
     let text = write("five", ".claude-plugin/plugin.json", rooted);
     assert!(!text.contains("is set for hooks of plugins only"), "{text}");
+}
+
+#[test]
+fn a_guard_that_says_no_in_another_systems_words_refuses() {
+    for (file, event, nested) in [
+        (".claude/settings.json", "PreToolUse", true),
+        (".gemini/settings.json", "BeforeTool", true),
+        (".cursor/hooks.json", "preToolUse", false),
+        (".github/hooks/any.json", "preToolUse", false),
+    ] {
+        for answer in [
+            json!({"permission": "deny"}),
+            json!({"hookSpecificOutput": {"permissionDecision": "deny"}}),
+            json!({"behavior": "deny"}),
+            json!({"allow": false}),
+        ] {
+            let room = room();
+            let command = answers(&answer);
+            let entry = match nested {
+                true => json!({"hooks": [{"type": "command", "command": command}]}),
+                false => json!({"type": "command", "command": command}),
+            };
+            room.write(file, json!({"version": 1, "hooks": {event: [entry]}}).to_string());
+            let model = room.model(&json!([shell("touch made"), {"text": "done"}]));
+            let run = room
+                .run(["--trust", "--yes", "--model", &model, "go"])
+                .ended_with(0);
+            assert!(!room.has("made"), "{file} {answer}: {run:#?}");
+        }
+    }
+}
+
+#[test]
+fn hooks_that_are_not_trusted_are_listed_too() {
+    let room = with_the_same(&json!({}), "true");
+    let run = room.run(["hooks", "list"]).ended_with(0);
+    for (name, file) in [
+        ("PreToolUse 1", ".claude/settings.json"),
+        ("PreToolUse 1", ".codex/hooks.json"),
+        ("preToolUse 1", ".github/hooks/hooks.json"),
+    ] {
+        let is_line =
+            |line: &str| line.contains(name) && line.contains(file) && line.ends_with("not trusted");
+        assert!(run.stdout.lines().any(is_line), "{file}: {run:#?}");
+    }
+}
+
+#[test]
+fn events_that_never_happen_are_listed_with_the_reason() {
+    let room = room();
+    let list = |dialect: &str| {
+        room.run(["hooks", "events", "--dialect", dialect])
+            .ended_with(0)
+            .stdout
+    };
+    let line = |name: &str, text: String| {
+        let mut lines = text.lines();
+        lines
+            .find(|line| line.starts_with(name))
+            .map(ToOwned::to_owned)
+            .unwrap_or_default()
+    };
+    let watched = line("FileChanged", list("claude-code"));
+    assert!(
+        watched.ends_with("absent    becket does not watch files"),
+        "{watched}"
+    );
+    assert!(line("beforeTabFileRead", list("cursor")).contains("absent"));
+    // All 33 of Claude Code's are there.
+    let text = list("claude-code");
+    let names = text.lines().filter_map(|line| line.split_whitespace().next());
+    assert_eq!(
+        names.collect::<std::collections::BTreeSet<_>>().len(),
+        33,
+        "{text}"
+    );
+}
+
+#[test]
+fn a_guard_under_another_systems_name_stops_the_run() {
+    for (file, event) in [
+        (".claude/settings.json", "BeforeTool"),
+        (".codex/hooks.json", "beforeShellExecution"),
+        (".gemini/settings.json", "PreToolUse"),
+        (".github/hooks/any.json", "BeforeTool"),
+        (".cursor/hooks.json", "PreToolUse"),
+    ] {
+        let room = room();
+        let hook = json!({"type": "command", "command": "exit 2"});
+        let entry = match file {
+            ".cursor/hooks.json" => hook,
+            _ => json!({"hooks": [hook]}),
+        };
+        let mut text = json!({"hooks": {event: [entry]}});
+        if [".cursor/hooks.json", ".github/hooks/any.json"].contains(&file) {
+            text["version"] = 1.into();
+        }
+        room.write(file, text.to_string());
+        let model = room.model(&json!([shell("touch made"), {"text": "done"}]));
+        let run = room
+            .run(["--trust", "--yes", "--model", &model, "go"])
+            .ended_with(4);
+        assert!(
+            run.stderr.contains(event) && !room.has("made"),
+            "{file}: {run:#?}"
+        );
+    }
+}
+
+/// What a check finds in a file of the project, with its exit code.
+fn checked(file: &str, event: &str, group: &Value) -> (i32, String) {
+    let room = room();
+    let mut text = json!({"version": 1, "hooks": {event: [group]}});
+    if file.starts_with(".codex") {
+        text.as_object_mut().expect("an object").remove("version");
+    }
+    room.write(file, text.to_string());
+    let run = room.run(["--trust", "hooks", "check"]);
+    (run.code, run.stdout)
+}
+
+// tidy: a table
+#[test]
+fn matchers_that_fit_no_tool_are_found() {
+    let nested =
+        |matcher: &str| json!({"matcher": matcher, "hooks": [{"type": "command", "command": "true"}]});
+    let flat = |matcher: &str| json!({"matcher": matcher, "type": "command", "command": "true"});
+    for (file, event, group, meant) in [
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("bash"),
+            Some("`Bash`"),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("Edit|Wriet"),
+            Some("`Write`"),
+        ),
+        (
+            ".claude/settings.json",
+            "PostToolUse",
+            nested("run_shell_command"),
+            Some("`Bash`"),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("mcp__brave-search"),
+            Some("`mcp__brave-search__.*`"),
+        ),
+        (
+            ".codex/hooks.json",
+            "PreToolUse",
+            nested("mcp__brave-search"),
+            None,
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("mcp__search"),
+            Some("`mcp__search__.*`"),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("mcp__search__.*"),
+            None,
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("Bash|TodoWrite, Task"),
+            None,
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("^(Edit|Write)$"),
+            None,
+        ),
+        (".claude/settings.json", "SessionStart", nested("startup"), None),
+        (".codex/hooks.json", "PreToolUse", nested("shell"), Some("`Bash`")),
+        (
+            ".codex/hooks.json",
+            "PreToolUse",
+            nested("Edit|apply_patch"),
+            None,
+        ),
+        (
+            ".gemini/settings.json",
+            "BeforeTool",
+            nested("Bash"),
+            Some("`run_shell_command`"),
+        ),
+        (
+            ".gemini/settings.json",
+            "BeforeTool",
+            nested("write_.*|replace"),
+            None,
+        ),
+        (".cursor/hooks.json", "preToolUse", flat("Bash"), Some("`Shell`")),
+        (".cursor/hooks.json", "beforeShellExecution", flat("rm"), None),
+        (
+            ".github/hooks/any.json",
+            "preToolUse",
+            flat("Bash"),
+            Some("`bash`"),
+        ),
+        (".github/hooks/any.json", "PreToolUse", flat("Bash"), None),
+    ] {
+        let (code, found) = checked(file, event, &group);
+        match meant {
+            Some(meant) => {
+                assert!(
+                    found.contains(&format!("did you mean {meant}?")),
+                    "{file} {group}: {found}"
+                );
+                assert_eq!(code, 1, "{file} {group}: {found}");
+            }
+            None => assert!(!found.contains("has a name like"), "{file} {group}: {found}"),
+        }
+    }
+}
+
+#[test]
+fn answers_that_are_none_are_found() {
+    let deny = json!({"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"});
+    let mut foreign = deny.clone();
+    foreign["sessionTitle"] = "x".into();
+    let group = |answer: Value| json!({"hooks": [{"type": "command", "command": answers(&answer)}]});
+    for (file, event, answer, wrong) in [
+        (
+            ".codex/hooks.json",
+            "PreToolUse",
+            json!({"hookSpecificOutput": foreign}),
+            true,
+        ),
+        (
+            ".codex/hooks.json",
+            "PreToolUse",
+            json!({"hookSpecificOutput": deny}),
+            false,
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"hookSpecificOutput": foreign}),
+            false,
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"decision": "blok"}),
+            true,
+        ),
+        (
+            ".gemini/settings.json",
+            "BeforeTool",
+            json!({"hookSpecificOutput": deny}),
+            true,
+        ),
+        (
+            ".gemini/settings.json",
+            "BeforeTool",
+            json!({"decision": "deny", "reason": "no"}),
+            false,
+        ),
+    ] {
+        let (code, found) = checked(file, event, &group(answer.clone()));
+        assert_eq!(code, i32::from(wrong), "{file} {answer}: {found}");
+    }
+}
+
+#[test]
+fn guards_that_go_on_after_an_error_code_are_listed() {
+    let group = |more: &Value| {
+        let mut hook = json!({"type": "command", "command": "true"});
+        let members = more.as_object().expect("an object").clone();
+        hook.as_object_mut().expect("an object").extend(members);
+        json!({"hooks": [hook]})
+    };
+    let words = "goes on where one of these guards ends with an error code";
+    for (file, event, more, listed) in [
+        (".claude/settings.json", "PreToolUse", json!({}), true),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"onFailure": "block"}),
+            false,
+        ),
+        (".claude/settings.json", "Stop", json!({}), false),
+        (".codex/hooks.json", "PreToolUse", json!({}), true),
+        (".gemini/settings.json", "BeforeTool", json!({}), true),
+    ] {
+        let (code, found) = checked(file, event, &group(&more));
+        assert_eq!(
+            (code, found.contains(words)),
+            (0, listed),
+            "{file} {more}: {found}"
+        );
+    }
+    let entry = json!({"type": "command", "command": "true"});
+    assert!(
+        !checked(".github/hooks/any.json", "preToolUse", &entry)
+            .1
+            .contains(words)
+    );
 }

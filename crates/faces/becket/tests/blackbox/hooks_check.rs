@@ -22,6 +22,60 @@ fn path_with(room: &Room, programs: &[&str]) -> String {
 }
 
 #[test]
+fn all_mistakes_of_a_file_are_told_at_once() {
+    let room = room();
+    room.write(
+        "h.toml",
+        "[[hook]]\nevent = \"pre_tool\"\ncomand = \"true\"\n\n[[hook]]\nevent = \"pre_tol\"\ncommand = \"true\"\n\
+         timeout = -1\n\n[[hook]]\nevent = \"stop\"\ncommand = [\"./not-there\"]\n",
+    );
+    room.write(
+        "a.yaml",
+        "pre_tool_use:\n  - matcher: shell\n    hoks:\n      - type: command\n        command: \"true\"\n\
+         stop:\n  - type: command\n    command: \"true\"\n    timeot: 5\n",
+    );
+    let lines = |file: &str| {
+        let found = findings(&room, &[file], 1);
+        let lines = found
+            .iter()
+            .map(|finding| finding["line"].as_u64().unwrap_or_default());
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(lines("h.toml"), [3, 6, 8, 12]);
+    assert_eq!(lines("a.yaml"), [3, 9]);
+}
+
+#[test]
+fn a_condition_that_was_meant_as_contains_is_remarked() {
+    let room = room();
+    let check = |condition: &str| {
+        room.write(
+            "h.toml",
+            format!(
+                "[[hook]]\nevent = \"pre_tool\"\nmatch = {{ tool = \"shell\", arguments = {{ command = {condition} }} \
+                 }}\ncommand = \"exit 2\"\n"
+            ),
+        );
+        let found = findings(&room, &["h.toml"], 0);
+        found
+            .iter()
+            .filter(|finding| finding["kind"] == "whole_text")
+            .count()
+    };
+    for meant in [
+        "\"git push\"",
+        "\"sudo\"",
+        "{ regex = \"git push\" }",
+        "{ glob = \"rm\" }",
+    ] {
+        assert_eq!(check(meant), 1, "{meant}");
+    }
+    for fine in ["{ glob = \"*git push*\" }", "{ regex = \".*sudo.*\" }"] {
+        assert_eq!(check(fine), 0, "{fine}");
+    }
+}
+
+#[test]
 fn the_examples_are_clean() {
     let room = room();
     let tools = ["jq", "mkdir", "tee", "git", "date", "python3", "cat"];
@@ -41,21 +95,21 @@ fn the_examples_are_clean() {
 const MISTAKES: &[(&str, &str, &str, u64, &str)] = &[
     (
         "a.yaml",
-        "stop:\n  - type: command\n    comand: x\n",
+        "stop:\n  - type: command\n    comand: \"true\"\n",
         "configuration",
         3,
         "did you mean `command`?",
     ),
     (
         "a.yaml",
-        "stopp:\n  - type: command\n    command: x\n",
+        "stopp:\n  - type: command\n    command: \"true\"\n",
         "configuration",
         1,
         "did you mean `stop`?",
     ),
     (
         "a.yaml",
-        "stop:\n  - type: builtin\n    command: add_dat\n",
+        "turn_start:\n  - type: builtin\n    command: add_dat\n",
         "configuration",
         3,
         "`add_date`",

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use testkit::{Finished, Room, needs};
 
-use crate::room;
+use crate::room_with_all_tools as room;
 use crate::terminal::Terminal;
 
 /// A room with a small project.

@@ -5,10 +5,12 @@ mod agent_file_reach;
 mod agentic_loop;
 mod answers;
 mod approval;
+mod approval_screen;
 mod audit;
 mod boundaries;
 mod bridge;
 mod broken_guests;
+mod chat;
 mod chibi;
 mod chibi_contexts;
 mod chibi_tools;
@@ -21,6 +23,7 @@ mod contexts;
 mod copilot;
 mod cursor;
 mod daemon;
+mod default_tools;
 mod docker_agent;
 mod docker_agent_scripts;
 mod docker_agent_tools;
@@ -41,11 +44,14 @@ mod interrupt;
 mod jq;
 mod limit;
 mod long_sessions;
+mod long_work;
 mod mcp;
 mod messages;
+mod models_that_fail;
 mod names;
 #[cfg(feature = "otel")]
 mod otel;
+mod permission_modes;
 mod permissions;
 mod pi_boundaries;
 mod pi_bus;
@@ -72,6 +78,7 @@ mod pi_steered;
 mod pi_switching;
 mod pi_tools;
 mod pi_unchanged;
+mod pi_wire;
 mod plugin_faults;
 mod plugins;
 mod project;
@@ -102,6 +109,11 @@ mod workbench;
 /// A sealed room with the real binary.
 fn room() -> testkit::Room {
     testkit::Room::new(env!("CARGO_BIN_EXE_becket"))
+}
+
+/// A room whose model is offered every tool that becket has.
+fn room_with_all_tools() -> testkit::Room {
+    room().always("--tools", "becket")
 }
 
 /// A file of this repository.

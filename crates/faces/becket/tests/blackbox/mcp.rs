@@ -726,11 +726,15 @@ struct Web {
 
 impl Web {
     fn start(room: &Room, mode: &str) -> Self {
+        Self::start_program(room, "web.py", mode)
+    }
+
+    fn start_program(room: &Room, name: &str, mode: &str) -> Self {
         let (port, log) = (room.home().join("port"), room.home().join("web.log"));
         let _ = std::fs::remove_file(&port);
         let _ = std::fs::remove_file(&log);
         let child = std::process::Command::new("python3")
-            .arg(program("web.py"))
+            .arg(program(name))
             .arg(mode)
             .args([&port, &log])
             // Python tells at length of every client that went away.
@@ -794,6 +798,51 @@ fn servers_on_the_web_answer_with_json_and_with_events() {
             "the key in a header is shown"
         );
     }
+}
+
+#[test]
+fn servers_in_the_older_form_speak_over_a_standing_stream() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room().with("KEY", "sesame");
+    let web = Web::start_program(&room, "stream.py", "well");
+    let header = "headers = { X-Key = \"${KEY}\" }";
+    room.config(&web.settings(&format!("transport = \"sse\"\n{header}")));
+    let run = call(&room, "web_echo", json!({"text": "hallo"}), &["--yes"]);
+    assert_eq!(result(&run), "stream: hallo", "{}", web.log());
+    let log = web.log();
+    assert!(log.contains("GET /mcp?key=hunter2 key=sesame"), "{log}");
+    assert!(log.contains("key=sesame tools/call"), "{log}");
+    assert!(!format!("{run:?}").contains("sesame"));
+    // The same server, as an agent file names it.
+    let file = format!(
+        "agents:\n  root:\n    toolsets:\n      - type: mcp\n        name: web\n        remote: {{url: \
+         'http://127.0.0.1:{}/mcp', transport_type: sse, headers: {{X-Key: mine}}}}\n",
+        web.port
+    );
+    room.config("");
+    room.write("agent.yaml", file);
+    let turns = json!([
+        {"tool_calls": [{"name": "web_echo", "arguments": {"text": "welt"}}]}, {"text": "done"}
+    ]);
+    let model = room.model(&turns);
+    let run = room.run(["run", "agent.yaml", "go", "--json", "--yes", "--model", &model]);
+    assert!(run.ended_with(0).stdout.contains("stream: welt"), "{}", web.log());
+    assert!(web.log().contains("key=mine tools/call"), "{}", web.log());
+}
+
+#[test]
+fn a_server_in_the_older_form_sends_messages_nowhere_else() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room();
+    let web = Web::start_program(&room, "stream.py", "elsewhere");
+    room.config(&web.settings("transport = \"sse\""));
+    room.run(["mcp", "check"])
+        .ended_with(1)
+        .said("it wants messages to be sent to http://127.0.0.1:1/messages, which was not judged");
 }
 
 #[test]

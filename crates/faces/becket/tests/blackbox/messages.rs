@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use testkit::{Finished, Room, needs};
 
-use crate::room;
+use crate::room_with_all_tools as room;
 
 /// A model that sends one message and then says `sent`.
 fn send(room: &Room, context: &str, arguments: Value, options: &[&str]) -> Finished {

@@ -190,10 +190,10 @@ fn a_yes_for_the_session_is_one_to_the_same_call_or_the_same_file() {
     terminal.press("n");
     terminal.wait_for("Why not?");
     terminal.enter("enough");
-    terminal.wait_for("content: one");
+    terminal.wait_for("+one");
     terminal.wait_for("[s]ame file again in this session");
     terminal.press("s");
-    terminal.wait_for("content: x");
+    terminal.wait_for("+x");
     assert_eq!(terminal.room.read("notes"), "two");
     terminal.press("n");
     terminal.wait_for("Why not?");

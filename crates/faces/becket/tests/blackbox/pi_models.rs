@@ -40,6 +40,7 @@ const ABOUT_ANSWERS: &[&str] = &["message_start", "message_end", "turn_end", "ag
 #[test]
 fn an_answer_that_failed_is_a_message_that_says_so() {
     let room = room();
+    room.config("[agent]\nmax_retries = 0\n");
     for (turn, words) in [
         (
             json!({"error": {"kind": "rejected", "message": "no such model"}}),
@@ -696,7 +697,7 @@ fn options_of_extensions_are_in_the_help_and_told_when_there_are_two() {
         "{}",
         help.stdout
     );
-    assert!(help.stdout.contains("--max-iterations"), "{}", help.stdout);
+    assert!(help.stdout.contains("--model MODEL"), "{}", help.stdout);
     assert!(!room.run(["--help"]).ended_with(0).stdout.contains("--plan"));
     let model = room.model(&json!([{"text": "fine"}]));
     let words = [
@@ -711,6 +712,26 @@ fn options_of_extensions_are_in_the_help_and_told_when_there_are_two() {
     }
     let list = room.run(["-e", "one.ts", "hooks", "list"]).ended_with(0);
     assert!(list.stdout.contains("options plan"), "{}", list.stdout);
+}
+
+#[test]
+fn an_option_of_an_extension_takes_none_from_a_command() {
+    let room = room();
+    let extension = "export default (pi: any) => {
+        pi.registerFlag('turns', { type: 'string' });
+        pi.on('session_start', () => console.error('turns: ' + pi.getFlag('turns')));
+    };";
+    room.write("turns.ts", extension);
+    let model = room.model(&json!([{"text": "fine"}]));
+    for words in [["--turns", "7", "ask", "go"], ["ask", "go", "--turns", "7"]] {
+        let run = room.run([&["-e", "turns.ts", "--model", &model], &words[..]].concat());
+        run.ended_with(0).complained("turns: 7");
+    }
+    // What the extension does not take is the command's own.
+    let shown = room.run(["-e", "turns.ts", "trace", "--turns", "1", "--no-such-option"]);
+    shown.ended_with(2).complained("--no-such-option");
+    room.run(["-e", "turns.ts", "trace", "--turns", "1"])
+        .ended_with(0);
 }
 
 #[test]

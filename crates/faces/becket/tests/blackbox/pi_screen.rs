@@ -101,9 +101,7 @@ fn escape_ends_the_run_and_gives_back_what_nobody_has_heard() {
     terminal.wait_for("steering: said too early");
     terminal.press("Escape");
     terminal.wait_for("cancelled");
-    terminal.wait_until("the words again", |text| {
-        text.trim_end().ends_with("becket> said too early")
-    });
+    terminal.wait_for_written("said too early");
     terminal.press("Enter");
     terminal.wait_for("an answer");
     leave(&terminal);
@@ -117,7 +115,7 @@ fn ctrl_c_empties_the_line_and_twice_ends_the_chat() {
     terminal.type_in("some words");
     terminal.wait_for("becket> some words");
     terminal.press("C-c");
-    terminal.wait_until("an empty line", |text| text.trim_end().ends_with("becket>"));
+    terminal.wait_for_mark();
     terminal.press("C-c");
     terminal.wait_for("press Ctrl-C again to end the chat");
     terminal.press("C-c");
@@ -270,9 +268,7 @@ fn commands_their_arguments_and_files_are_completed() {
     terminal.wait_for("→ green");
     terminal.press("Down");
     terminal.press("Tab");
-    terminal.wait_until("the word", |text| {
-        text.trim_end().ends_with("becket> /paint grey")
-    });
+    terminal.wait_for_written("/paint grey");
     terminal.press("Enter");
     terminal.wait_for("painted grey");
     terminal.type_in("read @chap");

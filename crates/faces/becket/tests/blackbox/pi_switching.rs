@@ -461,9 +461,7 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     terminal.enter("/fork");
     terminal.wait_for("Say what in other words?");
     terminal.press("Enter");
-    terminal.wait_until("the words in the editor", |text| {
-        text.trim_end().ends_with("becket> First")
-    });
+    terminal.wait_for_written("First");
     terminal.press("C-c");
     terminal.enter("Other words");
     terminal.wait_for("the answer to other words");
@@ -671,9 +669,7 @@ pub(crate) fn pi_s_handoff_begins_a_conversation_with_what_matters() {
     terminal.wait_for("Paint the boats.");
     terminal.press("Enter");
     terminal.wait_for("Handoff ready. Submit when ready.");
-    terminal.wait_until("the words in the editor", |text| {
-        text.trim_end().ends_with("becket> Paint the boats.")
-    });
+    terminal.wait_for_written("Paint the boats.");
     terminal.press("Enter");
     terminal.wait_for("painted");
     terminal.press("C-d");

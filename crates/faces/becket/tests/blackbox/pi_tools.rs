@@ -29,6 +29,24 @@ fn seen(run: &Finished) -> String {
     }
 }
 
+#[test]
+fn a_path_may_begin_at_the_home_folder() {
+    let room = room();
+    std::fs::write(room.home().join("note.txt"), "from home\n").expect("a file");
+    let text = seen(&call(&room, "read", json!({"path": "~/note.txt"})));
+    assert_eq!(text.trim_end(), "from home");
+    call(&room, "write", json!({"path": "~/.//new.txt", "content": "new"}));
+    let written = std::fs::read_to_string(room.home().join("new.txt"));
+    assert_eq!(written.expect("a file"), "new");
+    let rule = format!(
+        "[permissions]\ndeny = [\"read:path={}/*\"]\n",
+        room.home().display()
+    );
+    room.config(&rule);
+    let refused = seen(&call(&room, "read", json!({"path": "~/note.txt"})));
+    assert!(refused.contains("denies it"), "{refused}");
+}
+
 fn numbers(last: u32) -> String {
     (1..=last).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "line {number}");

@@ -275,6 +275,121 @@ const PROVIDER: &str = "import { createAssistantMessageEventStream } from '@mari
     };";
 
 #[test]
+fn a_tool_in_the_place_of_pi_s_is_held_to_its_own_schema() {
+    let room = room();
+    let extension = "export default (pi: any) => pi.registerTool({
+        name: 'bash', label: 'bash', description: 'Runs a command.',
+        parameters: { type: 'object', required: ['reasoning', 'command'], properties: {
+            reasoning: { type: 'string' }, command: { type: 'string' } } },
+        execute: async (_: string, { command, reasoning }: any) =>
+            ({ content: [{ type: 'text', text: `${command}, because ${reasoning}` }] }),
+    });";
+    let calls = json!([
+        {"name": "bash", "arguments": {"command": "ls"}},
+        {"name": "bash", "arguments": {"command": "ls", "reasoning": "I look"}},
+    ]);
+    let results = results(&called(&room, extension, &calls, &[]));
+    let expected =
+        "Validation failed for tool \"bash\":\n  - reasoning: must have required properties reasoning\n";
+    assert!(results[0].starts_with(expected), "{results:?}");
+    assert_eq!(results[1], "ls, because I look");
+}
+
+#[test]
+fn pi_s_program_offers_its_default_tools_until_an_extension_activates_others() {
+    let room = room();
+    let offered = |extension: &str| -> Vec<String> {
+        room.write(
+            "provider.ts",
+            PROVIDER
+                .replace(
+                    "const streamSimple = (model: any) => {",
+                    "const streamSimple = (model: any, context: any) => {
+            note(...(context.tools ?? []).map((tool: any) => tool.name).sort());",
+                )
+                .replace("export default", &format!("{NOTE} export default")),
+        );
+        room.write("extension.ts", extension);
+        room.write("noted", "");
+        let words = [
+            "pi",
+            "-p",
+            "--model",
+            "lab/one",
+            "-e",
+            "provider.ts",
+            "-e",
+            "extension.ts",
+            "go",
+        ];
+        room.run(words).ended_with(0);
+        serde_json::from_value(noted(&room).remove(0)).expect("names")
+    };
+    assert_eq!(
+        offered("export default () => {};"),
+        ["bash", "edit", "read", "write"]
+    );
+    let active = "export default (pi: any) => pi.on('session_start', () => pi.setActiveTools(['read', 'grep', 'ls']));";
+    assert_eq!(offered(active), ["grep", "ls", "read"]);
+    let own =
+        "export default (pi: any) => pi.registerTool({ name: 'find', label: 'find', description: 'Finds.',
+        parameters: { type: 'object', properties: {} }, execute: async () => ({ content: [] }) });";
+    assert_eq!(offered(own), ["bash", "edit", "find", "read", "write"]);
+}
+
+#[test]
+fn interfaces_are_handed_out_as_by_newer_versions() {
+    let room = room();
+    room.write("provider.ts", PROVIDER);
+    room.write(
+        "extension.ts",
+        format!(
+            "{NOTE}
+            import {{ anthropicMessagesApi, createAssistantMessageEventStream, fauxAssistantMessage, lazyApi,
+                openAICodexResponsesApi }} from '@earendil-works/pi-ai/compat';
+            note(typeof openAICodexResponsesApi().streamSimple, typeof anthropicMessagesApi().stream);
+            const stream = () => {{
+                const events = createAssistantMessageEventStream();
+                events.push({{ type: 'done', reason: 'stop', message: fauxAssistantMessage('late') }} as any);
+                return events;
+            }};
+            const late = lazyApi(async () => ({{ stream, streamSimple: stream }}));
+            export default (pi: any) => pi.on('session_start', async () => {{
+                const message = await late.streamSimple({{}} as any, {{}} as any).result();
+                note(message.content[0].text);
+            }});"
+        ),
+    );
+    let words = [
+        "--model",
+        "lab/one",
+        "-e",
+        "provider.ts",
+        "-e",
+        "extension.ts",
+        "go",
+    ];
+    room.run(words).ended_with(0);
+    assert_eq!(noted(&room), [json!(["function", "function"]), json!(["late"])]);
+}
+
+#[test]
+fn programs_for_browsers_and_dates_in_another_order_work() {
+    let room = room();
+    let extension = format!(
+        "{NOTE} export default () => {{
+            const day = new Date(2026, 10, 8, 9, 5, 3);
+            const dates = ['en-CA', 'sv-SE', 'en-GB', undefined].map((place) => day.toLocaleDateString(place));
+            note(typeof navigator.userAgent, ...dates);
+        }};"
+    );
+    room.write("extension.ts", extension);
+    room.run(["hooks", "list", "-e", "extension.ts"]).ended_with(0);
+    let dates = json!(["string", "2026-11-08", "2026-11-08", "08/11/2026", "11/8/2026"]);
+    assert_eq!(noted(&room), [dates]);
+}
+
+#[test]
 fn levels_are_those_of_the_model_and_a_model_is_told_once() {
     let room = room();
     room.write("provider.ts", PROVIDER);
@@ -476,7 +591,7 @@ fn pi_s_command_line_is_understood() {
     for (words, complaint) in [
         (vec!["pi", "-p", "hello"], "No model is connected"),
         (vec!["pi", "install", "npm:x"], "installs nothing"),
-        (vec!["pi", "--fork", "x"], "--fork"),
+        (vec!["pi", "--fork", "x", "-c", "y"], "--fork"),
     ] {
         let run = room.run(words).ended_with(1).complained(complaint);
         assert_eq!(run.stdout, "");
@@ -496,4 +611,9 @@ fn a_login_that_is_not_done_is_told() {
     room.run(["hooks", "list", "-e", "corporate.ts"])
         .ended_with(0)
         .said("becket does no login for corporate");
+    let doctor = room.run(["doctor", "-e", "corporate.ts"]);
+    assert!(
+        doctor.stdout.contains("becket does no login for corporate"),
+        "{doctor:#?}"
+    );
 }

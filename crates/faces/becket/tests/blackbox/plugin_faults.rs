@@ -215,7 +215,7 @@ fn every_hook_of_chibis_has_its_time_and_misspelt_ones_are_wrong() {
     plugin(&room, "index", &hooks("\"on_start\",\"post_spawn_agent\""));
     let run = room.run(["doctor"]).ended_with(0);
     assert!(
-        !run.stdout.contains("note "),
+        !run.stdout.contains("note  plugin"),
         "each hook of chibi's has its time: {}",
         run.stdout
     );

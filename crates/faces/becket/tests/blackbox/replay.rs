@@ -54,7 +54,7 @@ fn a_new_guard_is_tried_on_what_nobody_guarded_then() {
         .run(["replay", "--hooks", &hooks])
         .ended_with(6)
         .said("pre_shell  shell touch one")
-        .said("was  nobody has decided")
+        .said("was  no decision")
         .said("is   deny: touch one is out  by no-one (")
         .said("hooks.toml:1")
         .said("the call was made then; what follows is as it was recorded");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use testkit::{Finished, Room};
 
-use crate::{repository_file, room};
+use crate::{repository_file, room, room_with_all_tools};
 
 /// A file with a tool and a hook, as the documents write one.
 const HELLO: &str = r#"
@@ -179,7 +179,7 @@ fn answers_keep_nested_lists() {
 
 #[test]
 fn a_file_is_loaded_again_when_it_is_written_and_gone_when_it_is_deleted() {
-    let room = room();
+    let room = room_with_all_tools();
     put(&room, "tools/shared/probe.scm", &returning("\"first\""));
     let address = "vfs:///tools/shared/probe.scm";
     let write = |text: &str| call("write", json!({"path": address, "content": text}));
@@ -474,7 +474,7 @@ fn a_model_does_not_get_out_of_the_sandbox_by_writing_where_others_may() {
 
 #[test]
 fn a_model_takes_no_guard_of_the_persons_away() {
-    let room = room();
+    let room = room_with_all_tools();
     let guard = "(register-hook 'pre_shell_exec (lambda (payload) (list (cons \"denied\" #t) (cons \"reason\" \"mine\"))))";
     put(&room, "tools/shared/guard.scm", guard);
     let address = "vfs:///tools/shared/guard.scm";
@@ -573,7 +573,7 @@ fn a_callback_is_not_called_about_what_it_causes_and_others_are() {
 
 #[test]
 fn scheme_eval_remembers_what_was_defined_and_has_no_files() {
-    let room = room();
+    let room = room_with_all_tools();
     let eval = |code: &str| call("scheme_eval", json!({"code": code}));
     let run = run(
         &room,

@@ -473,7 +473,7 @@ fn a_session_of_pis_goes_on_here_and_back() {
     room.write("broken.jsonl", format!("{}{{\"type\":\n[1]\n", PI));
     room.run(["sessions", "import", "broken.jsonl"])
         .ended_with(0)
-        .complained("line 15 is no JSON")
+        .complained("line 15 is not JSON")
         .complained("line 16 is no entry");
     room.write("other.jsonl", "{\"type\":\"message\"}\n");
     room.run(["sessions", "import", "other.jsonl"])

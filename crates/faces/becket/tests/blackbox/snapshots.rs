@@ -261,7 +261,7 @@ fn the_chat_knows_undo_redo_and_snapshots() {
     assert_eq!(room.read("file"), "0\n");
     for said in [
         "undid",
-        "took back",
+        "redid",
         "does not know `--nonsense`",
         "nothing to undo",
         "checkpoints of",

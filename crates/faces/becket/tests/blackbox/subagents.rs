@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Finished, Room, Signal};
 
-use crate::room;
+use crate::room_with_all_tools as room;
 
 fn call(name: &str, arguments: &Value) -> Value {
     json!({"name": name, "arguments": arguments})
@@ -797,7 +797,7 @@ fn a_preset_says_what_is_not_said_beside_it() {
             "`presets.x.temperature` is a number from 0 on",
         ),
         ("[presets.x]\ntop = 1\n", "top"),
-        ("[subagents]\nmax_parallel = 0\n", "a whole number from 1 on"),
+        ("[subagents]\nmax_parallel = 0\n", "a whole number, 1 or more"),
     ] {
         room.config(text);
         room.run(["config"]).ended_with(2).complained(words);

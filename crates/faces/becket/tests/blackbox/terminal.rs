@@ -18,12 +18,22 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts the program in a terminal; `None` where there is no tmux.
     pub(crate) fn start(room: Room, arguments: &[&str]) -> Option<Self> {
+        Self::start_sized(room, arguments, (120, 40), "screen-256color")
+    }
+
+    /// Starts the program in a terminal of that size and kind; `None` where there is no tmux.
+    pub(crate) fn start_sized(
+        room: Room,
+        arguments: &[&str],
+        (columns, rows): (usize, usize),
+        kind: &str,
+    ) -> Option<Self> {
         if !needs("tmux") {
             return None;
         }
         let terminal = Self { room };
         let command = terminal.room.command(arguments);
-        let mut program = vec!["env".to_string(), "-i".into(), "TERM=screen-256color".into()];
+        let mut program = vec!["env".to_string(), "-i".into(), format!("TERM={kind}")];
         for (name, value) in command.get_envs() {
             let value = value.unwrap_or_default().to_string_lossy();
             program.push(quote(&format!("{}={value}", name.to_string_lossy())));
@@ -40,7 +50,8 @@ impl Terminal {
             "cd {folder}; trap : INT; stty -g > ../before; {program}; echo $? > ../code; stty -g > ../after; \
              exec sleep 600"
         );
-        terminal.tmux(&["new-session", "-d", "-x", "120", "-y", "40", &line]);
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        terminal.tmux(&["new-session", "-d", "-x", &columns, "-y", &rows, &line]);
         Some(terminal)
     }
 
@@ -59,6 +70,17 @@ impl Terminal {
     /// What was shown, with its colours; also what has left the screen at its top.
     pub(crate) fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e", "-S", "-"])
+    }
+
+    /// Writes what the program sends to the terminal from now on to a file in the working directory.
+    pub(crate) fn record(&self, file: &str) {
+        let file = quote(&self.room.work().join(file).to_string_lossy());
+        self.tmux(&["pipe-pane", &format!("cat > {file}")]);
+    }
+
+    /// Starts the program again, after it has ended.
+    pub(crate) fn restart(&self) {
+        self.tmux(&["respawn-pane", "-k"]);
     }
 
     /// The title of the window.
@@ -117,10 +139,17 @@ impl Terminal {
         self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
     }
 
-    /// Waits until the chat is ready for a line: its mark is the last thing on the screen.
+    /// Waits until the chat is ready for a line: the editor is there, and empty.
     #[track_caller]
     pub(crate) fn wait_for_mark(&self) {
-        self.wait_until("becket>", |text| text.trim_end().ends_with("becket>"));
+        self.wait_for_written("");
+    }
+
+    /// Waits until this stands in the editor.
+    #[track_caller]
+    pub(crate) fn wait_for_written(&self, wanted: &str) {
+        let line = format!("becket> {wanted}");
+        self.wait_until(&line, |text| written(text) == Some(wanted));
     }
 
     /// Waits for the end of the program, and returns its exit code.
@@ -147,6 +176,12 @@ impl Drop for Terminal {
     }
 }
 
+/// What stands in the editor, which is the last line with the mark; below it are completions and the footer.
+pub(crate) fn written(text: &str) -> Option<&str> {
+    let line = text.lines().rev().find(|line| line.starts_with("becket>"))?;
+    Some(line["becket>".len()..].trim())
+}
+
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -163,7 +198,7 @@ fn a_chat_answers_and_ends_with_ctrl_d() {
     terminal.wait_for("an answer");
     terminal.wait_for_mark();
     terminal.enter("/help");
-    terminal.wait_for("/usage      tokens");
+    terminal.wait_for("/usage ");
     terminal.wait_for("/exit");
     terminal.wait_for_mark();
     terminal.enter("and now?");
@@ -226,21 +261,17 @@ fn arrow_up_brings_back_what_was_typed_also_after_a_restart() {
     terminal.wait_for("one");
     terminal.wait_for_mark();
     terminal.press("Up");
-    terminal.wait_until("the line again", |text| {
-        text.trim_end().ends_with("becket> memorable words")
-    });
+    terminal.wait_for_written("memorable words");
     terminal.enter(" and more");
     terminal.wait_for("two");
     terminal.wait_for_mark();
     terminal.press("C-d");
     terminal.wait_for_end();
     assert!(terminal.room.store_file().with_file_name("history.txt").exists());
-    terminal.tmux(&["respawn-pane", "-k"]);
+    terminal.restart();
     terminal.wait_for_mark();
     terminal.press("Up");
-    terminal.wait_until("the line again", |text| {
-        text.trim_end().ends_with("becket> memorable words and more")
-    });
+    terminal.wait_for_written("memorable words and more");
 }
 
 #[test]
@@ -399,6 +430,8 @@ fn no_line_is_lost_that_is_typed_while_the_model_works() {
     let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
         return;
     };
+    // The editor is there before the conversation; what is typed that early would be heard together.
+    terminal.wait_for("/help lists commands");
     terminal.wait_for_mark();
     terminal.enter("zero");
     for line in ["one", "two", "three"] {

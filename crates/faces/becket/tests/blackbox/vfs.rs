@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use testkit::{Finished, Room};
 
-use crate::room;
+use crate::room_with_all_tools as room;
 
 /// The folder behind the virtual file system. No output ever names it.
 fn backing(room: &Room) -> PathBuf {

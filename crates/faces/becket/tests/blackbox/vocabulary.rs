@@ -242,6 +242,37 @@ const AT_THE_LIMIT: &[&str] = &[
 /// A chat at a terminal, where a user runs a command.
 const IN_A_CHAT: &[&str] = &["--json", "-c", "eleventh", "chat"];
 
+/// What a run prints whose model is behind a server, and whose hook wants to see the answer's data.
+fn with_server(room: &testkit::Room) -> Vec<Value> {
+    let answer = testkit::OpenAiStream::new("m")
+        .text("hello")
+        .finish("stop")
+        .done();
+    let server = testkit::ModelServer::start([testkit::Response::events(answer)]);
+    let hooks = "[[hook]]\nevent = \"response_data\"\ncommand = \"cat > /dev/null\"\n";
+    room.write("data.toml", hooks);
+    let words = [
+        "--json",
+        "-c",
+        "thirteenth",
+        "--model",
+        "openai/m",
+        "--hooks",
+        "data.toml",
+        "Hi.",
+    ];
+    let child = room
+        .command(words)
+        .env("OPENAI_API_KEY", "k")
+        .env("OPENAI_BASE_URL", server.url())
+        .spawn();
+    let printed = testkit::finish(child.expect("it starts")).events();
+    printed
+        .into_iter()
+        .filter(|event| event["event"] == "response_data")
+        .collect()
+}
+
 /// Everything that the scripted runs print, in order, with what changes from run to run made the same.
 fn events() -> &'static [Value] {
     static EVENTS: OnceLock<Vec<Value>> = OnceLock::new();
@@ -273,6 +304,7 @@ fn events() -> &'static [Value] {
             );
             all.extend(printed);
         }
+        all.extend(with_server(&room));
         room.write("AGENTS.md", "Be brief.\n");
         all.extend(room.run(WITH_INSTRUCTIONS).events());
         let limit = with_person(&room, AT_THE_LIMIT);

@@ -2,6 +2,8 @@
 
 #[path = "web/browser.rs"]
 mod browser;
+#[path = "web/hook_runs.rs"]
+mod hook_runs;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -225,9 +227,16 @@ fn nobody_reads_anything_without_the_token_or_from_elsewhere() {
         ),
         ("GET /api/sessions/x", host.clone(), 401),
         ("GET /api/sessions/x/bars/y", host.clone(), 401),
+        ("GET /api/sessions/x/transcript", host.clone(), 401),
+        ("GET /api/sessions/x/export/jsonl", host.clone(), 401),
+        ("GET /api/hooks", host.clone(), 401),
+        ("GET /api/search/x", host.clone(), 401),
         ("GET /api/live", host.clone(), 401),
         ("GET /metrics", host.clone(), 401),
         ("GET /api/sessions/x", own.clone(), 404),
+        ("GET /api/sessions/x/transcript", own.clone(), 404),
+        ("GET /api/sessions/x/export/jsonl", own.clone(), 404),
+        ("GET /api/hooks", own.clone(), 200),
         ("GET /elsewhere", own.clone(), 404),
         (
             "GET /api/sessions",
@@ -562,6 +571,115 @@ fn what_hooks_did_can_be_counted() {
     let metrics = served.ask("GET /metrics", &served.own_headers());
     let line = "becket_guards_unevaluated_total{event=\"pre_tool\"} 1\n";
     assert!(metrics.body.contains(line), "{}", metrics.body);
+}
+
+/// The counts of a session as `becket trace` exports it.
+struct Traced {
+    lines: Vec<Value>,
+    effects: Vec<String>,
+}
+
+impl Traced {
+    fn of(room: &Room, session: &str) -> Self {
+        let trace = room
+            .run(["trace", session, "--export", "jsonl"])
+            .ended_with(0)
+            .stdout;
+        let lines: Vec<Value> = trace
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("it is JSON"))
+            .collect();
+        let runs = lines
+            .iter()
+            .flat_map(|line| line["runs"].as_array().into_iter().flatten());
+        let effects = runs.map(|run| run["effect"]["kind"].as_str().unwrap_or_default().to_owned());
+        Self {
+            effects: effects.collect(),
+            lines,
+        }
+    }
+
+    fn spans(&self, kind: &str) -> usize {
+        self.lines.iter().filter(|line| line["kind"] == kind).count()
+    }
+
+    fn refused_calls(&self) -> usize {
+        let calls = self.lines.iter().filter(|line| line["kind"] == "tool_call");
+        calls.filter(|call| call["facts"]["refused"].is_string()).count()
+    }
+
+    fn effect(&self, kind: &str) -> usize {
+        self.effects.iter().filter(|known| *known == kind).count()
+    }
+
+    /// The hooks that were asked.
+    fn runs(&self) -> usize {
+        self.effects.len() - self.effect("not_asked")
+    }
+}
+
+#[test]
+fn every_count_of_the_page_is_that_of_becket_trace() {
+    let room = room();
+    eventful(&room);
+    room.run(["--model", "rehearsal", "-c", "refused", "Run: ls"])
+        .ended_with(0);
+    let served = Served::start(&room);
+    let listed = served.json("/api/sessions");
+    let sessions = listed["sessions"].as_array().expect("it is a list");
+    assert_eq!(sessions.len(), 2);
+    let (mut all_runs, mut all_denied) = (0, 0);
+    for session in sessions {
+        let id = session["id"].as_str().expect("it is a text");
+        let traced = Traced::of(&room, id);
+        let (counts, tally) = (&session["counts"], &session["tally"]);
+        assert_eq!(counts["turns"], traced.spans("turn"), "{session:#}");
+        assert_eq!(counts["requests"], traced.spans("request"), "{session:#}");
+        assert_eq!(counts["calls"], traced.spans("tool_call"), "{session:#}");
+        assert_eq!(counts["hook_runs"], traced.runs(), "{session:#}");
+        assert_eq!(counts["refused"], traced.refused_calls(), "{session:#}");
+        assert_eq!(tally["denied"], traced.effect("denied"), "{session:#}");
+        assert_eq!(tally["failed"], traced.effect("failed"), "{session:#}");
+        all_runs += traced.runs();
+        all_denied += traced.effect("denied");
+
+        // The rows of the page are as many, and the head of the session says the same as the list.
+        let timeline = served.json(&format!("/api/sessions/{id}"));
+        assert_eq!(timeline["session"], *session);
+        let bars = served.bars(id);
+        let calls = bars.iter().filter(|bar| bar["kind"] == "tool");
+        assert_eq!(calls.count(), traced.spans("tool_call"));
+        let hooks = bars.iter().filter(|bar| bar["kind"] == "hook");
+        let asked = hooks.filter(|bar| bar["decision"] != "skipped");
+        assert_eq!(asked.count(), traced.runs());
+    }
+    assert!(all_denied > 0, "there is something to count");
+    let hooks = served.json("/api/hooks");
+    let sum = |field: &dyn Fn(&Value) -> Option<u64>| -> u64 {
+        let hooks = hooks["hooks"].as_array().expect("it is a list");
+        hooks.iter().filter_map(field).sum()
+    };
+    assert_eq!(sum(&|hook| hook["runs"].as_u64()), all_runs as u64);
+    assert_eq!(sum(&|hook| hook["tally"]["denied"].as_u64()), all_denied as u64);
+    let metrics = served.ask("GET /metrics", &served.own_headers()).body;
+    let counted = metrics
+        .lines()
+        .filter(|line| line.starts_with("becket_hook_runs_total{") && !line.contains("skipped"))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    assert_eq!(counted.sum::<u64>(), all_runs as u64);
+    let later = served.json("/api/hooks?since=99999999999999");
+    assert_eq!(later["hooks"], json!([]), "no hook has run in the future");
+}
+
+#[test]
+fn a_destroyed_context_takes_its_counts_along() {
+    let room = room();
+    eventful(&room);
+    let served = Served::start(&room);
+    assert_ne!(served.json("/api/hooks")["hooks"], json!([]));
+    room.run(["context", "destroy", "cleanup", "--yes"]).ended_with(0);
+    assert_eq!(served.json("/api/sessions")["sessions"], json!([]));
+    assert_eq!(served.json("/api/hooks")["hooks"], json!([]));
 }
 
 #[test]

@@ -352,10 +352,11 @@ fn a_server_that_wants_an_hour_is_not_waited_for() {
 }
 
 #[test]
-fn nothing_is_tried_again_once_words_have_arrived() {
+fn nothing_is_tried_again_where_the_settings_say_so() {
     let half = OpenAiStream::new("m").text("half an ans").unfinished();
     let server = ModelServer::start([Response::events(half).ending(Ending::Cut), answer("whole")]);
     let room = connected("OPENAI", &server);
+    room.config("[agent]\nmax_retries = 0\n");
     let run = room.run(["hello"]).ended_with(3).said("half an ans");
     assert!(!run.stdout.contains("whole"), "{run:#?}");
     assert_eq!(server.requests().len(), 1);
@@ -369,7 +370,11 @@ fn calls_of_a_broken_stream_never_run() {
         ("ended without a reason", Response::events(asking().unfinished())),
         (
             "ended with an error",
-            Response::events(asking().data(r#"{"error":{"message":"gone"}}"#).unfinished()),
+            Response::events(
+                asking()
+                    .data(r#"{"error":{"message":"gone","code":502}}"#)
+                    .unfinished(),
+            ),
         ),
         (
             "garbage",
@@ -379,9 +384,9 @@ fn calls_of_a_broken_stream_never_run() {
     for (name, response) in table {
         let server = ModelServer::start([response, answer("went on")]);
         let room = connected("OPENAI", &server);
-        room.run(["--yes", "hello"]).ended_with(3);
+        room.run(["--yes", "hello"]).ended_with(0).said("went on");
         assert!(!room.has("ran"), "{name}");
-        assert_eq!(server.requests().len(), 1, "{name}");
+        assert_eq!(server.requests().len(), 2, "{name}");
     }
 }
 
@@ -402,6 +407,7 @@ fn after_a_broken_answer_the_context_goes_on() {
     let half = OpenAiStream::new("m").text("half").unfinished();
     let server = ModelServer::start([Response::events(half).ending(Ending::Cut), answer("whole")]);
     let room = connected("OPENAI", &server);
+    room.config("[agent]\nmax_retries = 0\n");
     room.run(["first"]).ended_with(3);
     room.run(["second"]).ended_with(0).said("whole");
     assert!(
@@ -418,8 +424,8 @@ fn a_server_that_is_not_there_is_named() {
     room.config("[agent]\nmax_retries = 0\n");
     room.run(["hello"])
         .ended_with(3)
-        .complained("http://127.0.0.1:9/")
-        .complained("Check the base URL");
+        .complained("The connection to 127.0.0.1:9 was refused")
+        .complained(": http://127.0.0.1:9/");
 }
 
 #[test]
@@ -438,7 +444,7 @@ fn a_server_that_falls_silent_is_left() {
     let half = OpenAiStream::new("m").text("half").unfinished();
     let server = ModelServer::start([Response::events(half).ending(Ending::Hang)]);
     let room = connected("OPENAI", &server);
-    room.config("[agent]\nidle_timeout = 5\n");
+    room.config("[agent]\nidle_timeout = 5\nmax_retries = 0\n");
     room.run(["hello"]).ended_with(3).complained("silent");
 }
 

@@ -133,6 +133,15 @@ export default (given: any) => {
     lazily("process", "process process");
     lazily("crypto", "crypto crypto webcrypto");
 
+    // Packages that are made for browsers as well look at it as soon as they are loaded.
+    let navigator: any;
+    defineProperty(globalThis, "navigator", {
+        configurable: true, get: () => navigator ??= {
+            userAgent: "Node.js/20", language: "en-US", languages: ["en-US"], platform: builtin("os").platform(),
+            hardwareConcurrency: builtin("os").availableParallelism(),
+        },
+    });
+
     // The engine only knows what time it is; the rest is defined by who first uses some of it.
     const measuring = "mark measure getEntries getEntriesByName getEntriesByType clearMarks clearMeasures timerify" +
         " eventLoopUtilization toJSON";

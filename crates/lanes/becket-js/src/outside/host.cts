@@ -11,6 +11,7 @@ const { AsyncLocalStorage } = require("node:async_hooks");
 const { Console } = require("node:console");
 const { createReadStream, readSync, writeSync } = require("node:fs");
 const { Socket } = require("node:net");
+const { availableParallelism } = require("node:os");
 const { Writable } = require("node:stream");
 
 /** What `modules.cts` exports. */
@@ -326,6 +327,17 @@ const console = new Console({ stdout: stream(false), stderr: stream(true) });
 defineProperty(globalThis, "console", { value: console, configurable: true, writable: true });
 process.stdout.write = (text: any) => (print(false, String(text)), true);
 process.stderr.write = (text: any) => (print(true, String(text)), true);
+
+// -------------------------------------------------------------------- what only newer versions of Node have
+
+if (!("navigator" in globalThis)) {
+    const [version] = process.versions.node.split(".");
+    const value = {
+        userAgent: `Node.js/${version}`, language: "en-US", languages: ["en-US"], platform: process.platform,
+        hardwareConcurrency: availableParallelism(),
+    };
+    defineProperty(globalThis, "navigator", { value, configurable: true, writable: true });
+}
 
 // -------------------------------------------------------------------- what nobody waits for
 

@@ -243,7 +243,7 @@ async fn a_large_field_that_nobody_reads_is_never_parsed() {
     )
     .await;
     // Parsing this fails.
-    let broken = format!("[{} this is no JSON", "\"word\", ".repeat(2_000));
+    let broken = format!("[{} this is not JSON", "\"word\", ".repeat(2_000));
     let fields = || vec![Field::new("small", "1"), Field::new("messages", broken.clone())];
     let (answer, changed) = loaded.fire("ignores", fields()).await.expect("an answer");
     assert_eq!(

@@ -213,7 +213,7 @@ impl Daemon {
         let payload = match serde_json::from_slice(input) {
             Ok(payload) => BridgePayload(payload),
             Err(error) => {
-                let why = format!("the question is no JSON object: {error}");
+                let why = format!("the question is not JSON object: {error}");
                 return Ok(asked.unable(&BridgePayload::default(), &why));
             }
         };

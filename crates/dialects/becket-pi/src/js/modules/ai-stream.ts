@@ -128,6 +128,27 @@ export {
   completions as streamOpenAICompletions, completions as streamSimpleOpenAICompletions,
   responses as streamOpenAIResponses, responses as streamSimpleOpenAIResponses,
 };
+
+/** An interface as newer versions of pi hand it out: its two functions, for providers that change little of it. */
+const interfaceOf = (api: string) => () => ({ stream: directly(api), streamSimple: directly(api) });
+
+export const anthropicMessagesApi = interfaceOf("anthropic-messages");
+export const azureOpenAIResponsesApi = interfaceOf("azure-openai-responses");
+export const bedrockConverseStreamApi = interfaceOf("bedrock-converse-stream");
+export const googleGenerativeAIApi = interfaceOf("google-generative-ai");
+export const googleVertexApi = interfaceOf("google-vertex");
+export const mistralConversationsApi = interfaceOf("mistral-conversations");
+export const openAICodexResponsesApi = interfaceOf("openai-codex-responses");
+export const openAICompletionsApi = interfaceOf("openai-completions");
+export const openAIResponsesApi = interfaceOf("openai-responses");
+
+/** An interface whose functions are loaded when the first of them is called. */
+export function lazyApi(load: () => Promise<{ stream: StreamFunction; streamSimple: StreamFunction }>) {
+  const later = (name: "stream" | "streamSimple"): StreamFunction => (model, context, options) =>
+    lazyStream(async () => (await load())[name](model, context, options), model);
+  return { stream: later("stream"), streamSimple: later("streamSimple") };
+}
+
 export function unregisterApiProviders(source: string): void {
   for (const [api, entry] of providers) if (entry.source === source) providers.delete(api);
 }

@@ -25,6 +25,8 @@ export const {
   streamOpenAICodexResponses, streamOpenAICompletions, streamOpenAIResponses, streamSimpleAnthropic,
   streamSimpleAzureOpenAIResponses, streamSimpleGoogle, streamSimpleGoogleGeminiCli, streamSimpleGoogleVertex,
   streamSimpleMistral, streamSimpleOpenAICodexResponses, streamSimpleOpenAICompletions, streamSimpleOpenAIResponses,
+  anthropicMessagesApi, azureOpenAIResponsesApi, bedrockConverseStreamApi, googleGenerativeAIApi, googleVertexApi,
+  mistralConversationsApi, openAICodexResponsesApi, openAICompletionsApi, openAIResponsesApi, lazyApi,
 } = room("pi:ai-stream");
 
 export const {

@@ -9,6 +9,7 @@ use becket_agent::store::Tree;
 use becket_agent::{GoTo, Position};
 use becket_run::switching::End;
 use becket_screen::{Entry, Question, Screen};
+use becket_store::ContextSummary;
 use becket_system::counted;
 use becket_system::moments::ago;
 use becket_system::{CliError, Surroundings, harmless_name};
@@ -22,6 +23,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// How many conversations are listed.
 const MOST_LISTED: usize = 200;
+
+/// How many characters of what was said first stand for a conversation.
+const LONGEST_TITLE: usize = 50;
 
 /// The command of a line that leaves the conversation, with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +131,7 @@ pub fn told(
 
 /// The other conversations, most recently used first.
 fn earlier(conversation: &Conversation) -> Result<Vec<ListedPlace>, CliError> {
-    let store = conversation.store();
+    let store = &conversation.assembled().store;
     let sessions = store.sessions(None)?;
     let mut names: HashMap<&str, &str> = HashMap::new();
     for session in &sessions {
@@ -140,19 +144,37 @@ fn earlier(conversation: &Conversation) -> Result<Vec<ListedPlace>, CliError> {
     let others = contexts
         .iter()
         .filter(|context| context.name != here && context.message_count > 0);
-    let places = others.take(MOST_LISTED).map(|context| {
+    let others: Vec<&ContextSummary> = others.take(MOST_LISTED).collect();
+    let shown: Vec<String> = others.iter().map(|context| context.name.clone()).collect();
+    let first = store.first_words(&shown)?;
+    let places = others.into_iter().map(|context| {
         let messages = counted(context.message_count, "message");
         let about = format!("{messages}, {}", ago(context.last_used_ms));
+        let title = names.get(context.name.as_str()).copied();
+        let title = title.or_else(|| first.get(&context.name).map(String::as_str));
         ListedPlace {
             name: context.name.clone(),
-            about: match names.get(context.name.as_str()) {
-                Some(name) => format!("{}, {about}", harmless_name(name)),
+            about: match title.map(title_of).filter(|title| !title.is_empty()) {
+                Some(title) => format!("{title}, {about}"),
                 None => about,
             },
             naming: Naming::Beside,
         }
     });
     Ok(places.collect())
+}
+
+/// The beginning of the first line of a text that stands for a conversation.
+fn title_of(text: &str) -> String {
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    let line = harmless_name(line.trim());
+    match line.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// A fork before a message of the user, which can then be edited.

@@ -33,6 +33,8 @@ struct Known {
     commands: Vec<(String, String)>,
     /// Prompt templates and skills, which are prompts and can be said while the model works.
     templates: Vec<(String, String)>,
+    /// The models that `/model` may name.
+    models: Vec<String>,
 }
 
 impl Completer {
@@ -53,7 +55,13 @@ impl Completer {
 
     /// Sets the commands of the current agent, and the templates, each with its description.
     pub fn know(&self, commands: Vec<(String, String)>, templates: Vec<(String, String)>) {
-        *self.known() = Known { commands, templates };
+        let mut known = self.known();
+        (known.commands, known.templates) = (commands, templates);
+    }
+
+    /// Sets the models that `/model` may name.
+    pub fn know_models(&self, models: Vec<String>) {
+        self.known().models = models;
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -65,7 +73,7 @@ impl Completer {
     /// Whether a line calls one of becket's own commands, or one of the agent.
     pub fn is_command(&self, line: &str) -> bool {
         let word = line.split_whitespace().next().unwrap_or_default();
-        let own = COMMANDS.iter().any(|(name, _)| *name == word);
+        let own = COMMANDS.iter().any(|command| command.name == word);
         own || self.known().commands.iter().any(|(name, _)| name == word)
     }
 
@@ -93,6 +101,9 @@ impl Completer {
         if before.starts_with('/') && !before.contains(char::is_whitespace) {
             return self.names(before);
         }
+        if let Some(argument) = before.strip_prefix("/model ") {
+            return self.models(argument);
+        }
         if let Some((command, argument)) = arguments_of(before) {
             return Completions {
                 candidates: self.guests.complete_argument(command, argument).await,
@@ -109,13 +120,30 @@ impl Completer {
         found.unwrap_or_default()
     }
 
+    /// The models whose names contain the text.
+    fn models(&self, written: &str) -> Completions {
+        let fits = |model: &String| model.to_lowercase().contains(&written.trim().to_lowercase());
+        let models = self.known().models.clone().into_iter().filter(fits);
+        let candidates = models.take(MOST_SHOWN).map(|model| Candidate {
+            value: model,
+            ..Candidate::default()
+        });
+        Completions {
+            prefix: written.to_owned(),
+            candidates: candidates.collect(),
+            submits: true,
+        }
+    }
+
     /// Commands that begin with the text, and then those that contain it.
     fn names(&self, written: &str) -> Completions {
         let own = COMMANDS
             .iter()
-            .map(|(name, about)| (name.to_string(), about.to_string()));
+            .map(|command| (command.name.to_owned(), command.about.to_owned()));
         let of_guests = self.guests.commands();
-        let Known { commands, templates } = self.known().clone();
+        let Known {
+            commands, templates, ..
+        } = self.known().clone();
         let all: Vec<(String, String)> = own.chain(commands).chain(of_guests).chain(templates).collect();
         let (mut fitting, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|(name, _)| name.starts_with(written));

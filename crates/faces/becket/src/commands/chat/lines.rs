@@ -10,8 +10,9 @@ use tokio::sync::mpsc;
 
 use super::away::{self, Away};
 use super::own_commands::{
-    Means, call, choose_model, goes_back, help, is_unknown, tell_end, tell_unknown, usage,
+    Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
 };
+use super::{diff, keeping};
 use crate::commands::compact;
 use crate::commands::ending::remark_on;
 use crate::front::{PROMPT, Style};
@@ -42,37 +43,62 @@ pub async fn talk(
             return Ok(Exit::Answered);
         };
         let line = line.trim();
-        match Means::of(line) {
-            Means::Nothing => {}
-            Means::Quit => return Ok(Exit::Answered),
-            Means::Help => print(&help(conversation))?,
-            Means::Usage => print(&usage(conversation))?,
-            Means::Model(name) => choose_model(name, conversation, surroundings),
-            Means::Compact(instructions) => {
-                let end = conversation.compact(instructions, signals.next()).await?;
-                compact::conclude(&end, surroundings);
-            }
-            Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
-            Means::Name(name) => call(name, conversation, surroundings).await?,
-            Means::GoesBack => goes_back(line, options, surroundings),
-            // Lines of a pipe are prompts: they may be anybody's.
-            Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
-                if let Some(handle) = &handle {
-                    let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
-                    let shell = conversation.shell(style, surroundings);
-                    shell.start(line, &signals.next(), handle.clone()).await;
-                }
-            }
-            Means::Other => match conversation.guests().command(line) {
-                Some(command) => run_command(command, conversation, signals, surroundings).await?,
-                None if is_unknown(line, conversation) => tell_unknown(line, surroundings),
-                None => prompt(line, conversation, signals, surroundings).await?,
-            },
+        if let Some(command) = conversation.guests().command(line) {
+            run_command(command, conversation, signals, surroundings).await?;
+        } else if let Some(exit) = run_line(line, conversation, signals, (options, surroundings)).await? {
+            return Ok(exit);
         }
         if signals.ended() {
             return Ok(Exit::Cancelled);
         }
     }
+}
+
+/// Does what a line says. Returns how the chat ends, if it does.
+async fn run_line(
+    line: &str,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    (options, surroundings): (&Options, &Surroundings),
+) -> Result<Option<Exit>, CliError> {
+    let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
+    match Means::within(line, conversation) {
+        Means::Nothing => {}
+        Means::Quit => return Ok(Some(Exit::Answered)),
+        Means::Help => print(&help(conversation))?,
+        Means::Usage => print(&usage(conversation))?,
+        Means::Report(report) => print(&report.text(conversation, surroundings))?,
+        Means::Model(name) => choose_model(name, conversation, surroundings),
+        Means::Compact(instructions) => {
+            let end = conversation.compact(instructions, signals.next()).await?;
+            compact::conclude(&end, surroundings);
+        }
+        Means::Clear => clear(conversation, signals.next(), surroundings).await?,
+        Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
+        Means::Name(name) => call(name, conversation, surroundings).await?,
+        Means::Diff => {
+            let environment = conversation.environment().clone();
+            let lines = diff::of(environment, &surroundings.cwd, style).await;
+            diff::show(lines, &conversation.output(), surroundings);
+        }
+        Means::Copy => surroundings.remark("there is no screen to copy from; /export writes a file"),
+        // Lines of a pipe may be anybody's.
+        Means::Export(_) if !surroundings.stdin_is_terminal => {
+            surroundings.complain("/export needs a user at a terminal");
+        }
+        Means::Export(file) => keeping::export(file, conversation, surroundings),
+        Means::Prints(prints) => print_by_itself(prints, line, options, surroundings),
+        // Lines of a pipe are prompts: they may be anybody's.
+        Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
+            if let Some(handle) = conversation.handle() {
+                let shell = conversation.shell(style, surroundings);
+                shell.start(line, &signals.next(), handle).await;
+            }
+        }
+        Means::Other if is_unknown(line, conversation) => tell_unknown(line, surroundings),
+        Means::Other => prompt(line, conversation, signals, surroundings).await?,
+    }
+    Ok(None)
 }
 
 /// Continues in another place. A message at the chosen entry is shown, so that it can be sent again in other words.

@@ -1,13 +1,22 @@
 //! `becket chat`: prompts one after another. On a terminal that can show it there is a screen (`talk.rs`, with
 //! `completion.rs`, `shell.rs`, `given.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`).
-//! `own_commands.rs` has becket's own commands.
+//! `own_commands.rs` has becket's own commands; `reports.rs`, `diff.rs`, `keeping.rs` and `picker.rs` carry some of
+//! them out. `opening.rs` is what a chat begins with, `footer.rs` what stands below it; `dropped.rs` finds pictures in
+//! a line.
 
 mod away;
 mod completion;
+mod diff;
+mod dropped;
+mod footer;
 mod given;
+mod keeping;
 mod lines;
+mod opening;
 mod outside;
 mod own_commands;
+mod picker;
+mod reports;
 mod shell;
 mod talk;
 
@@ -15,11 +24,16 @@ use becket_events::EndReason;
 use becket_system::{CliError, Exit, Folders, Signals, Surroundings};
 
 use super::ending::unless_lost;
+use crate::front::Style;
+use crate::front::markdown::broken;
 use crate::opened::Conversation;
 use crate::options::Options;
 use crate::running::listening;
 
+use opening::{first_lines, how_to_go_on, show_end};
+
 pub(super) use lines::{Lines, ReadLine, typed_line};
+pub use own_commands::command_table;
 pub use shell::Shell;
 
 /// Runs a chat with the model.
@@ -46,6 +60,13 @@ async fn converse(
     let keys = talk::open_screen(options, surroundings, &folders.history_file());
     let mut conversation = Conversation::open(options, surroundings, &signals.next()).await?;
     let output = conversation.output();
+    let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
+    if surroundings.stderr_is_terminal && !options.run.json {
+        let lines = first_lines(&conversation, style, surroundings);
+        let lines = lines.iter().flat_map(|line| broken(line, output.width()));
+        lines.for_each(|line| output.say(&line));
+        show_end(&conversation, style);
+    }
     if let Some(welcome) = conversation.welcome_message() {
         surroundings.remark(welcome);
     }
@@ -64,6 +85,12 @@ async fn converse(
         Ok(_) => EndReason::Cancelled,
         Err(_) => EndReason::Failed,
     };
+    let goes_on = (conversation.message_count() > 0 && !options.run.keeps_nothing)
+        .then(|| how_to_go_on(conversation.context_name().as_str()));
     conversation.close(reason).await?;
+    surroundings.screen.close();
+    if let Some(line) = goes_on.filter(|_| surroundings.stderr_is_terminal && !options.run.json) {
+        output.say(&style.dim(&line));
+    }
     outcome.map(|exit| unless_lost(exit, &output, surroundings))
 }

@@ -1,46 +1,159 @@
 //! becket's own commands in a chat.
 
+use becket_agent::Refused;
 use becket_host::CommandEnd;
 use becket_system::{CliError, Surroundings, harmless_name};
+use tokio_util::sync::CancellationToken;
 
 use super::away::Away;
-use crate::commands::{redo, snapshots, undo};
+use super::reports::Report;
+use crate::commands::{config, permissions, redo, snapshots, undo};
 use crate::opened::Conversation;
 use crate::options::Options;
 
-/// becket's own commands with descriptions.
-pub const COMMANDS: &[(&str, &str)] = &[
-    ("/help", "this list"),
-    ("/usage", "tokens that this session has used"),
-    ("/model", "the model in use; a name after it chooses another one"),
-    (
+/// One of becket's own commands.
+pub struct OwnCommand {
+    /// The name, with its slash.
+    pub name: &'static str,
+    /// What may stand behind the name; empty if nothing may.
+    pub words: &'static str,
+    pub about: &'static str,
+    means: for<'a> fn(&'a str) -> Means<'a>,
+}
+
+const fn own(
+    name: &'static str,
+    words: &'static str,
+    about: &'static str,
+    means: for<'a> fn(&'a str) -> Means<'a>,
+) -> OwnCommand {
+    OwnCommand {
+        name,
+        words,
+        about,
+        means,
+    }
+}
+
+/// All of becket's own commands: help, completion and the guide are made from this table.
+// tidy: a table
+pub const COMMANDS: &[OwnCommand] = &[
+    own("/help", "", "this list", |_| Means::Help),
+    own(
+        "/status",
+        "",
+        "what this chat works with: model, folder, conversation, window, hooks",
+        |_| Means::Report(Report::Status),
+    ),
+    own("/model", "[NAME]", "choose another model", |name| {
+        Means::Model(name)
+    }),
+    own("/cost", "", "tokens and money that each model has used", |_| {
+        Means::Report(Report::Cost)
+    }),
+    own("/usage", "", "tokens that this session has used", |_| {
+        Means::Usage
+    }),
+    own("/hooks", "", "the hooks that are active", |_| {
+        Means::Report(Report::Hooks)
+    }),
+    own("/tools", "", "the tools that the model is offered", |_| {
+        Means::Report(Report::Tools)
+    }),
+    own("/mcp", "", "the MCP servers and their tools", |_| {
+        Means::Report(Report::Mcp)
+    }),
+    own("/permissions", "", "the rules that were stored", |_| {
+        Means::Prints(Prints::Permissions)
+    }),
+    own("/config", "", "the settings in effect", |_| {
+        Means::Prints(Prints::Config)
+    }),
+    own("/diff", "", "what has changed in the git repository here", |_| {
+        Means::Diff
+    }),
+    own(
         "/compact",
-        "put a summary in the place of the conversation; words after it say what matters",
+        "[WORDS]",
+        "put a summary in the place of the conversation; the words say what matters",
+        |words| Means::Compact((!words.is_empty()).then(|| words.to_owned())),
     ),
-    ("/new", "begin a new conversation"),
-    (
-        "/resume",
-        "go on with another conversation; its name after it chooses one",
+    own(
+        "/clear",
+        "",
+        "put the messages of the conversation into the archive, and begin anew",
+        |_| Means::Clear,
     ),
-    (
+    own("/new", "", "begin a new conversation", |_| Means::Away(Away::New)),
+    own("/resume", "[NAME]", "go on with another conversation", |which| {
+        Means::Away(Away::Resume(which))
+    }),
+    own(
         "/fork",
+        "[ENTRY]",
         "go on in a copy of the conversation, before something that you said",
+        |which| Means::Away(Away::Fork(which)),
     ),
-    ("/clone", "go on in a copy of the whole conversation"),
-    ("/tree", "go on from another place in the conversation"),
-    ("/name", "the conversation's name; words after it are its new one"),
-    (
+    own("/clone", "", "go on in a copy of the whole conversation", |_| {
+        Means::Away(Away::Clone)
+    }),
+    own(
+        "/tree",
+        "[ENTRY]",
+        "go on from another place in the conversation",
+        |which| Means::Away(Away::Tree(which)),
+    ),
+    own(
+        "/name",
+        "[WORDS]",
+        "the conversation's name; the words are its new one",
+        |name| Means::Name(name),
+    ),
+    own("/copy", "", "copy the last answer to the clipboard", |_| {
+        Means::Copy
+    }),
+    own(
+        "/export",
+        "[FILE]",
+        "write the conversation as Markdown; by default into a file with its name",
+        |file| Means::Export(file),
+    ),
+    own(
         "/reload",
+        "",
         "load extensions, skills, prompt templates and themes anew",
+        |_| Means::Away(Away::Reload),
     ),
-    (
+    own(
         "/undo",
-        "take back the last turn that changed files; with --call the last call, with --force in any case",
+        "[--call] [--force]",
+        "take back the last turn that changed files, or the last call",
+        |_| Means::Prints(Prints::Undo),
     ),
-    ("/redo", "take back the last undo; with --force in any case"),
-    ("/snapshots", "list the checkpoints of the working directory"),
-    ("/quit", "end the chat (also /exit and Ctrl-D)"),
+    own("/redo", "[--force]", "take back the last undo", |_| {
+        Means::Prints(Prints::Redo)
+    }),
+    own(
+        "/snapshots",
+        "",
+        "list the checkpoints of the working directory",
+        |_| Means::Prints(Prints::Snapshots),
+    ),
+    own("/quit", "", "end the chat (also /exit and Ctrl-D)", |_| {
+        Means::Quit
+    }),
 ];
+
+/// The table of the commands for the guide.
+pub fn command_table() -> String {
+    let rows = COMMANDS.iter().map(|command| {
+        let usage = format!("{} {}", command.name, command.words);
+        let about = command.about.replace('|', "\\|");
+        format!("| `{}` | {about} |\n", usage.trim_end())
+    });
+    let rows: String = rows.collect();
+    format!("| command | what it does |\n|---|---|\n{}", rows.trim_end())
+}
 
 /// A line of the chat as one of becket's own commands.
 pub enum Means<'a> {
@@ -56,44 +169,77 @@ pub enum Means<'a> {
     Away(Away<'a>),
     /// Shows the name of the conversation, or changes it.
     Name(&'a str),
-    GoesBack,
+    /// Shows something about the chat.
+    Report(Report),
+    /// Archives the messages of the conversation.
+    Clear,
+    /// Shows what has changed in the git repository.
+    Diff,
+    /// Copies the last answer.
+    Copy,
+    /// Writes the conversation to a file.
+    Export(&'a str),
+    /// A command of the command line that prints by itself.
+    Prints(Prints),
     /// None of becket's own commands.
     Other,
 }
 
+/// A command of the command line that prints by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prints {
+    Undo,
+    Redo,
+    Snapshots,
+    Permissions,
+    Config,
+}
+
 impl<'a> Means<'a> {
+    /// Parses a line within a conversation. A command of the agent, a prompt template or a skill goes before the
+    /// commands that only show or keep something.
+    pub fn within(line: &'a str, conversation: &Conversation) -> Self {
+        match Self::of(line) {
+            Self::Report(_)
+            | Self::Clear
+            | Self::Diff
+            | Self::Copy
+            | Self::Export(_)
+            | Self::Prints(Prints::Permissions | Prints::Config)
+                if conversation.calls_command(line) =>
+            {
+                Self::Other
+            }
+            means => means,
+        }
+    }
+
     /// Parses a line.
     pub fn of(line: &'a str) -> Self {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
-        match (word, rest) {
-            ("", _) => Self::Nothing,
-            ("/quit" | "/exit", "") => Self::Quit,
-            ("/help", "") => Self::Help,
-            ("/usage", "") => Self::Usage,
-            ("/model", name) => Self::Model(name),
-            ("/compact", instructions) => {
-                Self::Compact((!instructions.is_empty()).then(|| instructions.to_owned()))
-            }
-            ("/new", "") => Self::Away(Away::New),
-            ("/resume", which) => Self::Away(Away::Resume(which)),
-            ("/fork", which) => Self::Away(Away::Fork(which)),
-            ("/clone", "") => Self::Away(Away::Clone),
-            ("/tree", which) => Self::Away(Away::Tree(which)),
-            ("/reload", "") => Self::Away(Away::Reload),
-            ("/name", name) => Self::Name(name),
-            ("/undo" | "/redo" | "/snapshots", _) => Self::GoesBack,
-            _ => Self::Other,
+        let word = if word == "/exit" { "/quit" } else { word };
+        match COMMANDS.iter().find(|command| command.name == word) {
+            None if word.is_empty() => Self::Nothing,
+            None => Self::Other,
+            Some(command) => match (command.means)(rest) {
+                // It says itself that it does not know the words.
+                means @ Self::Prints(_) => means,
+                means if rest.is_empty() || !command.words.is_empty() => means,
+                _ => Self::Other,
+            },
         }
     }
 }
 
 /// The commands of the chat, one per line.
 pub fn help(conversation: &Conversation) -> String {
-    let width = COMMANDS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let usage = |command: &OwnCommand| format!("{} {}", command.name, command.words);
+    let width = COMMANDS.iter().map(|command| usage(command).len()).max();
+    let width = width.unwrap_or(0);
     let own: String = COMMANDS
         .iter()
-        .map(|(name, about)| format!("{name:<width$}  {about}\n"))
+        .map(|command| format!("{:<width$}  {}\n", usage(command), command.about))
         .collect();
     let keys = "Ctrl-C cancels the turn. Everything else is a prompt.\n";
     format!("{own}{keys}{}", conversation.listed_commands())
@@ -108,9 +254,9 @@ pub fn usage(conversation: &Conversation) -> String {
 /// Shows the model in use, or changes it.
 pub fn choose_model(name: &str, conversation: &Conversation, surroundings: &Surroundings) {
     if name.is_empty() {
-        return surroundings.remark(&format!("the model is {}", conversation.model_name()));
+        return surroundings.remark(&format!("the model is {}", conversation.models().current_name()));
     }
-    match conversation.choose_model(name) {
+    match conversation.models().choose(name) {
         Ok(()) => surroundings.remark(&format!("the model is {name} from now on")),
         Err(why) => surroundings.complain(&why),
     }
@@ -153,26 +299,71 @@ pub fn tell_end(ended: CommandEnd, surroundings: &Surroundings) {
     }
 }
 
-/// Runs `/undo` or `/redo`. A failure is shown, and the chat goes on.
-pub fn goes_back(line: &str, options: &Options, surroundings: &Surroundings) {
+/// Archives the messages of the conversation.
+pub async fn clear(
+    conversation: &mut Conversation,
+    cancel: CancellationToken,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    match conversation.clear(cancel).await? {
+        Ok(()) => {
+            conversation.output().forget_conversation();
+            surroundings.remark("the messages are in the archive; the conversation begins anew");
+        }
+        Err(Refused(reason)) => surroundings.complain(&format!("a hook stopped it: {reason}")),
+    }
+    Ok(())
+}
+
+/// Runs a command of the command line. A failure is shown, and the chat goes on.
+pub fn print_by_itself(prints: Prints, line: &str, options: &Options, surroundings: &Surroundings) {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();
     let has = |word: &str| words.contains(&word);
-    let known: &[&str] = match command {
-        "/undo" => &["--call", "--force"],
-        "/redo" => &["--force"],
-        _ => &[],
+    let known: &[&str] = match prints {
+        Prints::Undo => &["--call", "--force"],
+        Prints::Redo => &["--force"],
+        Prints::Snapshots | Prints::Permissions | Prints::Config => &[],
     };
     let result = match words.iter().find(|word| !known.contains(word)) {
         Some(word) => Err(CliError::usage(format!("{command} does not know `{word}`"))),
-        None => match command {
-            "/undo" => undo::run(options, has("--call"), has("--force"), surroundings),
-            "/redo" => redo::run(options, has("--force"), surroundings),
-            _ => snapshots::run(options, None, surroundings),
+        None => match prints {
+            Prints::Undo => undo::run(options, has("--call"), has("--force"), surroundings),
+            Prints::Redo => redo::run(options, has("--force"), surroundings),
+            Prints::Snapshots => snapshots::run(options, None, surroundings),
+            Prints::Permissions => permissions::run(options, None, surroundings),
+            Prints::Config => config::run(options, surroundings),
         },
     };
     if let Err(error) = result {
         surroundings.complain(&error.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_understood_once_and_words_only_where_there_may_be_some() {
+        for (place, command) in COMMANDS.iter().enumerate() {
+            let name = command.name;
+            assert!(name.starts_with('/') && !command.about.is_empty(), "{name}");
+            let others = &COMMANDS[place + 1..];
+            assert!(
+                others.iter().all(|other| other.name != name),
+                "{name} is there twice"
+            );
+            assert!(!matches!(Means::of(name), Means::Other), "{name}");
+            let with_words = format!("{name} words");
+            let is_command = !matches!(Means::of(&with_words), Means::Other);
+            let prints = matches!(Means::of(name), Means::Prints(_));
+            assert_eq!(is_command, prints || !command.words.is_empty(), "{with_words}");
+        }
+        assert!(matches!(Means::of("/exit"), Means::Quit));
+        assert!(matches!(Means::of(""), Means::Nothing));
+        assert!(matches!(Means::of("/model  openai/x "), Means::Model("openai/x")));
+        assert!(matches!(Means::of("/modelling"), Means::Other));
     }
 }

@@ -4,7 +4,6 @@
 //!
 //! Only a user at a terminal runs commands this way. Lines of a pipe may be anybody's.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -20,8 +19,7 @@ use becket_agent::{Judged, SessionJudge};
 use becket_events::ShellResult;
 use becket_hooks::{Mark, Tree};
 use becket_host::{GuestShell, Interactive, UserShell};
-use becket_screen::TextRow;
-use becket_system::{Surroundings, harmless};
+use becket_system::Surroundings;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
@@ -30,7 +28,7 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::given::{Given, Kept};
-use crate::front::{Output, Style};
+use crate::front::{Output, Style, tool_line};
 
 /// How much of an output is shown.
 const MOST_SHOWN: usize = 400_000;
@@ -278,7 +276,8 @@ impl Shell {
         let before = progress.shown;
         progress.shown += line.len() + 1;
         if progress.shown <= MOST_SHOWN {
-            output.say(&self.style.dim(&format!("  {}", harmless(&as_seen(line)))));
+            let line = tool_line(line, self.style, |line| self.style.dim(line));
+            output.say(&format!("  {line}"));
         } else if before <= MOST_SHOWN {
             output.say(&self.style.dim("  … and more"));
         }
@@ -309,14 +308,4 @@ impl UserShell for Shell {
     ) -> BoxFuture<'a, Result<(ShellResult, becket_host::Kept), String>> {
         Box::pin(self.run_and_keep(command, hidden, cancel, handle))
     }
-}
-
-/// A line as it looks on a terminal in the end: without control codes, and without what was overwritten.
-fn as_seen(line: &str) -> Cow<'_, str> {
-    if !line.contains(['\x1b', '\r']) {
-        return line.into();
-    }
-    let line = line.trim_end_matches('\r');
-    let last = line.rsplit('\r').next().unwrap_or_default();
-    TextRow::read(last).text().into()
 }

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use becket_agent::Input;
-use becket_agent::session_handle::{Delivery, SessionHandle};
-use becket_events::InputSource;
+use becket_agent::session_handle::{Delivery, Moved, SessionHandle};
+use becket_events::{InputSource, PermissionMode};
 use becket_host::{CalledCommand, Interactive};
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
@@ -31,14 +31,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::away::{self, Away};
 use super::completion::Completer;
+use super::dropped::pictures;
+use super::footer::Footer;
+use super::opening::show_end;
 use super::outside;
 use super::own_commands::{
-    Means, call, choose_model, goes_back, help, is_unknown, tell_end, tell_unknown, usage,
+    Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
 };
+use super::reports::known_models;
 use super::shell::Shell;
+use super::{diff, keeping, picker};
 use crate::commands::compact;
 use crate::commands::ending::remark_on;
-use crate::front::{Output, PROMPT, Style};
+use crate::front::{Kind, Output, PROMPT, Style, result_line};
 use crate::opened::Conversation;
 use crate::options::Options;
 
@@ -54,11 +59,16 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The key of the widget that shows waiting messages.
 const WAITING: &str = "becket";
 
+/// The name of the permission mode in the status line.
+const MODE: &str = "becket-mode";
+
 /// The keys of the chat, for `/help`.
 const KEYS: &str = "\
 !command runs in your shell, and !!command without a word to the model
 While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
+Shift+Tab changes the permission mode: ask, accept-edits, plan, yes
 Ctrl+J begins a line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
+Ctrl+P or Ctrl+L chooses a model
 ";
 
 /// Events of the screen. Its own thread sends them, so nothing that runs here can hold it up.
@@ -94,7 +104,9 @@ pub fn open_screen(options: &Options, surroundings: &Surroundings, history: &Pat
         editor.triggers = vec!['/', '@'];
         editor.bind("alt+enter", Some(Action::Submit));
         // What it means in a chat is told below.
-        editor.bind("ctrl+t", None);
+        for key in ["ctrl+t", "ctrl+p", "ctrl+l"] {
+            editor.bind(key, None);
+        }
         // At once: what is typed after it stays, however late the chat hears of the key.
         editor.bind("ctrl+c", Some(Action::Clear));
         // A history that cannot be kept is no reason not to talk.
@@ -154,6 +166,7 @@ pub async fn talk(
         return Err(CliError::failed("there is no session to talk in"));
     };
     let mut chat = Chat::new(screen, keys, handle, conversation, (options, surroundings));
+    chat.show_mode();
     let outcome = chat.go_on(conversation, signals).await;
     chat.end();
     outcome
@@ -167,6 +180,7 @@ struct Chat<'a> {
     guests: Arc<dyn Interactive>,
     output: Arc<Output>,
     completer: Completer,
+    footer: Footer,
     shell: Shell,
     options: &'a Options,
     surroundings: &'a Surroundings,
@@ -182,6 +196,8 @@ struct Chat<'a> {
     interrupted_at: Option<Instant>,
     /// The waiting messages as they are shown.
     shown: Vec<String>,
+    /// After how long the end of work rings the terminal's bell.
+    bell_after: Option<Duration>,
 }
 
 /// The next step of the loop.
@@ -203,6 +219,7 @@ impl<'a> Chat<'a> {
         let guests = Arc::clone(conversation.guests());
         Self {
             completer: Completer::new(&screen, &guests, surroundings),
+            footer: Footer::new(&screen, &handle, conversation, style),
             shell: conversation.shell(style, surroundings),
             screen,
             keys,
@@ -218,6 +235,7 @@ impl<'a> Chat<'a> {
             leaving: None,
             interrupted_at: None,
             shown: Vec::new(),
+            bell_after: conversation.setup().config.chat.bell_after(),
         }
     }
 
@@ -225,6 +243,8 @@ impl<'a> Chat<'a> {
         loop {
             self.completer
                 .know(conversation.command_names(), conversation.template_names());
+            self.completer.know_models(known_models(conversation));
+            self.footer.learn(conversation);
             self.set_shortcuts();
             match self.next(signals).await {
                 Step::End(exit) => return Ok(exit),
@@ -269,26 +289,30 @@ impl<'a> Chat<'a> {
 
     /// Does some work, and handles the user's input meanwhile.
     async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        self.output.activity().begin();
+        self.surroundings.screen.set_work(|work| work.is_busy = true);
+        let done = self.beside_question(work).await;
+        self.surroundings.screen.set_work(|work| work.is_busy = false);
+        done
+    }
+
+    /// Waits for an answer of the user's, which is no work that could be shown, and handles other input meanwhile.
+    async fn beside_question<T>(&mut self, work: impl Future<Output = T>) -> T {
         let signals = self.surroundings.signals.clone();
         let mut work = pin!(work);
         self.busy = true;
-        self.surroundings.screen.set_work(|work| work.is_busy = true);
         let done = loop {
-            let look = async {
-                match self.shown.is_empty() {
-                    true => std::future::pending().await,
-                    false => tokio::time::sleep(LOOK).await,
-                }
-            };
             tokio::select! {
                 biased;
                 done = &mut work => break done,
                 happening = self.keys.happenings.recv() => self.hear(happening, &signals),
-                () = look => self.show_waiting(),
+                () = tokio::time::sleep(LOOK) => {
+                    self.show_waiting();
+                    self.footer.show();
+                }
             }
         };
         self.busy = false;
-        self.surroundings.screen.set_work(|work| work.is_busy = false);
         self.show_waiting();
         done
     }
@@ -302,38 +326,77 @@ impl<'a> Chat<'a> {
     ) -> Result<(), CliError> {
         self.output.echo(line, self.style);
         let (options, surroundings) = (self.options, self.surroundings);
-        match Means::of(line) {
+        match Means::within(line, conversation) {
             Means::Nothing => {}
             Means::Quit => self.leaving = Some(Exit::Answered),
             Means::Help => self
                 .screen
                 .print(&format!("{}{KEYS}", harmless(&help(conversation)))),
             Means::Usage => self.screen.print(&usage(conversation)),
+            Means::Report(report) => self.screen.print(&report.text(conversation, surroundings)),
+            Means::Model("") => {
+                let screen = self.screen.clone();
+                let names = self.beside(picker::names(conversation, surroundings)).await;
+                let chosen = self.beside_question(picker::choose(&names, conversation, &screen));
+                if let Some(name) = chosen.await {
+                    choose_model(&name, conversation, surroundings);
+                }
+            }
             Means::Model(name) => choose_model(name, conversation, surroundings),
             Means::Compact(instructions) => {
                 let work = conversation.compact(instructions, signals.next());
                 compact::conclude(&self.beside(work).await?, surroundings);
             }
+            Means::Clear => {
+                let work = clear(conversation, signals.next(), surroundings);
+                self.beside(work).await?;
+            }
             Means::Away(away) => self.leave_for(away, conversation, signals).await?,
             Means::Name(name) => call(name, conversation, surroundings).await?,
-            Means::GoesBack => {
+            Means::Diff => {
+                let environment = Arc::clone(&self.shell.environment);
+                let text = self
+                    .beside(diff::of(environment, &surroundings.cwd, self.style))
+                    .await;
+                diff::show(text, &self.output, surroundings);
+            }
+            Means::Copy => keeping::copy(conversation, &self.screen, surroundings),
+            Means::Export(file) => keeping::export(file, conversation, surroundings),
+            Means::Prints(prints) => {
                 // What it prints, it prints on the terminal.
                 let _lent = self.screen.suspend();
-                goes_back(line, options, surroundings);
+                print_by_itself(prints, line, options, surroundings);
             }
-            Means::Other if is_unknown(line, conversation) => tell_unknown(line, surroundings),
-            Means::Other => {
-                let cancel = signals.next();
-                let prompt = self.beside(conversation.as_prompt(line, &cancel)).await?;
-                match prompt {
-                    Ok(prompt) if prompt.trim().is_empty() => {}
-                    Ok(prompt) => {
-                        let end = self.beside(conversation.ask(prompt, cancel)).await?;
-                        remark_on(&end, &self.output, surroundings);
-                    }
-                    Err(why) => surroundings.complain(&why),
+            Means::Other => return self.say(line, conversation, signals).await,
+        }
+        Ok(())
+    }
+
+    /// Sends a line to the model.
+    async fn say(
+        &mut self,
+        line: &str,
+        conversation: &mut Conversation,
+        signals: &Signals,
+    ) -> Result<(), CliError> {
+        if is_unknown(line, conversation) {
+            tell_unknown(line, self.surroundings);
+            return Ok(());
+        }
+        let cancel = signals.next();
+        let prompt = self.beside(conversation.as_prompt(line, &cancel)).await?;
+        match prompt {
+            Ok(prompt) if prompt.trim().is_empty() => {}
+            Ok(prompt) => {
+                conversation.add_pictures(pictures(line, self.surroundings));
+                let begun = Instant::now();
+                let end = self.beside(conversation.ask(prompt, cancel)).await?;
+                remark_on(&end, &self.output, self.surroundings);
+                if self.bell_after.is_some_and(|long| begun.elapsed() >= long) {
+                    self.screen.ring();
                 }
             }
+            Err(why) => self.surroundings.complain(&why),
         }
         Ok(())
     }
@@ -346,7 +409,10 @@ impl<'a> Chat<'a> {
         signals: &Signals,
     ) -> Result<(), CliError> {
         let (screen, surroundings) = (self.screen.clone(), self.surroundings);
-        let to = match self.beside(away.destination(conversation, Some(&screen))).await {
+        let to = match self
+            .beside_question(away.destination(conversation, Some(&screen)))
+            .await
+        {
             Ok(Some(to)) => to,
             Ok(None) => return Ok(()),
             Err(error) => {
@@ -355,6 +421,9 @@ impl<'a> Chat<'a> {
             }
         };
         let end = self.beside(conversation.go(to, &signals.next())).await?;
+        if matches!(end, Ok(Moved::Went { .. })) {
+            self.arrived(away, conversation);
+        }
         if let Some(text) = away::told(away, end, conversation, surroundings) {
             let is_empty = screen.edit(|editor| {
                 let is_empty = editor.text().is_empty();
@@ -368,6 +437,18 @@ impl<'a> Chat<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Another conversation may go on: its end is shown, and its cost is counted anew.
+    fn arrived(&self, away: Away<'_>, conversation: &Conversation) {
+        match away {
+            Away::Reload => return,
+            Away::Tree(_) => {}
+            Away::New | Away::Resume(_) | Away::Fork(_) | Away::Clone => {
+                self.output.forget_conversation();
+            }
+        }
+        show_end(conversation, self.style);
     }
 
     /// Handles an event of the screen.
@@ -418,7 +499,7 @@ impl<'a> Chat<'a> {
             };
             let input = Input {
                 text: line.to_owned(),
-                images: Vec::new(),
+                images: pictures(line, self.surroundings),
                 source,
             };
             if let Err(error) = self.handle.messages().say(input, delivery) {
@@ -458,8 +539,13 @@ impl<'a> Chat<'a> {
             self.toggle_thoughts();
         } else if key.is("ctrl+o") {
             self.toggle_outputs();
+        } else if key.is("shift+tab") {
+            self.change_mode();
         } else if key.is("ctrl+g") {
             self.edit_outside();
+        } else if (key.is("ctrl+p") || key.is("ctrl+l")) && self.guests.shortcut(key).is_none() {
+            self.lines.push_back("/model".into());
+            self.show_waiting();
         } else if let Some(shortcut) = self.guests.shortcut(key) {
             let surroundings = self.surroundings.clone();
             self.begin(CancellationToken::new(), async move {
@@ -486,10 +572,34 @@ impl<'a> Chat<'a> {
         if !detail.has_outputs {
             return self.surroundings.remark("outputs are cut from now on");
         }
-        for line in self.output.take_cut().iter().flat_map(|output| output.lines()) {
-            self.output.say(&self.style.dim(&format!("  {line}")));
+        if let Some(output) = self.output.take_cut() {
+            let kind = Kind::of(&output, false);
+            for line in output.lines() {
+                self.output
+                    .say(&format!("  {}", result_line(line, kind, self.style)));
+            }
         }
         self.surroundings.remark("whole outputs are shown from now on");
+    }
+
+    /// Changes the permission mode to the next one. The next call is judged in it.
+    fn change_mode(&self) {
+        let mode = &self.options.run.permission_mode;
+        mode.set(mode.get().next());
+        self.show_mode();
+    }
+
+    /// Shows the permission mode, unless it is the usual one.
+    fn show_mode(&self) {
+        let mode = self.options.run.permission_mode.get();
+        let words = format!("{} mode (Shift+Tab changes it)", mode.word());
+        let words = match mode {
+            PermissionMode::Ask => None,
+            PermissionMode::AcceptEdits => Some(self.style.yellow(&words)),
+            PermissionMode::Plan => Some(self.style.cyan(&words)),
+            PermissionMode::Yes => Some(self.style.red(&words)),
+        };
+        self.screen.set_status(MODE, words.as_deref());
     }
 
     /// Opens the user's own editor.

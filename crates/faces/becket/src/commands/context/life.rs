@@ -11,7 +11,7 @@ use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
 use becket_run::Purpose;
-use becket_run::adopt::chosen_context;
+use becket_run::adopt::{self, chosen_context};
 use becket_run::lifetimes::remove_files;
 use becket_run::target::{ContextChoice, claim, known, parse_name};
 use becket_store::ContextName;
@@ -84,6 +84,10 @@ pub async fn rename(place: &ContextCommands<'_>, mut names: Vec<String>) -> Resu
             place
                 .surroundings
                 .remark(&format!("the context {old} is now {new}"));
+            if let Err(error) = adopt::rename(old.as_str(), new.as_str(), &place.setup) {
+                let words = format!("{new} comes back from where it was if it is destroyed: {error}");
+                place.surroundings.remark(&words);
+            }
             vfs.rename_context(old.as_str(), new.as_str()).map_err(|error| {
                 CliError::failed(format!("vfs:///home/{old} could not be renamed: {error}"))
             })?;
@@ -144,9 +148,9 @@ fn existing(
     known(name, &store)
 }
 
-pub async fn destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
+pub async fn destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<String, CliError> {
     let _claim = claim(name, &place.store)?;
-    if !place.options.run.yes {
+    if !place.options.run.permission_mode.answers_yes() {
         ask_to_destroy(place, name)?;
     }
     // A list of flocks that cannot be read stops it here, while all is still there.
@@ -154,18 +158,14 @@ pub async fn destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<
     flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
     remove_files(&place.setup, name, place.surroundings)?;
     place.store.delete_context(name).await?;
-    let current = place.store.chosen()?.current;
-    place.surroundings.remark(&format!(
-        "destroyed the context {name}; the current one is {current}"
-    ));
-    Ok(())
+    Ok(place.store.chosen()?.current)
 }
 
 fn ask_to_destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<(), CliError> {
     let surroundings = place.surroundings;
     let kept = || CliError::failed(format!("the context {name} was not destroyed"));
     if !(surroundings.stdin_is_terminal && surroundings.stderr_is_terminal) {
-        return Err(kept().hint("nobody is there to be asked; --yes destroys it without a question"));
+        return Err(kept().hint("there is no terminal to ask at; --yes destroys it without asking"));
     }
     let messages = place
         .store

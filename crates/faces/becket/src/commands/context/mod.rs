@@ -44,8 +44,18 @@ impl ContextCommands<'_> {
             ContextCommand::Show { name } => show::show(self, &self.context(name).await?),
             ContextCommand::Create { name, if_new } => life::create(self, &name, if_new).await,
             ContextCommand::Rename { names } => life::rename(self, names).await,
-            ContextCommand::Clear { .. } => unreachable!("it was taken care of before"),
-            ContextCommand::Destroy { name } => life::destroy(self, &self.context(name).await?).await,
+            ContextCommand::List | ContextCommand::Clear { .. } => {
+                unreachable!("it was taken care of before")
+            }
+            ContextCommand::Destroy { name, quiet } => {
+                let name = self.context(name).await?;
+                let current = life::destroy(self, &name).await?;
+                if !quiet {
+                    let words = format!("destroyed the context {name}; the current one is {current}");
+                    self.surroundings.remark(&words);
+                }
+                Ok(())
+            }
             ContextCommand::Prompt {
                 name,
                 set,
@@ -62,8 +72,12 @@ impl ContextCommands<'_> {
             ContextCommand::Unset { key, name } => {
                 edit::set(self, &self.context(name).await?, &key, None).await
             }
-            ContextCommand::Log { name, count } => {
-                transcript::log(self, &self.context(name).await?, count as usize)
+            ContextCommand::Log { name, count, first } => {
+                let part = transcript::LogPart {
+                    count: count as usize,
+                    first,
+                };
+                transcript::log(self, &self.context(name).await?, part)
             }
             ContextCommand::Export { name, archived } => {
                 let name = self.context(name).await?;

@@ -43,14 +43,27 @@ pub struct Line {
     session_id: String,
 }
 
+/// How many entries are shown, and from which end.
+#[derive(Debug, Clone, Copy)]
+pub struct LogPart {
+    /// How many.
+    pub count: usize,
+    /// Whether they are the first ones, and not the last.
+    pub first: bool,
+}
+
 /// Prints the last lines of the conversation.
-pub fn log(place: &ContextCommands<'_>, name: &ContextName, count: usize) -> Result<(), CliError> {
+pub fn log(place: &ContextCommands<'_>, name: &ContextName, part: LogPart) -> Result<(), CliError> {
     let entries = place.store.entries(name.as_str())?;
     let lines = lines(name.as_str(), &entries);
     if lines.is_empty() {
         place.surroundings.remark(&format!("the context {name} is empty"));
     }
-    for line in &lines[lines.len().saturating_sub(count)..] {
+    let shown = match part.first {
+        true => &lines[..lines.len().min(part.count)],
+        false => &lines[lines.len().saturating_sub(part.count)..],
+    };
+    for line in shown {
         if place.options.run.json {
             print_json(line)?;
         } else {

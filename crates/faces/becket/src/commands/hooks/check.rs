@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use becket_check::{Finding, HookFile, Machine, Severity, ToolNames, check, sarif};
+use becket_check::{Finding, HookFile, Kind, Machine, Severity, ToolNames, check, sarif};
 use becket_hooks::{HookEnvironment, guest_environment};
 use becket_host::GuestSearch;
 use becket_run::setup::{Setup, read_config};
@@ -44,6 +44,27 @@ pub fn run(
     }
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Wrong);
     Ok(if wrong { Exit::Failed } else { Exit::Answered })
+}
+
+/// Everything that keeps a hook that is found here from doing its work.
+pub fn broken_hooks(options: &Options, surroundings: &Surroundings) -> Result<Vec<Finding>, CliError> {
+    let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
+    let machine = machine(&folders, surroundings);
+    let files = all_files(options, &folders, surroundings)?;
+    let found = files.iter().flat_map(|file| check(file, &machine));
+    let breaks = |finding: &Finding| {
+        finding.severity == Severity::Wrong
+            && matches!(
+                finding.kind,
+                Kind::MissingProgram
+                    | Kind::MissingFolder
+                    | Kind::NotExecutable
+                    | Kind::BadInterpreter
+                    | Kind::LineEnds
+                    | Kind::BadScript
+            )
+    };
+    Ok(found.filter(breaks).collect())
 }
 
 /// Every file whose hooks count here.

@@ -1,7 +1,7 @@
 //! `becket hooks events`: the vocabulary.
 
 use becket_dialect_kit::RowInfo;
-use becket_dialects::{dialect_names, rows};
+use becket_dialects::{absent_events, dialect_names, rows};
 use becket_events::{EVENTS, EventInfo, payload_schema, reply_schema};
 use becket_system::{CliError, Exit};
 use becket_workbench::event_called;
@@ -20,7 +20,7 @@ pub fn run(options: &Options, name: Option<&str>, dialect: Option<&str>) -> Resu
     Ok(Exit::Answered)
 }
 
-/// Lists the events of a dialect, in the order of the vocabulary.
+/// Lists the events of a dialect, in the order of the vocabulary, and then those that never happen here.
 fn list_of(options: &Options, dialect: &str) -> Result<(), CliError> {
     if !dialect_names().any(|name| name == dialect) {
         let known: Vec<&str> = dialect_names().collect();
@@ -36,6 +36,13 @@ fn list_of(options: &Options, dialect: &str) -> Result<(), CliError> {
             };
             print(&format!("{line}\n"))?;
         }
+    }
+    for (name, reason) in absent_events(dialect) {
+        let line = match options.run.json {
+            true => json!({"known_as": name, "absent": reason}).to_string(),
+            false => format!("{name:<28} absent    {reason}"),
+        };
+        print(&format!("{line}\n"))?;
     }
     Ok(())
 }

@@ -10,9 +10,10 @@ use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
 use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
+use becket_events::{Event, PreTool};
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
 use becket_system::{CliError, Exit, Surroundings, harmless};
-use becket_workbench::{Lab, effect_words, in_ms, verdict_words};
+use becket_workbench::{Lab, NotAsked, PayloadOverrides, effect_words, in_ms, not_asked, verdict_words};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -112,6 +113,8 @@ struct Explained {
     /// The arguments after all rewriting.
     judged: Map<String, Value>,
     happened: Vec<Happened>,
+    /// The hooks of `pre_tool` that do not match the call.
+    others: Vec<NotAsked>,
 }
 
 async fn judge(
@@ -154,7 +157,15 @@ async fn judge(
         Judgement::Permitted(permit) => permit.arguments().clone(),
         Judgement::Refused { arguments, .. } => arguments,
     };
+    let overrides = PayloadOverrides {
+        fields: Map::from_iter([
+            ("tool_name".to_owned(), tool.spec().own_name.clone().into()),
+            ("arguments".to_owned(), judged.clone().into()),
+        ]),
+        set: Vec::new(),
+    };
     Ok(Explained {
+        others: lab.not_asked(PreTool::ID, &overrides)?,
         tool_name: tool.spec().own_name.clone(),
         called_as: tool.spec().face.name.clone(),
         arguments,
@@ -186,6 +197,9 @@ impl Explained {
             "judged_arguments": self.judged,
             "hooks_asked": !dry,
             "steps": self.happened,
+            "not_asked": self.others.iter().map(|(info, reason)| json!({
+                "name": info.name, "source": info.source, "dialect": info.dialect, "reason": reason,
+            })).collect::<Vec<_>>(),
             "decision": self.decision(),
         })
     }
@@ -205,6 +219,9 @@ impl Explained {
         });
         for (index, happened) in self.happened.iter().enumerate() {
             text.push_str(&format!("{}. {}\n", index + 1, happened.text()));
+        }
+        for line in not_asked(&self.others) {
+            text.push_str(&format!("{line}\n"));
         }
         text
     }
@@ -232,7 +249,7 @@ fn step_text(step: &Step) -> String {
         }
         Step::Rules { verdict, rule } => match rule {
             Some(rule) => format!("rules: {verdict} ({rule})"),
-            None => "rules: none speaks about it".into(),
+            None => "rules: none applies".into(),
         },
         Step::UrlPolicy { verdict, rule, class } => {
             let place = class.unwrap_or("open internet");

@@ -82,6 +82,8 @@ fn read_fields(
         Ok(_) => Err(CliError::usage(format!(
             "the payload {name} is JSON, but no object"
         ))),
-        Err(error) => Err(CliError::usage(format!("the payload {name} is no JSON: {error}"))),
+        Err(error) => Err(CliError::usage(format!(
+            "the payload {name} is not JSON: {error}"
+        ))),
     }
 }

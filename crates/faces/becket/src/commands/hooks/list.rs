@@ -6,7 +6,7 @@ use std::path::Path;
 
 use becket_events::{EVENTS, EventId};
 use becket_hooks::HandlerInfo;
-use becket_host::Listed;
+use becket_host::{FoundGuest, Listed};
 use becket_run::hosts::HOOK;
 use becket_store::StoredTrace;
 use becket_system::moments::ago;
@@ -65,9 +65,18 @@ async fn list(
     if wanted.is_none() {
         let listed = lab.assembled.listed().into_iter();
         lines.extend(listed.map(|Listed { text, json }| Line { text, json }));
+        // Those of becket's own format are there already, with their events.
+        let own: Vec<&str> = lab
+            .setup
+            .project
+            .untrusted_hooks
+            .iter()
+            .map(|hook| &*hook.info.source)
+            .collect();
+        let is_own = |guest: &FoundGuest| own.iter().any(|source| guest.file == Path::new(source));
         let untrusted = lab.setup.found.all().into_iter();
-        let untrusted = untrusted.filter(|(kind, guest)| *kind != HOOK && !guest.is_trusted);
-        lines.extend(untrusted.map(|(kind, guest)| untrusted_line(kind, &guest.file)));
+        let untrusted = untrusted.filter(|(_, guest)| !guest.is_trusted && !is_own(guest));
+        lines.extend(untrusted.map(|(kind, guest)| untrusted_line(kind, &guest)));
     }
     lab.close(surroundings).await?;
     Ok(lines)
@@ -197,10 +206,15 @@ pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// The line of a guest that is not trusted. What it brings is not known before it runs.
-fn untrusted_line(kind: &str, file: &Path) -> Line {
-    Line {
-        text: format!("{kind} {}  not trusted", file.display()),
-        json: json!({"kind": kind, "path": file, "trusted": false}),
+/// The line of a guest that is not trusted. What it brings is not known before it runs, but for a hook.
+fn untrusted_line(kind: &str, guest: &FoundGuest) -> Line {
+    let file = &guest.file;
+    let mut json = json!({"kind": kind, "path": file, "trusted": false});
+    let mut text = kind.to_owned();
+    if kind == HOOK {
+        json["name"] = guest.name.as_str().into();
+        text.push_str(&format!(" {}", guest.name));
     }
+    text.push_str(&format!(" {}  not trusted", file.display()));
+    Line { text, json }
 }

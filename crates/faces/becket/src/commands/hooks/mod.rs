@@ -7,9 +7,12 @@ mod events;
 mod explain;
 mod fire;
 mod list;
+mod new;
 pub mod report;
 mod test;
 mod trust;
+
+pub use check::broken_hooks;
 
 use becket_system::{CliError, Exit, Surroundings};
 
@@ -20,6 +23,7 @@ use crate::options::Options;
 pub fn run(options: &Options, command: HooksCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
     match command {
         HooksCommand::List { event } => list::run(options, event.as_deref(), surroundings),
+        HooksCommand::New(wanted) => new::run(options, &wanted, surroundings),
         HooksCommand::Events { name, dialect } => events::run(options, name.as_deref(), dialect.as_deref()),
         HooksCommand::Dialects { name } => dialects::run(options, name.as_deref()),
         HooksCommand::Check { format, paths } => check::run(options, format, &paths, surroundings),

@@ -1,5 +1,6 @@
 //! `becket hooks test`: hook tests as data, through the real dispatcher and in real sessions.
 
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,13 +14,14 @@ use becket_run::project_trust::may_run;
 use becket_system::files::read_regular;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use becket_workbench::{
-    Case, Fired, Lab, PayloadOverrides, Play, Suite, TestRoom, dialect_named, event_called, in_ms, rewritten,
-    unmet_files,
+    Case, Fired, Lab, PayloadOverrides, Play, Suite, TestRoom, dialect_named, event_called, in_ms, not_asked,
+    rewritten, unmet_files,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::TestArgs;
+use crate::front::Progress;
 use crate::opened::lab;
 use crate::options::Options;
 use crate::printing::print;
@@ -46,15 +48,18 @@ pub fn run(options: &Options, wanted: &TestArgs, surroundings: &Surroundings) ->
     let started = Instant::now();
     cancellable(options, surroundings, async |cancel| {
         let mut results = Vec::new();
+        let counter = Counter::new(&files, options, surroundings);
         for file in &files {
             let bench = Bench {
                 options,
                 wanted,
                 own: surroundings,
                 file,
+                counter: &counter,
             };
             results.extend(bench.run(&cancel).await?);
         }
+        drop(counter);
         tell(options, &results, started.elapsed())
     })
 }
@@ -162,6 +167,35 @@ struct Bench<'a> {
     wanted: &'a TestArgs,
     own: &'a Surroundings,
     file: &'a Path,
+    counter: &'a Counter,
+}
+
+/// Counts the tests that are over, for whoever waits at a terminal.
+struct Counter {
+    done: Cell<u64>,
+    total: u64,
+    progress: RefCell<Progress>,
+}
+
+impl Counter {
+    /// Counts the tests of all files; one that cannot be read is told when its turn comes.
+    fn new(files: &[PathBuf], options: &Options, surroundings: &Surroundings) -> Self {
+        let tests_in = |file: &PathBuf| {
+            let text = read_regular(&surroundings.cwd.join(file), LARGEST).ok()?;
+            let suite = Suite::read(&text, file).ok()?;
+            Some(suite.test.len() + suite.session.len())
+        };
+        Self {
+            done: Cell::new(0),
+            total: files.iter().filter_map(tests_in).sum::<usize>() as u64,
+            progress: RefCell::new(Progress::of("tests", options, surroundings)),
+        }
+    }
+
+    fn begins(&self) {
+        self.progress.borrow_mut().step(self.done.get(), self.total);
+        self.done.set(self.done.get() + 1);
+    }
 }
 
 impl Bench<'_> {
@@ -182,6 +216,7 @@ impl Bench<'_> {
             .fire_all(&suite, &room, &options, &surroundings, cancel)
             .await?;
         for (number, play) in suite.session.iter().enumerate() {
+            self.counter.begins();
             let started = Instant::now();
             let played = self.play(play, &suite, number, &room, &surroundings, cancel);
             let unmet = match played {
@@ -263,6 +298,7 @@ impl Bench<'_> {
         let mut results = Vec::new();
         let mut snapshots = Snapshots::beside(&self.own.cwd.join(self.file))?;
         for (number, case) in cases.iter().enumerate() {
+            self.counter.begins();
             let started = Instant::now();
             let folder = room.folder(&format!("test-{number}"), &case.files);
             let tried = async { self.try_out(case, &folder?, lab, &mut snapshots).await };
@@ -300,6 +336,9 @@ impl Bench<'_> {
         let fired = trial.fire(None, None).await?;
         let mut unmet = case.expect.unmet(&fired);
         unmet.extend(unmet_files(folder, &case.expect.files));
+        if !unmet.is_empty() {
+            unmet.extend(not_asked(&fired.others));
+        }
         if case.expect.snapshot {
             unmet.extend(snapshots.compare(&case.name, &fired, folder, self.wanted.update));
         }

@@ -55,7 +55,7 @@ async fn evaluate(
 ) -> Result<Exit, CliError> {
     let choice = ContextChoice::of(&options.run)?;
     let conversation = Conversation::open_in(choice, Purpose::Call, options, surroundings, cancel).await?;
-    let files = conversation.loaded::<SchemeFiles>();
+    let files = conversation.assembled().guests::<SchemeFiles>();
     let files = files.ok_or_else(|| CliError::failed("there are no Scheme files in this run"))?;
     let parent = files.callers().only();
     let context = parent.as_ref().map_or("", Parent::context_name).to_owned();

@@ -30,8 +30,7 @@ fn files(format: &str, hosts: Hosts) -> Result<&'static dyn SessionFiles, CliErr
 pub fn export(
     options: &Options,
     context: Option<String>,
-    format: &str,
-    output: Option<PathBuf>,
+    (format, output, quiet): (&str, Option<PathBuf>, bool),
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let (store, name) = place(options, context, surroundings)?;
@@ -63,6 +62,9 @@ pub fn export(
     let file = surroundings.cwd.join(output);
     std::fs::write(&file, text)
         .map_err(|error| CliError::failed(format!("cannot write {}: {error}", file.display())))?;
+    if quiet {
+        return Ok(Exit::Answered);
+    }
     let entries = counted(tree.entries().len() as u64, "entry");
     surroundings.remark(&format!("{entries} of {name} are in {}", file.display()));
     Ok(Exit::Answered)
@@ -72,7 +74,7 @@ pub fn export(
 pub fn import(
     options: &Options,
     file: &Path,
-    to: Option<String>,
+    (to, quiet): (Option<String>, bool),
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let hosts = options.run.hosts;
@@ -84,9 +86,36 @@ pub fn import(
         brought
     })?;
     drop(claim);
+    if quiet {
+        return Ok(Exit::Answered);
+    }
     print(&format!("{name}\n"))?;
     let entries = counted(entries as u64, "entry");
     surroundings.remark(&format!("{entries} came from {}", file.display()));
+    Ok(Exit::Answered)
+}
+
+/// Writes a session file as a page for a browser.
+pub fn page(
+    options: &Options,
+    file: &Path,
+    output: Option<PathBuf>,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let hosts = options.run.hosts;
+    let file = find(file, hosts, surroundings)?;
+    let failed = |why: String| CliError::failed(format!("cannot make a page of {}: {why}", file.display()));
+    let bytes = std::fs::read(&file).map_err(|error| failed(error.to_string()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let files = hosts.session_files().next();
+    let files = files.ok_or_else(|| failed("this becket was built without what reads such files".into()))?;
+    let page = files.page(&text).map_err(failed)?;
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let output = output.unwrap_or_else(|| format!("{}-session-{name}.html", files.format()).into());
+    let output = surroundings.cwd.join(output);
+    std::fs::write(&output, page)
+        .map_err(|error| CliError::failed(format!("cannot write {}: {error}", output.display())))?;
+    print(&format!("Exported to: {}\n", output.display()))?;
     Ok(Exit::Answered)
 }
 

@@ -8,7 +8,7 @@ mod place;
 mod walk;
 
 pub(super) use draw::{drawn_lines, in_one_line};
-pub(super) use place::meant;
+pub(super) use place::{meant, place};
 pub(super) use walk::is_persons;
 
 use becket_system::{CliError, Exit, Surroundings};
@@ -40,12 +40,27 @@ pub fn run(
             at,
             before,
             to,
-        } => walk::fork(options, &entry, walk::position(at, before), to, surroundings),
+            quiet,
+        } => {
+            let fork = walk::Fork {
+                entry,
+                position: walk::position(at, before),
+                to,
+                quiet,
+            };
+            walk::fork(options, fork, surroundings)
+        }
         SessionsCommand::Label { entry, text } => walk::label(options, &entry, text, surroundings),
         SessionsCommand::Name { name } => walk::name(options, &name, surroundings),
-        SessionsCommand::Export { name, format, output } => {
-            files::export(options, name, &format, output, surroundings)
+        SessionsCommand::Export {
+            name,
+            format,
+            output,
+            quiet,
+        } => files::export(options, name, (&format, output, quiet), surroundings),
+        SessionsCommand::Import { file, to, quiet } => {
+            files::import(options, &file, (to, quiet), surroundings)
         }
-        SessionsCommand::Import { file, to } => files::import(options, &file, to, surroundings),
+        SessionsCommand::Page { file, output } => files::page(options, &file, output, surroundings),
     }
 }

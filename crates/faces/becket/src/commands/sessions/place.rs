@@ -37,7 +37,7 @@ pub fn meant(tree: &Tree, context: &ContextName, words: &str) -> Result<String, 
         [only] => Ok((*only).into()),
         [] => Err(
             CliError::usage(format!("the conversation of {context} has no entry {words:?}"))
-                .hint("`becket sessions tree` shows those that there are"),
+                .hint("`becket sessions tree` shows them"),
         ),
         several => Err(CliError::usage(format!(
             "{words:?} can be {} entries: {}",

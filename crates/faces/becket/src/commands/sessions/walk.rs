@@ -102,21 +102,46 @@ fn conclude(end: &GoToEnd, options: &Options, surroundings: &Surroundings) -> Re
     Ok(exit)
 }
 
+/// What is forked, and how.
+pub struct Fork {
+    /// The entry; the one at which the conversation stands if none is named.
+    pub entry: Option<String>,
+    /// Whether the entry is included.
+    pub position: Option<Position>,
+    /// The new context's name.
+    pub to: Option<String>,
+    /// Whether nothing is printed.
+    pub quiet: bool,
+}
+
 /// Makes a new context with the conversation up to an entry.
-pub fn fork(
-    options: &Options,
-    entry: &str,
-    position: Option<Position>,
-    to: Option<String>,
-    surroundings: &Surroundings,
-) -> Result<Exit, CliError> {
+pub fn fork(options: &Options, fork: Fork, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let Fork {
+        entry,
+        position,
+        to,
+        quiet,
+    } = fork;
     let (store, name) = place(options, None, surroundings)?;
     let (tree, _) = store.conversation(name.as_str())?;
-    let id = meant(&tree, &name, entry)?;
-    let position = position.unwrap_or_else(|| match tree.entry(&id).map(AsRef::as_ref) {
-        Some(entry) if is_persons(entry) => Position::Before,
-        _ => Position::At,
-    });
+    let (id, usual) = match &entry {
+        Some(entry) => {
+            let id = meant(&tree, &name, entry)?;
+            let is_persons = tree.entry(&id).is_some_and(|entry| is_persons(entry));
+            let usual = if is_persons {
+                Position::Before
+            } else {
+                Position::At
+            };
+            (id, usual)
+        }
+        None => {
+            let leaf = tree.leaf_id().map(ToOwned::to_owned);
+            let empty = || CliError::failed(format!("the conversation of {name} is empty"));
+            (leaf.ok_or_else(empty)?, Position::At)
+        }
+    };
+    let position = position.unwrap_or(usual);
     let (new, claim) = claim_new(to.as_deref(), without_moment(name.as_str()), &store)?;
     drop(store);
     in_session(
@@ -128,7 +153,7 @@ pub fn fork(
             let forked = session.fork(id, position, (new.clone(), claim), cancel).await?;
             let exit = match forked {
                 Ok(Moved::Went { text }) => {
-                    if !options.run.json {
+                    if !options.run.json && !quiet {
                         print(&format!("{new}\n"))?;
                     }
                     if let Some(text) = text {

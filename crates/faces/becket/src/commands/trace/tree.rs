@@ -291,7 +291,8 @@ fn changing_fields(dispatch: &Value) -> Vec<String> {
     changed.map(|(name, _)| name.clone()).collect()
 }
 
-fn run_text(run: &Value, changing: &[String]) -> String {
+/// A hook's run as one line; `changing` has the fields whose new values are named.
+pub(super) fn run_text(run: &Value, changing: &[String]) -> String {
     let text = |name: &str| run[name].as_str().unwrap_or_default();
     let took = in_ms(run["duration_us"].as_u64().unwrap_or_default());
     let effect = &run["effect"];

@@ -285,6 +285,82 @@ fn commands_about_a_context_know_those_of_the_home_before_their_first_use() {
 }
 
 #[test]
+fn a_context_of_the_home_that_was_destroyed_or_renamed_does_not_come_back() {
+    let rename = &["context", "rename", "work", "later"][..];
+    for (steps, place, kept) in [
+        (&[&["--yes", "context", "destroy", "work"][..]][..], "work", false),
+        (&[rename], "later", true),
+        (
+            &[rename, &["--yes", "context", "destroy", "later"]],
+            "later",
+            false,
+        ),
+    ] {
+        let chibi = Chibi::new();
+        used_home(&chibi);
+        chibi.ask(&["hello"], &[says("hi")]).went_well();
+        for words in steps {
+            chibi.room.run(*words).ended_with(0);
+        }
+        let file = format!("../home/.chibi/contexts/{place}/context.jsonl");
+        assert!(chibi.room.has(&file), "{steps:?}");
+        let listed = chibi.room.run(["contexts"]).ended_with(0).stdout;
+        assert!(!listed.contains("work"), "{listed}");
+        assert_eq!(listed.contains("later"), kept, "{listed}");
+        let told = chibi.ask(&["-C", "work", "hello"], &[says("hi")]).went_well();
+        let request = told.requests[0]["messages"].to_string();
+        assert!(!request.contains("my cat is Tom"), "{request}");
+    }
+}
+
+#[test]
+fn chibi_s_project_root_is_where_becket_works() {
+    let chibi = Chibi::new();
+    chibi.room.write("elsewhere/here.txt", "found");
+    let told = chibi
+        .ask(
+            &["chibi", "--project-root", "elsewhere", "-t", "go"],
+            &[
+                calls("shell_exec", json!({"command": "cat here.txt"})),
+                says("done"),
+            ],
+        )
+        .went_well();
+    assert!(
+        told.requests[1]["messages"].to_string().contains("found"),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn the_first_entries_and_the_cache_of_the_current_context_are_reached_by_chibi_s_options() {
+    let chibi = Chibi::new();
+    used_home(&chibi);
+    let first = chibi.room.run(["chibi", "-g", "-2"]).ended_with(0).stdout;
+    let last = chibi.room.run(["chibi", "-g", "1"]).ended_with(0).stdout;
+    assert!(
+        first.contains("my cat is Tom") && !first.contains("hello Tom"),
+        "{first}"
+    );
+    assert!(
+        last.contains("hello Tom") && !last.contains("my cat is Tom"),
+        "{last}"
+    );
+    chibi.room.config("[tools]\noutput_limit = 1000\n");
+    let call = || calls("shell", json!({"command": "seq 1 400"}));
+    for context in ["work", "other"] {
+        chibi
+            .ask(&["--yes", "-C", context, "go"], &[call(), says("done")])
+            .went_well();
+    }
+    let cached = || chibi.room.run(["cache", "list"]).ended_with(0).stdout;
+    assert_eq!(cached().lines().count(), 2);
+    chibi.room.run(["chibi", "--clear-cache"]).ended_with(0);
+    let left = cached();
+    assert!(left.lines().count() == 1 && left.contains("other"), "{left}");
+}
+
+#[test]
 fn models_look_at_other_contexts_and_at_models_as_in_chibi() {
     let chibi = Chibi::new();
     used_home(&chibi);
@@ -380,7 +456,10 @@ fn the_command_line_of_chibi_is_understood() {
     for (arguments, words) in [
         (&["chibi", "--frobnicate"][..], "no option --frobnicate"),
         (&["chibi", "-x", "hello"], "incompatible with a prompt"),
-        (&["chibi", "--project-root", "/", "hello"], "working directory"),
+        (
+            &["chibi", "--project-root", "nowhere", "hello"],
+            "no folder to work in",
+        ),
     ] {
         chibi.room.run(arguments).ended_with(1).complained(words);
     }

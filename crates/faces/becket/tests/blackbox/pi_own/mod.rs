@@ -51,6 +51,7 @@ proven! {
     keys_and_the_system_prompt_are_inspected
     the_model_inspects_itself
     the_model_names_the_session
+    the_gateway_knows_the_session
     few_requests_are_left
     notes_come_back_in_the_next_session
     places_get_labels

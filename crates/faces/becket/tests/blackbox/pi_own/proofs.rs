@@ -166,6 +166,12 @@ pub const PROOFS: &[Proof] = &[
         ..NOTHING
     },
     Proof {
+        test: "the_gateway_knows_the_session",
+        example: "gateway",
+        hears: "before_provider_headers provider_stream_event",
+        ..NOTHING
+    },
+    Proof {
         test: "few_requests_are_left",
         example: "limits",
         hears: "after_provider_response thinking_level_select",

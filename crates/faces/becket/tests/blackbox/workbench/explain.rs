@@ -93,9 +93,7 @@ fn rules_rewrites_and_the_question_are_told_in_their_order() {
     explain("echo ls")
         .said("arguments: {\"command\":\"echo ls\"} → {\"command\":\"ls\"}")
         .said("decision: allow by allow rule");
-    let asked = explain("date")
-        .said("rules: none speaks about it")
-        .said("it needs a yes");
+    let asked = explain("date").said("rules: none applies").said("it needs a yes");
     let (question, decision) = (
         asked.stdout.find("the user would be asked").expect("it is told"),
         asked

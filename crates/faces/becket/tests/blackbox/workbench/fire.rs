@@ -158,11 +158,65 @@ fn people_see_what_was_read_answered_and_made_of_it() {
         "with     BECKET_EVENT=pre_tool",
         "answers  {\"arguments\":{\"command\":\"ls -l\"}}  (exit code 0)",
         "effect   rewrote",
-        "not concerned: elsewhere",
-        "outcome: nobody has decided",
+        "not asked: elsewhere",
+        "outcome: no decision",
         "arguments: {\"command\":\"ls\"} → {\"command\":\"ls -l\"}",
     ] {
         assert!(run.stdout.contains(words), "{words}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_hook_that_is_not_asked_says_which_condition_does_not_match_and_how_to_write_it() {
+    let room = room();
+    let hook = |name: &str, pattern: &str| {
+        format!(
+            "[[hook]]\nname = \"{name}\"\nevent = \"pre_tool\"\ncommand = \"exit 2\"\n\
+             match = {{ tool = \"shell\", arguments = {{ {pattern} }} }}\n"
+        )
+    };
+    let hooks = [
+        hook("exact", "command = \"git push\""),
+        hook("glob", "command = { glob = \"git pu*h\" }"),
+        hook("regex", "command = { regex = \"git +push\" }"),
+        hook("missing", "cwd = \"/\""),
+        hook("other", "command = { glob = \"*svn*\" }"),
+    ];
+    let hooks = room.hooks(&hooks.concat());
+    let reasons = [
+        "exact (becket, ",
+        "expected arguments.command = git push, got \"git push origin\"; a pattern must match the whole \
+         text: `{ glob = \"*git push*\" }` matches it",
+        "`{ glob = \"*git pu*h*\" }` matches it",
+        "`{ regex = \".*(?:git +push).*\" }` matches it",
+        "expected arguments.cwd = /, but there is no arguments.cwd",
+        "expected arguments.command like *svn*, got \"git push origin\"\n",
+    ];
+    let fired = room.run([
+        "hooks",
+        "fire",
+        "pre_tool",
+        "--set=tool_name=shell",
+        "--set=arguments.command=git push origin",
+        "--hooks",
+        &hooks,
+    ]);
+    let call = r#"{"command":"git push origin"}"#;
+    let explained = room.run(["hooks", "explain", "shell", call, "--hooks", &hooks]);
+    for run in [
+        fired.ended_with(0).said("no hook matched"),
+        explained.ended_with(0),
+    ] {
+        for reason in reasons {
+            assert!(run.stdout.contains(reason), "{reason}: {run:#?}");
+        }
+    }
+    let case = "[[test]]\nname = \"push\"\nevent = \"pre_tool\"\nexpect = { outcome = \"deny\" }\n\
+                payload = { tool_name = \"shell\", arguments = { command = \"git push origin\" } }\n";
+    room.write("push.hooktest.toml", format!("hooks = [{hooks:?}]\n{case}"));
+    let tested = room.run(["hooks", "test", "push.hooktest.toml"]).ended_with(1);
+    for reason in reasons {
+        assert!(tested.stdout.contains(reason), "{reason}: {tested:#?}");
     }
 }
 

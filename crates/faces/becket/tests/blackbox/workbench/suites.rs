@@ -88,7 +88,7 @@ fn tests_of_every_dialect_pass_and_say_what_is_wrong_when_they_do_not() {
         let run = room.run(["hooks", "test", "."]).ended_with(1);
         assert!(run.stdout.contains("FAIL  ls is not"), "{dialect}: {run:#?}");
         assert!(
-            run.stdout.contains("the outcome should be Deny, but is None"),
+            run.stdout.contains("outcome: expected deny, got none"),
             "{dialect}: {run:#?}"
         );
         assert!(
@@ -177,21 +177,21 @@ rewritten = { arguments = { command = "ls -l" } }
         (
             "copy = \"abc\"",
             "copy = \"abd\"",
-            "the file copy should be \"abd\", but is \"abc\"",
+            "file copy: expected \"abd\", got \"abc\"",
         ),
-        ("other = false", "other = true", "the file other is not there"),
+        ("other = false", "other = true", "file other is not there"),
         (
             "exit_codes = [3]",
             "exit_codes = [4]",
-            "the exit codes should be [4], but is [3]",
+            "exit codes: expected [4], got [3]",
         ),
         (
             "failures = [\"exit_status\"]",
             "failures = []",
-            "failures should be [], but is hook broken",
+            "failures: expected [], got hook broken",
         ),
-        ("[\"hello\"]", "[\"hallo\"]", "the reply's `context` should be"),
-        ("\"ls -l\" }", "\"ls -la\" }", "the event's `arguments` should be"),
+        ("[\"hello\"]", "[\"hallo\"]", "reply's `context`: expected"),
+        ("\"ls -l\" }", "\"ls -la\" }", "event's `arguments`: expected"),
     ];
     for (right, changed, told) in wrong {
         room.write("a.hooktest.toml", cases.replace(right, changed));
@@ -201,7 +201,7 @@ rewritten = { arguments = { command = "ls -l" } }
     room.write("a.hooktest.toml", unexpected);
     room.run(["hooks", "test", "."])
         .ended_with(1)
-        .said("failures should be []");
+        .said("failures: expected []");
 }
 
 #[test]
@@ -238,14 +238,14 @@ files = { precious = "x", made = true }
     room.write("s.hooktest.toml", suite.replace("made = true", "made = false"));
     room.run(["hooks", "test", "."])
         .ended_with(1)
-        .said("the file made is there");
+        .said("file made is there");
     room.write(
         "s.hooktest.toml",
         suite.replace("all done\"\ntold", "all gone\"\ntold"),
     );
     room.run(["hooks", "test", "."])
         .ended_with(1)
-        .said("a part of the answer should be `all gone`");
+        .said("answer: expected `all gone`");
     let sessions = room.run(["sessions", "--json"]).ended_with(0);
     assert_eq!(sessions.stdout, "", "nothing of it is among the user's sessions");
 }
@@ -414,4 +414,44 @@ fn an_agent_file_of_the_command_line_counts_in_no_suite() {
         "mine.hooktest.toml",
     ])
     .ended_with(0);
+}
+
+#[test]
+fn a_new_hook_of_every_kind_and_language_is_checked_and_its_test_passes() {
+    for kind in ["guard", "transform", "observe"] {
+        for lang in ["toml", "bash", "python", "ts", "scheme", "claude"] {
+            if lang == "python" && !testkit::needs("python3") {
+                continue;
+            }
+            let room = room();
+            let run = room
+                .run(["hooks", "new", kind, "mine", "--lang", lang])
+                .ended_with(0);
+            let passed = run.stdout.contains(" passed in ") && !run.stdout.contains("FAIL");
+            assert!(passed, "{kind} {lang}: {run:#?}");
+            assert!(
+                run.stdout.contains("wrote mine.hooktest.toml"),
+                "{kind} {lang}: {run:#?}"
+            );
+            if lang != "scheme" {
+                assert!(run.stdout.contains("nothing is wrong"), "{kind} {lang}: {run:#?}");
+            }
+            let again = room
+                .run(["hooks", "new", kind, "mine", "--lang", lang])
+                .ended_with(2);
+            again
+                .complained("exists already")
+                .complained("nothing was written");
+        }
+    }
+    let room = room();
+    room.run(["hooks", "new", "guard", "../out"])
+        .ended_with(2)
+        .complained("../out");
+    room.run(["hooks", "new", "guard"])
+        .ended_with(0)
+        .said("wrote no-rm.toml");
+    room.run(["--hooks", "no-rm.toml", "Run: rm -rf build"])
+        .ended_with(0)
+        .complained("rm -rf is not allowed here");
 }

@@ -1,22 +1,41 @@
-//! The walks of the guide and of the README: their files are written, their commands are run, and what they show is
-//! what is said.
+//! The walks of the guide, of the README and of the first hour: their files are written, their commands are run, and
+//! what they show is what is said.
 
 use std::process::Command;
+use std::time::Instant;
 
 use testkit::Room;
 
 use crate::{repository_file, room};
 
-/// A block of code in the page: its language and its lines.
-fn blocks(page: &str) -> Vec<(String, Vec<String>)> {
+/// A block of code in the page.
+struct Block {
+    language: String,
+    /// The file as which the page says to save it.
+    file: Option<String>,
+    lines: Vec<String>,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut open: Option<(String, Vec<String>)> = None;
+    let mut file = None;
+    let mut open: Option<Block> = None;
     for line in page.lines() {
         match (line.strip_prefix("```"), &mut open) {
             (Some(_), Some(_)) => blocks.extend(open.take()),
-            (Some(language), None) => open = Some((language.to_owned(), Vec::new())),
-            (None, Some((_, lines))) => lines.push(line.to_owned()),
-            (None, None) => {}
+            (Some(language), None) => {
+                open = Some(Block {
+                    language: language.to_owned(),
+                    file: file.take(),
+                    lines: Vec::new(),
+                });
+            }
+            (None, Some(block)) => block.lines.push(line.to_owned()),
+            (None, None) => {
+                let named = line.strip_prefix("Save this as `");
+                let named = named.and_then(|rest| rest.strip_suffix("`:"));
+                file = named.map(ToOwned::to_owned).or(file);
+            }
         }
     }
     blocks
@@ -46,11 +65,54 @@ fn the_walk_of_the_readme_says_what_it_shows() {
     assert_eq!(walk(&room, walked), 5);
 }
 
+/// What stands before the seconds that the commands of a task take.
+const TAKES: &str = "Takes ";
+
+/// The variable that has the times of the first hour written anew.
+const MEASURE: &str = "BECKET_MEASURE";
+
+#[test]
+fn every_command_of_the_first_hour_says_what_the_page_shows_and_its_time_is_told() {
+    if !testkit::needs("git") {
+        return;
+    }
+    let room = room();
+    let file = repository_file("docs/first-hour.md");
+    let page = std::fs::read_to_string(&file).expect("the page is there");
+    let mut tasks = page.split("\n## ");
+    let mut measured = vec![tasks.next().unwrap_or_default().to_owned()];
+    for task in tasks {
+        let title = task.lines().next().unwrap_or_default();
+        let told: Vec<&str> = task.lines().filter(|line| line.starts_with(TAKES)).collect();
+        let [told] = told[..] else {
+            panic!("{title}: one line says what it takes, not {told:?}");
+        };
+        let began = Instant::now();
+        assert!(walk(&room, task) > 0, "{title}: no command was run");
+        let seconds = format!("{TAKES}{:.1} s.", began.elapsed().as_secs_f64());
+        let number = told.strip_prefix(TAKES).and_then(|rest| rest.strip_suffix(" s."));
+        let number: Option<f64> = number.and_then(|number| number.parse().ok());
+        assert!(number.is_some_and(|number| number > 0.0), "{title}: {told}");
+        measured.push(task.replacen(told, &seconds, 1));
+    }
+    assert_eq!(measured.len(), 11, "ten tasks");
+    if std::env::var_os(MEASURE).is_some() {
+        std::fs::write(file, measured.join("\n## ")).expect("the page can be written");
+    }
+}
+
 /// Does what a page says; how many commands that were.
 fn walk(room: &Room, page: &str) -> usize {
     let mut commands = 0;
-    for (language, lines) in blocks(page) {
-        if language == "toml" {
+    for Block {
+        language,
+        file,
+        lines,
+    } in blocks(page)
+    {
+        if let Some(file) = &file {
+            room.write(file, lines.join("\n"));
+        } else if language == "toml" {
             let name = lines[0].strip_prefix("# ").expect("a file begins with its name");
             room.write(name, lines.join("\n"));
         }

@@ -89,9 +89,18 @@ const TIME_STYLES: Record<string, any> = {
 };
 const PARTS = ["weekday", "year", "month", "day", "hour", "minute", "second", "fractionalSecondDigits"];
 
+/** How numeric dates are written where they are asked for in another order, as programs do to get `2026-11-18`. */
+const ORDERS: [RegExp, string[], string][] = [
+    [/^(en-CA|sv)(-|$)/i, ["y", "m", "d"], "-"],
+    [/^en-GB(-|$)/i, ["d", "m", "y"], "/"],
+];
+
+const DATE = { year: "numeric", month: "numeric", day: "numeric" };
+
 class DateTimeFormat {
     #options: any;
-    constructor(_?: any, options: any = {}, fallback: any = { year: "numeric", month: "numeric", day: "numeric" }) {
+    #order: [RegExp, string[], string] | undefined;
+    constructor(locales?: any, options: any = {}, fallback: any = DATE) {
         const given = { ...options };
         Object.assign(given, DATE_STYLES[given.dateStyle], TIME_STYLES[given.timeStyle]);
         if (!PARTS.some((name) => given[name] !== undefined)) Object.assign(given, fallback);
@@ -99,6 +108,8 @@ class DateTimeFormat {
             throw new RangeError(`the time zone ${given.timeZone} is not served by the embedded engine`);
         }
         this.#options = given;
+        const locale = String([locales].flat()[0]);
+        this.#order = ORDERS.find(([known]) => known.test(locale));
         this.format = this.format.bind(this);
     }
 
@@ -130,6 +141,11 @@ class DateTimeFormat {
             return [w, first + (y ? `${d ? "," : ""} ${y}` : "")].filter(Boolean).join(", ");
         }
         const m = month && String(number + 1).padStart(month === "2-digit" ? 2 : 1, "0");
+        if (this.#order !== undefined) {
+            const [, order, joint] = this.#order;
+            const two = { y, m: m && m.padStart(2, "0"), d: d && d.padStart(2, "0") };
+            return [w, order.map((part) => (two as any)[part]).filter(Boolean).join(joint)].filter(Boolean).join(", ");
+        }
         return [w, [m, d, y].filter(Boolean).join("/")].filter(Boolean).join(", ");
     }
 

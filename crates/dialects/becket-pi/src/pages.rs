@@ -1,8 +1,9 @@
-//! Exports a conversation as an HTML page, for `export_html`: one self-contained file.
+//! Exports a conversation as an HTML page, for `export_html` and for session files: one self-contained file.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Writes messages, in pi's form, as a page, and returns its path.
 pub fn export(
@@ -19,6 +20,44 @@ pub fn export(
     std::fs::write(&file, page(session, messages))
         .map_err(|error| format!("the page cannot be written to {}: {error}", file.display()))?;
     Ok(file)
+}
+
+/// A session file as a page: the conversation that its last entry ends. Files of pi's first version have no tree.
+pub fn of_file(text: &str) -> Result<String, String> {
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let (headers, entries): (Vec<Value>, Vec<Value>) =
+        lines.partition(|line: &Value| line["type"] == "session");
+    let header = headers.first().ok_or("it is no session file")?;
+    let by_id: HashMap<&str, &Value> = entries
+        .iter()
+        .filter_map(|entry| Some((entry["id"].as_str()?, entry)))
+        .collect();
+    let mut path: Vec<&Value> = Vec::new();
+    let mut next = entries.last().filter(|entry| entry["id"].is_string());
+    // A file whose entries go round in a circle ends as well.
+    while let Some(entry) = next.filter(|_| path.len() < entries.len()) {
+        path.push(entry);
+        next = entry["parentId"].as_str().and_then(|id| by_id.get(id).copied());
+    }
+    path.reverse();
+    if by_id.is_empty() {
+        path = entries.iter().collect();
+    }
+    let messages: Vec<Value> = path.into_iter().filter_map(said).collect();
+    match messages.is_empty() {
+        true => Err("nothing was said in it".into()),
+        false => Ok(page(header["id"].as_str().unwrap_or_default(), &messages)),
+    }
+}
+
+/// What an entry of a session file says.
+fn said(entry: &Value) -> Option<Value> {
+    match entry["type"].as_str()? {
+        "message" => Some(entry["message"].clone()),
+        "custom_message" => Some(json!({"role": "custom", "content": entry["content"]})),
+        kind @ ("compaction" | "branch_summary") => Some(json!({"role": kind, "summary": entry["summary"]})),
+        _ => None,
+    }
 }
 
 fn page(session: &str, messages: &[Value]) -> String {

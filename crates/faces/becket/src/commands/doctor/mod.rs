@@ -1,4 +1,8 @@
-//! `becket doctor`: looks for what may be wrong.
+//! `becket doctor`: looks for what may be wrong, and lists what it looked at.
+
+mod broken;
+mod machine;
+mod model;
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +13,6 @@ use becket_host::{Asking, Health, KnownCommands, Person, Reader, Report, Stage, 
 use becket_run::agent_settings::profile;
 use becket_run::loading::Loaded;
 use becket_run::loading::load;
-use becket_run::models::provider;
 use becket_run::options::Caller;
 use becket_run::remarks::unknown_tools;
 use becket_run::restricted_tools::missing_tools;
@@ -20,15 +23,26 @@ use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use becket_tools::Models;
 use futures_util::future::BoxFuture;
 
+use super::hooks::broken_hooks;
 use crate::options::Options;
 use crate::printing::print;
 use crate::running::listening;
 
-/// Looks at configuration, model, store, hooks, plugins, servers and extensions. Ends with 1 if something is wrong.
-pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+/// Whether the model is asked something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Nothing is sent.
+    Offline,
+    /// One tiny request is sent to the model.
+    Online,
+}
+
+/// Looks at configuration, model, store, machine, hooks, plugins, servers and extensions. Ends with 1 if something is
+/// wrong.
+pub fn run(options: &Options, network: Network, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
     match Setup::read(&options.run, surroundings) {
-        Ok(mut setup) => examine(&mut setup, options, surroundings, &mut findings)?,
+        Ok(mut setup) => examine(&mut setup, options, (network, surroundings), &mut findings)?,
         Err(error) => {
             let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
             findings.push(Report::new(
@@ -65,24 +79,22 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
 fn examine(
     setup: &mut Setup,
     options: &Options,
-    surroundings: &Surroundings,
+    (network, surroundings): (Network, &Surroundings),
     findings: &mut Vec<Report>,
 ) -> Result<(), CliError> {
     let file = setup.folders.config_file();
     let state = if file.exists() {
         ""
     } else {
-        " (not there, the usual settings apply)"
+        " (no such file, the defaults apply)"
     };
     findings.push(Report::new(
         format!("settings in {}{state}", file.display()),
         None,
     ));
     findings.extend(examine_context(setup, options, surroundings));
-    findings.push(match provider(setup, &options.run, surroundings) {
-        Ok(provider) => Report::new(format!("model {}/{}", provider.name(), provider.model()), None),
-        Err(error) => Report::new("model", Some(error.to_string())),
-    });
+    let (reports, provider) = model::examine(setup, options, surroundings);
+    findings.extend(reports);
     let store = setup.folders.store_file();
     let trouble = setup
         .folders
@@ -94,6 +106,16 @@ fn examine(
             Err(error) => Err(error.to_string()),
         });
     findings.push(Report::new(format!("store {}", store.display()), trouble.err()));
+    let data = store.parent().unwrap_or(&store);
+    findings.push(machine::disk(data));
+    let asked = listening(options, surroundings, async |_| {
+        let mut reports = machine::programs(surroundings).await;
+        if let (Network::Online, Some(provider)) = (network, &provider) {
+            reports.push(model::ask(&**provider).await);
+        }
+        Ok(reports)
+    });
+    findings.extend(asked?);
     let project = &setup.project;
     let refusal = project.refusal.iter().map(ToString::to_string);
     let skipped = project.skipped.iter().chain(&setup.prompt_files.skipped);
@@ -111,7 +133,11 @@ fn examine(
         findings
             .extend(not_served.map(|(system, remark)| Report::note(format!("{system}'s settings"), remark)));
     }
-    examine_guests(setup, options, surroundings, findings)
+    examine_guests(setup, options, surroundings, findings)?;
+    // A file that cannot be read is a finding already.
+    let found = broken_hooks(options, surroundings).unwrap_or_default();
+    broken::add(findings, found, &surroundings.cwd);
+    Ok(())
 }
 
 /// Loads every guest, asks it what it is without the cache, and reports the result. Guests of an untrusted project are
@@ -185,6 +211,7 @@ fn examine_offers(
             servers: &loaded.guests.server_calls(),
             reader: &reader,
             chat: None,
+            awaits_prompts: true,
             commands: &KnownCommands::default(),
             is_rehearsal: false,
         })?);

@@ -1,0 +1,1 @@
+../../../../faces/becket/tests/blackbox/web/hook_runs.rs

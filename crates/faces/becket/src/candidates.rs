@@ -1,0 +1,67 @@
+//! The values that a shell may complete an argument with.
+
+use becket_agent::store::StoreError;
+use becket_dialects::{dialect_names, profile_names};
+use becket_events::EVENTS;
+use becket_store::{SessionSummary, SqliteStore};
+use becket_system::Folders;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+
+use crate::process;
+
+/// The names of contexts.
+pub fn contexts() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let contexts = stored(SqliteStore::contexts);
+        let names = contexts.into_iter().map(|context| context.name);
+        names.map(CompletionCandidate::new).collect()
+    })
+}
+
+/// The ids of sessions, each with its context.
+pub fn sessions() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let sessions = stored(|store| store.sessions(None));
+        let candidate =
+            |session: SessionSummary| CompletionCandidate::new(session.id).help(Some(session.context.into()));
+        sessions.into_iter().map(candidate).collect()
+    })
+}
+
+/// The models that were used before, and those that need no key.
+pub fn models() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let sessions = stored(|store| store.sessions(None));
+        let mut models: Vec<String> = sessions.into_iter().map(|session| session.model).collect();
+        models.push("rehearsal".to_owned());
+        models.sort_unstable();
+        models.dedup();
+        models.into_iter().map(CompletionCandidate::new).collect()
+    })
+}
+
+/// The events, by becket's names.
+pub fn events() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let names = EVENTS.iter().map(|event| event.name);
+        names.map(CompletionCandidate::new).collect()
+    })
+}
+
+/// The dialects.
+pub fn dialects() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| dialect_names().map(CompletionCandidate::new).collect())
+}
+
+/// The agents whose tools a model can be given.
+pub fn profiles() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| profile_names().map(CompletionCandidate::new).collect())
+}
+
+/// What the store of this user holds; nothing if there is none.
+fn stored<T>(read: impl FnOnce(&SqliteStore) -> Result<Vec<T>, StoreError>) -> Vec<T> {
+    let found = Folders::find(None, &process::surroundings()).ok();
+    let found = found.filter(|folders| folders.store_file().exists());
+    let store = found.and_then(|folders| folders.open_store().ok());
+    store.and_then(|store| read(&store).ok()).unwrap_or_default()
+}

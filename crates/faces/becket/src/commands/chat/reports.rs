@@ -1,0 +1,281 @@
+//! What a chat says about itself: `/status`, `/cost`, `/hooks`, `/tools` and `/mcp`, and what of it stands in the
+//! footer and in the first lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use becket_agent::session_handle::SessionHandle;
+use becket_events::{Class, EVENTS, Usage};
+use becket_hooks::{Engine, HandlerInfo};
+use becket_providers::Prices;
+use becket_system::{Surroundings, counted, harmless_name, in_thousands};
+
+use crate::opened::Conversation;
+
+/// Something that the chat shows about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    Status,
+    Cost,
+    Hooks,
+    Tools,
+    Mcp,
+}
+
+impl Report {
+    /// The report, in lines.
+    pub fn text(self, conversation: &Conversation, surroundings: &Surroundings) -> String {
+        match self {
+            Self::Status => status(conversation, surroundings),
+            Self::Cost => cost(conversation),
+            Self::Hooks => hooks(conversation),
+            Self::Tools => tools(conversation, |_| true, "the model is offered no tools"),
+            Self::Mcp => tools(
+                conversation,
+                |source| source.starts_with("mcp:"),
+                "no MCP server brings tools here; `becket mcp` lists the servers",
+            ),
+        }
+    }
+}
+
+/// How many hooks there are, and how many of them are guards.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HookCounts {
+    pub all: usize,
+    pub guards: usize,
+}
+
+impl HookCounts {
+    pub fn of(engine: &Engine) -> Self {
+        let mut counts = Self::default();
+        for (_, info) in active(engine) {
+            counts.all += 1;
+            counts.guards += usize::from(info.class == Class::Guard && !info.shadow);
+        }
+        counts
+    }
+
+    /// The counts in words: `3 hooks, 1 guard`.
+    pub fn in_words(self) -> String {
+        match (self.all, self.guards) {
+            (0, _) => "no hooks".into(),
+            (all, 0) => counted(all as u64, "hook"),
+            (all, guards) => format!(
+                "{}, {}",
+                counted(all as u64, "hook"),
+                counted(guards as u64, "guard")
+            ),
+        }
+    }
+}
+
+/// The hooks of all events, without becket's own parts.
+fn active(engine: &Engine) -> Vec<(&'static str, Arc<HandlerInfo>)> {
+    let events = EVENTS.iter().map(|info| (info.name, engine.handlers_of(info.id)));
+    events
+        .flat_map(|(event, handlers)| handlers.into_iter().map(move |info| (event, info)))
+        .filter(|(_, info)| !info.is_of_the_program())
+        .collect()
+}
+
+fn hooks(conversation: &Conversation) -> String {
+    let active = active(&conversation.assembled().agent.engine);
+    if active.is_empty() {
+        return "no hooks are active; `becket hooks new guard` writes one\n".into();
+    }
+    let line = |(event, info): &(&str, Arc<HandlerInfo>)| {
+        let class = match info.class {
+            Class::Guard => "guard",
+            Class::Filter => "filter",
+            Class::Transform => "transform",
+            Class::Observe => "observer",
+        };
+        let shadow = if info.shadow { ", in shadow" } else { "" };
+        let (name, source) = (harmless_name(&info.name), harmless_name(&info.source));
+        format!("{event:<20} {class:<9} {name}  ({source}{shadow})\n")
+    };
+    active.iter().map(line).collect()
+}
+
+fn tools(conversation: &Conversation, wanted: impl Fn(&str) -> bool, none: &str) -> String {
+    let seen = conversation
+        .handle()
+        .and_then(|handle| handle.config().tools().ok());
+    let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for tool in seen.unwrap_or_default() {
+        if tool.is_active && wanted(&tool.spec.source) {
+            let names = by_source.entry(tool.spec.source).or_default();
+            names.push(harmless_name(&tool.spec.face.name));
+        }
+    }
+    if by_source.is_empty() {
+        return format!("{none}\n");
+    }
+    let line = |(source, names): (&String, &Vec<String>)| {
+        format!("{}: {}\n", harmless_name(source), names.join(", "))
+    };
+    by_source.iter().map(line).collect()
+}
+
+fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
+    let handle = conversation.handle();
+    let window = handle.as_ref().and_then(window);
+    let money = handle
+        .as_ref()
+        .and_then(|handle| spent(conversation, handle, &conversation.models().prices()));
+    let usage = conversation.usage();
+    let tools = handle.and_then(|handle| handle.config().tools().ok());
+    let tools = tools.map_or(0, |tools| tools.iter().filter(|tool| tool.is_active).count());
+    let rows = [
+        ("becket", env!("CARGO_PKG_VERSION").to_owned()),
+        ("model", harmless_name(&conversation.models().current_name())),
+        ("folder", folder(surroundings)),
+        ("context", conversation.context_name().to_string()),
+        ("messages", conversation.message_count().to_string()),
+        ("window", window.unwrap_or_else(|| "unknown".into())),
+        (
+            "used",
+            format!(
+                "{} tokens in, {} out",
+                in_thousands(usage.input_tokens),
+                in_thousands(usage.output_tokens)
+            ),
+        ),
+        ("cost", money.map_or_else(|| "unknown".into(), dollars)),
+        ("tools", tools.to_string()),
+        (
+            "hooks",
+            HookCounts::of(&conversation.assembled().agent.engine).in_words(),
+        ),
+    ];
+    rows.iter()
+        .map(|(name, value)| format!("{name:<9} {value}\n"))
+        .collect()
+}
+
+fn cost(conversation: &Conversation) -> String {
+    let output = conversation.output();
+    let seen = output.activity().spent();
+    let handle = conversation.handle();
+    let prices = conversation.models().prices();
+    let mut lines = String::new();
+    let rest = conversation.usage().without(&total(&seen));
+    let others = (rest != Usage::default()).then_some(("sub-agents and summaries", rest));
+    let models = seen.iter().map(|(model, usage)| (model.as_str(), *usage));
+    for (model, usage) in models.chain(others) {
+        let money = handle
+            .as_ref()
+            .and_then(|handle| price_of(model, &usage, handle, &prices));
+        lines.push_str(&format!(
+            "{}: {} tokens in ({} from a cache), {} out, {}\n",
+            harmless_name(model),
+            in_thousands(usage.input_tokens),
+            in_thousands(usage.cache_read_tokens),
+            in_thousands(usage.output_tokens),
+            money.map_or_else(|| "the price is not known".into(), dollars),
+        ));
+    }
+    match lines.is_empty() {
+        true => "nothing was used yet\n".into(),
+        false => lines,
+    }
+}
+
+fn total(spent: &BTreeMap<String, Usage>) -> Usage {
+    spent
+        .values()
+        .fold(Usage::default(), |sum, usage| sum.plus(*usage))
+}
+
+/// What a model's tokens cost; unless a model of that name is known, as much as those of the model in use.
+fn price_of(model: &str, usage: &Usage, handle: &SessionHandle, prices: &Prices) -> Option<f64> {
+    if usage.cost.is_some() {
+        return usage.cost;
+    }
+    let known = handle.config().models().unwrap_or_default();
+    let named = known.into_iter().map(|(provider, _)| provider);
+    let named = named.rev().find(|provider| provider.model() == model);
+    let provider = named.or_else(|| handle.config().model().ok())?;
+    Some(prices.of(&*provider)?.of(usage))
+}
+
+/// What the session has cost so far, in US dollars, if all of it is known and it is not nothing.
+pub fn spent(conversation: &Conversation, handle: &SessionHandle, prices: &Prices) -> Option<f64> {
+    let seen = conversation.output().activity().spent();
+    let rest = conversation.usage().without(&total(&seen));
+    spent_on(&seen, rest, handle, prices)
+}
+
+/// What these tokens have cost, in US dollars, if all of it is known and it is not nothing.
+pub fn spent_on(
+    seen: &BTreeMap<String, Usage>,
+    rest: Usage,
+    handle: &SessionHandle,
+    prices: &Prices,
+) -> Option<f64> {
+    let rest = (rest != Usage::default()).then_some(("", rest));
+    let seen = seen.iter().map(|(model, usage)| (model.as_str(), *usage));
+    let costs = seen
+        .chain(rest)
+        .map(|(model, usage)| price_of(model, &usage, handle, prices));
+    let sum = costs.sum::<Option<f64>>()?;
+    (sum.is_finite() && sum > 0.0).then_some(sum)
+}
+
+/// An amount as people write it: cents, and for small ones as much as says something.
+pub fn dollars(amount: f64) -> String {
+    match amount {
+        0.095.. => format!("${amount:.2}"),
+        _ => format!("${amount:.4}"),
+    }
+}
+
+/// How full the model's window is, in words.
+pub fn window(handle: &SessionHandle) -> Option<String> {
+    let usage = handle.context_usage().ok()?;
+    let percent = usage.percent().round();
+    let (tokens, window) = (in_thousands(usage.tokens), in_thousands(usage.window));
+    Some(format!("{tokens} tokens, {percent:.0} % of {window}"))
+}
+
+/// The working directory, with `~` for the home folder.
+pub fn folder(surroundings: &Surroundings) -> String {
+    let home = surroundings.variable("HOME");
+    let below = home.as_deref().filter(|home| home.len() > 1);
+    let below = below.and_then(|home| surroundings.cwd.strip_prefix(home).ok());
+    let shown = match below {
+        Some(rest) if rest == Path::new("") => "~".into(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => surroundings.cwd.display().to_string(),
+    };
+    harmless_name(&shown)
+}
+
+/// The names of the models that have been used, for completions.
+pub fn known_models(conversation: &Conversation) -> Vec<String> {
+    let listed = conversation.models().known().into_iter();
+    let listed = listed.map(|model| format!("{}/{}", model.provider, model.name));
+    let used = conversation
+        .handle()
+        .and_then(|handle| handle.config().models().ok());
+    let used = used.unwrap_or_default().into_iter();
+    let used = used.map(|(provider, _)| format!("{}/{}", provider.name(), provider.model()));
+    listed.chain(used).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_amounts_are_in_words() {
+        let words = |all, guards| HookCounts { all, guards }.in_words();
+        assert_eq!(words(0, 0), "no hooks");
+        assert_eq!(words(1, 0), "1 hook");
+        assert_eq!(words(3, 1), "3 hooks, 1 guard");
+        assert_eq!(dollars(1.234), "$1.23");
+        assert_eq!(dollars(0.01234), "$0.0123");
+    }
+}

@@ -1,0 +1,166 @@
+//! What a run does right now: the last lines of running tools, and the tokens that the model writes. Tools write their
+//! output piece by piece; what is shown here goes away when the call is over, and its result is shown instead.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use becket_events::Usage;
+use becket_screen::Slot;
+use becket_system::OpenScreen;
+
+use super::sgr::tool_line;
+use super::style::Style;
+
+/// How many lines of each running tool are shown.
+const TAIL_LINES: usize = 5;
+
+/// How many bytes of its output are kept for that.
+const TAIL_BYTES: usize = 16 * 1024;
+
+/// About how many letters make a token, while only the letters are known.
+const LETTERS_PER_TOKEN: u64 = 4;
+
+/// What a run does right now.
+#[derive(Default)]
+pub struct Activity {
+    screen: OpenScreen,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The end of the output of each running call, by its id.
+    tails: Vec<(String, String)>,
+    /// The tokens of complete answers since work began.
+    tokens: u64,
+    /// The letters of the answer that streams.
+    letters: u64,
+    /// What each model has used.
+    spent: BTreeMap<String, Usage>,
+}
+
+impl Activity {
+    /// The activity that is shown on this screen, while it is open.
+    pub fn on(screen: &OpenScreen) -> Self {
+        Self {
+            screen: screen.clone(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Adds output of a running call.
+    pub fn add_output(&self, call: &str, text: &str, style: Style) {
+        let mut state = self.state();
+        let place = state.tails.iter().position(|(id, _)| id == call);
+        let place = place.unwrap_or_else(|| {
+            state.tails.push((call.to_owned(), String::new()));
+            state.tails.len() - 1
+        });
+        let tail = &mut state.tails[place].1;
+        tail.push_str(text);
+        // Now and then, so that a long output does not cost more the longer it gets.
+        if tail.len() > 2 * TAIL_BYTES {
+            let start = tail.ceil_char_boundary(tail.len() - TAIL_BYTES);
+            tail.drain(..start);
+        }
+        self.show(&state, style);
+    }
+
+    /// Forgets the output of a call that is over.
+    pub fn end_output(&self, call: &str, style: Style) {
+        let mut state = self.state();
+        let before = state.tails.len();
+        state.tails.retain(|(id, _)| id != call);
+        if state.tails.len() != before {
+            self.show(&state, style);
+        }
+    }
+
+    fn show(&self, state: &State, style: Style) {
+        if let Some(screen) = self.screen.get() {
+            let lines = state.tails.iter().flat_map(|(_, tail)| last_lines(tail));
+            let lines: Vec<String> = lines
+                .map(|line| format!("  {}", tool_line(line, style, |line| style.dim(line))))
+                .collect();
+            screen.set(Slot::Running, (!lines.is_empty()).then_some(lines));
+        } else {
+            let last = state.tails.last().and_then(|(_, tail)| last_lines(tail).pop());
+            let last = last.map(|line| tool_line(line, Style::plain(), ToOwned::to_owned));
+            self.screen.set_work(|work| work.last_output = last);
+        }
+    }
+
+    /// Begins to count anew.
+    pub fn begin(&self) {
+        let mut state = self.state();
+        (state.tokens, state.letters) = (0, 0);
+        self.show_tokens(&state);
+    }
+
+    /// Adds letters of an answer that streams.
+    pub fn add_letters(&self, text: &str) {
+        let mut state = self.state();
+        state.letters += text.chars().count() as u64;
+        self.show_tokens(&state);
+    }
+
+    /// Adds a complete answer.
+    pub fn add_answer(&self, model: &str, usage: Usage) {
+        let mut state = self.state();
+        state.letters = 0;
+        state.tokens += usage.output_tokens;
+        let spent = state.spent.entry(model.to_owned()).or_default();
+        *spent = spent.plus(usage);
+        self.show_tokens(&state);
+    }
+
+    fn show_tokens(&self, state: &State) {
+        let tokens = state.tokens + state.letters / LETTERS_PER_TOKEN;
+        self.screen.set_work(|work| work.tokens = tokens);
+    }
+
+    /// What each model has used in complete answers.
+    pub fn spent(&self) -> BTreeMap<String, Usage> {
+        self.state().spent.clone()
+    }
+
+    /// Another conversation begins.
+    pub fn forget_spent(&self) {
+        self.state().spent.clear();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("no panic happens while the activity is held")
+    }
+}
+
+/// The last lines of an output, without those that are empty at its end.
+fn last_lines(tail: &str) -> Vec<&str> {
+    let lines: Vec<&str> = tail.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_output_is_its_last_lines() {
+        assert_eq!(last_lines("a\nb\n\n"), ["a", "b"]);
+        assert_eq!(last_lines("1\n2\n3\n4\n5\n6"), ["2", "3", "4", "5", "6"]);
+        assert!(last_lines("").is_empty());
+    }
+
+    #[test]
+    fn an_endless_output_is_not_kept() {
+        let activity = Activity::default();
+        for _ in 0..100 {
+            activity.add_output("call", &"ä".repeat(2_000), Style::plain());
+        }
+        assert!(activity.state().tails[0].1.len() <= 2 * TAIL_BYTES);
+        activity.end_output("call", Style::plain());
+        assert!(activity.state().tails.is_empty());
+    }
+}

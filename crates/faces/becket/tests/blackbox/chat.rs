@@ -1,0 +1,669 @@
+//! What a chat looks like: its first lines, its footer, what moves while it works, its answers and its commands, as a
+//! terminal shows them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{ModelServer, OpenAiStream, Recorded, Response, Room, needs};
+
+use crate::room;
+use crate::terminal::{Terminal, written};
+
+/// The terminals in which a chat must be readable.
+const SIZES: [(usize, usize); 2] = [(80, 24), (200, 60)];
+
+const KIND: &str = "screen-256color";
+
+fn shell(command: &str) -> Value {
+    let usage = json!({"input_tokens": 100, "output_tokens": 1234});
+    json!({"tool_calls": [{"name": "shell", "arguments": {"command": command}}], "usage": usage})
+}
+
+/// A chat in a terminal of that size.
+fn chat_sized(room: Room, turns: &Value, size: (usize, usize), options: &[&str]) -> Option<Terminal> {
+    let model = room.model(turns);
+    let mut arguments = vec!["--model", &model];
+    arguments.extend(options);
+    arguments.push("chat");
+    let terminal = Terminal::start_sized(room, &arguments, size, KIND)?;
+    wait_for_chat(&terminal);
+    Some(terminal)
+}
+
+/// Waits until the chat has begun: the editor is there before that.
+#[track_caller]
+fn wait_for_chat(terminal: &Terminal) {
+    terminal.wait_until("the footer", |_| !footer(terminal).is_empty());
+    terminal.wait_for_mark();
+}
+
+fn chat(room: Room, turns: &Value, options: &[&str]) -> Option<Terminal> {
+    chat_sized(room, turns, (80, 24), options)
+}
+
+/// The rows of the screen itself, without blanks at their ends.
+fn rows(terminal: &Terminal) -> Vec<String> {
+    let text = terminal.visible();
+    text.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The row below the editor.
+fn footer(terminal: &Terminal) -> String {
+    let rows = rows(terminal);
+    let editor = rows.iter().rposition(|row| row.starts_with("becket>"));
+    let below = editor.and_then(|editor| rows.get(editor + 1));
+    below.cloned().unwrap_or_default()
+}
+
+fn leave(terminal: &Terminal) {
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0, "{}", terminal.text());
+    assert_eq!(terminal.room.read("../after"), terminal.room.read("../before"));
+}
+
+#[test]
+fn a_chat_begins_with_three_lines_and_with_the_end_of_what_goes_on() {
+    for size in SIZES {
+        let room = room();
+        let hooks = room.hooks(
+            "[[hook]]\nevent = \"pre_tool\"\ncommand = \"true\"\n[[hook]]\nevent = \"turn_end\"\ncommand = \"true\"\n",
+        );
+        let context = room.context();
+        let turns = json!([{"text": "**an answer**\n\n- with points"}]);
+        let Some(terminal) = chat_sized(room, &turns, size, &["--hooks", &hooks]) else {
+            return;
+        };
+        let first = rows(&terminal);
+        assert!(first[0].starts_with("becket 0."), "{first:?}");
+        assert!(
+            first[0].contains(" · scripted/script · ") && first[0].ends_with("/work"),
+            "{first:?}"
+        );
+        assert_eq!(first[1], format!("a new conversation in the context {context}"));
+        assert!(first[2].starts_with("/help lists commands") && first[2].ends_with("2 hooks, 1 guard"));
+        terminal.enter("memorable words");
+        terminal.wait_for("with points");
+        terminal.wait_for_mark();
+        leave(&terminal);
+        let last = terminal.text();
+        assert!(
+            last.contains(&format!("becket -c {context} goes on with this conversation")),
+            "{last}"
+        );
+        terminal.restart();
+        wait_for_chat(&terminal);
+        let again = rows(&terminal);
+        assert!(
+            again[1].starts_with(&format!(
+                "going on in the context {context}: 2 messages, last used "
+            )),
+            "{again:?}"
+        );
+        assert_eq!(
+            again[3..6],
+            ["becket> memorable words", "an answer", ""],
+            "{again:?}"
+        );
+        assert_eq!(again[6], "• with points");
+        assert_eq!(again.iter().filter(|row| *row == "becket>").count(), 1);
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn the_footer_tells_model_window_cost_and_hooks() {
+    for (size, wanted) in [
+        (
+            (80, 24),
+            "scripted/script · 12.5k tokens, 10 % of 128k · $0.17 · no hooks",
+        ),
+        (
+            (200, 60),
+            "scripted/script · 12.5k tokens, 10 % of 128k · $0.17 · no hooks",
+        ),
+        ((20, 24), "scripted/script"),
+    ] {
+        let room = room();
+        room.config("[prices.\"scripted/script\"]\ninput = 10.0\noutput = 100.0\n");
+        let usage = json!({"input_tokens": 12_000, "output_tokens": 500});
+        let Some(terminal) = chat_sized(room, &json!([{"text": "done", "usage": usage}]), size, &[]) else {
+            return;
+        };
+        terminal.wait_until("the footer", |_| footer(&terminal).starts_with("scripted/script"));
+        terminal.enter("go");
+        terminal.wait_for("done");
+        terminal.wait_until(wanted, |_| footer(&terminal) == wanted);
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn without_a_known_price_no_cost_is_made_up() {
+    let Some(terminal) = chat(room(), &json!([{"text": "done"}]), &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("done");
+    terminal.wait_for_mark();
+    terminal.enter("/cost");
+    terminal.wait_for("the price is not known");
+    assert!(!footer(&terminal).contains('$'), "{}", footer(&terminal));
+    leave(&terminal);
+}
+
+/// Writes nine lines, with colours and with more than colours, and waits for a file.
+const NINE_LINES: &str = "for i in 1 2 3 4 5 6 7; do echo line $i; done; printf 'line 8\\033[2J\\033]0;evil\\007\\n'; \
+                          printf '\\033[31mline 9\\033[0m\\n'; until test -e go; do sleep 0.05; done";
+
+#[test]
+fn a_running_command_shows_its_last_lines_and_how_long_it_takes() {
+    for size in SIZES {
+        let turns = json!([shell(NINE_LINES), {"text": "all done"}]);
+        let Some(terminal) = chat_sized(room(), &turns, size, &["--yes"]) else {
+            return;
+        };
+        terminal.enter("go");
+        let shown = terminal.wait_until("the last lines", |_| {
+            let rows = rows(&terminal);
+            let line = |wanted: &str| rows.iter().position(|row| row == wanted);
+            let works = rows.iter().position(|row| row.contains("Working... "));
+            let works = works.filter(|row| rows[*row].ends_with(" s, 1.2k tokens (Escape ends it)"));
+            let places = [line("  line 5"), line("  line 8"), line("  line 9"), works];
+            places.iter().all(Option::is_some) && places.is_sorted() && line("  line 4").is_none()
+        });
+        assert!(
+            shown.contains("\x1b[31mline 9"),
+            "a tool's colours stay: {shown:?}"
+        );
+        assert_ne!(terminal.title(), "evil");
+        terminal.room.write("go", "");
+        terminal.wait_for("all done");
+        terminal.wait_for_mark();
+        let text = terminal.text();
+        assert!(
+            text.contains("  line 1\n") && text.contains("… 1 more line"),
+            "{text}"
+        );
+        assert!(!text.contains("Working..."), "{text}");
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn output_that_a_hook_has_to_see_first_is_not_shown_before() {
+    let room = room();
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_tool_output\"\ncommand = \"cat > /dev/null\"\n");
+    let turns = json!([
+        shell("echo hidden-$((1 + 1)); touch begun; until test -e go; do sleep 0.05; done"),
+        {"text": "all done"},
+    ]);
+    let Some(terminal) = chat(room, &turns, &["--yes", "--hooks", &hooks]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_until("the command", |_| terminal.room.has("begun"));
+    terminal.wait_until("time to pass", |text| text.contains("Working... 2 s"));
+    assert!(!terminal.text().contains("hidden-2"), "{}", terminal.text());
+    terminal.room.write("go", "");
+    terminal.wait_for("hidden-2");
+    terminal.wait_for("all done");
+    leave(&terminal);
+}
+
+#[test]
+fn a_prompt_at_a_terminal_moves_too_and_a_pipe_stays_clean() {
+    let turns = json!([shell(NINE_LINES), {"text": "all done"}]);
+    let at = room();
+    let model = at.model(&turns);
+    let Some(terminal) = Terminal::start_sized(at, &["--yes", "--model", &model, "go"], (40, 24), KIND)
+    else {
+        return;
+    };
+    terminal.wait_until("the last line", |_| {
+        rows(&terminal)
+            .iter()
+            .any(|row| row.ends_with(" s, 1.2k tokens  line 9"))
+    });
+    terminal.room.write("go", "");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let rows = rows(&terminal);
+    assert!(rows.contains(&"all done".to_owned()), "{rows:?}");
+    assert!(
+        !rows.iter().any(|row| row.contains(" s, ")),
+        "the line is gone: {rows:?}"
+    );
+
+    let piped = room();
+    let slow = json!([{"text": "late", "delay_ms": 1500}]);
+    let model = piped.model(&slow);
+    let run = piped.run(["--model", &model, "go"]).ended_with(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("late\n", ""));
+}
+
+const MARKDOWN: &str = "Words are broken between words, 模型說了很多很多話也是.\n\n\
+    | name | count |\n|:--|--:|\n| 模型 | 5 |\n| b | 1234 |\n\n\
+    ```rust\nlet x = \"text\"; // why\n```\n\n~~gone~~ [here](http://example.org)\n";
+
+#[test]
+fn answers_have_whole_words_aligned_tables_and_coloured_code() {
+    let turns = json!([{"text": MARKDOWN, "chunk_size": 7}]);
+    for columns in [40, 20] {
+        let Some(terminal) = chat_sized(room(), &turns, (columns, 40), &[]) else {
+            return;
+        };
+        terminal.enter("go");
+        let screen = terminal.wait_for("here");
+        terminal.wait_for_mark();
+        let rows = rows(&terminal);
+        let has = |wanted: &str| rows.iter().any(|row| row == wanted);
+        match columns {
+            40 => assert!(
+                has("Words are broken between words, 模型說了") && has("很多很多話也是."),
+                "{rows:?}"
+            ),
+            _ => assert!(has("Words are broken") && has("between words, 模型"), "{rows:?}"),
+        }
+        assert!(
+            has("模型 │     5") && has("─────┼──────") && has("b    │  1234"),
+            "{rows:?}"
+        );
+        assert!(
+            has("gone here") || has("gone here (http://example.org)"),
+            "{rows:?}"
+        );
+        assert!(
+            screen.contains("\x1b[35mlet\x1b[39m x") && screen.contains("\x1b[32m\"text\""),
+            "{screen:?}"
+        );
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn without_colours_and_on_a_dumb_terminal_everything_can_be_read() {
+    let turns = json!([{"text": MARKDOWN}]);
+    let Some(terminal) = chat(room().with("NO_COLOR", "1"), &turns, &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    let screen = terminal.wait_for("~~gone~~ here");
+    assert!(
+        !screen.contains("\x1b[3") && screen.contains("let x = \"text\""),
+        "{screen:?}"
+    );
+    leave(&terminal);
+
+    let room = room();
+    let model = room.model(&turns);
+    let arguments = ["--model", &model, "chat"];
+    let Some(terminal) = Terminal::start_sized(room, &arguments, (80, 24), "dumb") else {
+        return;
+    };
+    terminal.wait_until("the mark", |text| text.trim_end().ends_with("becket>"));
+    assert!(
+        terminal.text().contains("a new conversation in the context"),
+        "{}",
+        terminal.text()
+    );
+    terminal.record("raw");
+    terminal.enter("go");
+    terminal.wait_for("~~gone~~ here");
+    terminal.enter("/status");
+    terminal.wait_for("messages  2");
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let raw = terminal.room.read("raw");
+    assert!(!raw.contains('\x1b'), "{raw:?}");
+}
+
+#[test]
+fn a_terminal_that_changes_its_size_keeps_one_editor_and_one_footer() {
+    let turns = json!([{"text": MARKDOWN}]);
+    let Some(terminal) = chat(room(), &turns, &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("gone here");
+    for size in [(20, 12), (200, 60), (80, 24)] {
+        terminal.resize(size.0, size.1);
+        terminal.wait_until("one of each", |_| {
+            let rows = rows(&terminal);
+            let count = |wanted: &str| rows.iter().filter(|row| row.starts_with(wanted)).count();
+            rows.iter().filter(|row| *row == "becket>").count() == 1
+                && count("scripted/script") == 1
+                && footer(&terminal).starts_with("scripted/script")
+        });
+    }
+    leave(&terminal);
+}
+
+/// A provider with three models.
+fn provider(request: &Recorded) -> Response {
+    if request.path.ends_with("/models") {
+        let models = ["first", "second", "evil\u{1b}[2J"].map(|id| json!({"id": id}));
+        return Response::json(200, &json!({"data": models}));
+    }
+    let model = request.json()["model"].as_str().unwrap_or_default().to_owned();
+    let text = format!("I am {model}.");
+    Response::events(OpenAiStream::new(&model).text(&text).finish("stop").done())
+}
+
+fn connected(server: &ModelServer) -> Room {
+    room()
+        .with("OPENAI_API_KEY", "sk-0123456789")
+        .with("OPENAI_BASE_URL", &server.url())
+}
+
+#[test]
+fn a_model_is_chosen_from_the_providers_own_list() {
+    for size in SIZES {
+        let server = ModelServer::answering(provider);
+        let arguments = ["--model", "openai/first", "chat"];
+        let Some(terminal) = Terminal::start_sized(connected(&server), &arguments, size, KIND) else {
+            return;
+        };
+        wait_for_chat(&terminal);
+        assert!(
+            server.requests().is_empty(),
+            "nobody is asked before a list is wanted"
+        );
+        terminal.press("C-l");
+        terminal.wait_for("Which model?");
+        terminal.wait_for("→ 1. openai/first");
+        terminal.wait_for("openai/second");
+        terminal.wait_for("openai/evil␛[2J");
+        terminal.type_in("sec");
+        terminal.wait_for("→ 1. openai/second");
+        terminal.press("Enter");
+        terminal.wait_for("the model is openai/second from now on");
+        terminal.wait_until("the footer", |_| footer(&terminal).starts_with("openai/second"));
+        terminal.enter("who?");
+        terminal.wait_for("I am second.");
+        terminal.press("C-p");
+        terminal.wait_for("→ 1. openai/second");
+        terminal.press("Escape");
+        terminal.wait_for_mark();
+        let list = server.requests();
+        let list = list
+            .iter()
+            .find(|request| request.path.ends_with("/models"))
+            .expect("it was asked");
+        assert_eq!(
+            (list.method.as_str(), list.header("authorization")),
+            ("GET", Some("Bearer sk-0123456789"))
+        );
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn without_the_providers_list_the_known_models_can_be_chosen() {
+    let refused = |_: &Recorded| Response::json(404, &json!({"error": {"message": "no such list"}}));
+    for server in [
+        ModelServer::answering(refused),
+        ModelServer::answering(|_| Response::json(200, &json!({"data": []})).after(Duration::from_secs(100))),
+    ] {
+        let Some(terminal) = Terminal::start(connected(&server), &["--model", "openai/first", "chat"]) else {
+            return;
+        };
+        wait_for_chat(&terminal);
+        terminal.enter("/model");
+        terminal.wait_for("the provider's own list is missing");
+        terminal.wait_for("→ 1. openai/first");
+        terminal.press("Escape");
+        terminal.wait_for_mark();
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn conversations_are_chosen_by_what_was_said_first() {
+    let turns = json!([{"text": "one"}, {"text": "two"}]);
+    let Some(terminal) = chat(room(), &turns, &[]) else {
+        return;
+    };
+    terminal.enter("Paint the boats, all of them, with a colour that lasts for years.");
+    terminal.wait_for("one");
+    terminal.wait_for_mark();
+    terminal.enter("/new");
+    terminal.wait_for("a new conversation begins");
+    terminal.enter("Mend the nets.");
+    terminal.wait_for("two");
+    terminal.wait_for_mark();
+    terminal.enter("/resume");
+    terminal.wait_for("Which conversation?");
+    terminal.wait_for("→ 1. Paint the boats, all of them, with a colour that l…");
+    terminal.press("Enter");
+    terminal.wait_for("the conversation goes on in the context");
+    // Its end is shown again, below what was said since.
+    terminal.wait_until("its end", |text| text.matches("\none").count() == 2);
+    terminal.enter("/tree");
+    terminal.wait_for("Go on from where?");
+    terminal.wait_for("user: Paint the boats");
+    terminal.press("Escape");
+    terminal.wait_for_mark();
+    leave(&terminal);
+}
+
+#[test]
+fn what_is_to_be_done_stands_above_the_editor_until_it_is_done() {
+    let todo = |name: &str, arguments: Value| json!({"tool_calls": [{"name": name, "arguments": arguments}]});
+    let status = |id: &str, status: &str| json!({"id": id, "status": status});
+    let turns = json!([
+        todo("create_todos", json!({"descriptions": ["mend the\u{1b}[2J nets", "paint"]})),
+        todo("update_todos", json!({"updates": [status("todo_1", "completed"), status("todo_2", "in-progress")]})),
+        {"text": "half of it"},
+        todo("update_todos", json!({"updates": [status("todo_2", "completed")]})),
+        {"text": "all of it"},
+    ]);
+    let Some(terminal) = chat(room(), &turns, &["--tools", "docker-agent"]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("half of it");
+    terminal.wait_until("the list", |_| {
+        let rows = rows(&terminal);
+        let editor = rows.iter().rposition(|row| row == "becket>").unwrap_or(0);
+        editor > 2 && rows[editor - 2..editor] == ["  ☑ mend the␛[2J nets", "  ◐ paint"]
+    });
+    terminal.enter("go on");
+    terminal.wait_for("all of it");
+    terminal.wait_until("no list", |_| {
+        !rows(&terminal).iter().any(|row| row.contains('☑'))
+    });
+    leave(&terminal);
+}
+
+#[test]
+fn the_end_of_long_work_rings_and_of_short_work_does_not() {
+    let room = room();
+    room.config("[chat]\nbell_after = 1\n");
+    let turns = json!([{"text": "soon"}, {"text": "late", "delay_ms": 1500}]);
+    let Some(terminal) = chat(room, &turns, &[]) else {
+        return;
+    };
+    terminal.record("short");
+    terminal.enter("first");
+    terminal.wait_for("soon");
+    terminal.wait_for_mark();
+    terminal.record("long");
+    terminal.enter("second");
+    terminal.wait_for("late");
+    terminal.wait_until("the bell", |_| terminal.room.read("long").contains('\x07'));
+    assert!(!terminal.room.read("short").contains('\x07'));
+    leave(&terminal);
+}
+
+#[test]
+fn commands_say_what_the_chat_works_with() {
+    let room = room();
+    room.write("notes.md", "one\n");
+    let hooks = room.hooks("[[hook]]\nevent = \"pre_tool\"\nname = \"watch\"\ncommand = \"true\"\n");
+    let context = room.context();
+    let Some(terminal) = chat(room, &json!([{"text": "an answer"}]), &["--hooks", &hooks]) else {
+        return;
+    };
+    terminal.enter("words");
+    terminal.wait_for("an answer");
+    for (command, wanted) in [
+        ("/status", "hooks     1 hook, 1 guard"),
+        ("/hooks", "pre_tool             guard"),
+        ("/tools", "builtin: "),
+        ("/mcp", "no MCP server brings tools here"),
+        ("/permissions", "no rules are stored"),
+        ("/config", "shell timeout    120 s"),
+        ("/cost", "script: "),
+        ("/export", &format!("{context}.md")),
+        ("/help", "/export [FILE]"),
+        ("/clear", "the messages are in the archive"),
+    ] {
+        terminal.wait_for_mark();
+        terminal.enter(command);
+        terminal.wait_for(wanted);
+    }
+    let exported = terminal.room.read(&format!("{context}.md"));
+    assert_eq!(exported, "## User\n\nwords\n\n## Model\n\nan answer\n\n");
+    terminal.wait_for_mark();
+    terminal.enter("/status");
+    terminal.wait_for("messages  0");
+    terminal.wait_for_mark();
+    terminal.enter("/export notes.md");
+    terminal.wait_for("nothing was said yet");
+    assert_eq!(terminal.room.read("notes.md"), "one\n");
+    leave(&terminal);
+}
+
+#[test]
+fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
+    if !needs("git") {
+        return;
+    }
+    let room = room();
+    room.write("boats.txt", "red\n");
+    for arguments in [
+        vec!["init", "-q"],
+        vec!["add", "."],
+        vec![
+            "-c",
+            "user.name=n",
+            "-c",
+            "user.email=e",
+            "commit",
+            "-qm",
+            "first",
+        ],
+        // A repository cannot make becket run a program.
+        vec!["config", "core.fsmonitor", "touch ran; false"],
+        vec!["config", "diff.external", "touch ran; false"],
+    ] {
+        let git = room
+            .command_of("git".as_ref(), arguments)
+            .status()
+            .expect("git runs");
+        assert!(git.success());
+    }
+    room.write("boats.txt", "blue\n");
+    let Some(terminal) = chat(room, &json!([{"text": "copied words"}]), &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("copied words");
+    terminal.wait_for_mark();
+    terminal.record("raw");
+    terminal.enter("/copy");
+    terminal.wait_for("the answer is copied, 1 line");
+    terminal.wait_until("the clipboard", |_| {
+        terminal
+            .room
+            .read("raw")
+            .contains("\x1b]52;c;Y29waWVkIHdvcmRz\x07")
+    });
+    terminal.wait_for_mark();
+    terminal.enter("/diff");
+    let screen = terminal.wait_for("+blue");
+    assert!(
+        screen.contains("\x1b[32m+blue") && screen.contains("\x1b[31m-red"),
+        "{screen:?}"
+    );
+    assert!(!terminal.room.has("ran"));
+    leave(&terminal);
+}
+
+#[test]
+fn commands_are_completed_with_what_they_do() {
+    let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.type_in("/co");
+    terminal.wait_for("→ /cost");
+    terminal.wait_for("tokens and money that each model has used");
+    assert_eq!(written(&terminal.text()), Some("/co"));
+    terminal.press("Escape");
+    terminal.wait_until("no list", |text| !text.contains("→ /cost"));
+    terminal.press("C-c");
+    terminal.wait_for_mark();
+    terminal.type_in("/model scr");
+    terminal.wait_for("→ scripted/script");
+    terminal.press("Escape");
+    terminal.wait_until("no list", |text| !text.contains("→ scripted/script"));
+    terminal.press("C-c");
+    leave(&terminal);
+}
+
+#[test]
+fn an_edit_shows_its_diff_in_colours() {
+    let room = room();
+    room.write("boats.txt", "red\nold\n");
+    let edit = json!({"path": "boats.txt", "edits": [{"old": "red", "new": "blue"}]});
+    let turns = json!([{"tool_calls": [{"name": "edit", "arguments": edit}]}, {"text": "all done"}]);
+    let Some(terminal) = chat(room, &turns, &["--yes"]) else {
+        return;
+    };
+    terminal.enter("go");
+    let screen = terminal.wait_for("all done");
+    assert!(
+        screen.contains("\x1b[31m-red") && screen.contains("\x1b[32m+blue"),
+        "{screen:?}"
+    );
+    leave(&terminal);
+}
+
+#[test]
+fn known_prices_are_listed_with_their_date() {
+    let room = room().with("OPENAI_API_KEY", "sk-0123456789");
+    let run = room.run(["models", "--model", "openai/gpt-4.1"]).ended_with(0);
+    assert!(
+        run.stdout
+            .lines()
+            .next()
+            .is_some_and(|head| head.ends_with("in  out")),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("$2") && run.stdout.contains("$8"),
+        "{}",
+        run.stdout
+    );
+    run.complained("prices are US dollars for a million tokens; becket's own table is of 20");
+    room.config("[prices.\"openai/gpt-4.1\"]\ninput = 7.5\noutput = 9.0\n");
+    let run = room
+        .run(["models", "--json", "--model", "openai/gpt-4.1"])
+        .ended_with(0);
+    assert_eq!(run.events()[0]["price"]["input"], 7.5);
+}
+
+#[test]
+fn a_picture_that_is_dropped_on_the_terminal_is_shown_to_the_model() {
+    let room = room();
+    let picture = room.write("a boat.png", b"\x89PNG\r\n\x1a\nrest");
+    let turns = json!([{"expect": ["image/png"], "text": "a boat"}, {"text": "nothing new"}]);
+    let Some(terminal) = chat_sized(room, &turns, (200, 60), &[]) else {
+        return;
+    };
+    let dropped = picture.display().to_string().replace(' ', "\\ ");
+    terminal.enter(&format!("what is this? {dropped}"));
+    terminal.wait_for("the model sees the picture");
+    terminal.wait_for("a boat\n");
+    leave(&terminal);
+}

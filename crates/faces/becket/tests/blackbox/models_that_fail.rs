@@ -1,0 +1,230 @@
+//! Models that fail: answers that break off, servers that say nothing, limits on the rate, and what the user is told.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{Ending, Finished, ModelServer, OpenAiStream, Response, Room, Signal};
+
+use crate::room;
+use crate::terminal::Terminal;
+
+/// Longer than any test may take.
+const FOR_EVER: Duration = Duration::from_secs(600);
+
+fn connected(server: &ModelServer) -> Room {
+    at(&server.url())
+}
+
+fn at(url: &str) -> Room {
+    room()
+        .with("OPENAI_API_KEY", "sk-0123456789")
+        .with("OPENAI_BASE_URL", url)
+}
+
+fn said(text: &str) -> Response {
+    Response::events(OpenAiStream::new("m").text(text).finish("stop").done())
+}
+
+fn cut(text: &str) -> Response {
+    Response::events(OpenAiStream::new("m").text(text).unfinished()).ending(Ending::Cut)
+}
+
+fn busy(status: u16, retry_after: &str) -> Response {
+    Response::json(status, &json!({"error": {"message": "busy"}})).header("retry-after", retry_after)
+}
+
+/// The line of standard error that holds a text.
+#[track_caller]
+fn line_with(run: &Finished, text: &str) -> String {
+    let line = run.stderr.lines().find(|line| line.contains(text));
+    line.unwrap_or_else(|| panic!("{run:#?}")).trim().to_owned()
+}
+
+#[test]
+fn an_answer_that_broke_off_is_asked_for_again_and_a_pipe_gets_it_once() {
+    let server = ModelServer::start([cut("half an ans"), said("whole")]);
+    let room = connected(&server);
+    let run = room.run(["hello"]).ended_with(0).complained("trying again");
+    assert_eq!(run.stdout, "whole\n");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0].body, requests[1].body);
+}
+
+#[test]
+fn readers_of_events_are_told_which_answer_was_replaced() {
+    let server = ModelServer::start([cut("half an ans"), said("whole"), said("more")]);
+    let room = connected(&server);
+    let run = room.run(["--json", "hello"]).ended_with(0);
+    let answers: Vec<Value> = run
+        .events_named("message_end")
+        .into_iter()
+        .filter(|end| end["message"]["role"] == "assistant")
+        .collect();
+    let seen: Vec<(&Value, &Value)> = answers
+        .iter()
+        .map(|end| (&end["message"]["content"][0]["text"], &end["replaced"]))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (&json!("half an ans"), &json!(true)),
+            (&json!("whole"), &json!(false))
+        ]
+    );
+    let error = answers[0]["message"]["error"].as_str().unwrap_or_default();
+    assert!(error.contains("before the answer was complete"), "{}", answers[0]);
+    let ended = run.events_named("agent_end").remove(0).to_string();
+    assert!(
+        ended.contains("whole") && !ended.contains("half an ans"),
+        "{ended}"
+    );
+
+    let log = room.run(["context", "log"]).ended_with(0).said("replaced_answer");
+    assert_eq!(log.stdout.matches("whole").count(), 1, "{}", log.stdout);
+    room.run(["go on"]).ended_with(0);
+    let asked = server.requests()[2].text();
+    assert!(
+        asked.contains("whole") && !asked.contains("half an ans"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn a_terminal_marks_the_words_that_are_replaced() {
+    let server = ModelServer::start([cut("half an ans"), said("the whole answer")]);
+    let room = connected(&server);
+    let Some(terminal) = Terminal::start(room, &["hello"]) else {
+        return;
+    };
+    assert_eq!(terminal.wait_for_end(), 0);
+    let text = terminal.text();
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words}: {text}"));
+    let broken = place("half an ans");
+    let mark = place("the answer above broke off");
+    assert!(broken < mark && mark < place("the whole answer"), "{text}");
+    assert_eq!(text.matches("half an ans").count(), 1, "{text}");
+    assert_eq!(text.matches("the whole answer").count(), 1, "{text}");
+}
+
+#[test]
+fn calls_run_once_and_only_those_of_a_whole_answer() {
+    let half = json!({"command": "echo half >> ran"}).to_string();
+    let whole = json!({"command": "echo whole >> ran"}).to_string();
+    let asking = |arguments: &str| OpenAiStream::new("m").tool_call(0, "call-1", "shell", &[arguments]);
+    let server = ModelServer::start([
+        Response::events(asking(&half).unfinished()).ending(Ending::Cut),
+        Response::events(asking(&whole).finish("tool_calls").done()),
+        said("done"),
+    ]);
+    let room = connected(&server);
+    room.run(["--yes", "go"]).ended_with(0).said("done");
+    assert_eq!(room.read("ran"), "whole\n");
+}
+
+#[test]
+fn limits_on_the_rate_are_waited_for_longer_than_faults() {
+    let table = [(429, 0), (503, 3)];
+    for (status, code) in table {
+        let busy = [(); 3].map(|()| busy(status, "0"));
+        let server = ModelServer::start(busy.into_iter().chain([said("at last")]));
+        let room = connected(&server);
+        room.config("[agent]\nmax_retries = 1\n");
+        room.run(["hello"]).ended_with(code);
+        let asked = if code == 0 { 4 } else { 2 };
+        assert_eq!(server.requests().len(), asked, "{status}");
+    }
+}
+
+#[test]
+fn a_wait_of_minutes_is_told_with_its_end_and_a_cancel_ends_it() {
+    let server = ModelServer::start([busy(429, "300")]);
+    let room = connected(&server);
+    let running = room.start(["--json", "hello"]);
+    running.wait_for_error("trying again in 5 min");
+    running.signal(Signal::INT);
+    let run = running.finish().ended_with(130);
+    let line = line_with(&run, "trying again in 5 min");
+    assert!(line.contains("It asks for a wait of 5 min, until "), "{line}");
+    let (_, time) = line.split_once("until ").expect("it names a time");
+    let is_time = time.as_bytes().get(2) == Some(&b':') && time[..2].parse::<u8>().is_ok();
+    assert!(is_time, "{line}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_wait_of_hours_is_not_waited_for_and_told() {
+    let server = ModelServer::start([busy(429, "7200")]);
+    let room = connected(&server);
+    room.run(["hello"])
+        .ended_with(3)
+        .complained("It asks for a wait of 2 h, until ");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_server_that_takes_the_request_and_says_nothing_is_told_and_given_up() {
+    let server = ModelServer::start([said("late").after(FOR_EVER)]);
+    let room = connected(&server);
+    room.config("[agent]\nidle_timeout = 11\n");
+    let run = room
+        .run(["hello"])
+        .ended_with(3)
+        .complained("openai took the request and has said nothing for 10 s; it is given up after 11 s");
+    let line = line_with(&run, "took the request and was silent for 11 s");
+    assert!(line.contains("`agent.idle_timeout`"), "{line}");
+    assert_eq!(server.requests().len(), 1, "it is not asked again");
+}
+
+#[test]
+fn a_model_on_this_machine_gets_more_time() {
+    let server = ModelServer::start([said("late").after(FOR_EVER)]);
+    let room = connected(&server);
+    let running = room.start(["--json", "hello"]);
+    running.wait_for_error("it is given up after 600 s");
+    running.signal(Signal::INT);
+    running.finish().ended_with(130);
+    let shown = room.run(["--json", "config"]).ended_with(0).events().remove(0);
+    assert_eq!(shown["idle_timeout"], 600);
+    let far = at("https://models.example.com");
+    let shown = far.run(["--json", "config"]).ended_with(0).events().remove(0);
+    assert_eq!(shown["idle_timeout"], 120);
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_one_sentence_with_the_address_at_its_end() {
+    let closed = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    let closed = closed.expect("this machine has a free port");
+    let table = [
+        (
+            "http://no-such-host.invalid/v1".to_owned(),
+            "The host no-such-host.invalid is not known".to_owned(),
+        ),
+        (
+            format!("http://{closed}/v1"),
+            format!("The connection to {closed} was refused"),
+        ),
+    ];
+    for (url, cause) in table {
+        let room = at(&url);
+        room.config("[agent]\nmax_retries = 0\n");
+        let run = room.run(["hello"]).ended_with(3);
+        let line = line_with(&run, &cause);
+        assert!(line.ends_with(&format!(": {url}/chat/completions")), "{line}");
+        assert_eq!(line.matches(&url).count(), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_web_page_in_place_of_an_answer_is_told_by_its_title() {
+    let page =
+        "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body><p>nginx</p></body></html>";
+    for status in [502, 200] {
+        let server = ModelServer::start([Response::new(status, "text/html", page)]);
+        let room = connected(&server);
+        room.config("[agent]\nmax_retries = 0\n");
+        let run = room.run(["hello"]).ended_with(3).complained("502 Bad Gateway");
+        assert!(!run.stderr.contains('<'), "{}", run.stderr);
+    }
+}

@@ -1,0 +1,150 @@
+//! Mistakes that authors make in such files, which their systems do not tell: matchers that fit nothing, answers that
+//! are none.
+
+use becket_check::{Finding, Kind, Severity, Subject, answers_of, finding_at, objects, wrong_answer};
+use becket_events::{Class, EventId};
+use becket_hooks::{Finished, nearest};
+
+use crate::answer::foreign_no;
+use crate::entry::{Action, HookEntry};
+use crate::matching::NameMatcher;
+use crate::system::{Contract, System};
+
+/// An exit code by which a process says that something went wrong.
+const ERROR: i32 = 1;
+
+/// What a program has said with this output and exit code.
+fn said(stdout: &str, code: i32) -> Finished {
+    Finished {
+        stdout: stdout.as_bytes().to_vec(),
+        stderr: "something went wrong".into(),
+        code,
+        complete: true,
+    }
+}
+
+/// Whether the hook is a guard of a system that goes on after an error code.
+pub fn goes_on_after_errors(system: &System, contract: &Contract, entry: &HookEntry) -> bool {
+    let is_guard = contract.class == Class::Guard && entry.background.is_none();
+    let is_command = matches!(entry.action, Action::Command(_));
+    let answer = (system.hear)(contract, &said("", ERROR));
+    let is_error = answer.is_ok_and(|answer| answer.error.is_some() && answer.refusal().0.is_none());
+    is_guard && is_command && !entry.refuses_on_failure && is_error
+}
+
+/// Answers of a hook that its event does not take, as far as its text shows them.
+pub fn answers(system: &System, contract: &Contract, subject: &Subject<'_>) -> Vec<Finding> {
+    let printed = objects(&answers_of(subject)).into_iter();
+    // A part of such a text is only known at run time.
+    let printed = printed.filter(|(text, _)| !text.contains(['%', '$']));
+    let findings = printed.filter_map(|(text, members)| {
+        let foreign = || foreign_no(text.as_bytes()).filter(|_| contract.class == Class::Guard);
+        let trouble = match (system.hear)(contract, &said(&text, 0)) {
+            Err(failure) => failure.detail,
+            Ok(answer) if answer.says_something() => return None,
+            Ok(_) => format!("`{}` decides nothing for {}", foreign()?, system.title),
+        };
+        Some(wrong_answer(subject, &members, &trouble))
+    });
+    findings.collect()
+}
+
+/// Matchers of a hook that fit no tool.
+pub fn matchers(
+    system: &System,
+    (contract, entry): (&Contract, &HookEntry),
+    subject: &Subject<'_>,
+) -> Vec<Finding> {
+    if !is_about_tools(contract) {
+        return Vec::new();
+    }
+    let profile = (system.profile)();
+    let faces = profile.faces.iter().map(|face| face.name);
+    let former = system
+        .former_names
+        .iter()
+        .flat_map(|(former, name)| [*former, *name]);
+    let others = (system.other_tools)(contract.name).iter().copied();
+    let names: Vec<&str> = faces.chain(former).chain(others).collect();
+    let words = entry.matchers.iter().flat_map(|text| alternatives(text));
+    let findings = words.filter_map(|word| {
+        let matcher = (system.matcher)(word).ok()?;
+        if names.iter().any(|name| matcher.matches(name)) {
+            return None;
+        }
+        let meant = match server_of(word, &matcher) {
+            Some(meant) => meant?,
+            None => meant_by(word, (&names, &profile), subject),
+        };
+        let severity = match meant {
+            Some(_) => Severity::Wrong,
+            None => Severity::Remark,
+        };
+        let title = system.title;
+        let message =
+            format!("no tool of {title} has a name like `{word}`, so the hook is never asked about one");
+        Some(Finding {
+            severity,
+            hint: meant.map(|meant| format!("did you mean `{meant}`?")),
+            ..finding_at(subject, word, Kind::UnknownTool, message)
+        })
+    });
+    findings.collect()
+}
+
+/// Whether the matchers of an event look at names of tools.
+fn is_about_tools(contract: &Contract) -> bool {
+    let events = [
+        EventId::PreTool,
+        EventId::PermissionRequest,
+        EventId::PreToolOutput,
+    ];
+    let name = contract.name.to_ascii_lowercase();
+    let is_named_so = ["tool", "permission"].iter().any(|word| name.contains(word));
+    contract.has_matcher && events.contains(&contract.event) && is_named_so
+}
+
+/// The names in a list, or the whole expression.
+fn alternatives(text: &str) -> Vec<&str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_|, ".contains(letter);
+    match text.chars().all(is_plain) {
+        true => text
+            .split(['|', ','])
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .collect(),
+        false => vec![text],
+    }
+}
+
+/// For a word about tools of servers: what was probably meant, if the word is the name of a server and fits none of its
+/// tools. The outer `None` is for other words, the inner one for words that may fit.
+fn server_of(word: &str, matcher: &NameMatcher) -> Option<Option<Option<String>>> {
+    let is_about_servers = word.to_ascii_lowercase().contains("mcp") || word.contains('-');
+    let is_plain = word
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
+    let is_server = is_plain && word.starts_with("mcp__") && word.matches("__").count() < 2;
+    let fits_nothing = is_server && !matcher.matches(&format!("{word}__tool"));
+    is_about_servers.then(|| fits_nothing.then(|| Some(format!("{word}__.*"))))
+}
+
+/// The tool that was probably meant.
+fn meant_by(
+    word: &str,
+    (names, profile): (&[&str], &becket_events::Profile),
+    subject: &Subject<'_>,
+) -> Option<String> {
+    let same = names.iter().find(|name| name.eq_ignore_ascii_case(word)).copied();
+    let of_operation = || {
+        let own = (subject.machine.tools.elsewhere)(word)?;
+        let mut faces = profile.faces.iter();
+        faces
+            .find(|face| face.operation.name() == own)
+            .map(|face| face.name)
+    };
+    let meant = same
+        .or_else(of_operation)
+        .or_else(|| nearest(word, names.iter().copied()));
+    meant.map(ToOwned::to_owned)
+}

@@ -1,0 +1,83 @@
+//! The models of a running session: the one in use, those that are known, those that its provider lists, and what they
+//! cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::provider::Provider;
+use becket_agent::session_handle::ChosenModel;
+use becket_events::ModelChoice;
+use becket_host::ListedModel;
+use becket_providers::Prices;
+use becket_tools::Models;
+
+use crate::assemble::Assembled;
+use crate::setup::Setup;
+
+/// The models of a running session.
+#[derive(Clone, Copy)]
+pub struct SessionModels<'a> {
+    assembled: &'a Assembled,
+    setup: &'a Setup,
+    /// Gives models by their names.
+    named: &'a Models,
+}
+
+impl<'a> SessionModels<'a> {
+    pub(crate) fn new(assembled: &'a Assembled, setup: &'a Setup, named: &'a Models) -> Self {
+        Self {
+            assembled,
+            setup,
+            named,
+        }
+    }
+
+    /// The model in use, with its provider.
+    pub fn current(&self) -> Arc<dyn Provider> {
+        let handle = self.assembled.agent.handle.as_ref();
+        let chosen = handle.and_then(|handle| handle.config().model().ok());
+        chosen.unwrap_or_else(|| Arc::clone(&self.assembled.agent.provider))
+    }
+
+    /// The name of the model in use, as `provider/name`.
+    pub fn current_name(&self) -> String {
+        let model = self.current();
+        format!("{}/{}", model.name(), model.model())
+    }
+
+    /// Uses another model from the next request on; the error says why it cannot be had.
+    pub fn choose(&self, name: &str) -> Result<(), String> {
+        let handle = self.assembled.agent.handle.as_ref().ok_or(
+            "the model can be changed on a screen only; here `becket --model NAME chat` chooses one",
+        )?;
+        let provider = (self.named)(name)?;
+        handle.config().set_model(ChosenModel {
+            context_window: self.assembled.interactive.context_window(&*provider),
+            provider,
+            choice: ModelChoice::Set,
+        });
+        Ok(())
+    }
+
+    /// The models that can be named, as far as they are known without asking anybody.
+    pub fn known(&self) -> Vec<ListedModel> {
+        self.assembled.models()
+    }
+
+    /// The models that the provider in use lists, as `provider/name`; the error says why it lists none.
+    pub async fn of_provider(&self, limit: Duration) -> Result<Vec<String>, String> {
+        let provider = self.current();
+        let listed = tokio::time::timeout(limit, provider.list_models()).await;
+        let listed = listed.map_err(|_| {
+            let seconds = limit.as_secs();
+            format!("{} did not answer within {seconds} seconds", provider.name())
+        })?;
+        let names = listed.map_err(|error| error.message)?.into_iter();
+        Ok(names.map(|name| format!("{}/{name}", provider.name())).collect())
+    }
+
+    /// What models cost.
+    pub fn prices(&self) -> Prices {
+        self.setup.prices()
+    }
+}
