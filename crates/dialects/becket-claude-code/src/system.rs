@@ -84,7 +84,9 @@ fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::from([("CLAUDE_PROJECT_DIR".to_owned(), text(project))]);
     if source.plugin.is_none() && source.file.ends_with(SKILL_FILE) {
         let folder = source.file.parent().unwrap_or(&source.file);
-        variables.insert("CLAUDE_PLUGIN_ROOT".into(), text(folder));
+        for name in ["CLAUDE_PLUGIN_ROOT", "CLAUDE_SKILL_DIR"] {
+            variables.insert(name.into(), text(folder));
+        }
     }
     if let Some(root) = &source.plugin {
         variables.insert("CLAUDE_PLUGIN_ROOT".into(), text(root));

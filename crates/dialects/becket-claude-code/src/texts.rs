@@ -130,7 +130,7 @@ fn tools(fields: &Map<String, Value>) -> Result<ToolChoice, String> {
     let refused = refused.iter().map(|rule| match own_tool(rule_tool(rule)) {
         Some(tool) => Ok(tool),
         None => Err(format!(
-            "the agent is not there: `disallowedTools` names `{rule}`, which becket does not know"
+            "the agent is not there: becket cannot keep `{rule}` of `disallowedTools`"
         )),
     });
     let refused = refused.collect::<Result<Vec<_>, _>>()?;
@@ -149,7 +149,8 @@ fn tools(fields: &Map<String, Value>) -> Result<ToolChoice, String> {
                 "the agent is not there: becket cannot limit its `{tool}` to `{rule}`"
             ));
         }
-        tools.extend(own_tool(tool).filter(|own| tool == rule && !refused.contains(own)));
+        let own = own_tool(tool).filter(|own| tool == rule && !refused.contains(own));
+        tools.extend(own);
     }
     Ok(ToolChoice::AtMost(tools))
 }
@@ -159,7 +160,8 @@ fn rule_tool(rule: &str) -> &str {
     rule.split_once('(').map_or(rule, |(tool, _)| tool).trim()
 }
 
-/// becket's own name for a tool of Claude Code, or for that of a server.
+/// becket's own name for a tool of Claude Code or of a server; a tool that neither has may be a guest's. `None` for a
+/// name that stands for several.
 fn own_tool(tool: &str) -> Option<String> {
     if let Some(rest) = tool.strip_prefix("mcp__") {
         let (server, tool) = rest.split_once("__")?;
@@ -172,7 +174,11 @@ fn own_tool(tool: &str) -> Option<String> {
     let operation = match tool {
         "LS" => OperationKind::List,
         "MultiEdit" => OperationKind::Edit,
-        _ => PROFILE.operation_of(tool)?,
+        _ if tool.contains('*') => return None,
+        _ => match PROFILE.operation_of(tool) {
+            Some(operation) => operation,
+            None => return Some(tool.to_owned()),
+        },
     };
     let own = Profile::own();
     let face = own.faces.iter().find(|face| face.operation == operation)?;
@@ -253,7 +259,7 @@ mod tests {
             ),
             (
                 json!({"tools": ["Read", "LS", "WebSearch"]}),
-                at_most(&["read", "list"]),
+                at_most(&["read", "list", "WebSearch"]),
             ),
             (
                 json!({"tools": "mcp__github__search, Task(a, b)"}),
@@ -279,6 +285,7 @@ mod tests {
             json!({"tools": {"Read": true}}),
             json!({"disallowedTools": "mcp__github"}),
             json!({"disallowedTools": [1]}),
+            json!({"disallowedTools": "*"}),
         ] {
             let why = read(fields.clone()).unwrap_err();
             assert!(why.starts_with("the agent is not there: "), "{fields}: {why}");
