@@ -97,6 +97,9 @@ impl Target {
         if !self.is_musl {
             flags.push(PACKED_RELOCATIONS);
         }
+        if self.name == "x86_64-unknown-linux-gnu" {
+            flags.push(FOLDED_CODE);
+        }
         let mut variables = vec![(
             format!("CARGO_TARGET_{}_RUSTFLAGS", name.to_uppercase()),
             flags.join(" "),
@@ -119,6 +122,10 @@ const SPAWN_IN_A_FOLDER: &str = "-C link-arg=-Wl,-u,posix_spawn_file_actions_add
 /// Packs relocations: most differ by the program's place alone, and take far less room so. The C library in the
 /// program can unpack them since 2.36; musl cannot.
 const PACKED_RELOCATIONS: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
+
+/// Keeps functions once that were compiled to the same machine code. Only LLVM's linker can do so, which Rust uses for
+/// this target.
+const FOLDED_CODE: &str = "-C link-arg=-Wl,--icf=all";
 
 fn rustc(arguments: &[&str]) -> Command {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
