@@ -202,7 +202,7 @@ pub struct PiOptions {
     #[arg(long, hide_short_help = true, value_name = "ID", conflicts_with_all = ["context", "transient"])]
     pub session: Option<String>,
 
-    /// The provider of the model that `--model` names.
+    /// The provider of the model in `--model`.
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "model")]
     pub provider: Option<String>,
 
