@@ -63,7 +63,7 @@ const OWN_OPTIONS: &[(&str, OptionValue, &str)] = &[
         SAFETY,
         OptionValue::Text("MODE"),
         "How much is asked while an agent file runs: `strict` asks about every call, `restricted` refuses what would \
-         need a yes",
+         need approval",
     ),
     (
         CONFIG_DIR,

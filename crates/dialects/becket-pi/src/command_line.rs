@@ -17,7 +17,7 @@ pub const PROGRAM: &str = "pi";
 /// pi's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: PROGRAM,
-    about: "Run becket by pi's own command line",
+    about: "Run becket with pi's own options",
     options: OPTIONS,
     // Extensions bring options of their own.
     keeps_unknown: true,
