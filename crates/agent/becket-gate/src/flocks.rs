@@ -150,7 +150,7 @@ impl Flocks {
         })
     }
 
-    /// Lets a context leave a flock.
+    /// Removes a context from a flock.
     pub fn leave(&self, flock: &str, context: &str) -> Result<(), String> {
         check_name(flock)?;
         self.change(|registry| {
