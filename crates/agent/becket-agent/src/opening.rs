@@ -290,7 +290,7 @@ async fn mark_lost_answer(session: &mut Session) -> Result<(), StoreError> {
         return Ok(());
     }
     session.speaker.agent.front.show(FrontUpdate::Warning(
-        "the last answer is not stored: becket was killed while it came. The conversation goes on without it",
+        "the last answer is not stored: becket was killed while it arrived. The conversation goes on without it",
     ));
     let words =
         "The answer to this is not stored: becket was killed while it came. Some of it may have been seen.";

@@ -239,7 +239,7 @@ fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
 
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
     serde_json::from_value(word.into())
-        .map_err(|_| "there are off, minimal, low, medium, high, xhigh".to_owned())
+        .map_err(|_| "the levels are off, minimal, low, medium, high, xhigh".to_owned())
 }
 
 /// When to use colours.

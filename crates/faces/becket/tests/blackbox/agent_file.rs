@@ -519,7 +519,7 @@ fn a_profile_beside_an_agent_file_is_an_error() {
     agent(SHELL, "")
         .run(["run", "agent.yaml", "Hi", "--tools", "pi"])
         .ended_with(2)
-        .complained("`--tools pi` means nothing");
+        .complained("`--tools pi` has no effect");
 }
 
 /// A room with two agents, each with a script of its own.
@@ -578,7 +578,7 @@ fn a_command_can_turn_to_another_agent() {
     let room = team(&json!([says("root here")]), &json!([says("helper here")]));
     room.run(["run", "agent.yaml", "/over"])
         .ended_with(2)
-        .complained("the command asks nothing");
+        .complained("the command sends no prompt");
     let room = team(&json!([says("root here")]), &json!([says("helper here")]));
     let run = room
         .run_with_input(["run", "agent.yaml"], "hello\n/over\nhello\n")

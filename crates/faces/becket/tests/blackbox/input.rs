@@ -330,7 +330,7 @@ fn a_silent_pipe_beside_a_prompt_is_not_waited_for() {
     let (run, stdin) = start_with_open_pipe(&room, &["hello"]);
     run.finish()
         .ended_with(0)
-        .complained("nothing came within 3 s; going on without it");
+        .complained("nothing came within 3 s; continuing without it");
     drop(stdin);
 }
 

@@ -81,7 +81,7 @@ fn a_message_is_shown_with_the_receivers_next_prompt_and_never_again() {
         .said("  the tests\n  are red\n");
     room.run(["inbox", "--show", "alice"])
         .ended_with(0)
-        .complained("no messages wait");
+        .complained("there are no messages");
 
     let run = room.run(["--json", "-C", "bob", "What now?"]).ended_with(0);
     let heard = &run.events_named("user_prompt")[0];
@@ -320,7 +320,7 @@ fn contexts_with_mail_are_woken() {
     let room = room();
     room.run(["inbox", "--wake"])
         .ended_with(0)
-        .complained("no messages wait");
+        .complained("there are no messages");
     for name in ["one", "two", "three"] {
         room.run(["context", "create", name]).ended_with(0);
     }
@@ -332,7 +332,7 @@ fn contexts_with_mail_are_woken() {
     assert_eq!(run.stdout.matches("I am up.").count(), 2, "{run:#?}");
     let run = run.complained("waking one").complained("waking three");
     assert!(!run.stderr.contains("waking two"), "{run:#?}");
-    run.complained("messages wait for nobody, which does not exist");
+    run.complained("there are messages for nobody, which does not exist");
     assert_eq!(waiting(&room), [format!("nobody: {}: lost", room.context())]);
     assert!(prompts(&room, "one")[0].contains("> first"));
     room.run(["--model", &model, "inbox", "--wake", "nobody"])
@@ -370,7 +370,7 @@ fn a_context_that_was_woken_in_vain_is_woken_again() {
     let broken = room.model(&json!([{"error": {"kind": "rejected", "message": "no credit"}}]));
     let run = room.run(["--model", &broken, "inbox"]);
     assert_ne!(run.code, 0);
-    run.complained("`becket inbox one` asks again");
+    run.complained("`becket inbox one` tries again");
     assert!(waiting(&room).is_empty(), "it was shown");
     for words in [vec!["inbox", "one"], vec!["inbox"]] {
         let mut again = vec!["--model", broken.as_str()];
@@ -384,7 +384,7 @@ fn a_context_that_was_woken_in_vain_is_woken_again() {
         .said("I am up.");
     room.run(["--model", &model, "inbox"])
         .ended_with(0)
-        .complained("no messages wait");
+        .complained("there are no messages");
     room.run(["inbox", "--show", "--wake"]).ended_with(2);
 }
 

@@ -341,7 +341,7 @@ fn a_program_on_the_other_side_decides_by_a_dialog() {
         let dialog = client.dialog("select");
         let title = dialog["title"].as_str().unwrap_or_default();
         assert!(
-            title.contains("the plugin guard") && title.contains("it may hold a guard"),
+            title.contains("the plugin guard") && title.contains("it may contain a guard"),
             "{title}"
         );
         client.answer(&dialog, choice);
