@@ -69,7 +69,7 @@ pub fn prompt(place: &ContextCommands<'_>, name: &ContextName, change: PromptCha
                 .remove(ContextFile::SystemPrompt)
                 .map_err(|error| told("remove", error))?;
             place.surroundings.remark(&match was_there {
-                true => format!("the context {name} has the usual system prompt again"),
+                true => format!("the context {name} has the default system prompt again"),
                 false => format!("the context {name} had no system prompt of its own"),
             });
             return Ok(());
@@ -79,7 +79,7 @@ pub fn prompt(place: &ContextCommands<'_>, name: &ContextName, change: PromptCha
     };
     if text.trim().is_empty() {
         return Err(
-            CliError::usage("a system prompt cannot be empty").hint("`--remove` goes back to the usual one")
+            CliError::usage("a system prompt cannot be empty").hint("`--remove` goes back to the default")
         );
     }
     files

@@ -249,7 +249,7 @@ fn step_text(step: &Step) -> String {
         }
         Step::Rules { verdict, rule } => match rule {
             Some(rule) => format!("rules: {verdict} ({rule})"),
-            None => "rules: none matches".into(),
+            None => "rules: none match".into(),
         },
         Step::UrlPolicy { verdict, rule, class } => {
             let place = class.unwrap_or("open internet");

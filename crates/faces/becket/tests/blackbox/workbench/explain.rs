@@ -94,7 +94,7 @@ fn rules_rewrites_and_the_question_are_told_in_their_order() {
         .said("arguments: {\"command\":\"echo ls\"} → {\"command\":\"ls\"}")
         .said("decision: allow by allow rule");
     let asked = explain("date")
-        .said("rules: none matches")
+        .said("rules: none match")
         .said("it needs approval");
     let (question, decision) = (
         asked.stdout.find("the user would be asked").expect("it is told"),
