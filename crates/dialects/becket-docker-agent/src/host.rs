@@ -102,7 +102,7 @@ impl Host for DockerAgentHost {
             .into(),
             name: flag.name.into(),
             value: OptionValue::Command,
-            heading: Some("Hooks in docker-agent's words"),
+            heading: Some("docker-agent's hooks"),
             is_rare: true,
             ..HostOption::default()
         });
@@ -132,7 +132,7 @@ impl Host for DockerAgentHost {
         let directory = chosen.as_deref().unwrap_or(&surroundings.cwd);
         if !becket_fs::is_dir(directory) {
             return Err(CliError::usage(format!(
-                "{} is no folder to work in",
+                "{} is not a folder to work in",
                 directory.display()
             )));
         }

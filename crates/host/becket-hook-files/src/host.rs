@@ -163,7 +163,7 @@ fn read_source(system: &System, source: &Source, reading: &mut Reading) -> Resul
         value.transpose().map_err(|error| {
             let message = format!("cannot read {}: {}", error.file.display(), error.message);
             let off = format!("or set `{} = \"off\"` in [dialects]", system.dialect.name);
-            CliError::usage(message).hint(format!("mend it, since it may hold guards, {off}"))
+            CliError::usage(message).hint(format!("repair it, because it may contain guards, {off}"))
         })
     });
     match read {

@@ -445,7 +445,7 @@ fn a_rule_about_a_tool_that_may_come_is_remarked_on() {
     );
     let rules = "permissions: {deny: [docs_eco, \"mcp:docs:echo\", docs_echo, shell]}";
     let run = play(&agent(&set, rules), &json!([says("done")]), &[]).ended_with(0);
-    let remark = "agent.yaml:7: the rule `docs_eco` never counts: no tool is called `docs_eco`; did you mean `docs_echo`?";
+    let remark = "agent.yaml:7: the rule `docs_eco` never matches: no tool is called `docs_eco`; did you mean `docs_echo`?";
     assert_eq!(run.stderr.matches("no tool is called").count(), 1, "{run:?}");
     run.complained(remark);
     let run = agent(&set, "permissions: {deny: [\"docs(x)\"]}").run([
@@ -462,7 +462,7 @@ fn a_rule_about_a_tool_that_may_come_is_remarked_on() {
         &[],
     );
     run.ended_with(0)
-        .complained("the rule `docs_*` never counts: no tool is called `docs_*`");
+        .complained("the rule `docs_*` never matches: no tool is called `docs_*`");
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn a_context_name_is_checked_and_another_is_suggested() {
     ] {
         room.run(["-c", name, "hello"])
             .ended_with(2)
-            .complained("is no name for a context")
+            .complained("cannot be the name of a context")
             .complained(&format!("try `{suggestion}`"));
     }
     room.run(["-c", "", "hello"])

@@ -163,7 +163,7 @@ fn a_command_that_waits_in_vain_is_told_and_in_a_chat_the_person_may_let_it_go_o
         );
         run.ended_with(1)
             .complained("the command /go of the extension extension waits")
-            .complained("nothing is on its way");
+            .complained("nothing can wake it");
         assert_eq!(log(&room), ["shutdown"], "{front_end}");
     }
     let room = room();

@@ -415,7 +415,7 @@ fn a_plugin_that_takes_long_to_say_what_it_is_is_waited_for_with_a_line() {
     let run = ran(&room, &[]);
     assert!(
         run.stderr
-            .contains("waiting for the plugin slow to say what it is"),
+            .contains("waiting for the plugin slow to print its schema"),
         "{run:#?}"
     );
 }

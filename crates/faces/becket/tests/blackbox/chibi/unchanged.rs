@@ -458,7 +458,7 @@ fn the_command_line_of_chibi_is_understood() {
         (&["chibi", "-x", "hello"], "incompatible with a prompt"),
         (
             &["chibi", "--project-root", "nowhere", "hello"],
-            "no folder to work in",
+            "not a folder to work in",
         ),
     ] {
         chibi.room.run(arguments).ended_with(1).complained(words);
