@@ -126,14 +126,22 @@ impl AtWork {
                 .iter()
                 .filter(move |tool| may_give(tool.spec().handoff) && (may_ask || !tool.asks_agents()))
         };
-        let names = match choice {
-            ToolChoice::None => return Ok(Vec::new()),
-            ToolChoice::All => return Ok(possible().cloned().collect()),
-            ToolChoice::Named(names) => names,
-        };
         let is_meant = |tool: &&Arc<dyn Tool>, name: &String| {
             let spec = tool.spec();
             spec.face.name == *name || spec.own_name == *name
+        };
+        let among = |names: &[String], wanted: bool| {
+            possible()
+                .filter(|tool| names.iter().any(|name| is_meant(tool, name)) == wanted)
+                .cloned()
+                .collect()
+        };
+        let names = match choice {
+            ToolChoice::None => return Ok(Vec::new()),
+            ToolChoice::All => return Ok(possible().cloned().collect()),
+            ToolChoice::AtMost(names) => return Ok(among(names, true)),
+            ToolChoice::AllBut(names) => return Ok(among(names, false)),
+            ToolChoice::Named(names) => names,
         };
         if let Some(unknown) = names
             .iter()
@@ -146,7 +154,6 @@ impl AtWork {
             };
             return Err(format!("a sub-agent cannot have the tool `{unknown}`; {known}"));
         }
-        let wanted = possible().filter(|tool| names.iter().any(|name| is_meant(tool, name)));
-        Ok(wanted.cloned().collect())
+        Ok(among(names, true))
     }
 }

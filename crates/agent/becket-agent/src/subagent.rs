@@ -36,6 +36,10 @@ pub enum ToolChoice {
     All,
     /// The tools with these names: the model's or becket's own.
     Named(Vec<String>),
+    /// Those of the tools with these names that the parent has. Others are nothing to get.
+    AtMost(Vec<String>),
+    /// All of the parent's tools but those with these names.
+    AllBut(Vec<String>),
 }
 
 /// The result of asking a sub-agent.

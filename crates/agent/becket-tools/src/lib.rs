@@ -65,7 +65,9 @@ pub use program_tool::{ProgramFace, ProgramTool, Telling, named_address};
 pub use script_tools::{Script, script_tools};
 pub use settings::ToolSettings;
 pub use stand_in::StandIn;
-pub use subagent_tools::{Models, Preset, SubagentToolSettings, subagent_tool_names, subagent_tools};
+pub use subagent_tools::{
+    Models, Preset, PresetAgent, SubagentToolSettings, subagent_tool_names, subagent_tools,
+};
 pub use team_tools::{team_tool_names, team_tools};
 pub use todo_tools::{todo_tool_names, todo_tools};
 

@@ -64,6 +64,19 @@ pub struct Preset {
     pub model: Option<String>,
     /// Sampling and length; default: the parent's.
     pub options: RequestOptions,
+    /// The agent that the name stands for, if it stands for a whole agent.
+    pub agent: Option<PresetAgent>,
+}
+
+/// A sub-agent that somebody has described beforehand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresetAgent {
+    /// What the agent is good for, as models are told.
+    pub description: String,
+    /// The agent's system prompt.
+    pub system_prompt: String,
+    /// The tools that the agent gets.
+    pub tools: ToolChoice,
 }
 
 /// The names of the tools that ask sub-agents.
@@ -120,7 +133,29 @@ fn spawn_schema(presets: &BTreeMap<String, Preset>) -> Value {
         },
     });
     add_parameters(&mut properties, presets);
-    json!({ "type": "object", "properties": properties, "required": ["system_prompt", "input"] })
+    let agents: Vec<String> = agents(presets)
+        .map(|(name, agent)| format!("{name}: {}", agent.description))
+        .collect();
+    let required = match agents.is_empty() {
+        true => json!(["system_prompt", "input"]),
+        false => {
+            properties["preset"]["description"] = format!(
+                "A named set of these, or one of the agents that are there already, without `system_prompt` and \
+                 `tools`:\n{}",
+                agents.join("\n")
+            )
+            .into();
+            json!(["input"])
+        }
+    };
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+/// The presets that stand for whole agents.
+fn agents(presets: &BTreeMap<String, Preset>) -> impl Iterator<Item = (&String, &PresetAgent)> {
+    presets
+        .iter()
+        .filter_map(|(name, preset)| Some((name, preset.agent.as_ref()?)))
 }
 
 fn summarize_schema(presets: &BTreeMap<String, Preset>) -> Value {
@@ -161,7 +196,7 @@ struct Parameters {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SpawnArguments {
-    system_prompt: String,
+    system_prompt: Option<String>,
     input: String,
     name: Option<String>,
     tools: Option<Wanted>,
@@ -219,6 +254,12 @@ impl Parameters {
         Ok(())
     }
 
+    /// The agent that the preset stands for, with its name.
+    fn agent<'a>(&self, presets: &'a BTreeMap<String, Preset>) -> Option<(&'a str, &'a PresetAgent)> {
+        let (name, preset) = presets.get_key_value(self.preset.as_ref()?)?;
+        Some((name, preset.agent.as_ref()?))
+    }
+
     /// The model and the options, from the arguments and from the preset.
     fn resolve(
         self,
@@ -226,11 +267,16 @@ impl Parameters {
     ) -> Result<(Option<Arc<dyn Provider>>, RequestOptions), String> {
         let preset = self.preset.and_then(|name| settings.presets.get(&name));
         let preset = preset.cloned().unwrap_or_default();
-        let model = self
-            .model
-            .filter(|model| !model.trim().is_empty())
-            .or(preset.model);
-        let provider = model.map(|model| (settings.models)(&model)).transpose()?;
+        let model = self.model.filter(|model| !model.trim().is_empty());
+        // An agent of another system may name a model that only that system knows.
+        let of_preset = match (preset.model, preset.agent) {
+            (Some(model), Some(_)) => (settings.models)(&model).ok().map(Ok),
+            (model, _) => model.map(|model| (settings.models)(&model)),
+        };
+        let provider = match model {
+            Some(model) => Some((settings.models)(&model)?),
+            None => of_preset.transpose()?,
+        };
         let options = RequestOptions {
             temperature: self.temperature,
             max_tokens: self.max_tokens,
@@ -246,10 +292,25 @@ struct Spawn(ToolSpec, SubagentToolSettings);
 impl Spawn {
     fn read(&self, arguments: &Map<String, Value>) -> Result<(SpawnArguments, Parameters), String> {
         let (spawn, parameters): (SpawnArguments, _) = read_arguments(SPAWN, arguments, &self.1.presets)?;
-        for (name, text) in [("system_prompt", &spawn.system_prompt), ("input", &spawn.input)] {
-            if text.trim().is_empty() {
-                return Err(format!("`{name}` of {SPAWN} is empty"));
+        let is_empty = |text: &str| text.trim().is_empty();
+        match (&spawn.system_prompt, parameters.agent(&self.1.presets)) {
+            (None, None) => {
+                return Err(format!(
+                    "the arguments of {SPAWN} are wrong: `system_prompt` is missing"
+                ));
             }
+            (Some(prompt), None) if is_empty(prompt) => {
+                return Err(format!("`system_prompt` of {SPAWN} is empty"));
+            }
+            (prompt, Some((name, _))) if prompt.is_some() || spawn.tools.is_some() => {
+                return Err(format!(
+                    "the agent `{name}` has its own system prompt and tools: leave out `system_prompt` and `tools`"
+                ));
+            }
+            _ => {}
+        }
+        if is_empty(&spawn.input) {
+            return Err(format!("`input` of {SPAWN} is empty"));
         }
         let is_name = |name: &String| {
             !name.trim().is_empty()
@@ -264,18 +325,29 @@ impl Spawn {
 
     fn agent(&self, permit: &Permit) -> Result<SubAgent, String> {
         let (spawn, parameters) = self.read(permit.arguments())?;
+        let chosen = parameters.agent(&self.1.presets);
+        let chosen = chosen.map(|(name, agent)| (name.to_owned(), agent.clone()));
         let (provider, options) = parameters.resolve(&self.1)?;
+        // An agent keeps its name, because hooks of its own go by it.
+        let (name, system_prompt, tools) = match chosen {
+            Some((name, agent)) => (Some(name), agent.system_prompt, agent.tools),
+            None => (
+                spawn.name,
+                spawn.system_prompt.unwrap_or_default(),
+                match spawn.tools {
+                    None | Some(Wanted::All(false)) => ToolChoice::None,
+                    Some(Wanted::All(true)) => ToolChoice::All,
+                    Some(Wanted::Named(names)) => ToolChoice::Named(names),
+                },
+            ),
+        };
         Ok(SubAgent {
-            name: spawn.name,
-            system_prompt: spawn.system_prompt,
+            name,
+            system_prompt,
             input: spawn.input,
             provider,
             options,
-            tools: match spawn.tools {
-                None | Some(Wanted::All(false)) => ToolChoice::None,
-                Some(Wanted::All(true)) => ToolChoice::All,
-                Some(Wanted::Named(names)) => ToolChoice::Named(names),
-            },
+            tools,
         })
     }
 }

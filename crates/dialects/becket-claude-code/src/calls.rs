@@ -19,7 +19,7 @@ becket_dialect_kit::called::calls! {
 }
 
 /// becket's tools without an operation that Claude Code has too.
-const OTHERS: &[(&str, &str)] = &[("spawn_agent", "Agent"), ("update_todos", "TodoWrite")];
+pub const OTHERS: &[(&str, &str)] = &[("spawn_agent", "Agent"), ("update_todos", "TodoWrite")];
 
 /// The name of a call's tool: that of the operation, of a tool that both systems have, or of a server's tool.
 pub fn name<'a>(call: &Called<'a>, source: &'a str) -> Cow<'a, str> {

@@ -23,6 +23,7 @@ mod rules;
 mod show;
 mod sources;
 mod system;
+mod texts;
 mod tools;
 
 pub use bridge::BRIDGE;

@@ -1,4 +1,4 @@
-//! Reads hooks from a settings file or a plugin's `hooks.json`, and notes those of agents, skills and commands.
+//! Reads hooks from a settings file, a plugin's `hooks.json`, or the front matter of an agent, a skill or a command.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,12 +7,13 @@ use std::time::Duration;
 use becket_dialect_kit::{misspelt_guard, sounds_like_guard};
 use becket_events::Class;
 use becket_hook_files::{
-    Action, Background, Contract, HookEntry, Level, Owner, Reading, Source, is_markdown, levels,
+    Action, Background, Contract, HookEntry, Level, Owner, Reading, Source, WhileUsed, is_markdown, levels,
 };
 use becket_hooks::CommandLine;
 use serde_json::{Map, Value, json};
 
 use crate::rows::{ABSENT_EVENTS, TOOL_EVENTS, rows};
+use crate::texts::{SKILL_FILE, while_used};
 
 /// How long a hook may take by default.
 const USUAL: Duration = Duration::from_secs(600);
@@ -26,21 +27,24 @@ const MOST_AT_THE_END: Duration = Duration::from_secs(60);
 /// Events at which no model can be asked, because there is no conversation yet.
 const WITHOUT_MODELS: &[&str] = &["SessionStart", "Setup", "SubagentStart"];
 
-/// Why hooks in the front matter of an agent, a skill or a command do not run.
-const NEVER_ACTIVE: &str = "these hooks are never active here: they belong to an agent, a skill or a command, and \
-                            becket runs none of Claude Code's";
-
 /// Reads a file.
 pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
     if is_markdown(&source.file) {
-        if file.get("hooks").is_some_and(|hooks| !hooks.is_null()) {
-            reading.drop_entry(source, "/hooks", NEVER_ACTIVE, false);
+        // Without hooks the file has no value.
+        if let Some(fields) = file.as_object() {
+            read_hooks(file, source, Some(while_used(&source.file, fields)), reading);
         }
         return;
     }
     if !file.is_object() {
         return reading.drop_entry(source, "", "it is no object", true);
     }
+    read_settings(file, source, reading);
+    read_hooks(file, source, None, reading);
+}
+
+/// Reads what a file says about all hooks.
+fn read_settings(file: &Value, source: &Source, reading: &mut Reading) {
     let says = |key: &str| file.get(key).and_then(Value::as_bool) == Some(true);
     if says("disableAllHooks") {
         match source.owner {
@@ -63,20 +67,40 @@ pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
         let allowed = allowed.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
         reading.allowed_variables.get_or_insert_default().extend(allowed);
     }
-    let Some(hooks) = file.get("hooks") else {
+}
+
+/// Reads the hooks of a file, which may be active only while something is used.
+fn read_hooks(file: &Value, source: &Arc<Source>, while_used: Option<WhileUsed>, reading: &mut Reading) {
+    let Some(hooks) = file
+        .get("hooks")
+        .filter(|hooks| while_used.is_none() || !hooks.is_null())
+    else {
         return;
     };
+    let is_agent = matches!(while_used, Some(WhileUsed::Agent(_)));
     let rows = rows();
     let contracts: Vec<Contract> = rows.iter().map(|row| row.contract()).collect();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     let env = texts(file.get("env"));
     let guards = |event: &str| is_guard(&contracts, event);
     levels(hooks, "/hooks", source, reading, guards, |level, reading| {
+        // An agent stops as a sub-agent.
+        let event = match level.event {
+            "Stop" if is_agent => "SubagentStop",
+            event => event,
+        };
+        let level = Level { event, ..level };
         let number = count.entry(level.event.to_owned()).or_default();
         *number += 1;
         let name = format!("{} {number}", level.event);
         match entry(level, name, source, &contracts) {
-            Ok(entry) => reading.add(with_variables(entry, &env)),
+            Ok(entry) => reading.add(with_variables(
+                HookEntry {
+                    while_used: while_used.clone(),
+                    ..entry
+                },
+                &env,
+            )),
             Err((reason, guards)) => reading.drop_entry(source, level.pointer, reason, guards),
         }
     });
@@ -159,6 +183,7 @@ fn entry(
         },
         action,
         loop_limit: None,
+        while_used: None,
         env: BTreeMap::new(),
         source: Arc::clone(source),
         pointer: level.pointer.to_owned(),
@@ -172,11 +197,12 @@ fn with_variables(mut entry: HookEntry, env: &BTreeMap<String, String>) -> HookE
         entry.written = format!("{}\n{}", entry.written, json!({ "env": env }));
         entry.env = env.clone();
     }
-    let is_of_plugin = entry.source.plugin.is_some();
-    if let (Action::Command(CommandLine::Shell(line)), false) = (&entry.action, is_of_plugin)
+    let has_root = entry.source.plugin.is_some() || entry.source.file.ends_with(SKILL_FILE);
+    if let (Action::Command(CommandLine::Shell(line)), false) = (&entry.action, has_root)
         && line.contains("CLAUDE_PLUGIN_ROOT")
     {
-        entry.action = Action::Unable("CLAUDE_PLUGIN_ROOT is set for hooks of plugins only".into());
+        entry.action =
+            Action::Unable("CLAUDE_PLUGIN_ROOT is set for hooks of plugins and skills only".into());
     }
     entry
 }

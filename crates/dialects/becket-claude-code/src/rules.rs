@@ -196,6 +196,7 @@ mod tests {
         };
         let facts = Facts {
             project_root: "/work".into(),
+            hooks_directory: None,
             home: Some("/home/me".into()),
             files: "/data".into(),
             user_shell: None,

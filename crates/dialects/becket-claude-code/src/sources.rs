@@ -11,6 +11,8 @@ use becket_system::CliError;
 use becket_system::files::read_regular;
 use serde_json::Value;
 
+use crate::texts::FOLDERS;
+
 /// Where whoever manages the machine puts settings.
 const MACHINE: &str = "/etc/claude-code";
 
@@ -20,9 +22,6 @@ const FOLDER: &str = "CLAUDE_CONFIG_DIR";
 /// The largest list of plugins that is read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// The folders of agents, skills and commands, each with the name that its files have, if they have one name.
-const TEXTS: &[(&str, Option<&str>)] = &[("agents", None), ("commands", None), ("skills", Some("SKILL.md"))];
-
 /// How deep folders of agents, skills and commands are searched.
 const DEEPEST: usize = 3;
 
@@ -31,7 +30,9 @@ pub fn is_file(file: &Path) -> bool {
     let ends = |end: &str| file.ends_with(end);
     let is_text = || {
         let within = file.ancestors().skip(1);
-        let folders = TEXTS.iter().map(|(folder, _)| Path::new(".claude").join(folder));
+        let folders = FOLDERS
+            .iter()
+            .map(|(folder, _)| Path::new(".claude").join(folder));
         is_markdown(file)
             && folders
                 .into_iter()
@@ -49,7 +50,7 @@ pub fn is_file(file: &Path) -> bool {
 /// The agents, skills and commands in a folder, by name.
 fn texts(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for (name, kind) in TEXTS {
+    for (name, kind) in FOLDERS {
         let mut folders = vec![(folder.join(name), 0)];
         while let Some((folder, depth)) = folders.pop() {
             let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();

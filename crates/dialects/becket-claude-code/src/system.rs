@@ -13,6 +13,7 @@ use crate::read::read;
 use crate::rows::rows;
 use crate::rules::rules;
 use crate::sources::{is_file, servers, sources};
+use crate::texts::{SKILL_FILE, read_text};
 use crate::tools::profile;
 
 /// Claude Code.
@@ -22,6 +23,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".claude"],
     sources,
+    read_text: Some(read_text),
     servers,
     is_file,
     manifest: Some(".claude-plugin/plugin.json"),
@@ -80,6 +82,12 @@ fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
     let text = |path: &Path| path.display().to_string();
     let project = project_of(source).unwrap_or(&facts.project_root);
     let mut variables = BTreeMap::from([("CLAUDE_PROJECT_DIR".to_owned(), text(project))]);
+    if source.plugin.is_none() && source.file.ends_with(SKILL_FILE) {
+        let folder = source.file.parent().unwrap_or(&source.file);
+        for name in ["CLAUDE_PLUGIN_ROOT", "CLAUDE_SKILL_DIR"] {
+            variables.insert(name.into(), text(folder));
+        }
+    }
     if let Some(root) = &source.plugin {
         variables.insert("CLAUDE_PLUGIN_ROOT".into(), text(root));
         // A plugin's folder may be named after its version.

@@ -242,6 +242,7 @@ impl Reader<'_> {
             background: in_background.then_some(Background::Quiet),
             refuses_on_failure: false,
             loop_limit: None,
+            while_used: None,
             written: identity(event, matcher, hook, seconds),
             action,
             env: BTreeMap::new(),

@@ -21,6 +21,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".codex"],
     sources,
+    read_text: None,
     servers,
     is_file,
     manifest: Some(".codex-plugin/plugin.json"),

@@ -681,6 +681,7 @@ fn matchers_mean_what_codex_means() {
 fn facts() -> Facts {
     Facts {
         project_root: "/p".into(),
+        hooks_directory: None,
         home: Some("/h".into()),
         files: "/data".into(),
         user_shell: Some("/bin/zsh".into()),

@@ -27,6 +27,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".github"],
     sources,
+    read_text: None,
     servers: |_| Vec::new(),
     is_file,
     manifest: None,

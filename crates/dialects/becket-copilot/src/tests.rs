@@ -593,6 +593,7 @@ fn matchers_of_the_second_kind_know_both_names() {
 fn facts() -> Facts {
     Facts {
         project_root: "/p".into(),
+        hooks_directory: None,
         home: Some("/h".into()),
         files: "/data".into(),
         user_shell: None,

@@ -33,6 +33,7 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".gemini"],
     sources,
+    read_text: None,
     servers: |_| Vec::new(),
     is_file,
     manifest: Some("gemini-extension.json"),

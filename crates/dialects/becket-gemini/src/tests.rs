@@ -449,6 +449,7 @@ fn a_matcher_of_a_session_is_a_word() {
 fn facts() -> Facts {
     Facts {
         project_root: "/work".into(),
+        hooks_directory: None,
         home: None,
         files: "/data/hook-files".into(),
         user_shell: None,

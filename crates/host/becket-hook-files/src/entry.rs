@@ -1,6 +1,7 @@
 //! A hook as a file writes it, and what a file says besides.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +56,8 @@ pub struct HookEntry {
     pub refuses_on_failure: bool,
     /// How often the hook may make the model go on, one time after another; `None` for as often as its event allows.
     pub loop_limit: Option<u32>,
+    /// When the hook is active, if it is not always.
+    pub while_used: Option<WhileUsed>,
     /// Variables of the hook's program that its file sets.
     pub env: BTreeMap<String, String>,
     /// The file.
@@ -83,8 +86,27 @@ impl HookEntry {
             && self.action == other.action
             && self.condition == other.condition
             && self.background == other.background
+            && self.while_used == other.while_used
             && (self.once, self.refuses_on_failure) == (other.once, other.refuses_on_failure)
             && owner(self) == owner(other)
+    }
+}
+
+/// When the hooks of an agent, a skill or a command are active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhileUsed {
+    /// While the sub-agent with that name works, and for guards also while those that it asks do.
+    Agent(String),
+    /// From the moment at which the user calls it, or the model reads the file, to the end of the session.
+    Text { call: String, file: PathBuf },
+}
+
+impl fmt::Display for WhileUsed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(name) => write!(formatter, "the agent {name}"),
+            Self::Text { call, .. } => write!(formatter, "/{call}"),
+        }
     }
 }
 

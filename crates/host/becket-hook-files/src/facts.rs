@@ -9,6 +9,9 @@ use becket_host::GuestSearch;
 pub struct Facts {
     /// The root of the project.
     pub project_root: PathBuf,
+    /// The directory of hooks whose system runs them where the agent works, if it is another one here: such hooks name
+    /// their scripts as seen from their own project.
+    pub hooks_directory: Option<PathBuf>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
     /// The folder for files that hooks are given the paths of.
@@ -24,6 +27,7 @@ impl Facts {
     pub fn of(place: &GuestSearch<'_>) -> Self {
         Self {
             project_root: place.trust.root().to_path_buf(),
+            hooks_directory: None,
             home: place.surroundings.variable("HOME").map(PathBuf::from),
             user_shell: place.surroundings.variable("SHELL"),
             files: place.folders.data.join("hook-files"),
@@ -39,6 +43,7 @@ impl Facts {
         let project = own.and_then(Path::parent).or(file.parent()).unwrap_or(file);
         Self {
             project_root: project.to_path_buf(),
+            hooks_directory: None,
             home: None,
             files: PathBuf::new(),
             user_shell: None,

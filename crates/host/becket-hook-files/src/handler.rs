@@ -55,21 +55,7 @@ fn register<E: Event>(
         None if entry.refuses_on_failure && row.contract.block == Block::Refuses => E::CLASS,
         None => row.contract.class,
     };
-    let info = HandlerInfo {
-        name: shown_name(&entry, running.system),
-        source: entry.place(),
-        dialect: running.system.dialect,
-        known_as: Some(row.contract.name),
-        lane: match entry.action {
-            Action::Command(_) => LaneKind::Command,
-            _ => LaneKind::Native,
-        },
-        class,
-        priority: 0,
-        timeout: entry.timeout,
-        matcher: (!entry.matchers.is_empty()).then(|| entry.matchers.join(" or ")),
-        shadow: false,
-    };
+    let info = info(&entry, (row.contract.name, class), running.system);
     let names = names(&row, &entry, running.system, &mut remarks);
     let condition = entry.condition.as_deref().map(Condition::read);
     let done = Arc::new(Mutex::new(BTreeSet::new()));
@@ -84,6 +70,13 @@ fn register<E: Event>(
         done: Arc::clone(&done),
     };
     let (once, system) = (handler.entry.once, running.system);
+    let (while_used, texts) = (handler.entry.while_used.clone(), Arc::clone(&running.texts));
+    let is_active = move |scope: &Scope| {
+        let active = while_used
+            .as_ref()
+            .map(|hook| texts.is_active(hook, class, scope));
+        active.unwrap_or(true)
+    };
     let reader = matches!(
         handler.entry.action,
         Action::Prompt {
@@ -99,6 +92,7 @@ fn register<E: Event>(
         condition: Some(Arc::new(move |scope, payload| {
             (row.condition)(scope, payload)
                 && !only_waiting.is_some_and(|waits| waits(payload))
+                && is_active(scope)
                 && is_for(&row, (&names, system), scope, payload)
                 && holds(&row, (condition.as_ref(), system), scope, payload)
                 && !(once && locked(&done).contains(&scope.session_id))
@@ -111,9 +105,32 @@ fn register<E: Event>(
     remarks.into_iter().map(place).collect()
 }
 
+/// A hook in listings and records.
+fn info(entry: &HookEntry, (known_as, class): (&'static str, Class), system: &System) -> HandlerInfo {
+    HandlerInfo {
+        name: shown_name(entry, system),
+        source: entry.place(),
+        dialect: system.dialect,
+        known_as: Some(known_as),
+        lane: match entry.action {
+            Action::Command(_) => LaneKind::Command,
+            _ => LaneKind::Native,
+        },
+        class,
+        priority: 0,
+        timeout: entry.timeout,
+        matcher: (!entry.matchers.is_empty()).then(|| entry.matchers.join(" or ")),
+        shadow: false,
+    }
+}
+
 /// The name of a hook in messages: that in its file, whose file it is, and its system.
 fn shown_name(entry: &HookEntry, system: &System) -> String {
     let (name, dialect) = (&entry.name, system.dialect.name);
+    let name = match &entry.while_used {
+        Some(used) => &format!("{name} of {used}"),
+        None => name,
+    };
     match &entry.source.plugin {
         Some(root) => format!(
             "{name} of the plugin {} ({dialect})",
@@ -363,8 +380,11 @@ impl<E: Event> HookHandler<E> {
             environment: set.into_iter().chain(own).collect(),
             directory: match ((self.running.system.directory)(&self.entry, facts), &*scope.cwd) {
                 (Some(directory), _) => directory,
-                (None, "") => facts.project_root.clone(),
-                (None, cwd) => cwd.into(),
+                (None, cwd) => match &facts.hooks_directory {
+                    Some(directory) => directory.clone(),
+                    None if cwd.is_empty() => facts.project_root.clone(),
+                    None => cwd.into(),
+                },
             },
             timeout: self.entry.timeout,
         }

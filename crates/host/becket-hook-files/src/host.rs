@@ -1,6 +1,6 @@
 //! Files with hooks as guests of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_agent::Rules;
@@ -9,12 +9,13 @@ use becket_check::{HookFile, NamedFile};
 use becket_events::{Class, Profile};
 use becket_hooks::{CommandLane, CommandLine, HookEnvironment, Program, Section};
 use becket_host::{
-    Bridge, DeclaredServers, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, KnownCommand,
-    KnownCommands, Listed, Loading, NoGuests, Reach, Report, RuleReading, ServerCalls, ServerDeclaration,
-    Stage, Unloaded, unknown_server,
+    Bridge, DeclaredServers, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, HostOption,
+    KnownCommand, KnownCommands, Listed, Loading, NoGuests, OptionValue, Reach, Report, RuleReading,
+    ServerCalls, ServerDeclaration, Stage, Unloaded, unknown_server,
 };
 use becket_system::CliError;
 use becket_system::files::read_regular;
+use becket_tools::Preset;
 use becket_trust::{CommandItem, Item, Judged, Kind, Trust, refusal};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ use crate::check::checked;
 use crate::entry::{Action, Dropped, HookEntry, Owner, Reading, Source};
 use crate::expansion::{expanded, replaced};
 use crate::facts::Facts;
+use crate::found_text::{FoundText, bring_texts, found_text};
+use crate::guest_text::{TextKind, TextsInUse};
 use crate::late::Late;
 use crate::rules::{ForeignRule, RuleLists};
 use crate::servers::used_servers;
@@ -45,6 +48,19 @@ impl Host for FileHost {
         Some(self.0.dialect.name)
     }
 
+    fn options(&self) -> Vec<HostOption> {
+        let title = self.0.title;
+        vec![HostOption {
+            name: option_name(self.0).into(),
+            value: OptionValue::Path("FILE"),
+            help: format!("Load hooks of {title} from this file, and trust them; may be given several times")
+                .into(),
+            heading: Some("Hooks of other agents"),
+            is_rare: true,
+            ..HostOption::default()
+        }]
+    }
+
     fn bridge(&self) -> Option<&'static Bridge> {
         Some(self.0.bridge)
     }
@@ -64,7 +80,7 @@ impl Host for FileHost {
     fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         let settings: DialectSettings = place.section()?;
         let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
-        let facts = Facts::of(place);
+        let facts = facts_of(self.0, place);
         let files = sources.into_iter().map(|source| {
             let text = match text_of(&source.file) {
                 Err(_) if is_markdown(&source.file) => None,
@@ -98,9 +114,18 @@ impl Host for FileHost {
     fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
         let settings: DialectSettings = place.section()?;
         let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
-        let (mut reading, mut rules, facts) = (Reading::default(), Vec::new(), Facts::of(place));
+        let (mut reading, mut rules, facts) = (Reading::default(), Vec::new(), facts_of(self.0, place));
+        let mut texts = Vec::new();
         for source in sources {
-            let Some(value) = read_source(self.0, &source, &mut reading)? else {
+            if is_markdown(&source.file) {
+                // What cannot be read is not used, whatever it is.
+                if let Ok(Some(text)) = text_of(&source.file) {
+                    let value = value_in(self.0, &source.file, &text);
+                    texts.extend(found_text(self.0, source, (&text, value), &mut reading));
+                }
+                continue;
+            }
+            let Some(value) = value_of_source(self.0, &source)? else {
                 continue;
             };
             let read = (self.0.rules)(&value, &source, &facts);
@@ -114,6 +139,7 @@ impl Host for FileHost {
         reading.entries.retain(|entry| !entry.asks_becket());
         let mut found = FoundFiles::new(self.0, place, reading, settings.strict);
         found.add_lists(rules, place.trust);
+        found.add_texts(texts, place.trust);
         Ok(Box::new(found))
     }
 }
@@ -144,35 +170,62 @@ fn certainty(system: &System, file: &NamedFile<'_>) -> Option<u32> {
     (share > 0).then_some(sum as u32)
 }
 
+/// The option of the command line that names files of a system.
+fn option_name(system: &System) -> String {
+    format!("{}-hooks", system.dialect.name)
+}
+
+/// The files that the command line names. They count like a project's, and are trusted.
+fn given_files(system: &System, place: &GuestSearch<'_>) -> Vec<PathBuf> {
+    let given = place.options.paths(&option_name(system)).into_iter();
+    given.map(|file| place.surroundings.cwd.join(file)).collect()
+}
+
 /// The files that count.
 fn sources(system: &System, place: &GuestSearch<'_>, reach: Reach) -> Result<Vec<Source>, CliError> {
+    let given = given_files(system, place);
+    if let Some(gone) = given.iter().find(|file| !becket_fs::is_file(file)) {
+        return Err(CliError::usage(format!("there is no file {}", gone.display())));
+    }
     let mut sources = (system.sources)(place)?;
     sources.retain(|source| match source.owner {
+        _ if given.contains(&source.file) => false,
         Owner::Machine => true,
         Owner::Project => reach >= Reach::Project,
         Owner::User => reach == Reach::All,
     });
+    sources.extend(given.into_iter().map(|file| Source {
+        plugin: plugin_of(&file).map(Path::to_path_buf),
+        owner: Owner::Project,
+        file,
+    }));
     Ok(sources)
 }
 
-/// The content of a file; `None` if there is none. What cannot be read may hold guards, and ends the run, except for
-/// the front matter of a text: its hooks are never active here, and are reported.
-fn read_source(system: &System, source: &Source, reading: &mut Reading) -> Result<Option<Value>, CliError> {
-    let read = text_of(&source.file).and_then(|text| {
-        let value = text.map(|text| value_of(&source.file, &text, system.json));
-        value.transpose().map_err(|error| {
-            let message = format!("cannot read {}: {}", error.file.display(), error.message);
-            let off = format!("or set `{} = \"off\"` in [dialects]", system.dialect.name);
-            CliError::usage(message).hint(format!("repair it, because it may contain guards, {off}"))
-        })
-    });
-    match read {
-        Err(error) if is_markdown(&source.file) => {
-            reading.drop_entry(&Arc::new(source.clone()), "", error.message, false);
-            Ok(None)
-        }
-        read => read,
+/// The facts about a run. If the command line names files, their project is that of the first one, because its hooks
+/// name scripts that lie there.
+fn facts_of(system: &System, place: &GuestSearch<'_>) -> Facts {
+    let mut facts = Facts::of(place);
+    if let Some(file) = given_files(system, place).first() {
+        let own = Facts::beside(file, system.folders).project_root;
+        facts.project_root = becket_fs::canonicalize(&own).unwrap_or(own);
+        facts.hooks_directory = Some(facts.project_root.clone());
     }
+    facts
+}
+
+/// The content of a file; `None` if there is none. What cannot be read may hold guards, and ends the run.
+fn value_of_source(system: &System, source: &Source) -> Result<Option<Value>, CliError> {
+    let text = text_of(&source.file)?;
+    text.map(|text| value_in(system, &source.file, &text)).transpose()
+}
+
+fn value_in(system: &System, file: &Path, text: &str) -> Result<Value, CliError> {
+    value_of(file, text, system.json).map_err(|error| {
+        let message = format!("cannot read {}: {}", error.file.display(), error.message);
+        let off = format!("or set `{} = \"off\"` in [dialects]", system.dialect.name);
+        CliError::usage(message).hint(format!("repair it, because it may contain guards, {off}"))
+    })
 }
 
 /// The text of a file; `None` if there is none.
@@ -204,6 +257,10 @@ struct FoundFiles {
     servers: Vec<ServerDeclaration>,
     /// The permission rules that count.
     rules: Vec<RuleLists>,
+    /// Agents, skills and commands that are used.
+    texts: Vec<FoundText>,
+    /// How many of the project's are not, because they are not trusted.
+    untrusted_texts: usize,
 }
 
 impl FoundFiles {
@@ -226,7 +283,7 @@ impl FoundFiles {
     }
 
     fn new(system: &'static System, place: &GuestSearch<'_>, reading: Reading, strict: bool) -> Self {
-        let facts = Facts::of(place);
+        let (facts, given) = (facts_of(system, place), given_files(system, place));
         let contracts: Vec<Contract> = (system.rows)().iter().map(|row| row.contract()).collect();
         let allowed_urls = reading.allowed_urls.clone();
         let (entries, dropped) = reading.counting();
@@ -243,8 +300,11 @@ impl FoundFiles {
         for (mut entry, guards) in entries {
             entry.env.extend((system.variables)(&entry.source, &facts));
             prepare(&mut entry, (system.shell)(&facts));
-            let at = (entry.source.owner == Owner::Project).then(|| {
+            let is_of_project = entry.source.owner == Owner::Project && !given.contains(&entry.source.file);
+            let at = is_of_project.then(|| {
                 let directory = (system.directory)(&entry, &facts);
+                // An agent whose hooks are not trusted is not there, so that nothing goes unguarded without them.
+                let guards = guards && entry.while_used.is_none();
                 judged.push(judge(place.trust, &entry, directory.as_deref(), guards));
                 judged.len() - 1
             });
@@ -265,7 +325,38 @@ impl FoundFiles {
             allowed_urls,
             servers,
             rules: Vec::new(),
+            texts: Vec::new(),
+            untrusted_texts: 0,
         }
+    }
+
+    /// Takes agents, skills and commands. The project's are used once all of them and their hooks are trusted.
+    fn add_texts(&mut self, texts: Vec<FoundText>, trust: &Trust) {
+        let is_of_project = |found: &FoundText| found.source.owner == Owner::Project;
+        let (project, mut used): (Vec<_>, Vec<_>) = texts.into_iter().partition(is_of_project);
+        if let Some(first) = project.first() {
+            let mut files = trust.gatherer(trust.root());
+            project.iter().for_each(|found| files.plain(&found.source.file));
+            let name = format!("agents, skills and commands for {}", self.system.title);
+            let judged =
+                trust.judge(trust.item(Kind::Resources, &name, &first.source.file, String::new(), files));
+            let is_trusted = judged.is_trusted();
+            self.judged.push(judged);
+            let has_untrusted_hook = |found: &FoundText| {
+                let mut hooks = self.hooks.iter();
+                hooks.any(|(entry, at)| entry.source.file == found.source.file && !self.is_trusted(*at))
+            };
+            let all = project.len();
+            let trusted = project.into_iter();
+            let trusted = trusted.filter(|found| is_trusted && !has_untrusted_hook(found));
+            let trusted: Vec<FoundText> = trusted.collect();
+            self.untrusted_texts = all - trusted.len();
+            used.extend(trusted);
+        }
+        let is_used = |entry: &HookEntry| used.iter().any(|found| found.source.file == entry.source.file);
+        self.hooks
+            .retain(|(entry, _)| entry.while_used.is_none() || is_used(entry));
+        self.texts = used;
     }
 
     fn is_trusted(&self, at: Option<usize>) -> bool {
@@ -338,7 +429,7 @@ impl Found for FoundFiles {
     }
 
     fn may_load(&self) -> bool {
-        !self.hooks.is_empty() || !self.dropped.is_empty()
+        !self.hooks.is_empty() || !self.dropped.is_empty() || !self.texts.is_empty()
     }
 
     fn judged(&self) -> &[Judged] {
@@ -360,7 +451,13 @@ impl Found for FoundFiles {
                 self.system.title
             )
         });
-        dropped.chain(skipped).collect()
+        let texts = (self.untrusted_texts > 0).then(|| {
+            format!(
+                "{} of this project's agents, skills and commands for {} are not trusted and were skipped",
+                self.untrusted_texts, self.system.title
+            )
+        });
+        dropped.chain(skipped).chain(texts).collect()
     }
 
     fn left_out(&self) -> Vec<String> {
@@ -406,7 +503,7 @@ impl Found for FoundFiles {
                     Unloaded::new("hook", dropped.name(), &dropped.source.file, &dropped.reason)
                 }),
             );
-            if hooks.is_empty() && unloaded.is_empty() {
+            if hooks.is_empty() && unloaded.is_empty() && self.texts.is_empty() {
                 return Ok(Arc::new(NoGuests) as Arc<dyn Guests>);
             }
             Ok(Arc::new(FileHooks {
@@ -421,6 +518,10 @@ impl Found for FoundFiles {
                 allowed_urls: self.allowed_urls.clone(),
                 environment: HookEnvironment::clone(loading.environment),
                 profile: (self.system.profile)(),
+                texts: match loading.has_agent_file {
+                    true => Vec::new(),
+                    false => self.texts.clone(),
+                },
             }) as Arc<dyn Guests>)
         })
     }
@@ -475,6 +576,7 @@ struct FileHooks {
     allowed_urls: Option<Vec<String>>,
     environment: HookEnvironment,
     profile: Profile,
+    texts: Vec<FoundText>,
 }
 
 impl FileHooks {
@@ -492,7 +594,10 @@ impl FileHooks {
         let Action::Command(command) = &entry.action else {
             return None;
         };
-        let is_plain = !entry.once && entry.background.is_none() && entry.condition.is_none();
+        let is_plain = !entry.once
+            && entry.background.is_none()
+            && entry.condition.is_none()
+            && entry.while_used.is_none();
         let guards = contract.class >= Class::Filter;
         let directory = (self.system.directory)(entry, &self.facts);
         let place = commands.place_of_same(KnownCommand {
@@ -549,9 +654,12 @@ impl Guests for FileHooks {
     }
 
     fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
+        bring_texts(stage.engine, &self.texts);
         if self.hooks.is_empty() {
             return Ok(Vec::new());
         }
+        let texts = Arc::<TextsInUse>::default();
+        texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
         let transcripts = Arc::new(Transcripts::new(
             self.facts.clone(),
             Arc::clone(stage.store),
@@ -574,6 +682,7 @@ impl Guests for FileHooks {
             strict: self.strict,
             transcripts,
             late: Arc::clone(&self.late),
+            texts,
             models: Arc::clone(stage.models),
             servers: Arc::clone(stage.servers),
             reader: Arc::clone(stage.reader),
@@ -608,6 +717,14 @@ impl Guests for FileHooks {
             }
         }
         Ok(remarks)
+    }
+
+    fn presets(&self) -> Vec<(String, Preset)> {
+        let agents = self.texts.iter().filter_map(|found| match &found.text.kind {
+            TextKind::Agent(preset) => Some((found.text.name.clone(), (**preset).clone())),
+            _ => None,
+        });
+        agents.collect()
     }
 
     fn listed(&self) -> Vec<Listed> {

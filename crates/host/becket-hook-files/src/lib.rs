@@ -8,6 +8,7 @@
 //! complaint,
 //! `answer.rs` is what it has said and `replies.rs` what that means at each event. `transcript.rs` writes the
 //! conversation into a file for hooks,
+//! `found_text.rs` finds agents and skills whose hooks are active while they are used (`guest_text.rs`),
 //! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say,
 //! `check.rs` and `mistakes.rs` find what is wrong before anything runs.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
@@ -30,6 +31,8 @@ mod entry;
 mod env_file;
 mod expansion;
 mod facts;
+mod found_text;
+mod guest_text;
 mod handler;
 mod host;
 mod input;
@@ -61,10 +64,11 @@ pub use bridging::{
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};
 pub use entry::{
-    Action, Background, Dropped, HookEntry, Owner, Reading, ServerEntry, Source, server_entries,
+    Action, Background, Dropped, HookEntry, Owner, Reading, ServerEntry, Source, WhileUsed, server_entries,
 };
 pub use env_file::EnvFile;
 pub use facts::Facts;
+pub use guest_text::{GuestText, ReadText, TextKind};
 pub use host::FileHost;
 pub use input::Input;
 pub use levels::{Level, levels};

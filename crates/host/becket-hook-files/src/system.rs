@@ -21,6 +21,7 @@ use crate::answer::HookAnswer;
 use crate::entry::{HookEntry, Owner, Reading, ServerEntry, Source};
 use crate::env_file::{EnvFile, EnvFiles};
 use crate::facts::Facts;
+use crate::guest_text::{ReadText, TextsInUse};
 use crate::input::Input;
 use crate::late::Late;
 use crate::matching::NameMatcher;
@@ -39,6 +40,8 @@ pub struct System {
     pub folders: &'static [&'static str],
     /// Finds the files, in the order in which their hooks count. Those that do not exist are left out.
     pub sources: fn(&GuestSearch<'_>) -> Result<Vec<Source>, CliError>,
+    /// Reads Markdown files, if the system has agents, skills and commands with hooks in such files.
+    pub read_text: Option<ReadText>,
     /// Finds the MCP servers that the system's own files declare, in the order in which they count.
     pub servers: fn(&GuestSearch<'_>) -> Vec<ServerEntry>,
     /// Whether a file is one of the system's, by its name.
@@ -177,6 +180,8 @@ pub struct Running {
     pub strict: bool,
     pub transcripts: Arc<Transcripts>,
     pub late: Arc<Late>,
+    /// The skills and commands that are in use.
+    pub texts: Arc<TextsInUse>,
     pub models: Models,
     pub servers: Arc<dyn ServerCalls>,
     pub reader: Arc<Reader>,

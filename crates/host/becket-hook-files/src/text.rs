@@ -6,7 +6,7 @@ use std::path::Path;
 
 use becket_dialect_kit::yaml::read_yaml;
 use becket_hooks::{SettingsError, parse_toml, read_strictly};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Reads the text of a file, in which `json` finds the JSON. A Markdown file without hooks has the value `null`,
 /// whatever else stands in front of it.
@@ -42,6 +42,39 @@ pub fn value_of(file: &Path, text: &str, json: fn(&str) -> Cow<'_, str>) -> Resu
 /// Whether a file is a text in whose front matter hooks may stand.
 pub fn is_markdown(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "md")
+}
+
+/// The fields in front of a Markdown file, and its text. Much front matter is almost YAML, such as `description: use
+/// this: when`, and its own system reads it all the same: line by line, as far as the lines have names.
+pub fn front_and_body<'a>(text: &'a str, file: &Path) -> (Map<String, Value>, &'a str) {
+    let Some(front) = front_matter(text) else {
+        return (Map::new(), text);
+    };
+    let fields = read_yaml(front, file).unwrap_or_else(|_| fields_by_line(front));
+    let from = front.as_ptr() as usize - text.as_ptr() as usize + front.len();
+    let body = text[from..].split_once('\n').map_or("", |(_, body)| body);
+    (fields, body)
+}
+
+/// Fields as `name: value` in lines of their own. Lines of a list below a name are its values.
+fn fields_by_line(front: &str) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut last = String::new();
+    for line in front.lines() {
+        let item = line.trim_start().strip_prefix("- ");
+        match (item, line.split_once(':')) {
+            (Some(item), _) if !last.is_empty() => match fields.entry(&last).or_insert(Value::Null) {
+                Value::Array(items) => items.push(item.trim().into()),
+                value => *value = Value::Array(vec![item.trim().into()]),
+            },
+            (_, Some((name, value))) if !line.starts_with(char::is_whitespace) => {
+                last = name.trim().to_owned();
+                fields.insert(last.clone(), value.trim().trim_matches(['"', '\'']).into());
+            }
+            _ => {}
+        }
+    }
+    fields
 }
 
 /// The lines between the `---` at the beginning of a text and the next `---`.
@@ -99,6 +132,30 @@ mod tests {
         ] {
             assert_eq!(read("a.md", text).ok(), Some(Value::Null), "{text}");
         }
+    }
+
+    #[test]
+    fn fields_are_read_from_what_is_almost_yaml() {
+        let fields = |front: &str| {
+            let text = format!("---\n{front}\n---\nBody.\n");
+            let (fields, body) = front_and_body(&text, Path::new("a.md"));
+            assert_eq!(body, "Body.\n", "{front}");
+            Value::Object(fields)
+        };
+        assert_eq!(
+            fields("name: a\ntools: [Read, Grep]"),
+            json!({"name": "a", "tools": ["Read", "Grep"]})
+        );
+        let almost =
+            "name: 'a'\ndescription: Use this: when <example>\ntools:\n  - Read\n  - Grep\nmodel: opus";
+        let wanted = json!({
+            "name": "a", "description": "Use this: when <example>", "tools": ["Read", "Grep"], "model": "opus",
+        });
+        assert_eq!(fields(almost), wanted);
+        assert_eq!(
+            front_and_body("no front", Path::new("a.md")),
+            (Map::new(), "no front")
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ use becket_providers::ProviderSettings;
 use becket_snapshot::Keeper;
 use becket_store::SqliteStore;
 use becket_system::{CliError, Folders, Surroundings};
-use becket_tools::Models;
+use becket_tools::{Models, Preset};
 use becket_trust::Judged;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -488,6 +488,11 @@ pub trait Guests: Any + Send + Sync {
     fn later(&self, engine: &Arc<Engine>, front: &Arc<dyn Front>) -> Option<BoxFuture<'static, ()>> {
         let _ = (engine, front);
         None
+    }
+
+    /// Sub-agents that the guests bring, by the names under which models find them.
+    fn presets(&self) -> Vec<(String, Preset)> {
+        Vec::new()
     }
 
     /// The names of the guests' tools.

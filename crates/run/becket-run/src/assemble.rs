@@ -335,6 +335,10 @@ pub(crate) fn further_tools(
     let own = resources.tools.clone();
     let mut asking = subagent_tool_settings(setup, resources.provider, surroundings, own);
     asking.models = loaded.interactive().models(asking.models);
+    for (name, preset) in loaded.guests.presets() {
+        // The settings' own presets and the first guest's count.
+        asking.presets.entry(name).or_insert(preset);
+    }
     toolbox.tools.extend(subagent_tools(profile, &asking));
     loaded.guests.add_tools(toolbox)
 }
@@ -435,6 +439,7 @@ pub(crate) fn subagent_tool_settings(
             max_tokens: preset.max_tokens.map(NonZeroU64::get),
             ..RequestOptions::default()
         },
+        agent: None,
     };
     let presets = setup.config.presets.iter();
     SubagentToolSettings {

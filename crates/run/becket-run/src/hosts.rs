@@ -17,6 +17,7 @@ use becket_host::{
     ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
+use becket_tools::Preset;
 use becket_trust::Judged;
 use futures_util::future::{BoxFuture, join_all};
 
@@ -402,6 +403,11 @@ impl LoadedGuests {
     /// The names of all tools that guests bring.
     pub fn tool_names(&self) -> Vec<String> {
         self.all.iter().flat_map(|guests| guests.tool_names()).collect()
+    }
+
+    /// Sub-agents that guests bring, by the names under which models find them.
+    pub fn presets(&self) -> Vec<(String, Preset)> {
+        self.all.iter().flat_map(|guests| guests.presets()).collect()
     }
 
     /// Guests with which the session and the user interact.

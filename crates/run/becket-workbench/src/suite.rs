@@ -1,5 +1,6 @@
 //! Hook tests as data: the content of a test file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,8 @@ pub struct Suite {
     pub hooks: Vec<PathBuf>,
     /// Files with docker-agent hooks.
     pub docker_agent: Vec<PathBuf>,
+    /// Files with hooks of other agents, by the names of their dialects, such as `claude-code`.
+    pub foreign: BTreeMap<String, Vec<PathBuf>>,
     /// pi extensions.
     pub extensions: Vec<PathBuf>,
     /// A chibi home with plugins.
@@ -150,14 +153,19 @@ impl Suite {
     }
 
     /// The files and folders that the suite names, by the command line options that name them.
-    pub fn named(&self) -> [(&'static str, Vec<&PathBuf>); 5] {
-        [
-            ("hooks", self.hooks.iter().collect()),
-            ("docker-agent-hooks", self.docker_agent.iter().collect()),
-            ("extension", self.extensions.iter().collect()),
-            ("chibi-home", self.chibi_home.iter().collect()),
-            (AGENT_FILE, self.agent.iter().collect()),
-        ]
+    pub fn named(&self) -> Vec<(Cow<'static, str>, Vec<&PathBuf>)> {
+        let mut named = vec![
+            ("hooks".into(), self.hooks.iter().collect()),
+            ("docker-agent-hooks".into(), self.docker_agent.iter().collect()),
+            ("extension".into(), self.extensions.iter().collect()),
+            ("chibi-home".into(), self.chibi_home.iter().collect()),
+            (AGENT_FILE.into(), self.agent.iter().collect()),
+        ];
+        let foreign = self.foreign.iter();
+        named.extend(
+            foreign.map(|(dialect, files)| (format!("{dialect}-hooks").into(), files.iter().collect())),
+        );
+        named
     }
 
     /// Whether the suite says which hooks are tested. Otherwise the hooks are those of a run here.

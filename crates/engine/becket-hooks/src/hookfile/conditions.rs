@@ -510,7 +510,7 @@ mod tests {
             (
                 "pre_tool",
                 "{ operation = \"bash\" }",
-                "unknown value of `operation` in `match` `bash`; expected shell",
+                "unknown value of `operation` in `match` `bash`; expected one of shell",
             ),
             (
                 "pre_tool",

@@ -960,46 +960,6 @@ fn what_cannot_be_a_hook_is_reported_and_a_guard_stops_the_run() {
 }
 
 #[test]
-fn hooks_of_agents_and_skills_are_never_active_and_reported() {
-    let guard = "hooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: touch ran; exit 2\n";
-    let room = room();
-    room.write(
-        ".claude/agents/plain.md",
-        "---\nname: plain: and no YAML\n---\nhooks: none\n",
-    );
-    room.write(".claude/agents/large.md", "x".repeat(2 * 1024 * 1024));
-    let files = [
-        (".claude/agents/a.md", guard),
-        (".claude/skills/b/SKILL.md", guard),
-        (".claude/commands/deep/c.md", guard),
-        (".claude/agents/d.md", "hooks: [\n"),
-        ("../home/.claude/skills/e/SKILL.md", guard),
-    ];
-    for (file, front) in files {
-        room.write(file, format!("---\nname: x\n{front}---\nWords.\n"));
-    }
-    // Nothing of it runs, so nothing of it needs trust.
-    let model = room.model(&touching());
-    let run = room.run(["--model", &model, "--yes", "go"]).ended_with(0);
-    assert!(room.has("made") && !room.has("ran"), "{run:#?}");
-    for (file, _) in files {
-        let name = file.trim_start_matches("../home/");
-        let word = if file.contains("d.md") {
-            "cannot read"
-        } else {
-            "never active here"
-        };
-        let is_told = |line: &str| line.contains(name) && line.contains(word);
-        assert!(run.stderr.lines().any(is_told), "{file}: {run:#?}");
-    }
-    assert!(!run.stderr.contains("plain.md"), "{run:#?}");
-    let agent = room.work().join(".claude/agents/a.md");
-    room.run(["hooks", "check"]).said("never active here");
-    room.run(["hooks", "check", &agent.display().to_string()])
-        .said("never active here");
-}
-
-#[test]
 fn permission_rules_mean_what_they_mean_there() {
     let rules = |rules: Value| json!({ "permissions": rules });
     let tried = |room: &Room, command: &str, more: &[&str]| {

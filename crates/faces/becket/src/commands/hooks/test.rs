@@ -266,7 +266,7 @@ impl Bench<'_> {
         for (option, files) in suite.named() {
             files
                 .iter()
-                .for_each(|file| options.run.guests.add(option, folder.join(file)));
+                .for_each(|file| options.run.guests.add(&option, folder.join(file)));
         }
         Ok(options)
     }

@@ -52,6 +52,80 @@ fn suites() -> Vec<(&'static str, Room, &'static str, &'static [&'static str])> 
     ]
 }
 
+/// Files of other agents with a guard beside the project's folder, by the dialect and the file's name. The text stands
+/// for a command that is found from wherever its system says.
+const FOREIGN: &[(&str, &str, &str)] = &[
+    (
+        "claude-code",
+        ".claude/settings.json",
+        r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/no-rm.sh"}]}]}}"#,
+    ),
+    (
+        "codex",
+        ".codex/hooks.json",
+        r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "ROOM/no-rm.sh"}]}]}}"#,
+    ),
+    (
+        "copilot",
+        ".github/hooks/no-rm.json",
+        r#"{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "./no-rm.sh"}]}}"#,
+    ),
+    (
+        "cursor",
+        ".cursor/hooks.json",
+        r#"{"version": 1, "hooks": {"preToolUse": [{"command": "./no-rm.sh"}]}}"#,
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        r#"{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "\"$GEMINI_PROJECT_DIR\"/no-rm.sh"}]}]}}"#,
+    ),
+];
+
+#[test]
+fn files_of_other_agents_are_tested_where_they_lie() {
+    for (dialect, file, text) in FOREIGN {
+        let room = room();
+        room.script(
+            "project/no-rm.sh",
+            "#!/bin/sh\nif grep -q 'rm -rf'; then echo 'rm is out' >&2; exit 2; fi\n",
+        );
+        let project = room.work().join("project").display().to_string();
+        room.write(&format!("project/{file}"), text.replace("ROOM", &project));
+        let cases = CASES
+            .replace("decided_by = [\"no-rm\"]\n", "")
+            .replace("asked = [\"no-rm\"]\n", "");
+        let suite = format!("foreign.{dialect} = [\"project/{file}\"]\n{cases}");
+        room.write("all.hooktest.toml", &suite);
+        let run = room.run(["hooks", "test", "all.hooktest.toml"]);
+        assert!(run.stdout.contains("ok    rm is refused"), "{dialect}: {run:#?}");
+        assert!(run.stdout.contains("ok    ls is not"), "{dialect}: {run:#?}");
+        // So does a run, without trust.
+        let model =
+            room.model(&serde_json::json!([crate::hook_files::shell("rm -rf build"), {"text": "done"}]));
+        let option = format!("--{dialect}-hooks");
+        let run = room.run([
+            "--yes",
+            "--model",
+            &model,
+            &option,
+            &format!("project/{file}"),
+            "go",
+        ]);
+        assert!(run.stderr.contains("rm is out (hook "), "{dialect}: {run:#?}");
+        room.run(["--model", &model, &option, "nowhere.json", "go"])
+            .ended_with(2)
+            .complained("there is no file");
+    }
+    let room = room();
+    room.write(
+        "all.hooktest.toml",
+        format!("foreign.claude = [\"a.json\"]\n{CASES}"),
+    );
+    room.run(["hooks", "test", "all.hooktest.toml"])
+        .complained("claude-hooks");
+}
+
 const CASES: &str = r#"
 [[test]]
 name = "rm is refused"
