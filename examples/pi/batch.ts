@@ -1,9 +1,9 @@
-// Several calls in one: the model looks at five files in one turn, and not in five. `/batch` shows what else there is to
-// work with.
+// Several calls in one: the model reads five files in one turn instead of five. `/batch` shows what else a session
+// offers.
 //
 //     becket -e examples/pi/batch.ts "/batch"
 //
-// A call within a call passes the same guards as any other; one that is refused is a result like one that fails.
+// A call within a call goes through the same guards as any other; a refusal is a result, like a failure.
 
 import { Type } from "typebox";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";

@@ -1,5 +1,5 @@
-// Keeps an eye on the branches of a session. Whoever leaves one with a summary gets a list of what was asked there, which
-// costs no request; places that were not given a label are not forked.
+// Watches the branches of a session. If you leave one with a summary, it lists what you asked there, which costs no
+// request. Only entries with a label can be forked.
 //
 //     becket -e examples/pi/branches.ts "What is here?"
 //

@@ -1,9 +1,9 @@
-// A budget: a prompt may take so many turns, a session so many tokens.
+// A budget: limits the turns of a prompt and the tokens of a session.
 //
 //     becket -e examples/pi/budget.ts --turns 5 --tokens 50000 "Fix the tests"
 //
-// It counts after every turn and every run. `ctx.abort()` ends a run as if the user had done it; an `input` that is
-// handled never reaches the model.
+// It counts after every turn and every run. `ctx.abort()` ends a run as if the user had cancelled it; a prompt that
+// `input` handles never reaches the model.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 

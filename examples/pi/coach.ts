@@ -1,9 +1,9 @@
-// A coach: speaks up when the model fails at the same thing again and again, and lets it look at its changes once more.
+// A coach: speaks up when the model keeps failing at the same thing, and has it review its changes.
 //
 //     becket -e examples/pi/coach.ts "Make the build green"
 //
-// Words that steer reach the model before its next request, in the middle of what it does. A follow-up is said when it
-// is done, as a prompt of its own.
+// A message that steers reaches the model before its next request, while it works. A follow-up is sent when the model
+// is done, as a separate prompt.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 

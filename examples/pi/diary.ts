@@ -2,7 +2,7 @@
 //
 //     becket -e examples/pi/diary.ts "Say hello"
 //
-// Handlers that return nothing change nothing. Other extensions hear about every turn on the bus.
+// Handlers that return nothing change nothing. Other extensions get every turn on the bus.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 

@@ -1,9 +1,9 @@
-// Names the session to a gateway, in a header of every request, and tells in how many pieces an answer came.
+// Names the session to a gateway, in a header of every request, and counts the pieces in which an answer came.
 //
 //     becket chat -e examples/pi/gateway.ts
 //
-// `before_provider_headers` sees the headers of a request and may change them in place; null takes one away. Keys are
-// not shown, and stay. `provider_stream_event` is told of every piece of an answer as the provider has sent it.
+// `before_provider_headers` sees the headers of a request and may change them in place; null removes one. Keys are
+// hidden, and stay. `provider_stream_event` gets every piece of an answer as the provider sent it.
 
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 

@@ -1,9 +1,9 @@
-// A handbook: skills, prompt templates and themes of a folder of yours, wherever it lies.
+// A handbook: skills, prompt templates and themes from any folder of yours.
 //
 //     becket -e examples/pi/handbook.ts --handbook ~/handbook "/review the parser"
 //
-// In it, `skills` holds a folder with a SKILL.md for each skill, `prompts` a file of Markdown for each template, and
-// `themes` a file of JSON for each theme. `/handbook` lists what can be called.
+// In it, `skills` has a folder with a SKILL.md for each skill, `prompts` a Markdown file for each template, and
+// `themes` a JSON file for each theme. `/handbook` lists what you can call.
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

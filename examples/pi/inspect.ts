@@ -2,7 +2,7 @@
 //
 //     becket -e examples/pi/inspect.ts "/inspect"
 //
-// Everything here only reads. The session is a tree of entries; the branch is the way from its root to where it stands.
+// Everything here only reads. The session is a tree of entries; the branch is the path from its root to here.
 
 import { Type } from "typebox";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";

@@ -2,8 +2,8 @@
 //
 //     becket chat -e examples/pi/limits.ts
 //
-// `after_provider_response` is told of the status and the headers of every answer, before the first word of it, and
-// `thinking_level_select` of every other level, whoever has chosen it.
+// `after_provider_response` gets the status and the headers of every answer, before its first word, and
+// `thinking_level_select` every change of the level, whoever made it.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 

@@ -2,8 +2,8 @@
 //
 //     becket -e examples/pi/notes.ts "Note that the release is on Friday"
 //
-// `appendEntry` writes an entry that the model never sees. Whoever reads the entries of the branch gets the state of
-// exactly this branch, also after a fork or a step back in the tree.
+// `appendEntry` writes an entry that the model never sees. The entries of a branch give the state of
+// exactly this branch, even after a fork or a step back in the tree.
 
 import { Type } from "@sinclair/typebox";
 import type { ExtensionAPI, ExtensionContext } from "@mariozechner/pi-coding-agent";

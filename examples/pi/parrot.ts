@@ -2,8 +2,8 @@
 //
 //     becket -e examples/pi/parrot.ts --model parrot/polly "hello there"
 //
-// `streamSimple` gets the model, the conversation and the options, and gives a stream of events back. Providers of
-// companies do the same with `fetch` in the middle; they call `onPayload` before they send, so that hooks see the body.
+// `streamSimple` gets the model, the conversation and the options, and returns a stream of events. A real provider
+// does the same with `fetch` in the middle, and calls `onPayload` before it sends, so that hooks see the body.
 
 import { type AssistantMessage, createAssistantMessageEventStream } from "@mariozechner/pi-ai";
 import type { ExtensionAPI, ProviderConfig } from "@mariozechner/pi-coding-agent";

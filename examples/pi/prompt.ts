@@ -1,4 +1,4 @@
-// Prompts that say more than was typed, and a model that hears less than was said.
+// Prompts that say more than you typed, and a model that sees less than was said.
 //
 //     becket -e examples/pi/prompt.ts "?short how do I squash two commits"
 //

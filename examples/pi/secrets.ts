@@ -1,9 +1,9 @@
-// Keeps keys out of the conversation: what a tool printed, what the model repeats, and what goes to the provider.
+// Keeps keys out of the conversation: out of tool output, the model's answers, and requests to the provider.
 //
 //     becket -e examples/pi/secrets.ts "Why does the login fail?"
 //
 // `tool_result` and `message_end` change what is stored, so that no later session finds a key either.
-// `before_provider_request` is the last door: what it returns is sent.
+// `before_provider_request` is the last step: what it returns is sent.
 
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 

@@ -2,7 +2,7 @@
 //
 //     becket chat -e examples/pi/small.ts --full 50
 //
-// `session_before_compact` may refuse a summary or write one itself; `session_compact` tells that there is one.
+// `session_before_compact` may refuse a summary or write one itself; `session_compact` reports that there is one.
 
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 

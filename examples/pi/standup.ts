@@ -1,8 +1,8 @@
-// Commands for the user: `/standup` lets the model sum up the day, `/about` shows what the session can do.
+// Commands for the user: `/standup` has the model sum up the day, `/about` shows what the session can do.
 //
 //     becket -e examples/pi/standup.ts "/standup yesterday"
 //
-// A command runs before the model hears anything. What it wants the model to hear, it says with `sendUserMessage` or,
+// A command runs before the model gets anything. It sends messages to the model with `sendUserMessage` or,
 // in its own name, with `sendMessage`.
 
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";

@@ -1,4 +1,4 @@
-// Keeps the model at its list: as long as its answer has open boxes (`- [ ] …`), it is sent on.
+// Keeps the model at its list: as long as its answer has open boxes (`- [ ] …`), it must continue.
 //
 //     becket -e examples/pi/tasks.ts "Make a list of what is to do for the release, and do it"
 //

@@ -1,11 +1,11 @@
-// Threads of work: a task goes on in a conversation of its own, and afterwards the old one is taken up again.
+// Threads of work: a task continues in its own conversation, and afterwards you return to the old one.
 //
 //     becket -e examples/pi/threads.ts "/thread What is here?"
 //
-//   /thread GOAL       begins a conversation for a goal, which remembers where it came from
+//   /thread GOAL       starts a conversation for a goal, which remembers where it came from
 //   /return            goes back there
-//   /again WORDS       says the last question in other words, in a copy of the conversation; the old one stays
-//   /rewind [summary]  goes back to before the last question, perhaps with a summary of what came after it
+//   /again WORDS       rephrases the last question, in a copy of the conversation; the old one stays
+//   /rewind [summary]  goes back to before the last question, optionally with a summary of what came after it
 //   /refresh           loads extensions, skills, prompt templates and themes anew
 
 import type { ExtensionAPI, ExtensionCommandContext } from "@mariozechner/pi-coding-agent";

@@ -2,7 +2,7 @@
 //
 //     becket -e examples/pi/transcript.ts --transcript session.md "Say hello"
 //
-// These events only tell; nothing that their handlers return changes anything.
+// These events only observe: what their handlers return has no effect.
 
 import { appendFileSync } from "node:fs";
 import { resolve } from "node:path";

@@ -1,9 +1,9 @@
-// Does not let the model stop, nor the session be left, while a check of yours is red.
+// Does not let the model stop, nor you leave the session, while your check fails.
 //
 //     becket -e examples/pi/verify.ts --check "cargo test" "Fix the parser"
 //
-// `agent_before_settle` is asked when the model wants to stop. `continue` sends it on, and the words of a message that
-// is not displayed say why. becket gives a handler 30 seconds; `timeout` in `[pi]` of its settings gives it more.
+// `agent_before_settle` fires when the model wants to stop. `continue` makes it continue, and the text of a message
+// that is not displayed says why. becket gives a handler 30 seconds; `timeout` in `[pi]` of its settings gives it more.
 
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 

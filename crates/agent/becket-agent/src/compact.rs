@@ -182,7 +182,7 @@ async fn roll_up(session: &mut Session, reason: CompactReason, run: &mut Run) ->
     };
     run.summary_failed = true;
     let words =
-        format!("the conversation is long and could not be summarised; it goes on as it is: {why_not}");
+        format!("the conversation is long and could not be summarised; it continues unchanged: {why_not}");
     session.notify(Level::Warning, &words).await;
     Ok(false)
 }

@@ -234,7 +234,7 @@ pub(crate) async fn after_turn(
     }
     if ending != Some(Ending::Answered) || run.stop_continuations >= MAX_STOP_CONTINUATIONS {
         session.speaker.agent.front.show(FrontUpdate::Warning(
-            "a hook of turn_end wanted the model to go on; it was not followed",
+            "a hook of turn_end wanted the model to continue; it was ignored",
         ));
         return Ok(ending);
     }
@@ -252,7 +252,7 @@ fn may_go_on(speaker: &Speaker, run: &Run, reason: &str, repeats: bool) -> bool 
     let repeated = !repeats && run.last_stop_reason.as_deref() == Some(reason);
     if repeated || run.stop_continuations >= MAX_STOP_CONTINUATIONS {
         speaker.agent.front.show(FrontUpdate::Warning(
-            "a hook of stop wanted the model to go on again; it was not followed",
+            "a hook of stop wanted the model to continue again; it was ignored",
         ));
         return false;
     }

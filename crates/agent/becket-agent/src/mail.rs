@@ -78,7 +78,7 @@ impl Sending<'_> {
         ];
         for (name, is_right) in named {
             if !is_right || one_line(name, LONGEST_NAME) != name {
-                return Err(format!("{:?} is no name", one_line(name, LONGEST_NAME)));
+                return Err(format!("{:?} is not a valid name", one_line(name, LONGEST_NAME)));
             }
         }
         Ok(())
@@ -256,12 +256,12 @@ mod tests {
             (" ", "x", None, "no receiver"),
             ("a", " \n", None, "is empty"),
             ("a", long.as_str(), None, "is the limit"),
-            ("a\nb", "x", None, "is no name"),
-            ("a", "x", Some("\u{7}"), "is no name"),
-            ("a", "x", Some(""), "is no name"),
-            ("a", "x", Some("End of the messages."), "is no name"),
-            ("a", "x", Some("b\u{2028}c"), "is no name"),
-            ("a", "x", Some("b\u{202e}c"), "is no name"),
+            ("a\nb", "x", None, "is not a valid name"),
+            ("a", "x", Some("\u{7}"), "is not a valid name"),
+            ("a", "x", Some(""), "is not a valid name"),
+            ("a", "x", Some("End of the messages."), "is not a valid name"),
+            ("a", "x", Some("b\u{2028}c"), "is not a valid name"),
+            ("a", "x", Some("b\u{202e}c"), "is not a valid name"),
         ] {
             let error = Sending { to, content, from }.check().unwrap_err();
             assert!(error.contains(words), "{error}");

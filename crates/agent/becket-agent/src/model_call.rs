@@ -669,7 +669,7 @@ impl Drop for ShownAnswer<'_> {
     fn drop(&mut self) {
         if let Some(front) = self.0 {
             front.show(FrontUpdate::Warning(
-                "the answer above is not stored: the conversation goes on without it",
+                "the answer above is not stored: the conversation continues without it",
             ));
         }
     }

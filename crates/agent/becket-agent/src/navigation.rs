@@ -203,7 +203,7 @@ fn renew_summary_file(session: &Session) -> Result<(), StoreError> {
     let files = session.files();
     files.remove_own(ContextFile::Summary).map_err(|error| {
         StoreError::new(format!(
-            "the conversation stands elsewhere now, but the summary in {} cannot be removed: {error}",
+            "the conversation is elsewhere now, but the summary in {} cannot be removed: {error}",
             files.folder().display()
         ))
     })?;

@@ -144,7 +144,7 @@ fn keep_first_prompt(session: &mut Session, prompt: Option<String>) {
     };
     match session.is_subagent() {
         true => session.speaker.agent.front.show(FrontUpdate::Warning(
-            "a hook wanted to begin with a prompt, which a sub-agent cannot",
+            "a hook wanted to start with a prompt, which a sub-agent cannot do",
         )),
         false => session.progress.first_prompt = Some(prompt),
     }
@@ -290,7 +290,7 @@ async fn mark_lost_answer(session: &mut Session) -> Result<(), StoreError> {
         return Ok(());
     }
     session.speaker.agent.front.show(FrontUpdate::Warning(
-        "the last answer is not stored: becket was killed while it came. The conversation goes on without it",
+        "the last answer is not stored: becket was killed while it arrived. The conversation continues without it",
     ));
     let words =
         "The answer to this is not stored: becket was killed while it came. Some of it may have been seen.";

@@ -116,7 +116,7 @@ const SUB_AGENTS: &str = "You work in a team. A task that one of these agents do
 `transfer_task`. It knows nothing of this conversation: tell it everything that it needs, and what you expect to get. \
 Its answer comes back to you, and the user hears from you alone.";
 
-const HANDOFFS: &str = "With `handoff` another agent goes on with this conversation in your place: it knows everything \
+const HANDOFFS: &str = "With `handoff` another agent continues this conversation in your place: it knows everything \
 that was said, and talks to the user itself. Hand over when what is wanted is its business. These are the agents:";
 
 fn line(member: &Member) -> String {

@@ -150,7 +150,7 @@ impl Flocks {
         })
     }
 
-    /// Lets a context leave a flock.
+    /// Removes a context from a flock.
     pub fn leave(&self, flock: &str, context: &str) -> Result<(), String> {
         check_name(flock)?;
         self.change(|registry| {
@@ -276,7 +276,7 @@ impl Flocks {
         };
         serde_json::from_slice(&bytes).map_err(|error| {
             format!(
-                "the list of flocks, {}, is broken: {error}. Mend it, or remove it to begin anew",
+                "the list of flocks, {}, is broken: {error}. Repair it, or remove it to start over",
                 place.address()
             )
         })
@@ -344,7 +344,7 @@ pub fn folder(flock: &str) -> String {
 /// Checks a flock's name: it must not be able to point at another file of the zone.
 fn check_name(flock: &str) -> Result<(), String> {
     let problem = match flock {
-        SITE => "every context belongs to it, and nobody joins or leaves it",
+        SITE => "every context belongs to it, so none can join or leave it",
         "" => "it is empty",
         _ if flock.len() > LONGEST_NAME => "it is too long",
         _ if flock.starts_with('-') => "it begins with a hyphen",
@@ -422,7 +422,7 @@ mod tests {
         let (_folder, flocks) = flocks();
         flocks.join("workers", "me").unwrap();
         for (result, words) in [
-            (flocks.join("site", "me").map(drop), "nobody joins"),
+            (flocks.join("site", "me").map(drop), "so none can join"),
             (flocks.join("registry.json", "me").map(drop), "small letters"),
             (flocks.join("../home", "me").map(drop), "small letters"),
             (flocks.join("Work", "me").map(drop), "small letters"),

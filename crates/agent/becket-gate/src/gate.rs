@@ -395,7 +395,7 @@ impl Gate {
         let began = Instant::now();
         let question = Question {
             agent: None,
-            tool_name: "going on past the limit".into(),
+            tool_name: "continuing past the limit".into(),
             operation: None,
             source: None,
             arguments: Map::new(),
@@ -464,9 +464,7 @@ impl Gate {
             (call.target, call.changes) = (target, changes);
         } else if let Some(path) = operation.path() {
             if path.starts_with(BLOB) {
-                return Err(format!(
-                    "the output {path} is no longer kept; make the call again"
-                ));
+                return Err(format!("the output {path} has been removed; repeat the call"));
             }
             let resolved = self.file_at(path)?;
             let free = std::iter::once(&self.directory).chain(&self.settings.readable);
@@ -974,7 +972,7 @@ impl Gate {
             return decision;
         }
         let repeatable = asked.and_then(AskedCall::repeatable);
-        let message = format!("{} needs a yes", question.tool_name);
+        let message = format!("{} needs your approval", question.tool_name);
         hooks
             .ask::<Attention>(|| AttentionPayload {
                 reason: AttentionReason::Approval,
@@ -1007,7 +1005,7 @@ impl Gate {
         }
         Decision::deny(
             ApprovalSource::Person,
-            "the user was asked too often: the file kept changing, or no rule that can be stored was written",
+            "the user was asked too often: the file kept changing, or no rule that could be stored was entered",
         )
     }
 
@@ -1058,7 +1056,7 @@ impl Gate {
                     .map(|reason| format!("{reason}; "))
                     .unwrap_or_default();
                 let hint = match insists {
-                    true => "nobody is there to say yes, and nothing else can say it here",
+                    true => "nobody is there to say yes, and only the user can",
                     false => "nobody is there to say yes (`--yes` or an allow rule would)",
                 };
                 Decision::deny(ApprovalSource::Headless, format!("{why}{hint}")).by(question.handlers)
@@ -1127,12 +1125,12 @@ fn shown_target(directory: &Path, call: &FinalCall) -> Option<String> {
 fn with_place(mode: &InMode<'_>, call: &FinalCall, mut metadata: Map<String, Value>) -> Map<String, Value> {
     if let Some(path) = call.path().filter(|path| !path.starts_with(mode.directory)) {
         metadata.insert(
-            "outside of the working directory".into(),
+            "outside the working directory".into(),
             path.display().to_string().into(),
         );
     }
     if let Some(why) = mode.why_asked(call) {
-        metadata.insert("asked although edits are accepted".into(), why.into());
+        metadata.insert("asked in accept-edits mode".into(), why.into());
     }
     metadata
 }
@@ -1155,7 +1153,7 @@ fn take_rules(
         return Ok(());
     }
     let unreadable = |why| {
-        let reason = format!("a hook has given a rule for the session that cannot be read: {why}");
+        let reason = format!("a hook returned a session rule that cannot be parsed: {why}");
         (ApprovalSource::RequestHook, reason)
     };
     gate.settings

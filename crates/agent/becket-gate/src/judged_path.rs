@@ -207,7 +207,7 @@ fn folder_and_name(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
 /// An I/O failure in plain English, without the name of the file.
 pub fn reason(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
-        Some(Errno::LOOP) => "a link took its place after the call was judged; nothing was opened".to_owned(),
+        Some(Errno::LOOP) => "a link replaced it after the call was judged; nothing was opened".to_owned(),
         Some(Errno::MLINK) => {
             "it became a hard link to another file after the call was judged; nothing was written".to_owned()
         }
@@ -217,7 +217,7 @@ pub fn reason(error: &io::Error) -> String {
         Some(Errno::NOTDIR) => "it is not a directory, or a part of its path is not".to_owned(),
         Some(Errno::ROFS) => "the file system is read-only".to_owned(),
         Some(Errno::NOTEMPTY) => "the folder is not empty".to_owned(),
-        Some(Errno::EXIST) => "something is there already".to_owned(),
+        Some(Errno::EXIST) => "it already exists".to_owned(),
         Some(Errno::NAMETOOLONG) => "its name is too long".to_owned(),
         Some(Errno::NOSPC) => "there is no space left on the device".to_owned(),
         _ => error.to_string(),

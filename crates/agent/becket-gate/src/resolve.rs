@@ -11,7 +11,7 @@ const MAX_LINKS: usize = 40;
 /// The absolute path behind links and `..`. A path that does not exist yet is resolved as far as it exists.
 pub fn resolve_path(directory: &Path, path: &str) -> Result<PathBuf, String> {
     if path.is_empty() || path.contains('\0') {
-        return Err("the path is empty or holds a NUL byte".into());
+        return Err("the path is empty or contains a NUL byte".into());
     }
     let absolute = directory.join(path);
     let mut pending: VecDeque<PathBuf> = absolute

@@ -304,7 +304,7 @@ impl PermissionRule {
             let pattern = match text.strip_suffix(FURTHER_WORDS).filter(|_| name == "command") {
                 None => glob(&text)?,
                 Some(words) if verdict == UrlVerdict::Allow => words_and_further(words)?,
-                Some(_) => return Err(wrong("`…` is for rules that allow; `*` stands for any text")),
+                Some(_) => return Err(wrong("`…` works only in allow rules; `*` matches any text")),
             };
             Ok(ArgumentRule {
                 name,
@@ -425,7 +425,7 @@ impl PermissionRule {
 /// Refuses globs that could never match, since such a rule looks like protection.
 fn check_glob(name: &str, glob: &str) -> Result<(), String> {
     if glob.trim() != glob || glob.is_empty() {
-        return Err(format!("`{name}` is empty or has blanks around it"));
+        return Err(format!("`{name}` is empty or has spaces around it"));
     }
     // The two slashes of an address are no empty part of a path.
     let path = glob.strip_prefix(SCHEME).unwrap_or(glob);
@@ -433,7 +433,7 @@ fn check_glob(name: &str, glob: &str) -> Result<(), String> {
     let odd = path.split('/').any(odd_part) || path.contains("//") || (path.len() > 1 && path.ends_with('/'));
     if matches!(name, "path" | "cwd" | "src" | "dst") && odd {
         return Err(format!(
-            "`{glob}` never matches: paths are judged after links and `..` were followed, absolutely or from the \
+            "`{glob}` never matches: paths are judged with links and `..` resolved, absolute or relative to the \
              working directory, as in `/etc/*` or `src/*`"
         ));
     }
@@ -604,7 +604,7 @@ mod tests {
                 false => Vec::new(),
             };
             let error = Rules::parse(&rules(0), &[], &rules(1)).unwrap_err();
-            assert!(error.contains("is for rules that allow"), "{error}");
+            assert!(error.contains("works only in allow rules"), "{error}");
         }
     }
 

@@ -60,11 +60,13 @@ pub fn check(rule: &str) -> Result<(), String> {
         let is_host = |host: &str| !host.is_empty() && !host.contains(['*', '?', '[', '{', '/', '@']);
         return match host {
             Some(("http" | "https", host)) if is_host(host) => Ok(()),
-            _ => wrong("about addresses it names one host, as in `fetch:url=https://example.com/*`"),
+            _ => wrong("a rule about addresses must name one host, as in `fetch:url=https://example.com/*`"),
         };
     }
     let Some(command) = rule.strip_prefix("shell:command=") else {
-        return wrong("it is about a command or a host, as in `shell:command=cargo test …`");
+        return wrong(
+            "only a rule about a command or a host can be stored, as in `shell:command=cargo test …`",
+        );
     };
     let words: Vec<&str> = command
         .strip_suffix(FURTHER_WORDS)
@@ -72,13 +74,15 @@ pub fn check(rule: &str) -> Result<(), String> {
         .split(' ')
         .collect();
     if !words.iter().all(|word| is_inert(word)) {
-        return wrong("a shell would make something else of its words");
+        return wrong("a shell would not take its words literally");
     }
     if runs_others(&words) {
-        return wrong("the program runs other programs; write such a rule into your settings if you want it");
+        return wrong("the program runs other programs; put such a rule into your settings if you want it");
     }
     if command.ends_with(FURTHER_WORDS) && destroys(words[0]) {
-        return wrong("the program destroys what further words name; only the whole command can be stored");
+        return wrong(
+            "the program destroys what its arguments name; only the complete command can be stored",
+        );
     }
     Ok(())
 }
@@ -432,7 +436,7 @@ mod tests {
         ] {
             let error = in_shell(command, |call| read(text, call)).unwrap_err();
             assert!(
-                error.contains("destroys what further words name"),
+                error.contains("destroys what its arguments name"),
                 "{text}: {error}"
             );
             let whole = in_shell(command, |call| read(command, call));
@@ -476,9 +480,9 @@ mod tests {
             ("cargo …", "runs other programs"),
             ("…", "cannot be stored"),
             ("", "cannot be stored"),
-            ("cargo test *", "a shell would make something else"),
+            ("cargo test *", "a shell would not take its words literally"),
             ("shell", "does not cover this call"),
-            ("shell:command=*", "a shell would make something else"),
+            ("shell:command=*", "a shell would not take its words literally"),
             ("shell:command=cargo test -p becket …:cwd=/x", "cannot be stored"),
             ("write", "does not cover this call"),
         ] {

@@ -340,7 +340,7 @@ fn with_words(complaint: String, companion: &Companion) -> String {
     let beginning = words.ceil_char_boundary(words.len().saturating_sub(SHOWN_WORDS));
     match &words[beginning..] {
         "" => complaint,
-        words => format!("{complaint}; its last words: {words}"),
+        words => format!("{complaint}; the end of its stderr: {words}"),
     }
 }
 

@@ -310,7 +310,8 @@ impl Keeper {
             Ok(Ok(result)) => result,
             Ok(Err(error)) => Err(broke(&error)),
             Err(_) => Err(format!(
-                "a checkpoint was not ready after {} s, so the run goes on without it. `snapshots.timeout` allows more",
+                "a checkpoint was not ready after {} s, so the run continues without it. `snapshots.timeout` allows \
+                 more",
                 deadline.as_secs()
             )),
         }

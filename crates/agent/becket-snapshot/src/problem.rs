@@ -64,7 +64,7 @@ pub enum Problem {
         after: Duration,
     },
     /// The journal has an invalid line.
-    #[error("line {line} of the journal {} is damaged ({error}). Remove the line, or the file to start anew",
+    #[error("line {line} of the journal {} is damaged ({error}). Remove the line, or the file to start over",
         path.display())]
     Journal {
         /// The journal's file.

@@ -27,7 +27,7 @@ pub struct ContextName(String);
 /// Why a text is no name of a context.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{given:?} is no name for a context: {problem}. \
+    "{given:?} cannot be the name of a context: {problem}. \
      Letters, digits, `_`, `.` and `-` are allowed; try `{suggestion}`"
 )]
 pub struct ContextNameError {
@@ -208,7 +208,7 @@ mod tests {
         }
         let error = ContextName::parse("work/today").unwrap_err().to_string();
         assert!(
-            error.starts_with(r#""work/today" is no name for a context: it contains '/'"#),
+            error.starts_with(r#""work/today" cannot be the name of a context: it contains '/'"#),
             "{error}"
         );
     }

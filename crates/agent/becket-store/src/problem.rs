@@ -60,8 +60,8 @@ impl Problem {
                  Wait until it has finished, or end it, and try again"
             ),
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => format!(
-                "cannot {doing}: the store {file} is damaged or is no store of becket's ({message}). \
-                 Nothing was overwritten. Restore it from a backup, or move it away to start anew"
+                "cannot {doing}: the store {file} is damaged or not a becket store ({message}). \
+                 Nothing was overwritten. Restore it from a backup, or move it away to start over"
             ),
             Some(ErrorCode::DiskFull) => {
                 format!("cannot {doing}: no room is left for the store {file}. Make room and try again")

@@ -1356,7 +1356,7 @@ async fn assert_letters_are_shown_once(store: &dyn Store) {
     let refused = store
         .deliver(vec![letter("c", "x", None), letter("no/name", "x", None)])
         .await;
-    assert_mentions(&failure(refused), &["is no name"]);
+    assert_mentions(&failure(refused), &["cannot be the name of a context"]);
     let waiting = store.inbox("c").await.unwrap();
     let words: Vec<&str> = waiting.iter().map(|letter| letter.content.as_str()).collect();
     assert_eq!(words, ["one", "two"], "all or none, and one of each origin");

@@ -197,7 +197,7 @@ impl Ready {
             }
             Deed::Join => Ok(match flocks.join(flock, context)? {
                 true => {
-                    format!("{context} belongs to the flock {flock} now. Its zone is vfs:///flocks/{flock}.")
+                    format!("{context} has joined the flock {flock}. Its zone is vfs:///flocks/{flock}.")
                 }
                 false => format!("{context} belonged to the flock {flock} before."),
             }),

@@ -268,7 +268,7 @@ mod tests {
             say("gone"),
             ("Cannot list here: it does not exist.".to_owned(), true)
         );
-        assert!(say("link").0.contains("a link took its place"));
+        assert!(say("link").0.contains("a link replaced it"));
     }
 
     #[test]

@@ -302,6 +302,6 @@ mod tests {
         let large = "line\n".repeat(MOST_BYTES as usize / 5 + 1);
         assert!(write(&path.join("new"), &large).remarks[0].contains("is large"));
         symlink("file", path.join("link")).unwrap();
-        assert!(write(&path.join("link"), "x").remarks[0].contains("a link took its place"));
+        assert!(write(&path.join("link"), "x").remarks[0].contains("a link replaced it"));
     }
 }

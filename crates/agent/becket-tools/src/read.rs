@@ -610,7 +610,7 @@ mod tests {
         assert_eq!(say("missing"), "Cannot read missing: it does not exist.");
         assert!(say(".").contains("it is a directory. List it"));
         symlink(room.path.join("file"), room.path.join("link")).unwrap();
-        assert!(say("link").contains("a link took its place"));
+        assert!(say("link").contains("a link replaced it"));
         assert!(say("file/below").contains("not a directory"));
         assert!(
             text_of(

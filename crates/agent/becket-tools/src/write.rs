@@ -99,7 +99,7 @@ mod tests {
         );
         symlink("elsewhere", path.join("link")).unwrap();
         let (text, is_error) = write(&path, "link", "x");
-        assert!(is_error && text.contains("a link took its place"), "{text}");
+        assert!(is_error && text.contains("a link replaced it"), "{text}");
         assert!(!path.join("elsewhere").exists());
     }
 }

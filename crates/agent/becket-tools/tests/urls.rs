@@ -517,7 +517,7 @@ async fn what_a_redirect_must_not_be() {
     for (location, words) in [
         ("file:///etc/passwd", "only http and https"),
         ("javascript:alert(1)", "only http and https"),
-        ("http://u:p4ss@127.0.0.1/", "a name or a password"),
+        ("http://u:p4ss@127.0.0.1/", "a user name or a password"),
         ("http://[broken", "not an address"),
         ("http://u:p4ss@[broken", "not an address"),
         ("http://127.0.0.1:0/", "port 0"),

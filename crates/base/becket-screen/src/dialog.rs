@@ -186,7 +186,7 @@ impl Dialog {
         }
         Self::new(
             question,
-            Kind::Text(Box::new(editor), "Enter takes, Escape cancels"),
+            Kind::Text(Box::new(editor), "Enter accepts, Escape cancels"),
         )
     }
 
@@ -195,7 +195,7 @@ impl Dialog {
         editor.look.prompt = "> ".into();
         editor.look.continuation = "  ".into();
         editor.set_text(text);
-        let help = "Enter takes, Ctrl+J begins a line, Escape cancels";
+        let help = "Enter accepts, Ctrl+J starts a new line, Escape cancels";
         Self::new(question, Kind::Text(Box::new(editor), help))
     }
 
@@ -322,7 +322,7 @@ impl Dialog {
                 lines.extend(select.choice.rows(&entries, area.width));
                 match lettered {
                     true => "a letter, or ↑↓ and Enter; Escape cancels",
-                    false => "↑↓ choose, Enter takes, Escape cancels; type to filter",
+                    false => "↑↓ choose, Enter accepts, Escape cancels; type to filter",
                 }
             }
             Kind::Confirm(yes) => {

@@ -18,7 +18,7 @@ use Service::{Differs, Served};
 /// chibi's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: "chibi",
-    about: "Run becket by chibi's own command line",
+    about: "Run becket with chibi's own options",
     options: OPTIONS,
     keeps_unknown: false,
     translate,
@@ -38,12 +38,12 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["PROMPT"],
         Rest,
-        Served("What the model is asked; without it, standard input, or a chat at a terminal."),
+        Served("The prompt; default: stdin, or a chat at a terminal."),
     ),
     option(
         &["-c", SWITCH],
         One("NAME"),
-        Differs("The context stays the current one in this project; chibi has one for all."),
+        Differs("The context stays current in this project; chibi has one current context for all."),
     ),
     option(
         &["-C", "-S", "--sub-context", "--transient-context", EPHEMERAL],
@@ -74,17 +74,17 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-A", "--archive-history"],
         One("CTX"),
-        Differs("Archives a conversation; hooks are asked, which chibi leaves out."),
+        Differs("Archives a conversation; hooks run, which they do not in chibi."),
     ),
     option(
         &["-z", "--compact-current-context"],
         NoValue,
-        Served("Puts a summary in the place of the conversation."),
+        Served("Replaces the conversation by a summary."),
     ),
     option(
         &["-Z", "--compact-context"],
         One("CTX"),
-        Differs("The model writes the summary, which chibi leaves out here."),
+        Differs("The model writes the summary; in chibi it does not."),
     ),
     option(
         &["-r", "--rename-current-context"],
@@ -121,7 +121,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-u", "--username", "--set-username"],
         One("NAME"),
-        Differs("For this run only; `username` in a context's local.toml lasts."),
+        Differs("For this run only; to keep it, set `username` in the context's local.toml."),
     ),
     option(
         &[
@@ -148,42 +148,42 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-m", "--set-model"],
         One("MODEL"),
-        Differs("Sets the context's model; nobody is asked whether it exists."),
+        Differs("Sets the context's model; becket does not check whether it exists."),
     ),
     option(
         &["-M", "--set-model-for-context"],
         Two("CTX", "MODEL"),
-        Differs("Sets a context's model; nobody is asked whether it exists."),
+        Differs("Sets a context's model; becket does not check whether it exists."),
     ),
     option(
         &["-b", "--check-all-inboxes"],
         NoValue,
-        Served("Wakes the contexts for which messages wait."),
+        Served("Runs every context that has unread messages."),
     ),
     option(
         &["-B", "--check-inbox-for"],
         One("CTX"),
-        Served("Wakes a context if messages wait for it."),
+        Served("Runs a context if it has unread messages."),
     ),
     option(
         &["--flock-create"],
         One("NAME"),
-        Served("Makes a flock, which the current context joins."),
+        Served("Creates a flock and adds the current context to it."),
     ),
     option(
         &["--flock-delete"],
         One("NAME"),
-        Served("Takes a flock off the list."),
+        Served("Removes a flock from the list."),
     ),
     option(
         &["--flock-join"],
         Two("CTX", "FLOCK"),
-        Served("Lets a context join a flock."),
+        Served("Adds a context to a flock."),
     ),
     option(
         &["--flock-leave"],
         Two("CTX", "FLOCK"),
-        Served("Lets a context leave a flock."),
+        Served("Removes a context from a flock."),
     ),
     option(&["--flock-list"], NoValue, Served("Lists the flocks.")),
     option(
@@ -204,7 +204,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-t", TRUST],
         NoValue,
-        Differs("Answers every question with yes; guards and deny rules still count."),
+        Differs("Answers yes to every question; guards and deny rules still apply."),
     ),
     option(
         &["-x", "--no-chibi", CALL_USER],
@@ -214,12 +214,12 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-X", "--force-chibi", CALL_AGENT],
         NoValue,
-        Served("Sends the prompt also after an option that prints something."),
+        Served("Sends the prompt even after an option that prints something."),
     ),
     option(
         &["-s", "--set"],
         One("KEY=VALUE"),
-        Served("A setting for this run, as config.toml has it."),
+        Served("A setting for this run, as in config.toml."),
     ),
     option(
         &["--no-tool-calls"],
@@ -234,44 +234,44 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--destroy-after-inactive"],
         One("SECS"),
-        Served("Destroys the context when it was not used for so long."),
+        Served("Destroys the context when it has not been used for that long."),
     ),
     option(&["--home"], One("PATH"), Served("The chibi home.")),
     option(
         &["--project-root"],
         One("PATH"),
-        Differs("The directory in which becket works, which chibi keeps apart from the project's."),
+        Differs("becket's working directory; chibi keeps it apart from the project's."),
     ),
     option(
         &["-v", "--verbose"],
         NoValue,
-        Differs("Nothing more is said; `becket trace` shows what happened."),
+        Differs("Nothing: `becket trace` shows what happened."),
     ),
     option(
         &["--hide-tool-calls"],
         NoValue,
-        Differs("Tool calls are shown on standard error in any case."),
+        Differs("Nothing: tool calls are always shown on stderr."),
     ),
     option(
         &["--show-thinking"],
         NoValue,
-        Differs("What the model thinks is not shown."),
+        Differs("Nothing: the model's thoughts are not shown."),
     ),
     option(
         &["--raw"],
         NoValue,
-        Differs("The answer is shown as without it; in a pipe it is the plain text."),
+        Differs("Nothing: in a pipe the answer is plain text anyway."),
     ),
     option(
         &["--debug"],
         One("KEY"),
-        Differs("Nothing more is written; `becket trace` shows what was sent."),
+        Differs("Nothing: `becket trace` shows what was sent."),
     ),
 ];
 
-const INSPECTS: &str = "`system_prompt` is shown as it is, anything else with everything about the context, or in the \
-                        configuration.";
-const ABOUT_MODELS: &str = "Says what becket knows of a model, as JSON; it asks no registry.";
+const INSPECTS: &str = "`system_prompt` is shown by itself, anything else as part of the context's details or of the \
+    configuration.";
+const ABOUT_MODELS: &str = "Prints what becket knows about a model, as JSON; it asks no registry.";
 
 /// Translates a command line of chibi into those of becket.
 fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {

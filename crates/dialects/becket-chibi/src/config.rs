@@ -11,7 +11,7 @@ use toml::Spanned;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChibiConfig {
-    /// Whether a chibi home is used. By default it is used if it is named, or if the usual one exists.
+    /// Whether a chibi home is used. By default it is used if it is named, or if `~/.chibi` exists.
     pub enabled: Option<bool>,
     /// The chibi home; a relative path is relative to the folder of this file.
     pub home: Option<PathBuf>,

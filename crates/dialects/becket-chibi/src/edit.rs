@@ -26,7 +26,7 @@ pub fn to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, S
     if arguments.contains_key("edits") || arguments.contains_key("lines") || (operation.is_none() && !told) {
         if told {
             return Err(
-                "the edit is told twice: give either an operation, or `edits` and `lines`".to_owned(),
+                "the edit is given twice: give either an operation, or `edits` and `lines`".to_owned(),
             );
         }
         return Ok(arguments);

@@ -108,7 +108,7 @@ impl Host for PluginHost {
         match becket_fs::is_dir(&folder) {
             true => Ok(Some(folder)),
             false => Err(CliError::usage(format!(
-                "{} is no folder to work in",
+                "{} is not a folder to work in",
                 folder.display()
             ))),
         }

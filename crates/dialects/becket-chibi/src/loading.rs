@@ -254,7 +254,7 @@ async fn ask(
         () = tokio::time::sleep(WORTH_A_LINE) => {
             let seconds = settings.schema_timeout.as_secs();
             tell(format!(
-                "waiting for the plugin {} to say what it is (`--schema`, at most {seconds} s)",
+                "waiting for the plugin {} to print its schema (`--schema`, at most {seconds} s)",
                 candidate.name
             ));
             asking.await

@@ -281,7 +281,7 @@ impl Found {
         }
         // These belong to the agent itself and have no gate that a replacement would pass.
         if own_tool_names().any(|own| own == tool.name) {
-            return Err("becket has a tool of that name, which nothing can stand in for".into());
+            return Err("becket has a tool of that name, which nothing can replace".into());
         }
         let made = self.program_tool(plugin, tool);
         let face = stood_in_for(&tool.name, profile);
@@ -290,13 +290,10 @@ impl Found {
             .any(|own| own.spec().face.name == tool.name && own.spec().operation.is_some());
         match face {
             Some(_) if tool.flow_control => Err(
-                "becket has a tool of that name, which only another one that does something can stand in for"
-                    .into(),
+                "becket has a tool of that name, which only a tool that does something can replace".into(),
             ),
             Some(face) => Ok(made.standing_in_for(face)),
-            None if gated => {
-                Err("becket has a tool of that name whose gate it could not stand behind".into())
-            }
+            None if gated => Err("becket has a tool of that name whose gate it cannot use".into()),
             None => Ok(made),
         }
     }

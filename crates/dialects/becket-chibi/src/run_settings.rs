@@ -80,7 +80,7 @@ pub fn given(settings: &[String]) -> Result<Option<LocalSettings>, String> {
                 .all(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter))
         };
         let Some((key, value)) = setting.split_once('=').filter(|(key, _)| is_key(key)) else {
-            return Err(format!("`{setting}` is no setting; write it as KEY=VALUE"));
+            return Err(format!("`{setting}` is not a setting; write it as KEY=VALUE"));
         };
         let is_plain = value.parse::<bool>().is_ok() || value.parse::<f64>().is_ok_and(f64::is_finite);
         let value = match is_plain {

@@ -100,7 +100,7 @@ impl Needs {
 
 const BY_CALLS: &str =
     "files are read and written with call-tool, or with (harness io) where `tools.tiers` allows it";
-const ITSELF: &str = "what a file needs stands in the file; it may define libraries itself";
+const ITSELF: &str = "a file must contain what it needs; it may define libraries itself";
 const REGEXP: &str = "(tein safe-regexp) has regular expressions that always end";
 const PROGRAMS: &str = "programs are started with call-tool";
 

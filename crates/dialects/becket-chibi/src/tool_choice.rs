@@ -35,7 +35,7 @@ impl ToolChoice {
             None => format!("there are {}", CATEGORIES.join(", ")),
         };
         Err(format!(
-            "`tools.exclude_categories` names `{unknown}`, which is no kind of tools here; {hint}"
+            "`tools.exclude_categories` names `{unknown}`, which is not a category of tools here; {hint}"
         ))
     }
 

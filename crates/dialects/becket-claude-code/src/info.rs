@@ -21,12 +21,12 @@ pub static INFO: DialectInfo = DialectInfo {
 fn lets_through(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Missing | Fault::NotExecutable | Fault::Crash | Fault::MissingCommand | Fault::Killed => {
-            Some("an exit code other than 2 is an error after which the action goes on")
+            Some("an exit code other than 2 is an error after which the action continues")
         }
         Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Flood | Fault::Misspelt => {
-            Some("an answer that cannot be read is reported, and the action goes on")
+            Some("an answer that cannot be read is reported, and the action continues")
         }
-        Fault::Hang => Some("a hook that takes too long is ended, and the action goes on"),
+        Fault::Hang => Some("a hook that takes too long is ended, and the action continues"),
         Fault::Throws => None,
     }
 }

@@ -12,7 +12,7 @@ use crate::run_options::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BAS
 /// docker-agent's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: "docker-agent",
-    about: "Run an agent file by docker-agent's own command line",
+    about: "Run an agent file with docker-agent's own options",
     options: OPTIONS,
     keeps_unknown: false,
     translate,
@@ -20,8 +20,8 @@ pub static CLI: ForeignCli = ForeignCli {
 
 const NONE: ForeignValue = ForeignValue::None;
 const NO_SANDBOX: Service = Refused("becket has no sandbox; run it in a container");
-const NO_SCREEN: Service = Differs("nothing: becket's chat looks as it always does");
-const NO_LOG: Service = Differs("nothing: `becket trace` shows what has happened");
+const NO_SCREEN: Service = Differs("nothing: becket's chat has its own look");
+const NO_LOG: Service = Differs("nothing: `becket trace` shows what happened");
 
 /// The options of `docker-agent run`.
 // tidy: a table
@@ -34,33 +34,34 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--yolo"],
         NONE,
-        Differs("Answers every question with yes. Guards, hooks and deny rules still count."),
+        Differs("Answers yes to every question. Guards, hooks and deny rules still apply."),
     ),
     option(
         &["--safety"],
         One("MODE"),
         Differs(
-            "`strict` asks about every call, `restricted` refuses what would need a yes, `autonomous` is `--yolo`, and \
-             `balanced` is becket's usual: what only reads runs. The stricter of this and of the file counts.",
+            "`strict` asks about every call, `restricted` refuses what would need approval, `autonomous` is `--yolo`, \
+             and `balanced` is becket's default: what only reads runs. The stricter of this and the file's applies.",
         ),
     ),
     option(
         &["--exec"],
         NONE,
         Differs(
-            "Answers once and ends, which a message does here anyhow. Without a message it is read from a pipe.",
+            "Answers once and exits, as becket always does with a message. Without one, the message is read from a \
+             pipe.",
         ),
     ),
     option(
         &["--json"],
         NONE,
-        Differs("Prints becket's events, one JSON object a line."),
+        Differs("Prints becket's events, one JSON object per line."),
     ),
     option(
         &["--session"],
         One("ID"),
         Differs(
-            "Goes on in that session, `-1` in the current context. Without it the conversation is a new one.",
+            "Continues that session; `-1` means the current context. Without it a new conversation starts.",
         ),
     ),
     option(
@@ -72,18 +73,18 @@ const OPTIONS: &[ForeignOption] = &[
         &["-w", "--worktree"],
         Attached("NAME"),
         Served(
-            "Runs in a new git worktree, after the hooks of `worktree_create`. It stays when the run has ended.",
+            "Runs in a new git worktree, after the hooks of `worktree_create`. The worktree stays after the run.",
         ),
     ),
     option(
         &["--worktree-base"],
         One("REF"),
-        Differs("The commit that the worktree begins with. Nothing is fetched before."),
+        Differs("The commit that the worktree starts from. Nothing is fetched first."),
     ),
     option(
         &["--worktree-pr"],
         One("PR"),
-        Refused("pull requests are not fetched; check it out, and name `--worktree-base`"),
+        Refused("pull requests are not fetched; check it out and pass `--worktree-base`"),
     ),
     option(
         &["--config-dir"],
@@ -93,22 +94,22 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--model"],
         One("MODEL"),
-        Differs("The model of all agents, as `provider/model`; not of a single one, as in `agent=…`."),
+        Differs("The model of all agents, as `provider/model`; not of a single one (`agent=…`)."),
     ),
     option(
         &["-c", "--command"],
         One("NAME"),
-        Served("A command of the agent, with the message behind it."),
+        Served("A command of the agent, followed by the message."),
     ),
     option(
         &["--attach"],
         One("FILE"),
-        Differs("A picture to send with the message; other files are not sent."),
+        Differs("An image to send with the message; other files are not sent."),
     ),
     option(
         &["--prompt-file"],
         One("FILE"),
-        Served("Adds what the file says to the message."),
+        Served("Adds the file's text to the message."),
     ),
     option(
         &["--on-event"],
@@ -137,7 +138,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--exit-after-response"],
         NONE,
-        Differs("nothing: a message is answered once anyhow"),
+        Differs("nothing: becket answers a message once and exits anyway"),
     ),
     option(&["-d", "--debug"], NONE, NO_LOG),
     option(&["--log-file"], One("FILE"), NO_LOG),
@@ -149,12 +150,12 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--data-dir"],
         One("DIR"),
-        Differs("nothing: becket has a data folder of its own"),
+        Differs("nothing: becket has its own data folder"),
     ),
     option(
         &["--cache-dir"],
         One("DIR"),
-        Differs("nothing: becket has a cache of its own"),
+        Differs("nothing: becket has its own cache"),
     ),
     option(
         &["--code-mode-tools"],
@@ -172,23 +173,23 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--session-read-only"],
         NONE,
-        Refused("`becket context show` shows a conversation without going on"),
+        Refused("`becket context show` shows a conversation without continuing it"),
     ),
     option(
         &["--disable-commands"],
         One("NAMES"),
-        Refused("becket's own commands cannot be taken away"),
+        Refused("becket's own commands cannot be disabled"),
     ),
     option(
         &["--flavor"],
         One("NAME"),
-        Refused("write the file as it is meant"),
+        Refused("write the variant into the file itself"),
     ),
     option(&["--remote"], One("ADDRESS"), Refused("agents run here")),
     option(
         &["--listen"],
         One("ADDRESS"),
-        Refused("a run is not served to others"),
+        Refused("becket has no server mode for runs"),
     ),
     option(
         &["--models-gateway"],
@@ -208,7 +209,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--fake"],
         One("FILE"),
-        Refused("cassettes are not played; `--model scripted/FILE` plays a file of becket's own"),
+        Refused("cassettes are not played; `--model scripted/FILE` plays becket's own format"),
     ),
     option(
         &["--fake-stream"],
@@ -248,12 +249,17 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     let (file, messages) = match args.words.as_slice() {
         [command, file, messages @ ..] if command == "run" || command == "exec" => (file, messages),
         [command] if command == "run" || command == "exec" => {
-            let why = "becket looks for none, because to name one is to say yes to its hooks";
+            let why = "becket does not look for one, because naming it trusts its hooks";
             return Err(format!(
                 "name an agent file, as in `docker-agent run agent.yaml`; {why}"
             ));
         }
-        [other, ..] => return Err(format!("only `run` is served, not `{}`", other.to_string_lossy())),
+        [other, ..] => {
+            return Err(format!(
+                "becket supports only `run`, not `{}`",
+                other.to_string_lossy()
+            ));
+        }
         [] => return Err("name a command and an agent file, as in `docker-agent run agent.yaml`".to_owned()),
     };
     let mut line = vec![OsString::from("run"), absolute(file)?];
@@ -453,7 +459,7 @@ mod tests {
         let table = [
             ("", "name a command"),
             ("run", "name an agent file"),
-            ("serve api a.yaml", "only `run` is served, not `serve`"),
+            ("serve api a.yaml", "becket supports only `run`, not `serve`"),
             ("run a.yaml --sandbox", "--sandbox: becket has no sandbox"),
             ("run a.yaml --safety lax", "there is no safety mode `lax`"),
             ("run a.yaml --model bob=x/y", "--model: becket has one model"),

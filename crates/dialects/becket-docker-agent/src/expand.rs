@@ -71,7 +71,7 @@ fn looked_up<'a>(name: &str, environment: &'a HookEnvironment, remarks: &mut Vec
     found.map_or_else(
         || {
             remarks.push(format!(
-                "the variable {name} is not set, so nothing stands in its place"
+                "the variable {name} is not set, so it is replaced by nothing"
             ));
             OsStr::new("")
         },
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(value("[${env.NOT}]"), "[]");
         assert_eq!(
             remarks,
-            ["the variable NOT is not set, so nothing stands in its place"]
+            ["the variable NOT is not set, so it is replaced by nothing"]
         );
         let mut remarks = Vec::new();
         let mut directory = |text: &str| {

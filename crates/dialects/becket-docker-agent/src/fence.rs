@@ -210,7 +210,7 @@ fn private_address(payload: &PreFetchPayload) -> Option<String> {
 /// Refuses every call about which the user would have to be asked.
 pub fn refuse_questions(engine: &Engine, file: &Path) {
     engine.on::<PermissionRequest>(&format!("{} (safety)", file.display()), |_| {
-        let reason = "`safety: restricted` of the agent file refuses what would need a yes";
+        let reason = "`safety: restricted` of the agent file refuses what would need approval";
         Ok(PermissionRequestReply {
             verdict: Strictest(Some(Verdict::Deny(reason.into()))),
             ..PermissionRequestReply::default()

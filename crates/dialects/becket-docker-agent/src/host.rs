@@ -46,24 +46,24 @@ const OWN_OPTIONS: &[(&str, OptionValue, &str)] = &[
     (
         WORKING_DIR,
         OptionValue::OnePath("FOLDER"),
-        "Work in this folder, in place of the one in which becket was started",
+        "Work in this folder instead of the current one",
     ),
     (
         WORKTREE,
         OptionValue::Text("NAME"),
         "Work in a new git worktree of this name, on a branch `worktree-NAME`; `auto` makes up a name. Hooks of \
-         `worktree_create` run in it first, and it stays when the run has ended",
+         `worktree_create` run in it first, and the worktree stays after the run",
     ),
     (
         WORKTREE_BASE,
         OptionValue::Text("COMMIT"),
-        "The commit that the worktree begins with; the current one when absent",
+        "The commit that the worktree starts from; default: the current one",
     ),
     (
         SAFETY,
         OptionValue::Text("MODE"),
         "How much is asked while an agent file runs: `strict` asks about every call, `restricted` refuses what would \
-         need a yes",
+         need approval",
     ),
     (
         CONFIG_DIR,
@@ -88,8 +88,8 @@ impl Host for DockerAgentHost {
         let on_event = HostOption {
             name: ON_EVENT.into(),
             value: OptionValue::Text("TYPE=COMMAND"),
-            help: "A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It has \
-                   no say, and nobody waits for it before the end of the run. May be given several times"
+            help: "A shell command for each runtime event of a type, which it reads as JSON; `*` for all types. It \
+                cannot change anything, and the run waits for it only at its end. May be given several times"
                 .into(),
             is_rare: true,
             ..HostOption::default()
@@ -102,7 +102,7 @@ impl Host for DockerAgentHost {
             .into(),
             name: flag.name.into(),
             value: OptionValue::Command,
-            heading: Some("Hooks in docker-agent's words"),
+            heading: Some("docker-agent's hooks"),
             is_rare: true,
             ..HostOption::default()
         });
@@ -132,7 +132,7 @@ impl Host for DockerAgentHost {
         let directory = chosen.as_deref().unwrap_or(&surroundings.cwd);
         if !becket_fs::is_dir(directory) {
             return Err(CliError::usage(format!(
-                "{} is no folder to work in",
+                "{} is not a folder to work in",
                 directory.display()
             )));
         }

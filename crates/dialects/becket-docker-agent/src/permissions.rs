@@ -295,7 +295,7 @@ fn path_glob(text: &str, home: Option<&Path>) -> Result<String, String> {
     let odd = |part: &str| matches!(part, "." | ".." | "~");
     if text.split('/').any(odd) || text.contains("//") {
         return Err(format!(
-            "`{text}` never matches: paths are judged after links and `..` were followed, absolutely or from the \
+            "`{text}` never matches: paths are judged with links and `..` resolved, absolute or relative to the \
              working directory, as in `/etc/*` or `src/*`"
         ));
     }
@@ -317,7 +317,7 @@ fn command_glob(text: &str) -> Result<Pattern, String> {
 /// The pattern of a glob: any text for `*`, any character for `?`, one of several for `[…]`, ignoring case.
 fn glob(text: &str) -> Result<Pattern, String> {
     if text.is_empty() || text.trim() != text {
-        return Err("a pattern is empty or has blanks around it".into());
+        return Err("a pattern is empty or has spaces around it".into());
     }
     let mut expression = String::from("(?i)");
     let mut rest = text.chars();

@@ -115,7 +115,7 @@ fn tools(entry: &HookEntry, remarks: &mut Vec<String>) -> Option<Pattern> {
         None | Some("" | "*") => None,
         Some(expression) => Pattern::regex(expression)
             // A guard for too many tools is better than none.
-            .map_err(|error| remarks.push(format!("its matcher counts for every tool: {error}")))
+            .map_err(|error| remarks.push(format!("its matcher matches every tool: {error}")))
             .ok(),
     }
 }
@@ -459,7 +459,7 @@ impl<E: Event> HookHandler<E> {
         // A missing program shows only here, because the hook's exit code may still be 0.
         if !suppressed && !heard.stderr.is_empty() && self.once("standard error") {
             let words: String = heard.stderr.chars().take(SHOWN_ERRORS).collect();
-            lines.push(format!("hook {} says on standard error: {words}", self.hook));
+            lines.push(format!("hook {} printed to stderr: {words}", self.hook));
         }
         for (field, what) in &heard.odd {
             if self.once(field) {

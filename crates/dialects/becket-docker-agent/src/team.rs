@@ -423,7 +423,7 @@ impl TeamFile {
                 missing_tool(text, self.other_tools(others)).filter(|missing| !self.is_sure(missing))?;
             let (file, message) = (self.file.path.display(), missing.message);
             Some(format!(
-                "{file}:{line}: the rule `{text}` never counts: {message}"
+                "{file}:{line}: the rule `{text}` never matches: {message}"
             ))
         });
         idle.collect()

@@ -549,7 +549,7 @@ async fn the_person_is_told_what_a_hook_says_and_once_what_is_odd() {
     assert_eq!(
         notices(&engine).await,
         [
-            "hook my hook says on standard error: jq: not found",
+            "hook my hook printed to stderr: jq: not found",
             "hook my hook: `decsion` is no field of an answer; did you mean `decision`?",
             "hook my hook: `decision` means nothing at turn_end",
             "hook my hook: `summary` means nothing at turn_end",
@@ -1066,6 +1066,6 @@ fn what_is_odd_about_a_hook_is_remarked_on() {
     let remarks = register(&engine, &entries, &Owner::Everybody, &host(&Arc::default()));
     assert_eq!(
         remarks,
-        ["agent.yaml:1: the variable NOWHERE is not set, so nothing stands in its place"]
+        ["agent.yaml:1: the variable NOWHERE is not set, so it is replaced by nothing"]
     );
 }

@@ -409,7 +409,7 @@ fn one_of_list(
         other => return Err(format!("argument `{list}` must hold exactly one here: {other}")),
     };
     match arguments.insert(single.to_owned(), one) {
-        Some(_) => Err(format!("one thing is told twice: give `{list}` only")),
+        Some(_) => Err(format!("one thing is given twice: give `{list}` only")),
         None => Ok(arguments),
     }
 }

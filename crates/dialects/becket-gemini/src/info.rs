@@ -24,7 +24,7 @@ fn lets_through(fault: Fault) -> Option<&'static str> {
         Fault::Killed => Some("a program that a signal ends counts as one that ended well"),
         Fault::Chatter | Fault::HalfAnswer => Some("text that is not JSON is a message for the user"),
         Fault::WrongTypes | Fault::Misspelt => Some("an answer is not checked, and no decision is an allow"),
-        Fault::Hang | Fault::Flood => Some("a hook that takes too long is ended, and the action goes on"),
+        Fault::Hang | Fault::Flood => Some("a hook that takes too long is ended, and the action continues"),
         // The shell says so on standard error, and text with such an exit code denies.
         Fault::Missing | Fault::NotExecutable | Fault::MissingCommand | Fault::Throws => None,
     }

@@ -93,7 +93,7 @@ fn check(told: &Told<'_>, file: &Path, text: &str) -> Vec<Finding> {
             findings.push(told.at(1, Kind::BadScript, message, hint));
         }
         DefaultExport::NoFunction(line) => {
-            let message = "its default export is no function, so it cannot be loaded".to_owned();
+            let message = "its default export is not a function, so it cannot be loaded".to_owned();
             findings.push(told.at(line, Kind::BadScript, message, hint));
         }
         DefaultExport::Function | DefaultExport::Unknown => {}

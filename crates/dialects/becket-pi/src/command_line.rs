@@ -17,7 +17,7 @@ pub const PROGRAM: &str = "pi";
 /// pi's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: PROGRAM,
-    about: "Run becket by pi's own command line",
+    about: "Run becket with pi's own options",
     options: OPTIONS,
     // Extensions bring options of their own.
     keeps_unknown: true,
@@ -31,64 +31,64 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--provider"],
         ForeignValue::One("NAME"),
-        Served("The provider of the model that `--model` names."),
+        Served("The provider of the model in `--model`."),
     ),
     option(
         &["--model"],
         ForeignValue::One("ID"),
         Differs(
-            "The model, by its whole name: becket has no list in which a part of a name could be looked up. `:LEVEL` \
-                 behind it says how much it thinks.",
+            "The model, by its full name: becket has no list in which to look up a part of a name. `:LEVEL` after it \
+             sets the thinking level.",
         ),
     ),
     option(
         &["--api-key"],
         ForeignValue::One("KEY"),
-        Served("The key for the provider of the model that is named."),
+        Served("The API key for the model's provider."),
     ),
     option(
         &["--system-prompt"],
         ForeignValue::One("TEXT"),
-        Served("The instructions in place of the usual ones, or a file that holds them."),
+        Served("Replaces the usual instructions: a text, or a file."),
     ),
     option(
         &["--append-system-prompt"],
         ForeignValue::One("TEXT"),
-        Served("More instructions, or a file that holds some."),
+        Served("Adds instructions: a text, or a file."),
     ),
     option(
         &["--mode"],
         ForeignValue::One("MODE"),
         Served("`text`, `json` or `rpc`."),
     ),
-    option(&["-p", "--print"], NOTHING, Served("Answers and ends.")),
+    option(&["-p", "--print"], NOTHING, Served("Answers and exits.")),
     option(
         &["-c", "--continue"],
         NOTHING,
-        Served("Goes on in the project's current conversation."),
+        Served("Continues the project's current conversation."),
     ),
     option(
         &["-r", "--resume"],
         NOTHING,
-        Differs("Begins a chat; `/resume` in it shows what can be gone on with."),
+        Differs("Starts a chat; `/resume` in it lists what you can resume."),
     ),
     option(
         &["--session"],
         ForeignValue::One("FILE|ID"),
         Differs(
-            "The conversation of that session, by its id or the beginning of it, or of that file, which is made if it \
-             is new. The file is written when the run has ended well, and not while it goes on.",
+            "The conversation of that session (its id or the beginning of it), or of that file, which is created if \
+             it is new. The file is written after the run has succeeded, not during it.",
         ),
     ),
     option(
         &["--session-id"],
         ForeignValue::One("ID"),
-        Differs("The context of that name, which is made if there is none."),
+        Differs("The context of that name, which is created if there is none."),
     ),
     option(
         &["--fork"],
         ForeignValue::One("FILE|ID"),
-        Served("A new conversation that goes on from that of a file or a session."),
+        Served("A new conversation that continues that of a file or a session."),
     ),
     option(
         &["--session-dir"],
@@ -107,19 +107,19 @@ const OPTIONS: &[ForeignOption] = &[
         &["--models"],
         ForeignValue::One("PATTERNS"),
         Differs(
-            "Nothing: models are changed among those that the session has worked with and those of extensions.",
+            "Nothing: you can switch among the models that the session has used and those of extensions.",
         ),
     ),
     option(&["-nt", "--no-tools"], NOTHING, Served("Offers no tools.")),
     option(
         &["-nbt", "--no-builtin-tools"],
         NOTHING,
-        Served("Offers only tools that are not pi's own."),
+        Served("Offers only tools that are not built into pi."),
     ),
     option(
         &["-t", "--tools"],
         ForeignValue::One("NAMES"),
-        Served("Offers only these tools; names with `-` before them are left out."),
+        Served("Offers only these tools; names that begin with `-` are left out."),
     ),
     option(
         &["-xt", "--exclude-tools"],
@@ -129,23 +129,23 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--thinking"],
         ForeignValue::One("LEVEL"),
-        Served("How much the model thinks; `max` is `xhigh`."),
+        Served("The thinking level; `max` means `xhigh`."),
     ),
     option(
         &["-e", "--extension"],
         ForeignValue::One("PATH"),
-        Served("An extension, a file or a folder, or what is installed under `npm:` and `git:`."),
+        Served("An extension: a file or a folder, or what is installed under `npm:` and `git:`."),
     ),
     option(
         &["-ne", "--no-extensions"],
         NOTHING,
-        Served("Only extensions that `-e` names."),
+        Served("Only the extensions that `-e` names."),
     ),
     option(
         &["--no-mcp"],
         NOTHING,
         Differs(
-            "Nothing: pi's file of MCP servers is not read, and becket's own servers stand in its settings.",
+            "Nothing: becket does not read pi's file of MCP servers; its own servers are in its settings.",
         ),
     ),
     option(&["--skill"], ForeignValue::One("PATH"), Served("A skill.")),
@@ -169,34 +169,34 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--use-theme"],
         ForeignValue::One("NAME"),
-        Differs("Nothing: extensions choose a theme."),
+        Differs("Nothing: extensions choose the theme."),
     ),
     option(
         &["-nc", "--no-context-files"],
         NOTHING,
-        Served("Reads no AGENTS.md and CLAUDE.md."),
+        Served("Does not read AGENTS.md and CLAUDE.md."),
     ),
     option(
         &["--export"],
         ForeignValue::One("FILE"),
-        Differs("Writes a session file as a page, which the word behind it names; it is simpler than pi's."),
+        Differs(
+            "Writes a session file as an HTML page, to the path that follows it; the page is simpler than pi's.",
+        ),
     ),
     option(
         &["--list-models"],
         ForeignValue::Optional("SEARCH"),
-        Differs(
-            "The model that would be asked and those of extensions; providers are not asked which ones they have.",
-        ),
+        Differs("The current model and those of extensions; providers are not asked for theirs."),
     ),
     option(
         &["--verbose"],
         NOTHING,
-        Differs("Nothing: becket says what it does anyway."),
+        Differs("Nothing: becket always says what it does."),
     ),
     option(
         &["--tui-mode"],
         ForeignValue::One("MODE"),
-        Differs("Nothing: the chat is in the terminal's own scrollback."),
+        Differs("Nothing: the chat uses the terminal's own scrollback."),
     ),
     option(
         &["-a", "--approve"],
@@ -215,7 +215,7 @@ const OPTIONS: &[ForeignOption] = &[
         NOTHING,
         Served("becket uses the network for requests to the model only."),
     ),
-    option(&["-v", "--version"], NOTHING, Served("The version.")),
+    option(&["-v", "--version"], NOTHING, Served("Prints the version.")),
 ];
 
 /// Options that becket has by the same name: those with a value, and those without.

@@ -25,7 +25,7 @@ pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 11] = [
         API_KEY,
         None,
         OptionValue::Text("KEY"),
-        "The key for the provider of the model that is named. Others can see the words of a command line",
+        "The API key for the model's provider. Others can see the words of a command line",
     ),
     (
         NO_CONTEXT_FILES,

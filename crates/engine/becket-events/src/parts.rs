@@ -175,7 +175,7 @@ words! {
 
     /// Why the agent waits for the user.
     AttentionReason {
-        /// A tool call needs a yes.
+        /// A tool call needs approval.
         Approval,
         /// A limit was reached.
         Limit,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Declares the modes: each with its word on the command line and a sentence about it.
 macro_rules! modes {
     ($( $(#[doc = $doc:literal])+ $Mode:ident, $word:literal; )+) => {
-        /// What needs the user's yes, and what is refused without a question.
+        /// What needs the user's approval, and what is refused without asking.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum PermissionMode { $( $(#[doc = $doc])+ $Mode, )+ }
@@ -31,13 +31,13 @@ macro_rules! modes {
 }
 
 modes! {
-    /// What nothing allows is asked.
+    /// The user is asked about what nothing allows.
     Ask, "ask";
-    /// Edits and writes of files in the project need no yes, except where hooks and settings are kept.
+    /// Edits and writes of files in the project need no approval, except where hooks and settings are kept.
     AcceptEdits, "accept-edits";
     /// Only reading: what writes, runs or sends is refused.
     Plan, "plan";
-    /// Every question is answered with yes.
+    /// Every question is answered yes.
     Yes, "yes";
 }
 

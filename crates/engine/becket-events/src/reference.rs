@@ -24,12 +24,12 @@ const INTRODUCTION: &str = "\
 
 Generated from the table in `crates/engine/becket-events/src/table.rs` by `cargo xtask generate`. Do not edit.
 
-Every payload is one JSON object with these fields beside its own: `event` (the name), `session_id`,
+Every payload is one JSON object. Besides its own fields it has `event` (the name), `session_id`,
 `parent_session_id`, `context_name`, `agent_name`, `model`, `cwd`, `turn`, `permission_mode`. A documented
-field is always there; what is not known is `null`. Examples are what the agent really sent in a scripted run.
+field is always present; an unknown value is `null`. The examples were sent by the real agent in a scripted run.
 
-The class says what a handler that breaks means: **guard**, the action does not happen; **transform**, its change is
-dropped and the user is told; **observe**, the failure is reported.
+The class says what happens when a handler breaks: **guard**, the action does not happen; **filter**, what it was asked
+about is withheld; **transform**, its change is dropped and the user is told; **observe**, the failure is reported.
 
 ";
 

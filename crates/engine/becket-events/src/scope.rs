@@ -25,7 +25,7 @@ pub struct Scope {
     pub cwd: String,
     /// The turn within the session, counted from 1; 0 outside of turns. Together with `session_id` it names a turn.
     pub turn: u32,
-    /// What needs the user's yes, and what is refused without a question; null where another agent decides that.
+    /// What needs the user's approval, and what is refused without asking; null where another agent decides that.
     #[serde(default)]
     pub permission_mode: Option<PermissionMode>,
 }

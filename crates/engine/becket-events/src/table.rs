@@ -188,7 +188,7 @@ events! {
     payload PreSessionTreePayload {
         /// The entry to continue from.
         target_id: String,
-        /// The entry at which the conversation stands now.
+        /// The conversation's current entry.
         leaf_id: Option<String>,
         /// The last entry that the current leaf and the target have in common.
         common_ancestor_id: Option<String>,
@@ -219,7 +219,7 @@ events! {
     /// After the conversation moved to another entry of its tree.
     "post_session_tree" => PostSessionTree, class: Observe,
     payload PostSessionTreePayload {
-        /// The entry at which the conversation stands now.
+        /// The conversation's current entry.
         leaf_id: Option<String>,
         /// The entry at which the conversation stood before.
         previous_leaf_id: Option<String>,
@@ -348,7 +348,7 @@ events! {
         goals: Option<String>,
     }
     reply PreSystemPromptReply {
-        /// Text to put in front; a later handler's stands before an earlier one's.
+        /// Text to put in front; a later handler's comes before an earlier one's.
         inject: Prepend<String>,
     }
 
@@ -820,7 +820,7 @@ events! {
     reply PermissionRequestReply {
         /// The answer.
         verdict: Strictest,
-        /// New arguments, which count with an allow. The call is judged anew with them.
+        /// New arguments, used if the call is allowed. The call is judged again with them.
         arguments: Last<Map<String, Value>>,
         /// Facts to show with the question.
         metadata: Merge,

@@ -202,7 +202,7 @@ pub struct PiOptions {
     #[arg(long, hide_short_help = true, value_name = "ID", conflicts_with_all = ["context", "transient"])]
     pub session: Option<String>,
 
-    /// The provider of the model that `--model` names.
+    /// The provider of the model in `--model`.
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "model")]
     pub provider: Option<String>,
 
@@ -239,7 +239,7 @@ fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
 
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
     serde_json::from_value(word.into())
-        .map_err(|_| "there are off, minimal, low, medium, high, xhigh".to_owned())
+        .map_err(|_| "the levels are off, minimal, low, medium, high, xhigh".to_owned())
 }
 
 /// When to use colours.

@@ -64,8 +64,8 @@ fn named(hosts: Hosts, path: &Path, surroundings: &Surroundings) -> Result<HookF
     };
     read(hosts, &file).ok_or_else(|| {
         CliError::usage(format!(
-            "cannot tell what {} is: hooks stand in files that end in .toml, .yaml or .yml, in extensions that end in \
-             .ts or .js, and in programs",
+            "cannot tell what {} is: hooks are files that end in .toml, .yaml or .yml, extensions that end in .ts or \
+             .js, and programs",
             path.display()
         ))
     })
@@ -141,8 +141,8 @@ pub fn untrusted(setup: &Setup) -> Vec<Finding> {
         line: None,
         kind: Kind::UnlikeLock,
         severity: Severity::Wrong,
-        message: format!("the lock names {name}, which is not there"),
-        hint: Some("`becket hooks trust --lock` writes it anew".into()),
+        message: format!("the lock names {name}, which does not exist"),
+        hint: Some("`becket hooks trust --lock` writes a new one".into()),
     }));
     findings
 }
@@ -151,7 +151,7 @@ fn not_trusted(judged: &Judged) -> Option<Finding> {
     let words = match &judged.item.trouble {
         _ if judged.item.kind == Thing::Absence => "it was trusted, and no run starts without it".into(),
         Some(trouble) => format!("it cannot be trusted by its content: {trouble}"),
-        None => "it is not trusted here, so it does not count".into(),
+        None => "it is not trusted here, so it is not active".into(),
     };
     (!judged.is_trusted()).then(|| Finding {
         severity: Severity::Remark,
@@ -163,7 +163,7 @@ fn not_trusted(judged: &Judged) -> Option<Finding> {
 fn unlike_lock(judged: &Judged) -> Option<Finding> {
     let words = judged.unlike_lock.as_ref()?;
     Some(Finding {
-        hint: Some("look at it, and then `becket hooks trust --all --lock`".into()),
+        hint: Some("review it, then run `becket hooks trust --all --lock`".into()),
         ..finding(judged, Kind::UnlikeLock, words)
     })
 }

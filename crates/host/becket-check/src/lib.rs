@@ -85,7 +85,7 @@ fn twice(file: &HookFile) -> Vec<Finding> {
                 line: hook.line(),
                 kind: Kind::Twice,
                 severity: Severity::Wrong,
-                message: format!("the same hook stands there already{line}"),
+                message: format!("the same hook is already there{line}"),
                 hint: Some("leave one of them out".into()),
             });
         }

@@ -203,7 +203,7 @@ fn misread(system: &System, shown: &Path, hook: &CheckedEntry) -> Vec<Finding> {
     let matchers = hook.entry.matchers.iter().filter(|_| hook.contract.has_matcher);
     let matchers = matchers.filter_map(|matcher| {
         let why = (system.matcher)(matcher).err()?;
-        Some(format!("the matcher `{matcher}` counts for everything: {why}"))
+        Some(format!("the matcher `{matcher}` matches everything: {why}"))
     });
     let unable = match &hook.entry.action {
         Action::Unable(why) => Some(why.clone()),
@@ -234,7 +234,7 @@ fn softened(system: &System, shown: &Path, hooks: &[CheckedEntry]) -> Option<Fin
         kind: Kind::LoosenedGuard,
         severity: Severity::Remark,
         message: format!(
-            "the action goes on where one of these guards ends with an error code such as 1, as in {}: {}",
+            "the action continues if one of these guards exits with an error code such as 1, as in {}: {}",
             system.title,
             names.join(", ")
         ),

@@ -175,9 +175,7 @@ fn names<E: Event>(
     let read = |text: &String| {
         (system.matcher)(text).unwrap_or_else(|why| {
             let place = entry.place();
-            remarks.push(format!(
-                "{place}: the matcher `{text}` counts for everything: {why}"
-            ));
+            remarks.push(format!("{place}: the matcher `{text}` matches everything: {why}"));
             NameMatcher::All
         })
     };
@@ -451,7 +449,7 @@ impl<E: Event> HookHandler<E> {
         let title = self.running.system.title;
         if let Some(what) = &answer.error {
             let goes_on = match self.class {
-                Class::Guard => format!("; the action goes on, as in {title}"),
+                Class::Guard => format!("; the action continues, as in {title}"),
                 _ => String::new(),
             };
             lines.push(format!("hook {}: {what}{goes_on}", self.name));

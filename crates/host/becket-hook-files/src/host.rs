@@ -224,7 +224,7 @@ fn value_in(system: &System, file: &Path, text: &str) -> Result<Value, CliError>
     value_of(file, text, system.json).map_err(|error| {
         let message = format!("cannot read {}: {}", error.file.display(), error.message);
         let off = format!("or set `{} = \"off\"` in [dialects]", system.dialect.name);
-        CliError::usage(message).hint(format!("mend it, since it may hold guards, {off}"))
+        CliError::usage(message).hint(format!("repair it, because it may contain guards, {off}"))
     })
 }
 

@@ -186,7 +186,7 @@ pub fn stop(payload: &StopPayload, answer: &HookAnswer, cap: u32) -> StopReply {
         return StopReply::default();
     }
     if payload.continuations >= cap {
-        let told = format!("a hook wanted the model to go on more than {cap} times; it was not followed");
+        let told = format!("a hook wanted the model to continue more than {cap} times; it was ignored");
         return StopReply {
             notice: Append(vec![told]),
             ..Default::default()

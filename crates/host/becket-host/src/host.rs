@@ -666,7 +666,7 @@ impl Report {
     /// A report of a guest that was found and could not be loaded.
     pub fn unloaded(guest: &Unloaded) -> Self {
         let what = format!("{} {} ({})", guest.kind, guest.name, guest.source);
-        Self::new(what, Some(format!("{}; no run starts beside it", guest.why)))
+        Self::new(what, Some(format!("{}; no run starts with it", guest.why)))
     }
 }
 

@@ -48,7 +48,7 @@ pub const STORE: &str = "Always allow this in this project?";
 /// A sentence about where a rule is stored, and how to remove it.
 pub fn about_rule(rule: &OfferedRule) -> String {
     format!(
-        "The rule is kept in {}; `becket permissions` lists and removes such rules.",
+        "The rule is stored in {}; `becket permissions` lists and removes such rules.",
         harmless_name(&rule.place)
     )
 }

@@ -437,9 +437,9 @@ fn program(
 
 fn web(url: &str, headers: &[(String, String)], is_event_stream: bool) -> Result<Reach, String> {
     // The error does not repeat the address, which may hold a key.
-    let url = Url::parse(url).map_err(|error| format!("its `url` is no address: {error}"))?;
+    let url = Url::parse(url).map_err(|error| format!("its `url` is not an address: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err("its `url` is no address of the web: it begins with http:// or https://".into());
+        return Err("its `url` is not a web address: it must begin with http:// or https://".into());
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("its `url` holds a name or a password; set `headers` instead".into());

@@ -377,7 +377,7 @@ impl Trust {
         }
         match files.named(&file) {
             Some(_) => files.script(&file),
-            None => files.trouble = Some(format!("{} lies outside of the project", file.display())),
+            None => files.trouble = Some(format!("{} is outside the project", file.display())),
         }
         let item = self.item(Kind::Extension, "extension", &file, String::new(), files);
         self.judge(Item { guards: true, ..item })

@@ -90,7 +90,7 @@ fn export(file: &Path, variables: &BTreeMap<String, String>) -> std::io::Result<
     };
     if let Some(wrong) = variables.keys().find(|name| !is_name(name)) {
         return Err(std::io::Error::other(format!(
-            "`{wrong}` is no name of a variable"
+            "`{wrong}` is not the name of a variable"
         )));
     }
     let quoted = |value: &str| value.replace('\'', r"'\''");

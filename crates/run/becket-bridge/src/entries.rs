@@ -59,7 +59,8 @@ pub fn entry_file(
         return Ok(PathBuf::from(folder).join(rest));
     }
     let home = surroundings.variable("HOME");
-    let home = home.ok_or_else(|| CliError::usage("HOME is not set, so there is no file of the user's"))?;
+    let home =
+        home.ok_or_else(|| CliError::usage("HOME is not set, so becket cannot find your settings file"))?;
     Ok(PathBuf::from(home).join(entry.user_file))
 }
 
@@ -79,7 +80,7 @@ pub fn install(bridge: &Bridge, file: &Path, becket: &Path, is_shadow: bool) -> 
     let program = entered_program(becket);
     let program = program.to_str().ok_or_else(|| {
         CliError::usage(format!(
-            "the path of {} is no text, so no file can name it",
+            "the path of {} is not UTF-8 text, so no file can name it",
             program.display()
         ))
     })?;
@@ -217,7 +218,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 fn parsed(text: &str, file: &Path) -> Result<CstRootNode, CliError> {
     CstRootNode::parse(text, &OPTIONS).map_err(|error| {
         CliError::usage(format!(
-            "{} cannot be read, so it stays as it is: {error}",
+            "{} cannot be read, so it is unchanged: {error}",
             file.display()
         ))
     })
@@ -226,7 +227,7 @@ fn parsed(text: &str, file: &Path) -> Result<CstRootNode, CliError> {
 /// What stands in a member has another kind of value than the agent wants.
 fn misshapen(file: &Path, what: &str) -> CliError {
     CliError::usage(format!(
-        "`{what}` in {} is not what it must be, so the file stays as it is",
+        "`{what}` in {} is not what it must be, so the file is unchanged",
         file.display()
     ))
 }

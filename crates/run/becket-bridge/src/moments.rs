@@ -102,7 +102,7 @@ impl<'a> Moments<'a> {
         };
         let reply = self.hooks.ask::<SessionStart>(payload).await;
         let notices = reply.first_prompt.get().map(|prompt| {
-            format!("becket: a hook wants to begin with a prompt, which it cannot here: {prompt}")
+            format!("becket: a hook wants to start with a prompt, which is not possible here: {prompt}")
         });
         let variables = reply.environment.0.into_iter();
         let text = |value: Value| match value {
@@ -147,7 +147,7 @@ impl<'a> Moments<'a> {
         let rewritten = reply.prompt.get().filter(|new| new != text).map(|new| {
             let title = bridge.title;
             Verdict::Deny(format!(
-                "a hook changed the prompt, which {title} cannot take; send this: {new}"
+                "a hook changed the prompt, which {title} does not support; send this: {new}"
             ))
         });
         Ruling {
@@ -226,7 +226,7 @@ impl<'a> Moments<'a> {
             .map(|answer| format!("a hook answers in its place: {answer}"));
         let refused = refused.or_else(|| {
             let changes = reply.system_prompt.0.is_some() || reply.tools.0.is_some();
-            changes.then(|| format!("a hook changed the sub-agent, which {title} cannot take"))
+            changes.then(|| format!("a hook changed the sub-agent, which {title} does not support"))
         });
         let verdict = match refused {
             Some(reason) => Strictest::from(Verdict::Deny(reason)),
@@ -281,14 +281,14 @@ impl<'a> Moments<'a> {
             (Some(Verdict::Allow) | None, _) if restricts => {
                 let title = bridge.title;
                 Some(Verdict::Deny(format!(
-                    "a hook gives rules for the session, which {title} cannot keep; put them into your settings"
+                    "a hook returned session rules, which {title} does not support; put them into your settings"
                 )))
             }
             // What is allowed with other arguments is not allowed with these.
             (Some(Verdict::Allow), Some(_)) => {
                 let title = bridge.title;
                 Some(Verdict::Deny(format!(
-                    "a hook allows the call with other arguments only, which {title} cannot take here"
+                    "a hook allows the call only with other arguments, which {title} does not support here"
                 )))
             }
             (verdict, _) => verdict,

@@ -85,7 +85,7 @@ impl Question {
         let depth = surroundings.variable(DEPTH);
         let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0);
         if depth >= DEEPEST {
-            return Err("bridges ask each other in a circle".into());
+            return Err("bridges ask each other in a loop".into());
         }
         let home = surroundings.variable("HOME");
         if let Some(home) = home.filter(|home| !Path::new(home).is_absolute()) {

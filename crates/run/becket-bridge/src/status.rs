@@ -93,7 +93,7 @@ pub fn installed(
     if let Some(gone) = read.iter().find(|command| !Path::new(&command.program).exists()) {
         hindrances.push(format!("{} is gone; install it again", gone.program));
     } else if let Some(other) = read.iter().find(|command| !is_own(command)) {
-        hindrances.push(format!("another becket is entered: {}", other.program));
+        hindrances.push(format!("another becket is installed: {}", other.program));
     }
     Ok(Some(Installed {
         system: bridge.system,

@@ -68,9 +68,9 @@ pub async fn adopt(
     }
     let read = setup.found.conversation(name.as_str()).map_err(|why| {
         CliError::failed(format!(
-            "the conversation of the context {name} cannot be taken over: {why}"
+            "the conversation of the context {name} cannot be imported: {why}"
         ))
-        .hint("mend the file, or move it away to begin anew")
+        .hint("repair the file, or move it away to start over")
     })?;
     let Some(read) = read else {
         return Ok(());

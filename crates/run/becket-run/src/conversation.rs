@@ -519,7 +519,7 @@ impl Conversation {
     pub async fn close(mut self, reason: EndReason) -> Result<(), CliError> {
         self.assembled.interactive.settle().await;
         if self.handle().is_some_and(|handle| handle.messages().has_next()) {
-            let words = "an extension has said something that nobody heard, because the session is over";
+            let words = "a message of an extension was lost, because the session is over";
             self.assembled.agent.front.show(FrontUpdate::Warning(words));
         }
         if let Some(session) = self.current.take_session() {
@@ -659,7 +659,7 @@ async fn enter_context(
 fn tell_what_goes_on(name: &ContextName, (messages, used_ms): (u64, u64), surroundings: &Surroundings) {
     let (messages, ago) = (counted(messages, "message"), ago(used_ms));
     surroundings.remark(&format!(
-        "going on in the context {name}: {messages}, last used {ago}"
+        "continuing in the context {name}: {messages}, last used {ago}"
     ));
 }
 

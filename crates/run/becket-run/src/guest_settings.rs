@@ -55,7 +55,7 @@ impl GuestSettings {
             .map(|settings| {
                 let keys: Vec<String> = settings.not_served.iter().map(|key| format!("`{key}`")).collect();
                 let (file, keys) = (settings.file.display(), keys.join(", "));
-                (settings.system, format!("{file}: becket does not serve {keys}"))
+                (settings.system, format!("{file}: becket does not support {keys}"))
             })
             .collect()
     }

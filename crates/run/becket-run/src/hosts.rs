@@ -125,7 +125,7 @@ impl Hosts {
             .filter_map(|host| host.client(mode, Arc::clone(&front)));
         clients
             .next()
-            .ok_or_else(|| CliError::usage("this becket was built without what `--mode` speaks"))
+            .ok_or_else(|| CliError::usage("this becket was built without support for `--mode`"))
     }
 
     /// The error about an option that no kind of guest knows. What it names would take no part in the run, guards
@@ -137,7 +137,7 @@ impl Hosts {
             .chain(self.0.iter().flat_map(|host| host.unlisted_options()).copied())
             .collect();
         let unknown = given.names().find(|name| !known.contains(name))?;
-        let message = format!("this becket was built without what `{unknown}` is about");
+        let message = format!("this becket was built without support for `{unknown}`");
         Some(CliError::usage(message).hint("build it with all features, or leave it out"))
     }
 

@@ -41,7 +41,7 @@ pub async fn bring(
     let unreadable = |why: String| CliError::failed(format!("cannot import {}: {why}", file.display()));
     let files = hosts.session_files().next();
     let files: &dyn SessionFiles =
-        files.ok_or_else(|| unreadable("this becket was built without what reads such files".into()))?;
+        files.ok_or_else(|| unreadable("this becket was built without support for such files".into()))?;
     let bytes = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
     let read = files.read(&String::from_utf8_lossy(&bytes)).map_err(unreadable)?;
     for problem in read.problems.iter().take(MOST_TOLD) {

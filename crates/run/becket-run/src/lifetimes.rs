@@ -75,7 +75,7 @@ pub async fn destroy_unkept(
     };
     if let Err(error) = destroyed.await {
         surroundings.remark(&format!(
-            "the context {name} was not to be kept, but stays: {error}"
+            "the context {name} was temporary, but could not be removed: {error}"
         ));
     }
 }

@@ -58,12 +58,12 @@ pub fn endpoint(
             None => USUAL.to_owned(),
         };
     let wrong = |why: &str| {
-        CliError::usage(format!("`{address}` is no address of a collector: {why}"))
+        CliError::usage(format!("`{address}` is not the address of a collector: {why}"))
             .hint(format!("write one such as {USUAL}"))
     };
     let mut url = Url::parse(&address).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("it is spoken to by http or https"));
+        return Err(wrong("it must use http or https"));
     }
     if !url.path().ends_with(TRACES) {
         let path = format!("{}/{TRACES}", url.path().trim_end_matches('/'));

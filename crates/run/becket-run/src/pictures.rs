@@ -29,7 +29,7 @@ pub fn read_picture(file: &Path) -> Result<Part, CliError> {
     let size = std::fs::metadata(file).map_err(|error| broken(error.to_string()))?;
     if !size.is_file() || size.len() > MAX_BYTES {
         return Err(broken(format!(
-            "it is no file of at most {} MiB",
+            "it is not a file of at most {} MiB",
             MAX_BYTES / 1024 / 1024
         )));
     }

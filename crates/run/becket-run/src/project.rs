@@ -259,7 +259,7 @@ fn read_inside(file: &Path, root: &Path) -> Result<String, String> {
     }
     // A repository can bring a link, and what it leads to may be the user's own secret.
     if resolved.extension().is_none_or(|extension| extension != "md") {
-        return Err("it is a link to something that is no Markdown file".into());
+        return Err("it is a link to something other than a Markdown file".into());
     }
     read_regular(&resolved, MAX_PROMPT_FILE_BYTES).map_err(words)
 }

@@ -51,7 +51,7 @@ impl Pending {
         let untrusted = self.setup.project.untrusted().into_iter();
         for judged in untrusted.filter(|judged| judged.item.trouble.is_none()) {
             self.setup.trust.store.trust(&judged.item).map_err(|error| {
-                CliError::failed(format!("what you trust cannot be noted: {error}"))
+                CliError::failed(format!("cannot record what you trust: {error}"))
                     .hint("--trust uses it for this run")
             })?;
         }
@@ -90,7 +90,7 @@ pub fn may_run(
     let names = tests.iter().map(|file| format!("  {}\n", file.display()));
     let names: String = names.collect();
     show(&format!(
-        "Tests were found, which run the hooks and commands that stand in them:\n{names}"
+        "There are tests, which run the hooks and commands in them:\n{names}"
     ));
     is_answered_with_yes("Run them?", || {
         let texts = tests.iter().map(|file| {

@@ -41,7 +41,7 @@ pub(crate) fn remarks(setup: &Setup, loaded: &Loaded) -> Vec<String> {
 pub(crate) fn told_without(setup: &Setup, name: &str) -> String {
     match setup.found.kind_left_out(name) {
         Some(kind) => format!("the {kind} {name} is left out (`without`)"),
-        None => format!("`without` names {name}, and nothing here is called so"),
+        None => format!("`without` names {name}, and nothing here has that name"),
     }
 }
 

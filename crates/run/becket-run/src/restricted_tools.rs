@@ -48,8 +48,7 @@ impl RestrictedTool {
 
     fn error(&self) -> CliError {
         let hint = self.meant.clone();
-        CliError::usage(self.to_string())
-            .hint(hint.unwrap_or_else(|| "take it out if its tool is gone".into()))
+        CliError::usage(self.to_string()).hint(hint.unwrap_or_else(|| "remove it if its tool is gone".into()))
     }
 }
 

@@ -48,7 +48,7 @@ impl<'a> SessionModels<'a> {
     /// Uses another model from the next request on; the error says why it cannot be had.
     pub fn choose(&self, name: &str) -> Result<(), String> {
         let handle = self.assembled.agent.handle.as_ref().ok_or(
-            "the model can be changed on a screen only; here `becket --model NAME chat` chooses one",
+            "the model can be changed only on a screen; here `becket --model NAME chat` chooses one",
         )?;
         let provider = (self.named)(name)?;
         handle.config().set_model(ChosenModel {

@@ -74,7 +74,7 @@ impl StoredRules {
             Err(trouble) => {
                 return (
                     Vec::new(),
-                    vec![format!("stored permissions do not count: {trouble}")],
+                    vec![format!("stored permissions are ignored: {trouble}")],
                 );
             }
         };
@@ -83,7 +83,7 @@ impl StoredRules {
         counting.retain(|rule| match check(rule) {
             Ok(()) => true,
             Err(why) => {
-                remarks.push(format!("{} does not count: {why}", self.file.display()));
+                remarks.push(format!("{} is ignored: {why}", self.file.display()));
                 false
             }
         });

@@ -481,7 +481,7 @@ impl Standing {
                 Ok(Journey::fork(entry_id, position, place, around.lasting()))
             }
             Destination::Entry { .. } | Destination::Reloaded => {
-                Err(CliError::failed("that is no other conversation"))
+                Err(CliError::failed("that is the current conversation"))
             }
         }
     }

@@ -65,8 +65,8 @@ impl ContextChoice {
             FRESH => Which::Fresh { prefix: None },
             text => match text.strip_prefix("new:") {
                 Some("") => {
-                    return Err(CliError::usage("`new:` needs the beginning of a name after it")
-                        .hint("`new:review` makes a name such as review_20260131_154500"));
+                    return Err(CliError::usage("`new:` needs a prefix after it")
+                        .hint("`new:review` creates a name such as review_20260131_154500"));
                 }
                 Some(prefix) => Which::Fresh {
                     prefix: Some(parse_name(prefix)?.to_string()),
@@ -191,7 +191,7 @@ pub fn of_session(session: &str, store: &SqliteStore) -> Result<ContextName, Cli
 pub fn parse_name(text: &str) -> Result<ContextName, CliError> {
     if text == FRESH {
         return Err(CliError::usage(
-            "`new` is no name for a context: it stands for a fresh one",
+            "`new` cannot be the name of a context: it means a fresh one",
         ));
     }
     ContextName::parse(text).map_err(|error| CliError::usage(error.to_string()))
@@ -203,7 +203,7 @@ pub fn claim(name: &ContextName, store: &SqliteStore) -> Result<Claim, CliError>
         let process = store.claimed_by(name);
         let process = process.map_or(String::new(), |id| format!(" (process {id})"));
         CliError::failed(format!("the context {name} is in use by another becket{process}"))
-            .hint("wait until that one has ended, or use another context: `-C new` makes a fresh one")
+            .hint("wait until that one has ended, or use another context: `-C new` creates a fresh one")
     })
 }
 

@@ -78,7 +78,7 @@ fn leave_out_for_good(setup: &Setup, name: &str, surroundings: &Surroundings) ->
         CliError::failed(format!("{} cannot be changed: {error}", file.display()))
             .hint(format!("write `without = [\"{name}\"]` there yourself"))
     })?;
-    surroundings.remark(&format!("`without` in {} names {name} now", file.display()));
+    surroundings.remark(&format!("`without` in {} now names {name}", file.display()));
     Ok(())
 }
 
@@ -91,9 +91,10 @@ fn refusal(unloaded: &[Unloaded]) -> CliError {
         .collect();
     CliError {
         exit: Exit::UntrustedGuard,
-        message: format!("{}; it may hold a guard", told.join("; ")),
+        message: format!("{}; it may contain a guard", told.join("; ")),
         hint: Some(format!(
-            "mend it (`becket doctor` looks again), or run without it: {}; `without` in config.toml leaves it out for \
+            "repair it (`becket doctor` checks again), or run without it: {}; `without` in config.toml leaves it out \
+             for \
              good",
             names.join(" ")
         )),
@@ -119,7 +120,7 @@ fn label(words: &str) -> String {
 /// Asks the program that has started becket. Without an answer nothing runs.
 async fn ask_program(guest: &Unloaded, ui: &dyn Ui) -> Decision {
     let dialog = Dialog::Select {
-        title: harmless(&format!("{guest}; it may hold a guard. {QUESTION}")),
+        title: harmless(&format!("{guest}; it may contain a guard. {QUESTION}")),
         options: DECISIONS.map(|(_, _, words)| label(words)).to_vec(),
     };
     let answer = tokio::time::timeout(FIRST_ANSWER_TIMEOUT, ui.ask("", dialog, None)).await;
@@ -131,7 +132,7 @@ async fn ask_program(guest: &Unloaded, ui: &dyn Ui) -> Decision {
 }
 
 async fn ask(guest: &Unloaded, screen: Option<Screen>) -> Result<Decision, CliError> {
-    let words = format!("{guest}; it may hold a guard");
+    let words = format!("{guest}; it may contain a guard");
     match screen {
         Some(screen) => {
             let question = Question::new(QUESTION).message(words);

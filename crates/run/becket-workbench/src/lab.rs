@@ -178,7 +178,7 @@ impl Lab {
 /// An event as its own type: its scope and its payload.
 fn typed<E: Event>(fields: Map<String, Value>) -> Result<(Scope, E::Payload), CliError> {
     let wrong = |error: serde_json::Error| {
-        CliError::usage(format!("these are no fields of {}: {error}", E::NAME)).hint(format!(
+        CliError::usage(format!("{} has no such fields: {error}", E::NAME)).hint(format!(
             "`becket hooks events {} --json` shows the schema",
             E::NAME
         ))

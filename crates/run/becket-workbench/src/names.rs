@@ -41,7 +41,7 @@ pub fn event_called(name: &str, dialect: Option<&str>) -> Result<EventId, CliErr
             let each: Vec<String> = each.collect();
             Err(
                 CliError::usage(format!("`{name}` means several events: {}", each.join(", ")))
-                    .hint("call it by becket's name, or say which with --dialect"),
+                    .hint("call it by becket's name, or choose one with --dialect"),
             )
         }
     }

@@ -65,7 +65,7 @@ fn inside(name: &Path) -> Result<&Path, CliError> {
     match name.components().all(|part| matches!(part, Component::Normal(_))) {
         true => Ok(name),
         false => Err(CliError::usage(format!(
-            "the file {} of a test does not lie in its folder",
+            "the file {} of a test is not in its folder",
             name.display()
         ))),
     }

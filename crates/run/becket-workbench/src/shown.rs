@@ -44,8 +44,8 @@ pub fn verdict_words(verdict: Option<&Verdict>) -> String {
     match verdict {
         None => "no decision".into(),
         Some(Verdict::Allow) => "allowed".into(),
-        Some(Verdict::Ask(reason)) => format!("the user is to be asked: {reason}"),
-        Some(Verdict::Insist(reason)) => format!("the user alone can say yes: {reason}"),
+        Some(Verdict::Ask(reason)) => format!("asks the user: {reason}"),
+        Some(Verdict::Insist(reason)) => format!("only the user can approve it: {reason}"),
         Some(Verdict::Deny(reason)) => format!("refused: {reason}"),
     }
 }

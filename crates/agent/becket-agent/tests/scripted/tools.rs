@@ -239,7 +239,7 @@ async fn outputs_that_older_versions_put_aside_are_said_to_be_gone() {
     let stage = Stage::new(vec![Turn::Call(vec![read]), Turn::Say("ok")]);
     stage.answer("go").await;
     assert!(
-        stage.stored()[2].contains("is no longer kept"),
+        stage.stored()[2].contains("has been removed"),
         "{}",
         stage.stored()[2]
     );

@@ -11,7 +11,7 @@ use crate::audit::Ruling;
 use crate::hooks::Hooks;
 
 /// Why the user is asked, where a rule says so.
-pub(super) const RULE_ASKS: &str = "a rule wants to ask";
+pub(super) const RULE_ASKS: &str = "a rule asks for approval";
 
 /// A question for the user.
 pub(super) struct Wanted {

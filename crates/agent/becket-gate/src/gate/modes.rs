@@ -67,9 +67,9 @@ impl ProtectedPlaces {
 }
 
 /// What a model is told about a call that plan mode refuses.
-const PLANNING: &str = "the user has chosen plan mode, in which nothing is written, run or sent. Do not try it in \
-                        another way: read what you need, then tell the user what you would do. The user leaves \
-                        plan mode when you may do it";
+const PLANNING: &str = "the user has chosen plan mode, in which nothing is written, run or sent. Do not try it \
+    another way: read what you need, then tell the user what you would do. The user will leave plan mode when you may \
+    do it";
 
 /// The permission mode of a moment, and what it needs to know about a call's file.
 pub(super) struct InMode<'a> {
@@ -110,14 +110,14 @@ impl InMode<'_> {
     /// Why the mode does not cover the edit of a file.
     fn why_not_accepted(&self, path: &Path, call: &FinalCall) -> Option<String> {
         if !path.starts_with(self.directory) {
-            return Some("it is outside of the project".into());
+            return Some("it is outside the project".into());
         }
         if let Some(place) = self.protected.of(path) {
             return Some(format!("{place} is protected"));
         }
         // Its other names may be anywhere.
         let linked = call.linked.is_some();
-        linked.then(|| "the file has further names (hard links)".into())
+        linked.then(|| "the file has other names (hard links)".into())
     }
 }
 

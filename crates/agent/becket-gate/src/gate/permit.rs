@@ -211,7 +211,7 @@ impl Permit {
             ..
         } = &*self.reading;
         if settings.mode.get() == PermissionMode::Plan {
-            return Err(format!("in plan mode nothing is written, also not to {address}"));
+            return Err(format!("in plan mode nothing is written, not even to {address}"));
         }
         let arguments = Map::new();
         let write = OperationKind::Write.name();
@@ -229,7 +229,7 @@ impl Permit {
                 RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies writing {address}")),
                 RuleVerdict::Ask(rule) if !settings.mode.answers_yes() => {
                     return Err(format!(
-                        "the rule `{rule}` wants the user to be asked about {address}"
+                        "the rule `{rule}` requires asking the user about {address}"
                     ));
                 }
                 _ => {}
@@ -296,11 +296,11 @@ impl Permit {
             (Some(Verdict::Insist(reason)), _) => return Err(NotFetched::NeedsYes(reason)),
             (Some(Verdict::Ask(reason)), _) => Some(reason),
             (Some(Verdict::Allow), _) | (None, RuleVerdict::Allow) => None,
-            (None, RuleVerdict::Ask(rule)) => Some(format!("the rule `{rule}` wants the user to be asked")),
+            (None, RuleVerdict::Ask(rule)) => Some(format!("the rule `{rule}` requires asking the user")),
             (None, _) if judged.ruling().verdict == UrlVerdict::Allow || self.covers(&judged) => None,
             (None, _) => {
                 let reason = judged.sensitivity();
-                Some(reason.unwrap_or_else(|| format!("nobody has said yes to {}", judged.url())))
+                Some(reason.unwrap_or_else(|| format!("nobody has approved {}", judged.url())))
             }
         };
         match wanted {

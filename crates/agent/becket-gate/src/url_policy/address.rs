@@ -19,7 +19,7 @@ pub fn read_url(text: &str) -> Result<Url, String> {
         ));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("an address with a name or a password in it is not fetched".into());
+        return Err("an address with a user name or a password is not fetched".into());
     }
     if url.port() == Some(0) {
         return Err("there is no port 0".into());
@@ -35,17 +35,17 @@ pub fn read_url(text: &str) -> Result<Url, String> {
     check_name(bare)?;
     if bare != name {
         url.set_host(Some(bare))
-            .map_err(|error| format!("`{name}` is not the name of a host: {error}"))?;
+            .map_err(|error| format!("`{name}` is not a valid host name: {error}"))?;
     }
     Ok(url)
 }
 
 fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.split('.').any(str::is_empty) {
-        return Err("a part of the host's name is empty".into());
+        return Err("a part of the host name is empty".into());
     }
     if name.len() > 253 || name.split('.').any(|label| label.len() > 63) {
-        return Err("the host's name is too long".into());
+        return Err("the host name is too long".into());
     }
     Ok(())
 }

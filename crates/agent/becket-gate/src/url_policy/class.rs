@@ -61,13 +61,13 @@ impl UrlClass {
         match self {
             Self::Reserved => "a reserved address",
             Self::Multicast => "a multicast address",
-            Self::CarrierNat => "an address of a carrier's network",
-            Self::PrivateNetwork => "an address of a private network",
+            Self::CarrierNat => "an address in a carrier's network",
+            Self::PrivateNetwork => "an address in a private network",
             Self::LinkLocal => "a link-local address",
             Self::Unspecified => "the unspecified address, which is this machine",
             Self::Loopback => "a loopback address, which is this machine",
-            Self::CloudMetadata => "a metadata service of the cloud",
-            Self::Unparseable => "no address of the web",
+            Self::CloudMetadata => "a cloud metadata service",
+            Self::Unparseable => "not a web address",
         }
     }
 

@@ -422,10 +422,10 @@ struct UrlGlob {
 impl UrlGlob {
     fn parse(text: &str, verdict: UrlVerdict) -> Result<Self, String> {
         if text.is_empty() || text.trim() != text {
-            return Err("it is empty or has blanks around it".into());
+            return Err("it is empty or has spaces around it".into());
         }
         if text.contains('#') {
-            return Err("what follows a `#` is never sent, so no rule can speak of it; leave it out".into());
+            return Err("the part after a `#` is never sent, so no rule can match it; leave it out".into());
         }
         let Some((scheme, after)) = text.split_once("://") else {
             if text != "*" && (verdict != UrlVerdict::Deny || !text.starts_with('*')) {
@@ -448,15 +448,13 @@ impl UrlGlob {
         let end = after.find('/').unwrap_or(after.len());
         let (authority, rest) = (&after[..end], &after[end..]);
         if authority.is_empty() {
-            return Err("it names no host; `*` is any".into());
+            return Err("it names no host; `*` matches any".into());
         }
         if !authority.is_ascii() {
-            return Err(
-                "a host is written in plain letters here, as `xn--…`; `becket url check` shows it".into(),
-            );
+            return Err("write the host in ASCII, as `xn--…`; `becket url check` shows it".into());
         }
         if authority.contains('@') {
-            return Err("addresses with a name or a password are never fetched".into());
+            return Err("addresses with a user name or a password are never fetched".into());
         }
         let whole_port = authority == "*" || authority.ends_with(":*");
         if verdict != UrlVerdict::Deny && authority.ends_with('*') && !whole_port {
@@ -546,7 +544,7 @@ fn plain_authority(authority: &str) -> Result<String, String> {
         Some(port) if port.contains('*') => Ok(format!("{host}:{port}")),
         Some(port) => match port.parse::<u16>() {
             Ok(port) if port > 0 => Ok(format!("{host}:{port}")),
-            _ => Err(format!("there is no port `{port}`; `:*` is any")),
+            _ => Err(format!("there is no port `{port}`; `:*` matches any")),
         },
     }
 }

@@ -159,7 +159,7 @@ impl VfsPlace {
         for entry in self.entries()? {
             let child = self.child(&entry.name).map_err(io::Error::other)?;
             if found.len() >= MOST_FILES {
-                let words = format!("it holds more than {MOST_FILES} files; take its folders one by one");
+                let words = format!("it holds more than {MOST_FILES} files; handle its folders one by one");
                 return Err(io::Error::other(words));
             }
             found.push(child.address.clone());

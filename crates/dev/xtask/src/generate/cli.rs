@@ -7,7 +7,7 @@ const INTRODUCTION: &str = "\
 
 Generated from the types in `crates/faces/becket/src/args.rs` by `cargo xtask generate`. Do not edit.
 
-Every option may stand before or after a command.
+Options may come before or after a command.
 
 ";
 

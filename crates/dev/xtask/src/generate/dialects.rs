@@ -9,15 +9,15 @@ const INTRODUCTION: &str = "\
 
 Generated from the tables in `crates/dialects` by `cargo xtask generate`. Do not edit.
 
-A dialect is a foreign hook format. becket knows the **events** under each system's own names, and it knows the
-**tools**: `--tools PROFILE` gives the model the names and arguments that it knows from there, and one implementation
-stands behind all of them. Whatever the model was given, a hook sees a call in the words of its own system; becket's own
-hooks, rules and the transcript see becket's.
+A dialect is the hook format of another agent. becket knows the **events** under each agent's own names, and the
+**tools**: `--tools PROFILE` gives the model that agent's tool names and arguments, with one implementation behind
+all of them. Whatever names the model was given, a hook sees a call under those of its own agent; becket's own
+hooks, rules and the transcript use becket's.
 
 ## One event, many names
 
-Behind each foreign name stands what a broken hook means there: a guard that breaks refuses, a transform that breaks
-changes nothing, an observer that breaks is reported.
+The word in brackets says what a broken hook does: a guard refuses, a filter withholds what it was asked about, a
+transform changes nothing, and an observer is reported.
 
 ";
 

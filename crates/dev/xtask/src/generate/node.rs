@@ -7,9 +7,9 @@ const INTRODUCTION: &str = "\
 
 Generated from the table in `crates/lanes/becket-js/src/node/table.rs` by `cargo xtask generate`. Do not edit.
 
-Every one of Node's modules can be imported, with and without `node:`, and has the names that Node's has. **served**:
-all of it. **partly**: what stands behind it throws `not supported by becket's embedded engine: MODULE.NAME` when it is
-used. **refused**: so does everything in it. Where names differ between versions of Node, those of several are there.
+All of Node's modules can be imported, with and without `node:`, and export the same names as in Node. **served**:
+everything works. **partly**: the names in the last column throw `not supported by becket's embedded engine:
+MODULE.NAME` when they are used. **refused**: every name does. Names that differ between versions of Node all exist.
 
 | module | state | throws when it is used |
 |---|---|---|

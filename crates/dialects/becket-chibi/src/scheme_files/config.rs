@@ -37,9 +37,9 @@ impl SectionSettings for SchemeConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ToolsHttpConfig {
-    /// The addresses below which a file may reach everything, in lists by the beginnings of the files' paths in the
-    /// virtual file system; `trust-declared` in place of a list stands for the addresses that the file declares itself.
-    /// By default files that may read and write may reach everything, others nothing.
+    /// The addresses that a file may reach, with everything below them, in lists by prefixes of the files' paths in the
+    /// virtual file system; `trust-declared` instead of a list means the addresses that the file declares itself. By
+    /// default files that may read and write may reach everything, others nothing.
     allow: BTreeMap<String, HttpAllowConfig>,
     /// Whether files without an entry may reach the addresses that they declare; default: false.
     trust_declared: Option<bool>,

@@ -567,7 +567,7 @@ fn described(machine: &mut Machine, name: Value, parts: &[(Value, Value)]) -> Re
         Some(Value::String(at)) => heap.text(at).to_string(),
         _ => {
             return Err(format!(
-                "the tool {name} has no description, or one that is no string"
+                "the tool {name} has no description, or one that is not a string"
             ));
         }
     };

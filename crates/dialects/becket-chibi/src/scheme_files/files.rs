@@ -388,7 +388,7 @@ impl SchemeFiles {
                 }
                 if trust == Trust::Models && !hooks.is_empty() {
                     self.warn(&format!(
-                        "{address} was written by a model, so its hooks ({}) do not count; look at it, and then \
+                        "{address} was written by a model, so its hooks ({}) are not active; review it, then run \
                          `becket vfs trust {address}`",
                         hooks.join(", ")
                     ));
@@ -416,7 +416,7 @@ impl SchemeFiles {
         (zone, print, trust): (Zone, Print, Trust),
     ) -> Loaded {
         if let Some(before) = before {
-            self.warn(&format!("{words}; what it was before still counts"));
+            self.warn(&format!("{words}; its earlier version stays active"));
             return Loaded { print, ..before };
         }
         let (keys, trouble) = match trust {

@@ -121,9 +121,7 @@ impl ShownContexts {
         let place = self.vfs.place(&VfsPath::from_path(path)?)?;
         match place.address().as_str() == path {
             true => Ok(place),
-            false => Err(format!(
-                "vfs://{path} is a link; nobody but becket makes files there"
-            )),
+            false => Err(format!("vfs://{path} is a link; only becket creates files there")),
         }
     }
 

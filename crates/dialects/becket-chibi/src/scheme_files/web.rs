@@ -63,7 +63,7 @@ impl Request {
             return Err("http-request: nothing was asked for".into());
         };
         let text = |what: &str, value: Value| {
-            word(heap, "http-request", value).map_err(|_| format!("http-request: the {what} is no string"))
+            word(heap, "http-request", value).map_err(|_| format!("http-request: the {what} is not a string"))
         };
         let method = text("method", *method)?;
         let time = heap
@@ -72,7 +72,7 @@ impl Request {
             .filter(|time| !time.is_zero());
         Ok(Self {
             method: Method::from_bytes(method.as_bytes())
-                .map_err(|_| format!("http-request: {method:?} is no method"))?,
+                .map_err(|_| format!("http-request: {method:?} is not a method"))?,
             url: text("address", *url)?,
             headers: headers_of(heap, *headers)?,
             body: match body {

@@ -331,7 +331,7 @@ fn instruction(reader: &Reader<'_>, agent: &WrittenAgent) -> Result<String, Sett
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !inside {
-            let message = format!("`{name}` does not lie beside the agent file; name a file in its folder");
+            let message = format!("`{name}` is not beside the agent file; name a file in its folder");
             return Err(reader.error(line, message));
         }
         let text = becket_fs::read_to_string(folder.join(name)).map_err(|error| {

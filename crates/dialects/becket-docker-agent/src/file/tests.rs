@@ -176,7 +176,7 @@ fn mistakes_are_told_with_their_line() {
         ),
         (
             "agents:\n  root:\n    instruction_file: ../x\n",
-            "agent.yaml:3: `../x` does not lie beside the agent file",
+            "agent.yaml:3: `../x` is not beside the agent file",
         ),
         (
             "agents:\n  root:\n    max_iterations: many\n",

@@ -139,8 +139,7 @@ pub async fn run_command(
                 }
             });
             return CommandEnd::Waits(format!(
-                "{whose} waits, but nothing is on its way that could let it go on: nothing runs, and no \
-                 extension has a timer or a call under way"
+                "{whose} waits, but nothing can wake it: nothing runs, and no extension has a timer or a call pending"
             ));
         }
     };

@@ -71,7 +71,7 @@ impl ExtensionTool {
         // These belong to the agent itself and have no gate that a replacement would pass.
         if own_tool_names().any(|own| own == definition.name) {
             return Err(refused(
-                "becket has a tool of that name, which nothing can stand in for",
+                "becket has a tool of that name, which nothing can replace",
             ));
         }
         let mut spec = spec_of(&definition, &owner);

@@ -241,7 +241,7 @@ impl Front for ProgramUser {
                         }
                     }
                     (Choice::No, _) => {
-                        let title = "Why not? The model reads it.".to_owned();
+                        let title = "Why not? The model will read it.".to_owned();
                         let placeholder = None;
                         return PersonsAnswer::No(self.words(&Dialog::Input { title, placeholder }).await);
                     }
@@ -310,7 +310,7 @@ fn wording(question: &Question) -> String {
     let mut lines: Vec<String> = named(&question.arguments);
     lines.extend(question.reason.clone());
     if !question.handlers.is_empty() {
-        lines.push(format!("asked for by {}", question.handlers.join(", ")));
+        lines.push(format!("requested by {}", question.handlers.join(", ")));
     }
     lines.extend(named(&question.metadata));
     lines.extend(rule_of(question).and_then(|rule| rule.trouble.clone()));

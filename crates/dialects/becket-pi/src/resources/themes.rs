@@ -71,7 +71,7 @@ impl Theme {
     pub(super) fn of(text: &str) -> Result<Self, String> {
         let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if written.name.trim().is_empty() || written.name.contains('/') {
-            return Err(format!("{:?} is no name for a theme", written.name));
+            return Err(format!("{:?} cannot be the name of a theme", written.name));
         }
         let missing: Vec<&str> = needed()
             .filter(|name| !written.colors.contains_key(*name))

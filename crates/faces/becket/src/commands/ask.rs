@@ -69,7 +69,7 @@ pub fn run(
         let prompt = match conversation.as_prompt(&prompt, &cancel).await? {
             Ok(prompt) if prompt.trim().is_empty() => {
                 conversation.close(EndReason::Failed).await?;
-                return Err(CliError::usage("the command asks nothing").hint("write words behind it"));
+                return Err(CliError::usage("the command sends no prompt").hint("write a prompt after it"));
             }
             Ok(prompt) => prompt,
             Err(why) => {
@@ -160,15 +160,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "install",
-        "`becket hooks trust` and `becket bridge install` may be meant",
+        "did you mean `becket hooks trust` or `becket bridge install`?",
     ),
     (
         "login",
-        "keys are variables or settings; `becket doctor` says which are missing",
+        "keys come from variables or settings; `becket doctor` says which are missing",
     ),
     (
         "logout",
-        "keys are variables or settings, and nothing else is kept",
+        "keys come from variables or settings, and becket stores no others",
     ),
     ("start", "`becket` alone starts a chat"),
     ("status", "`becket doctor` shows what is active"),

@@ -295,7 +295,7 @@ fn ledgers(options: &Options, store: &SqliteStore) -> Result<Exit, CliError> {
         }
     }
     if order.is_empty() && !options.run.json {
-        text.push_str("nothing was decided yet\n");
+        text.push_str("there are no decisions yet\n");
     }
     print(&text)?;
     Ok(exit)

@@ -79,7 +79,7 @@ pub fn conclude(end: &CompactEnd, surroundings: &Surroundings) -> Exit {
     match end {
         CompactEnd::Compacted { summarised, .. } => {
             let messages = counted(*summarised as u64, "message");
-            surroundings.remark(&format!("a summary stands for {messages} now"));
+            surroundings.remark(&format!("a summary now replaces {messages}"));
             Exit::Answered
         }
         CompactEnd::Nothing => {
@@ -87,19 +87,19 @@ pub fn conclude(end: &CompactEnd, surroundings: &Surroundings) -> Exit {
             Exit::Answered
         }
         CompactEnd::Refused(reason) => {
-            surroundings.complain(&format!("the conversation stays as it is: {reason}"));
+            surroundings.complain(&format!("the conversation is unchanged: {reason}"));
             Exit::Failed
         }
         CompactEnd::NoSummary(words) => {
-            surroundings.complain(&format!("the conversation stays as it is: {words}"));
+            surroundings.complain(&format!("the conversation is unchanged: {words}"));
             Exit::Failed
         }
         CompactEnd::Provider(error) => {
-            surroundings.complain(&format!("the conversation stays as it is: {}", error.message));
+            surroundings.complain(&format!("the conversation is unchanged: {}", error.message));
             Exit::Provider
         }
         CompactEnd::Cancelled => {
-            surroundings.remark("cancelled; the conversation stays as it is");
+            surroundings.remark("cancelled; the conversation is unchanged");
             Exit::Cancelled
         }
     }

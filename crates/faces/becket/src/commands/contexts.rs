@@ -61,7 +61,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         return Ok(Exit::Answered);
     }
     if contexts.is_empty() {
-        surroundings.remark("there are no contexts yet; the first prompt makes one");
+        surroundings.remark("there are no contexts yet; the first prompt creates one");
     }
     for context in contexts {
         let (name, messages, sessions) = (context.name, context.message_count, context.session_count);

@@ -17,18 +17,18 @@ pub fn run(options: &Options, command: FlockCommand, surroundings: &Surroundings
     let flocks = setup.flocks();
     let said = match command {
         FlockCommand::Create { flock } => match flocks.create(&flock).map_err(CliError::failed)? {
-            true => format!("made the flock {flock}; its zone is vfs:///flocks/{flock}"),
+            true => format!("created the flock {flock}; its zone is vfs:///flocks/{flock}"),
             false => return Err(CliError::usage(format!("there is already a flock {flock}"))),
         },
         FlockCommand::Delete { flock } => {
             flocks.delete(&flock).map_err(CliError::failed)?;
-            format!("the flock {flock} is no more; its files stay at vfs:///flocks/{flock}")
+            format!("deleted the flock {flock}; its files stay at vfs:///flocks/{flock}")
         }
         FlockCommand::Join { flock, name } => {
             let context = member(&setup, options, name)?;
             match flocks.join(&flock, context.as_str()).map_err(CliError::failed)? {
-                true => format!("{context} belongs to the flock {flock} now"),
-                false => format!("{context} belongs to the flock {flock} already"),
+                true => format!("{context} has joined the flock {flock}"),
+                false => format!("{context} already belongs to the flock {flock}"),
             }
         }
         FlockCommand::Leave { flock, name } => {

@@ -48,7 +48,7 @@ pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings
         names.extend(inboxes.woken_in_vain(wanted.as_ref(), &names)?);
         inboxes.store.close().await?;
         if names.is_empty() {
-            surroundings.remark("no messages wait");
+            surroundings.remark("there are no messages");
         }
         wake_all(&names, options, surroundings, &cancel).await
     })
@@ -107,7 +107,7 @@ async fn wake_one(
     let exit = conclude(&end?, &output, surroundings);
     if exit != Exit::Answered {
         surroundings.remark(&format!(
-            "{name} was shown its messages and gave no answer; `becket inbox {name}` asks again"
+            "{name} got its messages and did not answer; `becket inbox {name}` tries again"
         ));
     }
     Ok(unless_lost(exit, &output, surroundings))
@@ -225,7 +225,7 @@ impl<'a> Inboxes<'a> {
         });
         for name in others {
             self.surroundings.remark(&format!(
-                "messages wait for {name}, which does not exist; `becket inbox {name}` makes it"
+                "there are messages for {name}, which does not exist; `becket inbox {name}` creates it"
             ));
         }
         Ok(existing)
@@ -233,7 +233,7 @@ impl<'a> Inboxes<'a> {
 
     fn print(&self, names: &[ContextName]) -> Result<(), CliError> {
         if names.is_empty() && !self.options.run.json {
-            self.surroundings.remark("no messages wait");
+            self.surroundings.remark("there are no messages");
         }
         for name in names {
             for message in self.store.inboxes().waiting_for(name.as_str())? {

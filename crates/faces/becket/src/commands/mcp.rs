@@ -67,7 +67,7 @@ async fn check_name(
 
 fn list(options: &Options, servers: &RunServers, surroundings: &Surroundings) -> Result<Exit, CliError> {
     if servers.servers.all().next().is_none() && servers.faults.is_empty() {
-        surroundings.remark("there are no MCP servers; [mcp.servers.NAME] in the settings makes one");
+        surroundings.remark("there are no MCP servers; [mcp.servers.NAME] in the settings adds one");
     }
     for fault in &servers.faults {
         surroundings.remark(&fault.to_string());

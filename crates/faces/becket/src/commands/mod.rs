@@ -153,7 +153,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Man) => manual::page(),
         #[cfg(feature = "jq")]
         Some(Command::Jq) => Err(CliError::usage(
-            "`jq` stands before all options: becket jq -r .name",
+            "`jq` must come before all options: becket jq -r .name",
         )),
     }
 }
@@ -238,9 +238,9 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         (Some(context), _) if looks => Err(CliError::usage(format!(
             "`becket {name}` does not switch to another context"
         ))
-        .hint(format!("`-C {context}` looks at that one"))),
+        .hint(format!("`-C {context}` uses that one"))),
         (Some(_), _) | (_, Some(_)) if !looks => Err(CliError::usage(format!(
-            "`becket {name}` is about no context in particular, so -c and -C mean nothing to it"
+            "`becket {name}` uses no context, so -c and -C have no effect"
         ))
         .hint("leave them out; `becket -c NAME` alone switches")),
         _ => Ok(()),

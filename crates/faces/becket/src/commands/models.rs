@@ -48,8 +48,8 @@ pub fn run(options: &Options, search: Option<&str>, surroundings: &Surroundings)
     print(&table(&models))?;
     if models.iter().any(|(_, price)| price.is_some()) {
         surroundings.remark(&format!(
-            "prices are US dollars for a million tokens; becket's own table is of {PRICES_OF}, and `prices` in the \
-             settings goes before it"
+            "prices are US dollars per million tokens; becket's own table is of {PRICES_OF}, and `prices` in the \
+             settings overrides it"
         ));
     }
     Ok(Exit::Answered)

@@ -40,7 +40,7 @@ pub fn run(
         PermissionsCommand::List if options.run.json => list_json(&all)?,
         PermissionsCommand::List if all.is_empty() => {
             surroundings
-                .remark("no rules are stored; a question about a call offers one where there is a safe one");
+                .remark("no rules are stored; a question about a call offers one if there is a safe one");
         }
         PermissionsCommand::List => list(&all)?,
         PermissionsCommand::Remove { which } => {
@@ -109,7 +109,7 @@ fn find<'a>(all: &'a [Numbered], which: &str) -> Result<&'a Numbered, CliError> 
         (Some(known), _) | (None, [known]) => Ok(known),
         (None, []) => Err(unknown(format!("there is no stored rule `{which}`"))),
         (None, _) => Err(unknown(format!(
-            "several projects have the rule `{which}`, and not this one"
+            "several projects have the rule `{which}`, but not this one"
         ))),
     }
 }

@@ -32,7 +32,7 @@ pub fn beside_a_prompt(surroundings: &Surroundings) -> Result<String, CliError> 
         Err(RecvTimeoutError::Disconnected) => Ok(String::new()),
         Err(RecvTimeoutError::Timeout) => {
             surroundings.remark(&format!(
-                "standard input is open, but nothing came within {} s; going on without it (becket waits for it if \
+                "standard input is open, but nothing came within {} s; continuing without it (becket waits for it if \
                  the prompt is in it too)",
                 FIRST_BYTE.as_secs()
             ));
@@ -102,7 +102,7 @@ fn collect(
             Some(silence) => match pieces.recv_timeout(silence) {
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(CliError::failed(format!(
-                        "standard input began and then was silent for {} s without an end",
+                        "standard input began, then sent nothing for {} s and did not end",
                         silence.as_secs()
                     ))
                     .hint("collect it in a file, then pipe the file in"));
@@ -130,7 +130,7 @@ mod tests {
         let piece = |text: &str| Ok(text.as_bytes().to_vec());
         sender.send(piece(" two")).unwrap();
         let error = collect(piece("one"), &pieces, Some(Duration::from_millis(20))).unwrap_err();
-        assert!(error.message.contains("was silent"), "{error}");
+        assert!(error.message.contains("sent nothing for"), "{error}");
         sender.send(piece(" two")).unwrap();
         drop(sender);
         let text = collect(piece("one"), &pieces, Some(Duration::from_millis(20))).unwrap();

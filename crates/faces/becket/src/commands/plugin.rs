@@ -50,10 +50,10 @@ fn no_home(setup: &Setup) -> CliError {
     if found.is_some_and(|found| found.config.enabled == Some(false)) {
         let file = setup.folders.config_file();
         let message = format!(
-            "plugins are switched off: {} says `enabled = false` in [chibi]",
+            "plugins are disabled: {} says `enabled = false` in [chibi]",
             file.display()
         );
-        return CliError::usage(message).hint("--chibi-home FOLDER uses a home all the same");
+        return CliError::usage(message).hint("--chibi-home FOLDER still uses a home");
     }
     CliError::usage("there is no chibi home, so there are no plugins")
         .hint("name one with --chibi-home, or with `home` in [chibi] of the settings")

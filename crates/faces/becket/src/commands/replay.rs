@@ -188,14 +188,14 @@ impl Report {
         }
         if self.older > 0 && !self.json {
             surroundings.remark(&format!(
-                "{} from before becket kept events that nobody listened to: a new guard is asked only about what \
-                 others were asked about",
+                "{} from before becket recorded events without hooks: a new guard is asked only about what others \
+                 were asked about",
                 counted(self.older, "session")
             ));
         }
         if self.unrecorded > 0 {
             let told = format!(
-                "the record holds no event of {}",
+                "the record has no event of {}",
                 counted(self.unrecorded, "session")
             );
             if self.unrecorded == self.sessions {
@@ -249,7 +249,7 @@ impl Report {
         text.push_str(&format!("{events} of {sessions} replayed: {differing}\n"));
         if self.not_kept > 0 {
             text.push_str(&format!(
-                "{} not replayed, because the record does not hold what they said\n",
+                "{} not replayed, because the record does not have their payloads\n",
                 counted(self.not_kept, "event")
             ));
         }

@@ -17,7 +17,7 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     if let Some(profile) = &options.run.tools {
         let message =
-            format!("an agent file has tools by docker-agent's names, so `--tools {profile}` means nothing");
+            format!("an agent file has docker-agent's tool names, so `--tools {profile}` has no effect");
         return Err(CliError::usage(message).hint("leave it out"));
     }
     let mut options = options.clone();

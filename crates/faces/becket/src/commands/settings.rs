@@ -84,7 +84,7 @@ fn set(file: &Path, key: &str, value: Option<&str>, options: &Options) -> Result
         }
         if !inner.is_table_like() {
             return Err(
-                CliError::usage(format!("`{part}` is no table in {}", file.display()))
+                CliError::usage(format!("`{part}` is not a table in {}", file.display()))
                     .hint("`becket config edit` opens the file"),
             );
         }

@@ -22,7 +22,7 @@ pub fn run(options: &Options, folder: &Path, surroundings: &Surroundings) -> Res
     files.sort();
     let surveyed = survey(options, files, surroundings)?;
     if surveyed.is_empty() {
-        let what = format!("there is no file in {} that another agent runs", folder.display());
+        let what = format!("there is no agent file in {}", folder.display());
         return Err(CliError::usage(what).hint("name a folder with agent files"));
     }
     for (file, result) in &surveyed {

@@ -36,7 +36,7 @@ pub fn read_arguments(text: &str) -> Result<Map<String, Value>, CliError> {
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err(no_arguments("they are JSON, but no object")),
+        Ok(_) => Err(no_arguments("they are JSON, but not an object")),
         Err(error) => Err(no_arguments(&error.to_string())),
     }
 }

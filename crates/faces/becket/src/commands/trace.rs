@@ -28,7 +28,7 @@ use crate::running::runtime;
 pub(super) use item::verdict_of;
 
 /// The message about a session that was killed before it had stored an answer.
-pub(super) const LOST_ANSWER: &str = "the last answer is not stored: becket was killed while it came";
+pub(super) const LOST_ANSWER: &str = "the last answer is not stored: becket was killed while it arrived";
 
 /// How many turns are shown by default.
 const TURNS: u64 = 100;
@@ -143,7 +143,7 @@ fn send(
 fn newest(store: &SqliteStore) -> Result<SessionSummary, CliError> {
     let mut own = own_sessions(store)?.into_iter();
     own.next()
-        .ok_or_else(|| CliError::usage("there are no sessions yet").hint("the first prompt makes one"))
+        .ok_or_else(|| CliError::usage("there are no sessions yet").hint("the first prompt creates one"))
 }
 
 /// The newest session of the current project. If another project has a newer one, the user is told.

@@ -93,9 +93,7 @@ fn open(url: &str) -> bool {
 fn told(error: ServerError) -> CliError {
     let words = error.to_string();
     match error {
-        ServerError::Listen { .. } => {
-            CliError::failed(words).hint("leave out --port to take any that is free")
-        }
+        ServerError::Listen { .. } => CliError::failed(words).hint("leave out --port to use any free one"),
         _ => CliError::failed(words),
     }
 }

@@ -98,8 +98,8 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> Perso
 
 /// Asks for the reason of a no, which counts already.
 async fn why_not(screen: &Screen) -> Option<String> {
-    let question = becket_screen::Question::new("Why not? The model reads it.").timeout(ANSWER_TIMEOUT);
-    let why = screen.input(question, "Enter for no words").await.ok()?;
+    let question = becket_screen::Question::new("Why not? The model will read it.").timeout(ANSWER_TIMEOUT);
+    let why = screen.input(question, "Enter for none").await.ok()?;
     (!why.trim().is_empty()).then(|| why.trim().to_owned())
 }
 

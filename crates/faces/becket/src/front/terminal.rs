@@ -180,7 +180,7 @@ impl TerminalFront {
 
     fn silent(&self, who: &str, provider: &str, seconds: u64, limit: u64) {
         let words = format!(
-            "{provider} took the request and has said nothing for {seconds} s; it is given up after {limit} s \
+            "{provider} accepted the request and has sent nothing for {seconds} s; becket gives up after {limit} s \
              (`agent.idle_timeout`)"
         );
         self.remark(who, &self.err.yellow("!"), &words);

@@ -100,7 +100,10 @@ fn title(question: &Question, style: Style) -> String {
         title.push_str(&format!(" from {}", harmless_name(source)));
     }
     if let Some(agent) = &question.agent {
-        title.push_str(&format!(", wanted by the sub-agent {:?}", harmless_name(agent)));
+        title.push_str(&format!(
+            ", requested by the sub-agent {:?}",
+            harmless_name(agent)
+        ));
     }
     if question.operation == Some(OperationKind::Shell) {
         let command = question.arguments.get("command").and_then(Value::as_str);
@@ -133,7 +136,7 @@ fn named_programs(command: &str) -> Option<String> {
     names.extend(
         named
             .may_run_more
-            .then(|| "what its text does not tell".to_owned()),
+            .then(|| "programs that its text does not show".to_owned()),
     );
     Some(format!(", which runs {}", names.join(", ")))
 }
@@ -154,7 +157,7 @@ fn facts(question: &Question, style: Style) -> Vec<String> {
     }
     let mut say = |words: &str| facts.push(format!("  {}", harmless_indented(words, "    ")));
     if question.has_changed {
-        say("the file has changed since you were asked; this is what would change now");
+        say("the file has changed since you were asked; this is the change now");
     }
     question
         .preview
@@ -164,7 +167,7 @@ fn facts(question: &Question, style: Style) -> Vec<String> {
     question.reason.iter().for_each(|reason| say(reason));
     if !question.handlers.is_empty() {
         say(&format!(
-            "asked for by {}",
+            "requested by {}",
             harmless_name(&question.handlers.join(", "))
         ));
     }
@@ -240,12 +243,12 @@ mod tests {
         assert_eq!(
             wording.head().lines().collect::<Vec<_>>(),
             [
-                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin, wanted by the sub-agent \"help\u{fffd}er\"",
+                "? sh␛[2Jell\u{fffd} from plu\u{fffd}gin, requested by the sub-agent \"help\u{fffd}er\"",
                 "  comm\u{fffd}and: ls",
                 "    [y]es: \u{fffd}",
                 "  because",
                 "    ? read",
-                "  asked for by a\u{fffd}b",
+                "  requested by a\u{fffd}b",
                 "  ri␛[1Ask\u{fffd}low: \"\u{fffd}\"",
             ]
         );
@@ -278,7 +281,7 @@ mod tests {
             "  path: li",
             "    nk",
             "  more: 2",
-            "  the file has changed since you were asked; this is what would change now",
+            "  the file has changed since you were asked; this is the change now",
             "  re␛[2Jmark",
         ];
         assert_eq!(wording.head().lines().collect::<Vec<_>>(), head);
@@ -339,7 +342,10 @@ mod tests {
             Some(", which runs cd, sudo, rm")
         );
         let open = named_programs("curl x | sh").unwrap_or_default();
-        assert_eq!(open, ", which runs curl, sh, what its text does not tell");
+        assert_eq!(
+            open,
+            ", which runs curl, sh, programs that its text does not show"
+        );
         let many: String = ('a'..='z').map(|letter| format!("{letter};")).collect();
         assert!(named_programs(&many).is_some_and(|text| text.ends_with("g, h, 18 more")));
     }

@@ -155,7 +155,7 @@ fn input(asked: &Asked, index: usize) -> Option<Section> {
 fn answer(run: &Run) -> Option<Section> {
     let reply = run.reply.as_ref()?;
     Some(match reply.get() {
-        "{}" | "null" => text("Answer", "It said nothing, so everything stayed as it was."),
+        "{}" | "null" => text("Answer", "It answered nothing, so nothing changed."),
         reply => text("Answer", &pretty(reply)),
     })
 }
@@ -249,7 +249,7 @@ fn what_the_model_saw(answer: &Message, until: &[StoredEntry], asked: &[Asked]) 
     });
     // A summary stands for what was before it.
     let summary = until.iter().rev().find_map(|entry| match &entry.content {
-        EntryContent::Compaction { summary, .. } => Some(text("Summary of what was before", summary)),
+        EntryContent::Compaction { summary, .. } => Some(text("Summary of what came before", summary)),
         _ => None,
     });
     let mut sections: Vec<Section> = summary.into_iter().collect();

@@ -445,7 +445,7 @@ fn a_rule_about_a_tool_that_may_come_is_remarked_on() {
     );
     let rules = "permissions: {deny: [docs_eco, \"mcp:docs:echo\", docs_echo, shell]}";
     let run = play(&agent(&set, rules), &json!([says("done")]), &[]).ended_with(0);
-    let remark = "agent.yaml:7: the rule `docs_eco` never counts: no tool is called `docs_eco`; did you mean `docs_echo`?";
+    let remark = "agent.yaml:7: the rule `docs_eco` never matches: no tool is called `docs_eco`; did you mean `docs_echo`?";
     assert_eq!(run.stderr.matches("no tool is called").count(), 1, "{run:?}");
     run.complained(remark);
     let run = agent(&set, "permissions: {deny: [\"docs(x)\"]}").run([
@@ -462,7 +462,7 @@ fn a_rule_about_a_tool_that_may_come_is_remarked_on() {
         &[],
     );
     run.ended_with(0)
-        .complained("the rule `docs_*` never counts: no tool is called `docs_*`");
+        .complained("the rule `docs_*` never matches: no tool is called `docs_*`");
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn a_profile_beside_an_agent_file_is_an_error() {
     agent(SHELL, "")
         .run(["run", "agent.yaml", "Hi", "--tools", "pi"])
         .ended_with(2)
-        .complained("`--tools pi` means nothing");
+        .complained("`--tools pi` has no effect");
 }
 
 /// A room with two agents, each with a script of its own.
@@ -578,7 +578,7 @@ fn a_command_can_turn_to_another_agent() {
     let room = team(&json!([says("root here")]), &json!([says("helper here")]));
     room.run(["run", "agent.yaml", "/over"])
         .ended_with(2)
-        .complained("the command asks nothing");
+        .complained("the command sends no prompt");
     let room = team(&json!([says("root here")]), &json!([says("helper here")]));
     let run = room
         .run_with_input(["run", "agent.yaml"], "hello\n/over\nhello\n")

@@ -66,7 +66,9 @@ fn tamper(room: &Room, sql: &str) {
 #[test]
 fn every_decision_is_in_the_log_with_who_what_and_why() {
     let room = room();
-    room.run(["audit"]).ended_with(0).said("nothing was decided yet");
+    room.run(["audit"])
+        .ended_with(0)
+        .said("there are no decisions yet");
     eventful(&room);
     let records = lines(&room.run(["audit", "export"]).ended_with(0));
     let numbers: Vec<u64> = records

@@ -989,6 +989,6 @@ fn variables_of_a_hook_reach_what_the_agent_runs_later_where_it_takes_them() {
     assert_eq!(text, "export FIRST=1\nexport PLAN='b'\nexport STAGE='it is'\n");
     room.config(&hook.replace("PLAN", "NO NAME"));
     let told = start(&room, claude)["systemMessage"].to_string();
-    assert!(told.contains("`NO NAME` is no name of a variable"), "{told}");
+    assert!(told.contains("`NO NAME` is not the name of a variable"), "{told}");
     assert_eq!(room.read("env.sh"), text);
 }

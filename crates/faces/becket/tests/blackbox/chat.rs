@@ -87,7 +87,7 @@ fn a_chat_begins_with_three_lines_and_with_the_end_of_what_goes_on() {
         leave(&terminal);
         let last = terminal.text();
         assert!(
-            last.contains(&format!("becket -c {context} goes on with this conversation")),
+            last.contains(&format!("becket -c {context} continues this conversation")),
             "{last}"
         );
         terminal.restart();
@@ -95,7 +95,7 @@ fn a_chat_begins_with_three_lines_and_with_the_end_of_what_goes_on() {
         let again = rows(&terminal);
         assert!(
             again[1].starts_with(&format!(
-                "going on in the context {context}: 2 messages, last used "
+                "continuing in the context {context}: 2 messages, last used "
             )),
             "{again:?}"
         );
@@ -426,7 +426,7 @@ fn conversations_are_chosen_by_what_was_said_first() {
     terminal.wait_for("one");
     terminal.wait_for_mark();
     terminal.enter("/new");
-    terminal.wait_for("a new conversation begins");
+    terminal.wait_for("started a new conversation in the context");
     terminal.enter("Mend the nets.");
     terminal.wait_for("two");
     terminal.wait_for_mark();
@@ -434,11 +434,11 @@ fn conversations_are_chosen_by_what_was_said_first() {
     terminal.wait_for("Which conversation?");
     terminal.wait_for("→ 1. Paint the boats, all of them, with a colour that l…");
     terminal.press("Enter");
-    terminal.wait_for("the conversation goes on in the context");
+    terminal.wait_for("now in the context");
     // Its end is shown again, below what was said since.
     terminal.wait_until("its end", |text| text.matches("\none").count() == 2);
     terminal.enter("/tree");
-    terminal.wait_for("Go on from where?");
+    terminal.wait_for("Continue from where?");
     terminal.wait_for("user: Paint the boats");
     terminal.press("Escape");
     terminal.wait_for_mark();
@@ -515,7 +515,7 @@ fn commands_say_what_the_chat_works_with() {
         ("/cost", "script: "),
         ("/export", &format!("{context}.md")),
         ("/help", "/export [FILE]"),
-        ("/clear", "the messages are in the archive"),
+        ("/clear", "the messages are archived"),
     ] {
         terminal.wait_for_mark();
         terminal.enter(command);
@@ -528,7 +528,7 @@ fn commands_say_what_the_chat_works_with() {
     terminal.wait_for("messages  0");
     terminal.wait_for_mark();
     terminal.enter("/export notes.md");
-    terminal.wait_for("nothing was said yet");
+    terminal.wait_for("there are no messages yet");
     assert_eq!(terminal.room.read("notes.md"), "one\n");
     leave(&terminal);
 }
@@ -596,7 +596,7 @@ fn commands_are_completed_with_what_they_do() {
     };
     terminal.type_in("/co");
     terminal.wait_for("→ /cost");
-    terminal.wait_for("tokens and money that each model has used");
+    terminal.wait_for("tokens and cost of each model");
     assert_eq!(written(&terminal.text()), Some("/co"));
     terminal.press("Escape");
     terminal.wait_until("no list", |text| !text.contains("→ /cost"));
@@ -645,7 +645,7 @@ fn known_prices_are_listed_with_their_date() {
         "{}",
         run.stdout
     );
-    run.complained("prices are US dollars for a million tokens; becket's own table is of 20");
+    run.complained("prices are US dollars per million tokens; becket's own table is of 20");
     room.config("[prices.\"openai/gpt-4.1\"]\ninput = 7.5\noutput = 9.0\n");
     let run = room
         .run(["models", "--json", "--model", "openai/gpt-4.1"])

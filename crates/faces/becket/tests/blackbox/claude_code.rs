@@ -955,7 +955,7 @@ fn what_cannot_be_a_hook_is_reported_and_a_guard_stops_the_run() {
     let room = with_settings(&json!({"hooks": {"PreToolUse": group}}));
     play(&room, &touching(), &["--yes"])
         .ended_with(0)
-        .complained("counts for everything");
+        .complained("matches everything");
     assert!(!room.has("made"));
 }
 

@@ -158,13 +158,13 @@ fn a_choice_of_context_is_an_error_where_it_means_nothing() {
             let arguments = [&[choice, "work"], *command].concat();
             room.run(arguments)
                 .ended_with(2)
-                .complained("-c and -C mean nothing");
+                .complained("-c and -C have no effect");
         }
     }
     for command in ["config", "doctor"] {
         room.run(["-c", "work", command])
             .ended_with(2)
-            .complained("`-C work` looks at that one");
+            .complained("`-C work` uses that one");
         room.run(["-C", "work", command]).ended_with(0);
     }
 }

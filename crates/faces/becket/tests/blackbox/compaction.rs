@@ -138,9 +138,7 @@ fn by_hand_everything_is_summarised() {
         "--instructions",
         "the boat",
     ]);
-    let run = run
-        .ended_with(0)
-        .complained("a summary stands for 6 messages now");
+    let run = run.ended_with(0).complained("a summary now replaces 6 messages");
     assert_eq!(run.stdout, "");
     let model = room.model(&json!([{"text": "answer 4", "expect": ["ALL OF IT"]}]));
     let run = room.run(["--json", "--model", &model, "prompt 4"]).ended_with(0);
@@ -175,7 +173,7 @@ fn the_chat_summarises_too() {
     let run = room
         .run_with_input(["--model", &model, "chat"], words)
         .ended_with(0);
-    let run = run.complained("a summary stands for 6 messages now");
+    let run = run.complained("a summary now replaces 6 messages");
     run.complained("there is nothing to summarise").said("answer 4");
 }
 
@@ -186,7 +184,7 @@ fn a_signal_during_the_summary_leaves_everything_as_it_was() {
     let run = room.start(["--json", "--model", &model, "compact"]);
     run.wait_for_output("\"pre_request\"");
     run.signal(Signal::INT);
-    run.finish().ended_with(130).complained("stays as it is");
+    run.finish().ended_with(130).complained("is unchanged");
     assert!(!room.has(&summary_file(&room)));
     let model = room.model(&json!([{"text": "S"}, {"text": "answer 4", "expect": ["answer 3"]}]));
     room.run(["--model", &model, "prompt 4"])

@@ -457,7 +457,7 @@ fn wrong_settings_are_told_with_their_place() {
         ("fuel", "-3", "`fuel` cannot be `-3`"),
         ("max_tokens", "1.5", "`max_tokens` cannot be `1.5`"),
         ("fallback", "nobody", "call_user"),
-        ("destroy_at", "soon", "no moment"),
+        ("destroy_at", "soon", "not a time"),
         ("destroy_at", "2001-01-01", "in the past"),
         ("destroy_after_inactive", "a while", "7d"),
     ] {

@@ -26,13 +26,13 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
         .said("site: all contexts\n");
     room.run(["flock", "create", "crew"])
         .ended_with(0)
-        .complained("made the flock crew");
+        .complained("created the flock crew");
     room.run(["flock", "create", "crew"])
         .ended_with(2)
         .complained("already a flock crew");
     room.run(["flock", "join", "crew", "ann"])
         .ended_with(0)
-        .complained("ann belongs to the flock crew now");
+        .complained("ann has joined the flock crew");
     room.run(["flock", "join", "crew"])
         .ended_with(0)
         .complained(&format!("{} belongs", room.context()));
@@ -76,7 +76,7 @@ fn the_model_joins_leaves_and_lists() {
     let room = room();
     call(&room, "ann", "flock_join", json!({"flock": "crew"}))
         .ended_with(0)
-        .said("ann belongs to the flock crew now");
+        .said("ann has joined the flock crew");
     call(&room, "ben", "flock_join", json!({"flock": "aft"})).ended_with(0);
     call(&room, "ann", "flock_list", json!({}))
         .ended_with(0)
@@ -469,7 +469,7 @@ fn a_world_of_three_contexts_in_two_flocks_that_send_wake_spawn_and_summarise() 
     run.complained("waking captain").said("to dinner!");
     room.run(["inbox", "--show"])
         .ended_with(0)
-        .complained("no messages wait");
+        .complained("there are no messages");
     let (sent, spawned) = ("post_send_message\n", "pre_spawn_agent\npost_spawn_agent\n");
     let heard = [sent, spawned, sent, spawned, sent].concat();
     assert_eq!(room.read("../home/heard"), heard);

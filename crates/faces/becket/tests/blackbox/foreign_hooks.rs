@@ -1,4 +1,4 @@
-//! Hooks in docker-agent's words from flags, the user's docker-agent settings and `hooks.d`, and commands for events.
+//! docker-agent's hooks from flags, the user's docker-agent settings and `hooks.d`, and commands for events.
 
 use serde_json::{Value, json};
 use testkit::Room;

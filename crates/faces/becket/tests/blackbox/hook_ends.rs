@@ -167,7 +167,7 @@ enum End {
 /// Ways in which a hook ends: in words, as a command with `MISSPELT` and `REFUSAL` for answers of its system, and a
 /// part of what the user is told if it is a guard of calls.
 const ENDS: &[(&str, &str, &str, End)] = &[
-    ("exits with 0, silent", "exit 0", "", End::Exit(0)),
+    ("exits with 0, prints nothing", "exit 0", "", End::Exit(0)),
     (
         "exits with 1",
         "echo oops >&2; exit 1",
@@ -177,7 +177,7 @@ const ENDS: &[(&str, &str, &str, End)] = &[
     ("exits with 2", "echo no >&2; exit 2", "no", End::Exit(2)),
     ("exits with 3", "echo oops >&2; exit 3", "oops", End::Exit(3)),
     (
-        "says no, and exits with 1",
+        "refuses, and exits with 1",
         "echo 'REFUSAL'; exit 1",
         "refused shell",
         End::Refusal,
@@ -214,7 +214,7 @@ const ENDS: &[(&str, &str, &str, End)] = &[
         End::Garbage,
     ),
     (
-        "prints what is no text",
+        "prints invalid UTF-8",
         "printf '\\377\\376'",
         "UTF-8",
         End::Garbage,
@@ -222,8 +222,8 @@ const ENDS: &[(&str, &str, &str, End)] = &[
 ];
 
 /// What a run with a hook came to, in the words of the page.
-const GOES_ON: &str = "goes on";
-const TOLD: &str = "goes on, and the user is told";
+const GOES_ON: &str = "continues";
+const TOLD: &str = "continues, and the user is told";
 const REFUSED: [&str; 2] = ["the call is refused", "the prompt is refused"];
 const WITHHELD: &str = "the result is withheld";
 
@@ -322,7 +322,7 @@ fn play_all(system: &System) {
 
 const ABOUT_THE_PAGE: &str =
     "Written by the tests in `hook_ends.rs`, with real hooks, and compared by them. \
-`BECKET_UPDATE_GOLDENS=1` writes it anew.
+`BECKET_UPDATE_GOLDENS=1` rewrites it.
 ";
 
 /// A page of the documentation is as the test finds it.

@@ -409,7 +409,7 @@ fn guards_that_go_on_after_an_error_code_are_listed() {
         hook.as_object_mut().expect("an object").extend(members);
         json!({"hooks": [hook]})
     };
-    let words = "goes on where one of these guards ends with an error code";
+    let words = "continues if one of these guards exits with an error code";
     for (file, event, more, listed) in [
         (".claude/settings.json", "PreToolUse", json!({}), true),
         (

@@ -195,7 +195,7 @@ fn a_context_name_is_checked_and_another_is_suggested() {
     ] {
         room.run(["-c", name, "hello"])
             .ended_with(2)
-            .complained("is no name for a context")
+            .complained("cannot be the name of a context")
             .complained(&format!("try `{suggestion}`"));
     }
     room.run(["-c", "", "hello"])
@@ -330,7 +330,7 @@ fn a_silent_pipe_beside_a_prompt_is_not_waited_for() {
     let (run, stdin) = start_with_open_pipe(&room, &["hello"]);
     run.finish()
         .ended_with(0)
-        .complained("nothing came within 3 s; going on without it");
+        .complained("nothing came within 3 s; continuing without it");
     drop(stdin);
 }
 

@@ -173,6 +173,6 @@ fn it_is_a_command_with_jqs_own_options_and_exit_codes() {
         .complained("jq: error: so");
     room.run(["--json", "jq"])
         .ended_with(2)
-        .complained("stands before all options");
+        .complained("must come before all options");
     assert!(!room.run(["--help"]).stdout.contains("jq"), "it is for hooks");
 }

@@ -76,7 +76,7 @@ fn a_person_at_the_terminal_lets_a_run_go_on() {
     };
     let run = run
         .ended_with(0)
-        .complained("going on past the limit")
+        .complained("continuing past the limit")
         .complained("the limit of 2 requests for one prompt is reached");
     let raised = &run.events_named("limit_raised")[0];
     assert_eq!(

@@ -98,7 +98,7 @@ fn a_trace_is_shown_by_pages_and_says_how_to_see_the_one_before() {
     let turns = |text: &str| text.matches("─ turn ").count();
     let last = shown(&["trace"]);
     assert!(
-        last.contains("turns 151 to 250 of 250; those before: becket trace long --before 151\n"),
+        last.contains("turns 151 to 250 of 250; earlier ones: becket trace long --before 151\n"),
         "{last}"
     );
     assert_eq!(turns(&last), 100);
@@ -119,7 +119,7 @@ fn a_trace_is_shown_by_pages_and_says_how_to_see_the_one_before() {
     assert_eq!(turns(&middle), 3);
     let whole = shown(&["trace", "--turns", "0"]);
     assert_eq!(turns(&whole), 250);
-    assert!(!whole.contains("those before"), "{whole}");
+    assert!(!whole.contains("earlier ones"), "{whole}");
     assert_eq!(
         shown(&["--json", "trace"]).lines().count(),
         2500,

@@ -142,7 +142,7 @@ fn servers_that_do_not_start_well_cost_one_start_and_leave_the_run_alone() {
         ("rubbish", "it did not answer within 2 s"),
         (
             "exits",
-            "it ended with exit status: 3; its last words: no licence found",
+            "it ended with exit status: 3; the end of its stderr: no licence found",
         ),
         ("silent-list", "it did not say in time which tools it has"),
         ("rubbish-list", "what it says of its tools cannot be understood"),
@@ -186,7 +186,7 @@ fn what_a_server_does_in_a_call_is_an_error_result_and_no_more() {
         ),
         (
             "dies-in-call",
-            "it ended with exit status: 7; its last words: the disk is on fire. What it was asked",
+            "it ended with exit status: 7; the end of its stderr: the disk is on fire. What it was asked",
         ),
         ("rubbish-in-call", "its answer cannot be understood"),
         ("error-in-call", "it refused the call: the text is missing"),
@@ -698,9 +698,9 @@ fn wrong_settings_are_errors_with_their_lines() {
         room.run(["mcp", "list"]).ended_with(2).complained(wanted);
     }
     for (url, wanted) in [
-        ("ftp://x/", "begins with http:// or https://"),
+        ("ftp://x/", "begin with http:// or https://"),
         ("http://me:pw@x/", "holds a name or a password"),
-        ("nonsense", "is no address"),
+        ("nonsense", "is not an address"),
     ] {
         room.config(&format!("[mcp.servers.a]\nurl = \"{url}\"\n"));
         room.run(["mcp", "check"]).ended_with(1).said(wanted);

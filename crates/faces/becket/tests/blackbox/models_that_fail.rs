@@ -171,7 +171,7 @@ fn a_server_that_takes_the_request_and_says_nothing_is_told_and_given_up() {
     let run = room
         .run(["hello"])
         .ended_with(3)
-        .complained("openai took the request and has said nothing for 10 s; it is given up after 11 s");
+        .complained("openai accepted the request and has sent nothing for 10 s; becket gives up after 11 s");
     let line = line_with(&run, "took the request and was silent for 11 s");
     assert!(line.contains("`agent.idle_timeout`"), "{line}");
     assert_eq!(server.requests().len(), 1, "it is not asked again");
@@ -182,7 +182,7 @@ fn a_model_on_this_machine_gets_more_time() {
     let server = ModelServer::start([said("late").after(FOR_EVER)]);
     let room = connected(&server);
     let running = room.start(["--json", "hello"]);
-    running.wait_for_error("it is given up after 600 s");
+    running.wait_for_error("becket gives up after 600 s");
     running.signal(Signal::INT);
     running.finish().ended_with(130);
     let shown = room.run(["--json", "config"]).ended_with(0).events().remove(0);

@@ -144,5 +144,5 @@ fn a_collector_that_is_gone_or_silent_concerns_no_run() {
         .complained("is a collector listening there?");
     room.run(["--otel=ftp://x", "go"])
         .ended_with(2)
-        .complained("`ftp://x` is no address of a collector");
+        .complained("`ftp://x` is not the address of a collector");
 }

@@ -63,7 +63,7 @@ fn a_rule_is_shown_before_it_is_stored_and_counts_for_its_project() {
     terminal.enter("r");
     wait_for(&terminal, "shell:command=ls …", 2);
     terminal.enter("shell:command=l*");
-    terminal.wait_for("cannot be stored: a shell would make something else of its words");
+    terminal.wait_for("cannot be stored: a shell would not take its words literally");
     terminal.enter("r");
     wait_for(&terminal, "shell:command=ls …", 3);
     terminal.enter("y");
@@ -144,11 +144,11 @@ fn it_is_listed_and_removed(room: &Room) {
     assert_eq!(decided(room, ".", &[], &["touch ran"]), ["headless"]);
     room.run(["hello"])
         .ended_with(0)
-        .complained("does not count: the rule `shell:command=touch *` cannot be stored");
+        .complained("is ignored: the rule `shell:command=touch *` cannot be stored");
     std::fs::write(file, "allow = 7").unwrap();
     room.run(["hello"])
         .ended_with(0)
-        .complained("stored permissions do not count");
+        .complained("stored permissions are ignored");
     room.run(["permissions"])
         .ended_with(1)
         .complained("cannot be read");

@@ -163,7 +163,7 @@ fn a_command_that_waits_in_vain_is_told_and_in_a_chat_the_person_may_let_it_go_o
         );
         run.ended_with(1)
             .complained("the command /go of the extension extension waits")
-            .complained("nothing is on its way");
+            .complained("nothing can wake it");
         assert_eq!(log(&room), ["shutdown"], "{front_end}");
     }
     let room = room();
@@ -173,7 +173,7 @@ fn a_command_that_waits_in_vain_is_told_and_in_a_chat_the_person_may_let_it_go_o
         ["--model", &model, "-e", "extension.ts", "chat"],
         "/go\na prompt\n",
     );
-    chat.ended_with(0).said("hello").complained("the chat goes on");
+    chat.ended_with(0).said("hello").complained("the chat continues");
     assert_eq!(log(&room), ["went on", "shutdown"]);
 }
 
@@ -483,7 +483,7 @@ fn shutdown_ends_the_program_when_the_command_is_over_and_not_before() {
         };
         let run = run.ended_with(0).said("one");
         assert!(!run.stdout.contains("two"), "{front_end}: {run:#?}");
-        assert!(run.stderr.contains("nobody heard"), "{front_end}: {run:#?}");
+        assert!(run.stderr.contains("was lost"), "{front_end}: {run:#?}");
         assert_eq!(log(&room), ["heard one", "shutdown"], "{front_end}");
     }
 }

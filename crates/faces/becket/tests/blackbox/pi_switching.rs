@@ -398,12 +398,10 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
         .run_with_input(["--model", &model, "chat"], lines)
         .ended_with(0)
         .complained("the conversation is called the harbour")
-        .complained("a new conversation begins, in the context ")
+        .complained("started a new conversation in the context ")
         .complained("say which: /resume NAME")
-        .complained(&format!(
-            "the conversation goes on in the context {here}, with 2 messages"
-        ))
-        .complained(&format!("the conversation goes on in the context {here}_"));
+        .complained(&format!("now in the context {here}, with 2 messages"))
+        .complained(&format!("now in the context {here}_"));
     assert!(
         run.stdout.contains(&format!("{here}  the harbour, 2 messages")),
         "{run:#?}"
@@ -425,7 +423,7 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
         .ended_with(0)
         .complained("has no entry \"nowhere\"")
         .complained("/tree does not know \"and\"")
-        .complained("the conversation goes on from there")
+        .complained("the conversation continues from there")
         .complained("say which: /tree ENTRY");
     assert!(run.stdout.contains("assistant: one  <- here"), "{run:#?}");
 }
@@ -451,26 +449,26 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     terminal.enter("!echo shown-words");
     terminal.wait_for("  shown-words");
     terminal.enter("/new");
-    terminal.wait_for("a new conversation begins");
+    terminal.wait_for("started a new conversation in the context");
     terminal.enter("Second");
     terminal.wait_for("two");
     terminal.enter("/resume");
     terminal.wait_for("Which conversation?");
     terminal.press("Enter");
-    terminal.wait_for(&format!("goes on in the context {here}, with 3 messages"));
+    terminal.wait_for(&format!("now in the context {here}, with 3 messages"));
     terminal.enter("/fork");
-    terminal.wait_for("Say what in other words?");
+    terminal.wait_for("Which message do you want to rephrase?");
     terminal.press("Enter");
     terminal.wait_for_written("First");
     terminal.press("C-c");
     terminal.enter("Other words");
     terminal.wait_for("the answer to other words");
     terminal.enter("/tree");
-    terminal.wait_for("Go on from where?");
+    terminal.wait_for("Continue from where?");
     terminal.press("Enter");
     terminal.wait_for("Summarize the branch that you leave?");
     terminal.press("Enter");
-    terminal.wait_for("the conversation goes on from there");
+    terminal.wait_for("the conversation continues from there");
     terminal.press("C-c");
     terminal.press("C-d");
     assert_eq!(terminal.wait_for_end(), 0, "{}", terminal.text());
@@ -524,7 +522,7 @@ fn files_that_came_and_went_count_after_a_reload() {
     std::fs::write(prompts.join("greet.md"), "Say hello").expect("a file");
     terminal.enter("/reload");
     terminal.wait_for("young reload");
-    terminal.wait_for("are loaded anew");
+    terminal.wait_for("reloaded extensions");
     assert!(!terminal.text().contains("old reload"), "{}", terminal.text());
     terminal.enter("/greet");
     terminal.wait_for("one");

@@ -199,7 +199,7 @@ fn why_there_are_no_plugins_is_told_as_it_is() {
     let room = room.with("CHIBI_HOME", &home);
     room.run(["plugin"])
         .ended_with(2)
-        .complained("plugins are switched off")
+        .complained("plugins are disabled")
         .complained("`enabled = false` in [chibi]");
     room.config("[chibi]\nolder = [\"one\"]\nnewer = [\n  \"two\",\n  \"one\",\n]\n");
     room.run(["plugin"])

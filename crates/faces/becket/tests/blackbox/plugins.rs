@@ -512,7 +512,7 @@ fn a_direct_call_passes_all_hooks_and_the_gate() {
     );
     room.run(["tool", "read", "[]"])
         .ended_with(2)
-        .complained("JSON, but no object");
+        .complained("JSON, but not an object");
     room.run(["tool", "read", "{"])
         .ended_with(2)
         .complained("cannot be read");

@@ -38,13 +38,13 @@ fn what_was_said_in_one_project_does_not_go_on_in_another() {
     let model = script(json!([]));
     let run = run_in(&room, "a/src", &["--model", &model, "the harbour is mined"]).ended_with(0);
     assert!(
-        !run.stderr.contains("going on"),
+        !run.stderr.contains("continuing"),
         "nothing goes on yet: {}",
         run.stderr
     );
     let run = run_in(&room, "b", &["--json", "--model", &model, "hello"]).ended_with(0);
     assert!(!run.stdout.contains("harbour"), "{run:#?}");
-    assert!(!run.stderr.contains("going on"), "{run:#?}");
+    assert!(!run.stderr.contains("continuing"), "{run:#?}");
 
     // In the same project it does, from any folder of it, and a line says what.
     let again = script(json!(["the harbour is mined", "where?"]));
@@ -52,7 +52,9 @@ fn what_was_said_in_one_project_does_not_go_on_in_another() {
     assert!(name.starts_with("a-") && name.len() == 10, "{name}");
     run_in(&room, "a", &["--model", &again, "where?"])
         .ended_with(0)
-        .complained(&format!("going on in the context {name}: 4 messages, last used "));
+        .complained(&format!(
+            "continuing in the context {name}: 4 messages, last used "
+        ));
 
     // What is chosen in one is chosen there alone, and names are everybody's.
     assert_eq!(context_in(&room, "a", &["-c", "plans"]), "plans");
@@ -64,7 +66,7 @@ fn what_was_said_in_one_project_does_not_go_on_in_another() {
         .complained("there is no previous context yet");
     run_in(&room, "b", &["-c", "plans", "hello"])
         .ended_with(0)
-        .complained("going on in the context plans: 4 messages");
+        .complained("continuing in the context plans: 4 messages");
     run_in(&room, "b", &["context", "rename", "intentions"]).ended_with(0);
     assert_eq!(context_in(&room, "b", &[]), "intentions");
     run_in(&room, "b", &["--yes", "context", "destroy"])

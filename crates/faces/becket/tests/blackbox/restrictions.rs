@@ -176,14 +176,14 @@ fn what_is_not_served_is_named_and_what_restricts_ends_the_run() {
     );
     let run = touch(&room, &[]).ended_with(0);
     for words in [
-        "config.toml: becket does not serve `api_key`, `verbose`",
-        "local.toml: becket does not serve `storage",
+        "config.toml: becket does not support `api_key`, `verbose`",
+        "local.toml: becket does not support `storage",
     ] {
         assert_eq!(run.stderr.matches(words).count(), 1, "{run:#?}");
     }
     assert!(!run.stderr.contains("sk-secret"), "{run:#?}");
     room.run(["doctor"])
-        .said("becket does not serve `api_key`, `verbose`");
+        .said("becket does not support `api_key`, `verbose`");
     let table = [
         ("[tools]\nexcludes = [\"x\"]", "did you mean `tools.exclude`?"),
         ("[tools]\nnever = true", "`tools.never`"),

@@ -205,7 +205,7 @@ fn a_file_is_loaded_again_when_it_is_written_and_gone_when_it_is_deleted() {
     );
     let told = &run.stderr;
     assert!(told.contains("vfs:///tools/shared/probe.scm:1:"), "{told}");
-    assert!(told.contains("what it was before still counts"), "{told}");
+    assert!(told.contains("its earlier version stays active"), "{told}");
     assert!(is_offered(&run, 5, "probe"), "{:?}", offered(&run));
     assert!(!is_offered(&run, 6, "probe"), "{:?}", offered(&run));
 }
@@ -406,7 +406,7 @@ fn a_file_of_a_models_is_behind_the_gate_and_its_hooks_wait_for_trust() {
         results(&first)
     );
     assert!(
-        first.stderr.contains("its hooks (pre_message) do not count"),
+        first.stderr.contains("its hooks (pre_message) are not active"),
         "{}",
         first.stderr
     );

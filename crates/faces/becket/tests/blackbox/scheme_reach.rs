@@ -78,7 +78,7 @@ fn a_file_reaches_what_the_settings_name_and_nothing_else() {
         ("words", Some("text/plain"))
     );
     let wrong = probed(&room, import, "(http-request \"GET\" 5 '() #f)");
-    assert!(wrong.contains("the address is no string"), "{wrong}");
+    assert!(wrong.contains("the address is not a string"), "{wrong}");
     let refused = probed(&room, import, "(http-get \"http://127.0.0.1:1/\")");
     assert!(refused.contains("this file may not reach it"), "{refused}");
 }
@@ -177,7 +177,7 @@ fn libraries_that_no_file_finds_say_what_there_is_instead() {
     let room = room();
     let table = [
         ("(scheme file)", "call-tool"),
-        ("(scheme load)", "stands in the file"),
+        ("(scheme load)", "must contain what it needs"),
         ("(chibi process)", "call-tool"),
         ("(srfi 18)", "threads"),
         ("(srfi 115)", "(tein safe-regexp)"),

@@ -148,7 +148,7 @@ fn a_summary_tells_of_the_branch_that_was_left() {
     let model = room.model(&json!([{"error": {"kind": "rejected", "message": "no"}}]));
     room.run(["--model", &model, "sessions", "goto", &second, "--summary"])
         .ended_with(3)
-        .complained("the conversation stands where it stood");
+        .complained("the conversation stays where it was");
     assert_eq!(leaf(&tree(&room, &[])).as_deref(), Some("answer 3"));
 }
 
@@ -161,7 +161,7 @@ fn hooks_may_refuse_a_step_or_tell_of_the_branch_themselves() {
         let run = room
             .run(["--json", "--hooks", &hooks, "sessions", "goto", &target])
             .ended_with(1)
-            .complained("the conversation stands where it stood")
+            .complained("the conversation stays where it was")
             .complained(reason);
         assert!(run.events_named("post_session_tree").is_empty());
         assert_eq!(leaf(&tree(&room, &[])).as_deref(), Some("answer 2"));

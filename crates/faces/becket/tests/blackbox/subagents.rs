@@ -1032,22 +1032,22 @@ fn the_person_is_told_which_sub_agent_asks_and_a_cancel_there_stops_everything()
     };
     terminal.wait_for("[c]ancel:");
     let text = terminal.text();
-    let first = if text.contains("wanted by the sub-agent \"first\"") {
+    let first = if text.contains("requested by the sub-agent \"first\"") {
         "first"
     } else {
         "second"
     };
     let other = if first == "first" { "second" } else { "first" };
     assert!(
-        text.contains(&format!("wanted by the sub-agent {first:?}")),
+        text.contains(&format!("requested by the sub-agent {first:?}")),
         "{text}"
     );
     assert!(
-        !text.contains(&format!("wanted by the sub-agent {other:?}")),
+        !text.contains(&format!("requested by the sub-agent {other:?}")),
         "one question at a time:\n{text}"
     );
     terminal.enter("y");
-    terminal.wait_for(&format!("wanted by the sub-agent {other:?}"));
+    terminal.wait_for(&format!("requested by the sub-agent {other:?}"));
     terminal.enter("c");
     assert_eq!(terminal.wait_for_end(), 130, "{}", terminal.text());
     assert!(terminal.room.has(first) && !terminal.room.has(other));

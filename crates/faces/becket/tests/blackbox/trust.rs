@@ -883,7 +883,7 @@ fn without_a_person_an_observer_is_skipped_and_a_guard_ends_the_run() {
         .complained("brings nothing in nowhere");
     room.run(["hooks", "trust", "/etc"])
         .ended_with(2)
-        .complained("does not lie in the project");
+        .complained("is not in the project");
 }
 
 /// A project with tests that leave a file.

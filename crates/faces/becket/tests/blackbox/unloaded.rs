@@ -341,7 +341,7 @@ fn a_program_on_the_other_side_decides_by_a_dialog() {
         let dialog = client.dialog("select");
         let title = dialog["title"].as_str().unwrap_or_default();
         assert!(
-            title.contains("the plugin guard") && title.contains("it may hold a guard"),
+            title.contains("the plugin guard") && title.contains("it may contain a guard"),
             "{title}"
         );
         client.answer(&dialog, choice);
@@ -415,7 +415,7 @@ fn a_plugin_that_takes_long_to_say_what_it_is_is_waited_for_with_a_line() {
     let run = ran(&room, &[]);
     assert!(
         run.stderr
-            .contains("waiting for the plugin slow to say what it is"),
+            .contains("waiting for the plugin slow to print its schema"),
         "{run:#?}"
     );
 }

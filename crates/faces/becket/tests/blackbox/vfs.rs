@@ -275,7 +275,7 @@ fn these_tools_take_addresses_only_and_commands_take_none() {
     let results = results(&run);
     for result in &results[..3] {
         assert!(
-            result.contains("is no address of the virtual file system"),
+            result.contains("is not an address of the virtual file system"),
             "{result}"
         );
     }
@@ -568,7 +568,7 @@ fn a_large_output_is_cached_and_read_back_by_the_file_tools() {
         results[3]
     );
     assert!(results[4].contains("may not write"), "{}", results[4]);
-    assert!(results[5].contains("make the call again"), "{}", results[5]);
+    assert!(results[5].contains("repeat the call"), "{}", results[5]);
     assert!(run.events_named("post_cache").is_empty());
     let other = run_calls(&room, &["-c", "other"], &[("cache_list", json!({}))]);
     assert_eq!(self::results(&other)[0], "No cached outputs.");
@@ -660,7 +660,7 @@ fn cached_outputs_are_listed_cleaned_and_cleared() {
     assert_eq!(stored(&room, &notes).unwrap(), "mine");
     room.run(["cache", "clear", "../home"])
         .ended_with(1)
-        .complained("no address");
+        .complained("not a valid address");
 }
 
 #[test]
@@ -763,11 +763,14 @@ fn the_person_lists_moves_and_removes_in_every_zone() {
 fn mistakes_at_the_command_line_say_what_to_try() {
     let room = room();
     let usage = [
-        (&["vfs", "put", "/tools/sys/x", "in"][..], "nobody writes there"),
+        (
+            &["vfs", "put", "/tools/sys/x", "in"][..],
+            "nobody can write there",
+        ),
         (&["vfs", "put", "/elsewhere/x", "in"], "in no zone"),
         (&["vfs", "rm", "-r", "/"], "in no zone"),
         (&["vfs", "cat", "shared/x"], "three slashes"),
-        (&["vfs", "cat", "vfs:///shared/../x"], "no meaning"),
+        (&["vfs", "cat", "vfs:///shared/../x"], "not allowed"),
     ];
     room.write("in", "x");
     for (arguments, words) in usage {

@@ -192,7 +192,7 @@ impl Daemon {
     /// The answer to a question, or why the client has to answer by itself.
     fn answer(&self, frame: &Frame) -> AnswerOrDecline {
         let [version, project, directory, _, input, variables @ ..] = frame.parts.as_slice() else {
-            return Err("the question is not whole".into());
+            return Err("the question is incomplete".into());
         };
         let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
         if *version != self.version.as_bytes() || path(project) != self.project {
@@ -213,7 +213,7 @@ impl Daemon {
         let payload = match serde_json::from_slice(input) {
             Ok(payload) => BridgePayload(payload),
             Err(error) => {
-                let why = format!("the question is not JSON object: {error}");
+                let why = format!("the question is not a JSON object: {error}");
                 return Ok(asked.unable(&BridgePayload::default(), &why));
             }
         };

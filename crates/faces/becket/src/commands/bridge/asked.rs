@@ -80,7 +80,7 @@ fn read_question() -> Result<Map<String, Value>, String> {
     if text.len() as u64 > LARGEST_QUESTION {
         return Err("the question is too large".into());
     }
-    serde_json::from_slice(&text).map_err(|error| format!("the question is not JSON object: {error}"))
+    serde_json::from_slice(&text).map_err(|error| format!("the question is not a JSON object: {error}"))
 }
 
 fn ask(

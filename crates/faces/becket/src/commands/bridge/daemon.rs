@@ -62,7 +62,7 @@ fn be_daemon(
     let lock = OpenOptions::new().create(true).append(true).open(&place.lock);
     let lock = lock.map_err(failed)?;
     if lock.try_lock().is_err() {
-        surroundings.remark(&format!("{} is served already", project.display()));
+        surroundings.remark(&format!("{} is already served", project.display()));
         return Ok(Exit::Answered);
     }
     std::env::set_current_dir(&project).map_err(failed)?;
@@ -122,7 +122,7 @@ fn ask(socket: &Path, kind: Kind) -> io::Result<Frame> {
 fn status(options: &Options, folder: &Path, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let daemons = daemons(folder);
     if daemons.is_empty() && !options.run.json {
-        surroundings.remark("no daemon runs; the first question of an agent starts one");
+        surroundings.remark("no daemon is running; the first question of an agent starts one");
     }
     for (socket, status) in daemons {
         let text = match (status, options.run.json) {
@@ -167,7 +167,7 @@ fn shown(status: &DaemonStatus) -> String {
 fn stop(folder: &Path, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let daemons = daemons(folder);
     if daemons.is_empty() {
-        surroundings.remark("no daemon runs");
+        surroundings.remark("no daemon is running");
     }
     for (socket, status) in daemons {
         let name = match &status {
@@ -180,7 +180,7 @@ fn stop(folder: &Path, surroundings: &Surroundings) -> Result<Exit, CliError> {
             std::thread::sleep(Duration::from_millis(5));
         }
         if socket.exists() {
-            return Err(CliError::failed(format!("the daemon of {name} does not end"))
+            return Err(CliError::failed(format!("the daemon of {name} did not end"))
                 .hint("questions are answered without it; kill its process"));
         }
         surroundings.remark(&format!("ended the daemon of {name}"));

@@ -94,7 +94,7 @@ fn status(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliErr
         }
     }
     if found.is_empty() {
-        surroundings.remark("no agent asks becket; `becket bridge install SYSTEM` enters it");
+        surroundings.remark("no agent asks becket; `becket bridge install SYSTEM` sets it up");
         return Ok(Exit::Answered);
     }
     cancellable(options, surroundings, async |cancel| {
@@ -134,9 +134,9 @@ fn version(program: &AgentProgram, installed: &Installed) -> String {
         None => format!("unknown, `{} --version` says nothing", program.name),
     };
     let tried = match program.tried {
-        "" => "becket was never tried with it".to_owned(),
+        "" => "becket was never tested with it".to_owned(),
         tried if tried == version => String::new(),
-        tried => format!("becket was tried with {tried}"),
+        tried => format!("becket was tested with {tried}"),
     };
     let remarks = [Some(version), installed.outdated.clone(), Some(tried)]
         .into_iter()

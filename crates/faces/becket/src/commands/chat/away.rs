@@ -86,7 +86,7 @@ impl Away<'_> {
                 let tree = conversation.tree().await?;
                 let leaf = tree
                     .leaf_id()
-                    .ok_or_else(|| CliError::usage("nothing was said yet"))?;
+                    .ok_or_else(|| CliError::usage("there are no messages yet"))?;
                 Ok(Some(Destination::Fork {
                     entry_id: leaf.to_owned(),
                     position: Position::At,
@@ -108,7 +108,7 @@ pub fn told(
     let text = match end {
         Ok(Moved::Went { text }) => text,
         Ok(Moved::Refused(reason)) => {
-            surroundings.complain(&format!("the conversation goes on as before: {reason}"));
+            surroundings.complain(&format!("the conversation continues as before: {reason}"));
             return None;
         }
         Err(why) => {
@@ -118,12 +118,12 @@ pub fn told(
     };
     let name = conversation.context_name();
     surroundings.remark(&match away {
-        Away::Reload => "extensions, skills, prompt templates and themes are loaded anew".to_owned(),
-        Away::Tree(_) => "the conversation goes on from there".to_owned(),
-        Away::New => format!("a new conversation begins, in the context {name}"),
+        Away::Reload => "reloaded extensions, skills, prompt templates and themes".to_owned(),
+        Away::Tree(_) => "the conversation continues from there".to_owned(),
+        Away::New => format!("started a new conversation in the context {name}"),
         Away::Resume(_) | Away::Fork(_) | Away::Clone => {
             let messages = counted(conversation.message_count() as u64, "message");
-            format!("the conversation goes on in the context {name}, with {messages}")
+            format!("now in the context {name}, with {messages}")
         }
     });
     text
@@ -194,7 +194,7 @@ async fn fork(
                 naming: Naming::Beside,
             });
             choose(
-                "Say what in other words?",
+                "Which message do you want to rephrase?",
                 "/fork ENTRY",
                 places.collect(),
                 screen,
@@ -227,7 +227,7 @@ async fn entry(
                 about,
                 naming: Naming::Within,
             });
-            let title = "Go on from where?";
+            let title = "Continue from where?";
             let Some(id) = choose(title, "/tree ENTRY [summarize WHAT]", places.collect(), screen).await?
             else {
                 return Ok(None);
@@ -248,7 +248,7 @@ fn how(words: &str) -> Result<GoTo, CliError> {
         return match words {
             "" => Ok(GoTo::default()),
             _ => Err(CliError::usage(format!("/tree does not know {words:?}"))
-                .hint("/tree ENTRY summarize WHAT MATTERS tells of the branch that is left")),
+                .hint("/tree ENTRY summarize WHAT MATTERS sums up the branch that you leave")),
         };
     };
     let instructions = instructions.trim();
@@ -268,7 +268,7 @@ async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Opti
         return Some(GoTo::default());
     }
     let question = Question::new("Summarize the branch that you leave?").timeout(ANSWER_TIMEOUT);
-    let answers = ["No", "Yes", "Yes, and look at…"].map(|label| Entry {
+    let answers = ["No", "Yes", "Yes, and focus on…"].map(|label| Entry {
         label: label.into(),
         ..Entry::default()
     });
@@ -276,7 +276,7 @@ async fn summary_or_none(tree: &Tree, id: &str, screen: Option<&Screen>) -> Opti
         0 => return Some(GoTo::default()),
         1 => None,
         _ => {
-            let question = Question::new("What should the summary look at?").timeout(ANSWER_TIMEOUT);
+            let question = Question::new("What should the summary focus on?").timeout(ANSWER_TIMEOUT);
             Some(screen.input(question, "").await.ok()?)
         }
     };

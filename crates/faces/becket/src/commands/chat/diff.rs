@@ -54,7 +54,7 @@ pub async fn of(
     let output = done.map_err(|error| format!("git cannot be started: {error}"))?;
     if !output.status.success() {
         let error = String::from_utf8_lossy(&output.stderr);
-        let first = error.lines().next().unwrap_or("git has failed").to_owned();
+        let first = error.lines().next().unwrap_or("git failed").to_owned();
         return Err(harmless(&first));
     }
     let text = String::from_utf8_lossy(&output.stdout);

@@ -38,7 +38,7 @@ pub fn export(file: &str, conversation: &Conversation, surroundings: &Surroundin
     let path = surroundings.cwd.join(if file.is_empty() { &usual } else { file });
     let messages = messages(conversation);
     if messages.is_empty() {
-        return surroundings.remark("nothing was said yet");
+        return surroundings.remark("there are no messages yet");
     }
     let write = || -> io::Result<()> {
         let mut options = OpenOptions::new();
@@ -49,9 +49,7 @@ pub fn export(file: &str, conversation: &Conversation, surroundings: &Surroundin
     match write() {
         Ok(()) => surroundings.remark(&format!("the conversation is in {shown}")),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            surroundings.complain(&format!(
-                "{shown} is there already; /export FILE names another one"
-            ));
+            surroundings.complain(&format!("{shown} already exists; /export FILE names another one"));
         }
         Err(error) => surroundings.complain(&format!("{shown} cannot be written: {error}")),
     }

@@ -118,7 +118,7 @@ async fn leave_for(
     };
     let end = conversation.go(to, &signals.next()).await?;
     if let Some(text) = away::told(away, end, conversation, surroundings) {
-        surroundings.remark(&format!("there you said: {}", harmless_name(&text)));
+        surroundings.remark(&format!("your message there: {}", harmless_name(&text)));
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub fn first_lines(conversation: &Conversation, style: Style, surroundings: &Sur
     let context = harmless_name(conversation.context_name().as_str());
     let goes_on = match conversation.earlier_use() {
         Some((messages, used_ms)) => format!(
-            "going on in the context {context}: {}, last used {}",
+            "continuing in the context {context}: {}, last used {}",
             counted(messages, "message"),
             ago(used_ms)
         ),
@@ -80,7 +80,7 @@ pub fn how_to_go_on(context: &str) -> String {
     // A name that a shell would read otherwise is quoted.
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:@".contains(letter);
     match context.chars().all(is_plain) {
-        true => format!("becket -c {context} goes on with this conversation"),
-        false => format!("becket -c '{context}' goes on with this conversation"),
+        true => format!("becket -c {context} continues this conversation"),
+        false => format!("becket -c '{context}' continues this conversation"),
     }
 }

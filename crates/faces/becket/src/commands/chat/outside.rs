@@ -21,7 +21,7 @@ pub async fn edited(
 ) -> Result<Option<String>, String> {
     let named = ["VISUAL", "EDITOR"].map(|name| surroundings.variable(name));
     let Some(editor) = named.into_iter().flatten().next() else {
-        return Err("set VISUAL or EDITOR to the editor that you want to write in".to_owned());
+        return Err("set VISUAL or EDITOR to your editor".to_owned());
     };
     let text = screen.edit(|editor| editor.expanded());
     let (screen, signals) = (screen.clone(), surroundings.signals.clone());

@@ -48,7 +48,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own("/model", "[NAME]", "choose another model", |name| {
         Means::Model(name)
     }),
-    own("/cost", "", "tokens and money that each model has used", |_| {
+    own("/cost", "", "tokens and cost of each model", |_| {
         Means::Report(Report::Cost)
     }),
     own("/usage", "", "tokens that this session has used", |_| {
@@ -75,38 +75,41 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/compact",
         "[WORDS]",
-        "put a summary in the place of the conversation; the words say what matters",
+        "replace the conversation by a summary; the words say what matters",
         |words| Means::Compact((!words.is_empty()).then(|| words.to_owned())),
     ),
     own(
         "/clear",
         "",
-        "put the messages of the conversation into the archive, and begin anew",
+        "archive the messages of the conversation, and start over",
         |_| Means::Clear,
     ),
-    own("/new", "", "begin a new conversation", |_| Means::Away(Away::New)),
-    own("/resume", "[NAME]", "go on with another conversation", |which| {
+    own("/new", "", "start a new conversation", |_| Means::Away(Away::New)),
+    own("/resume", "[NAME]", "continue another conversation", |which| {
         Means::Away(Away::Resume(which))
     }),
     own(
         "/fork",
         "[ENTRY]",
-        "go on in a copy of the conversation, before something that you said",
+        "continue in a copy of the conversation, from before one of your messages",
         |which| Means::Away(Away::Fork(which)),
     ),
-    own("/clone", "", "go on in a copy of the whole conversation", |_| {
-        Means::Away(Away::Clone)
-    }),
+    own(
+        "/clone",
+        "",
+        "continue in a copy of the whole conversation",
+        |_| Means::Away(Away::Clone),
+    ),
     own(
         "/tree",
         "[ENTRY]",
-        "go on from another place in the conversation",
+        "continue from another place in the conversation",
         |which| Means::Away(Away::Tree(which)),
     ),
     own(
         "/name",
         "[WORDS]",
-        "the conversation's name; the words are its new one",
+        "show the conversation's name, or set it to these words",
         |name| Means::Name(name),
     ),
     own("/copy", "", "copy the last answer to the clipboard", |_| {
@@ -121,16 +124,16 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/reload",
         "",
-        "load extensions, skills, prompt templates and themes anew",
+        "reload extensions, skills, prompt templates and themes",
         |_| Means::Away(Away::Reload),
     ),
     own(
         "/undo",
         "[--call] [--force]",
-        "take back the last turn that changed files, or the last call",
+        "undo the last turn that changed files, or the last call",
         |_| Means::Prints(Prints::Undo),
     ),
-    own("/redo", "[--force]", "take back the last undo", |_| {
+    own("/redo", "[--force]", "redo what was undone last", |_| {
         Means::Prints(Prints::Redo)
     }),
     own(
@@ -294,7 +297,7 @@ pub fn tell_end(ended: CommandEnd, surroundings: &Surroundings) {
     match ended {
         CommandEnd::Done => {}
         CommandEnd::Threw { why, .. } => surroundings.complain(&why),
-        CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat goes on")),
+        CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat continues")),
         CommandEnd::Cancelled => surroundings.remark("cancelled"),
     }
 }
@@ -308,7 +311,7 @@ pub async fn clear(
     match conversation.clear(cancel).await? {
         Ok(()) => {
             conversation.output().forget_conversation();
-            surroundings.remark("the messages are in the archive; the conversation begins anew");
+            surroundings.remark("the messages are archived; the conversation starts over");
         }
         Err(Refused(reason)) => surroundings.complain(&format!("a hook stopped it: {reason}")),
     }

@@ -178,7 +178,7 @@ fn cost(conversation: &Conversation) -> String {
         ));
     }
     match lines.is_empty() {
-        true => "nothing was used yet\n".into(),
+        true => "no tokens have been used yet\n".into(),
         false => lines,
     }
 }

@@ -73,7 +73,7 @@ impl Shell {
         let command = line.trim_start_matches('!').trim().to_owned();
         async move {
             if command.is_empty() {
-                return shell.surroundings.remark("write a command behind the !");
+                return shell.surroundings.remark("write a command after the !");
             }
             match shell.run_and_keep(&command, hidden, &cancel, &handle).await {
                 Ok((result, _kept)) => shell.conclude(&result),

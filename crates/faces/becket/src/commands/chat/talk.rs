@@ -64,10 +64,10 @@ const MODE: &str = "becket-mode";
 
 /// The keys of the chat, for `/help`.
 const KEYS: &str = "\
-!command runs in your shell, and !!command without a word to the model
+!command runs in your shell, and !!command without telling the model
 While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
 Shift+Tab changes the permission mode: ask, accept-edits, plan, yes
-Ctrl+J begins a line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
+Ctrl+J starts a new line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
 Ctrl+P or Ctrl+L chooses a model
 ";
 

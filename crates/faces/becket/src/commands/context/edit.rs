@@ -69,7 +69,7 @@ pub fn prompt(place: &ContextCommands<'_>, name: &ContextName, change: PromptCha
                 .remove(ContextFile::SystemPrompt)
                 .map_err(|error| told("remove", error))?;
             place.surroundings.remark(&match was_there {
-                true => format!("the context {name} has the usual system prompt again"),
+                true => format!("the context {name} has the default system prompt again"),
                 false => format!("the context {name} had no system prompt of its own"),
             });
             return Ok(());
@@ -79,7 +79,7 @@ pub fn prompt(place: &ContextCommands<'_>, name: &ContextName, change: PromptCha
     };
     if text.trim().is_empty() {
         return Err(
-            CliError::usage("a system prompt cannot be empty").hint("`--remove` goes back to the usual one")
+            CliError::usage("a system prompt cannot be empty").hint("`--remove` goes back to the default")
         );
     }
     files
@@ -130,7 +130,7 @@ pub async fn set(
     };
     place.surroundings.remark(&match shown {
         Some(value) => format!("{key} of the context {name} is {value}"),
-        None => format!("{key} of the context {name} is what is usual"),
+        None => format!("{key} of the context {name} has its default"),
     });
     Ok(())
 }
@@ -150,7 +150,7 @@ async fn set_lifetime(
     } else {
         let span = |text| {
             parse_span(text).ok_or_else(|| {
-                CliError::usage(format!("`{text}` is no span of time")).hint("write 90s, 15m, 12h, 7d or 2w")
+                CliError::usage(format!("`{text}` is not a duration")).hint("write 90s, 15m, 12h, 7d or 2w")
             })
         };
         lifetime.destroy_after_ms = value.map(span).transpose()?;
@@ -163,7 +163,7 @@ async fn set_lifetime(
 /// Parses a moment. One in the past is an error, since it would destroy the context at once.
 fn future_moment(text: &str) -> Result<u64, CliError> {
     let moment = parse_moment(text).ok_or_else(|| {
-        CliError::usage(format!("`{text}` is no moment"))
+        CliError::usage(format!("`{text}` is not a time"))
             .hint("write 2027-01-31, 2027-01-31 18:00 or seconds since 1970")
     })?;
     let now = SystemTime::UNIX_EPOCH

@@ -39,7 +39,7 @@ pub async fn create(place: &ContextCommands<'_>, name: &str, if_new: bool) -> Re
         return Err(CliError::usage(format!("there is already a context {name}"))
             .hint(format!("`becket context show {name}` shows it")));
     }
-    place.surroundings.remark(&format!("made the context {name}"));
+    place.surroundings.remark(&format!("created the context {name}"));
     Ok(())
 }
 
@@ -125,7 +125,7 @@ pub fn clear(
             return Ok(Exit::Cancelled);
         }
         if let Err(Refused(reason)) = cleared? {
-            let message = format!("a hook did not let the context {name} be cleared: {reason}");
+            let message = format!("a hook refused to clear the context {name}: {reason}");
             return Err(CliError::failed(message));
         }
         surroundings.remark(&format!(

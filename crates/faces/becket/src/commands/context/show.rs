@@ -48,7 +48,7 @@ fn facts(place: &ContextCommands<'_>, name: &ContextName) -> Result<Vec<Fact>, C
         .map_err(|error| CliError::failed(format!("cannot read the system prompt of {name}: {error}")))?;
     let current = place.store.chosen()?.current == name.as_str();
     let lifetime = context.lifetime;
-    let usual = |value: &Value| value.is_null().then(|| "the usual".to_string());
+    let usual = |value: &Value| value.is_null().then(|| "default".to_string());
     let mut facts: Vec<Fact> = vec![
         ("name", name.as_str().into(), None),
         (
@@ -83,7 +83,7 @@ fn facts(place: &ContextCommands<'_>, name: &ContextName) -> Result<Vec<Fact>, C
     }
     let length = prompt.as_ref().map(|text| text.chars().count());
     let words = length.map_or_else(
-        || "the usual".into(),
+        || "default".into(),
         |length| format!("{length} characters of its own"),
     );
     facts.push(("system_prompt", json!(prompt), Some(words)));

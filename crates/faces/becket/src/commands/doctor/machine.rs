@@ -21,7 +21,7 @@ const NO_ROOM: u64 = 32 << 20;
 /// Looks for the programs that some features need.
 pub async fn programs(surroundings: &Surroundings) -> Vec<Report> {
     let git = program(&["git"], "undo and snapshots need it", surroundings).await;
-    let need = "only extensions that need Node itself miss it; `js.node` can name one";
+    let need = "only extensions that run in Node need it; `js.node` can name one";
     vec![git, program(&["node", "bun"], need, surroundings).await]
 }
 
@@ -49,7 +49,7 @@ async fn program(names: &[&str], need: &str, surroundings: &Surroundings) -> Rep
         _ => {
             return Report::new(
                 path.display().to_string(),
-                Some("does not tell its version".into()),
+                Some("does not report its version".into()),
             );
         }
     };

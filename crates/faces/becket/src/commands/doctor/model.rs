@@ -55,7 +55,7 @@ fn described(address: &str, provider: &str, origins: Origins) -> [Report; 2] {
         (Some(origin), _) => Report::new(format!("key of {provider} from {origin}"), None),
         (None, Some(variable)) => Report::note(
             format!("key of {provider}"),
-            format!("there is none; the address may need none, else set {variable}"),
+            format!("there is none; set {variable} if the address needs one"),
         ),
         (None, None) => Report::new(format!("key: {provider} needs none"), None),
     };

@@ -174,7 +174,7 @@ impl Cost {
             self.info.source
         );
         if self.durations_us.is_empty() {
-            return format!("{place}  not concerned by this event; `--set` makes another one");
+            return format!("{place}  does not handle this event; `--set` changes it");
         }
         let (p50, p95) = (
             percentile(&self.durations_us, 50),

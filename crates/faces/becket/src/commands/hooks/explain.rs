@@ -214,8 +214,8 @@ impl Explained {
     fn text(&self, dry: bool) -> String {
         let mut text = format!("{} {}\n", self.tool_name, Value::Object(self.arguments.clone()));
         text.push_str(match dry {
-            true => "no hook is asked, so this is what happens if all of them are silent\n\n",
-            false => "the hooks are really asked; the tool does not run\n\n",
+            true => "no hook runs, so this is what happens if none of them answers\n\n",
+            false => "the hooks really run; the tool does not\n\n",
         });
         for (index, happened) in self.happened.iter().enumerate() {
             text.push_str(&format!("{}. {}\n", index + 1, happened.text()));
@@ -249,7 +249,7 @@ fn step_text(step: &Step) -> String {
         }
         Step::Rules { verdict, rule } => match rule {
             Some(rule) => format!("rules: {verdict} ({rule})"),
-            None => "rules: none applies".into(),
+            None => "rules: none match".into(),
         },
         Step::UrlPolicy { verdict, rule, class } => {
             let place = class.unwrap_or("open internet");
@@ -262,13 +262,13 @@ fn step_text(step: &Step) -> String {
         } => {
             let who = match handlers.as_slice() {
                 [] => String::new(),
-                some => format!(" (wanted by {})", some.join(", ")),
+                some => format!(" (requested by {})", some.join(", ")),
             };
-            let why = reason.as_deref().unwrap_or("nobody has said yes yet");
+            let why = reason.as_deref().unwrap_or("nobody has approved it yet");
             let alone = if *insists {
-                "only the user can say yes"
+                "only the user can approve it"
             } else {
-                "it needs a yes"
+                "it needs approval"
             };
             format!("{alone}{who}: {why}")
         }

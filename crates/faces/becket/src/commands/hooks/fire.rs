@@ -80,7 +80,7 @@ fn read_fields(
             }
         }
         Ok(_) => Err(CliError::usage(format!(
-            "the payload {name} is JSON, but no object"
+            "the payload {name} is JSON, but not an object"
         ))),
         Err(error) => Err(CliError::usage(format!(
             "the payload {name} is not JSON: {error}"

@@ -30,7 +30,7 @@ pub fn run(options: &Options, wanted: &NewArgs, surroundings: &Surroundings) -> 
         .find(|file| surroundings.cwd.join(&file.path).exists());
     if let Some(file) = existing {
         let error = CliError::usage(format!("{} exists already", file.path));
-        return Err(error.hint("nothing was written; give the hook another name, or work in another folder"));
+        return Err(error.hint("nothing was written; give the hook another name, or use another folder"));
     }
     for file in &files {
         write(&surroundings.cwd, file)?;
@@ -60,7 +60,7 @@ fn check_name(name: &str) -> Result<(), CliError> {
     match !name.is_empty() && name.chars().all(is_plain) {
         true => Ok(()),
         false => Err(CliError::usage(format!(
-            "the name `{name}` has more than letters, digits, hyphens and underscores"
+            "the name `{name}` may have only letters, digits, hyphens and underscores"
         ))),
     }
 }

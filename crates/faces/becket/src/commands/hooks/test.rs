@@ -93,7 +93,7 @@ fn files(
         false => Err(CliError {
             exit: Exit::UntrustedGuard,
             message: format!(
-                "tests run what stands in them, and nobody has named these: {}",
+                "tests run the hooks and calls in them, and you have not named these: {}",
                 listed(&files)
             ),
             hint: Some(
@@ -555,7 +555,7 @@ impl Snapshots {
         let kept = match std::fs::read_to_string(&file) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| {
                 CliError::usage(format!("cannot read {}: {error}", file.display()))
-                    .hint("`--update` writes it anew once it is removed")
+                    .hint("remove it, and `--update` writes a new one")
             })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => {

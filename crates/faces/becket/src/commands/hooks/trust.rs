@@ -73,7 +73,7 @@ fn names(trust: &Trust, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let name = |path: &PathBuf| {
         let outside = || {
             let (path, root) = (path.display(), trust.root().display());
-            CliError::usage(format!("{path} does not lie in the project {root}"))
+            CliError::usage(format!("{path} is not in the project {root}"))
         };
         trust.named(path).ok_or_else(outside)
     };
@@ -143,7 +143,7 @@ fn take(trust: &Trust, new: &[&Judged], options: &Options) -> Result<(), CliErro
         trust
             .store
             .trust(item)
-            .map_err(|error| CliError::failed(format!("what you trust cannot be noted: {error}")))?;
+            .map_err(|error| CliError::failed(format!("cannot record what you trust: {error}")))?;
         let news = if judged.is_trusted() {
             "is trusted already"
         } else {
@@ -196,7 +196,7 @@ fn lock(setup: &Setup, options: &Options, surroundings: &Surroundings) -> Result
         return Err(CliError {
             exit: Exit::UntrustedGuard,
             message: format!(
-                "{} is not trusted, and a lock says what somebody has looked at",
+                "{} is not trusted, and a lock lists what somebody has reviewed",
                 first.item.title()
             ),
             hint: Some("`becket hooks trust --all --lock` trusts everything and writes the lock".into()),

@@ -38,9 +38,9 @@ const fn command(name: &'static str, arguments: &'static str, what: What, help: 
 
 /// All commands of the Scheme prompt.
 pub const COMMANDS: &[Command] = &[
-    command("help", "", What::Help, "what can be typed here"),
+    command("help", "", What::Help, "list these commands"),
     command("describe", "NAME", What::Describe, "what a name means"),
-    command("names", "TEXT", What::Names, "the names in which a text stands"),
+    command("names", "TEXT", What::Names, "names that contain a text"),
     command(
         "libraries",
         "",
@@ -59,9 +59,7 @@ impl Repl {
         let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
             let near = nearest(name, COMMANDS.iter().map(|command| command.name));
             let near = near.map_or(String::new(), |near| format!("; did you mean `,{near}`?"));
-            surroundings.complain(&format!(
-                "there is no `,{name}`{near} `,help` lists what there is"
-            ));
+            surroundings.complain(&format!("there is no `,{name}`{near} `,help` lists the commands"));
             return Ok(Next::GoOn);
         };
         if argument.is_empty() != command.arguments.is_empty() {
@@ -110,8 +108,8 @@ fn help() -> String {
         .map(|command| format!("{:<16} {}\n", shown(command), command.help));
     let lines: String = lines.collect();
     format!(
-        "{lines}Everything else is Scheme, over as many lines as it takes. Tab completes names, Ctrl-C ends what \
-         computes or waits.\n"
+        "{lines}Everything else is Scheme, over as many lines as it takes. Tab completes names, Ctrl-C ends a \
+         computation or a wait.\n"
     )
 }
 

@@ -97,7 +97,7 @@ fn drawn(tree: &Tree) -> String {
     let lines = drawn_lines(tree).into_iter().map(|(_, line)| line);
     let mut text: String = lines.map(|line| format!("{line}\n")).collect();
     if tree.leaf_id().is_none() && !tree.entries().is_empty() {
-        text.push_str("the conversation stands before its first entry\n");
+        text.push_str("the conversation is before its first entry\n");
     }
     text
 }

@@ -18,7 +18,7 @@ fn files(format: &str, hosts: Hosts) -> Result<&'static dyn SessionFiles, CliErr
     let known: Vec<&str> = hosts.session_files().map(|files| files.format()).collect();
     let mut all = hosts.session_files();
     all.find(|files| files.format() == format).ok_or_else(|| {
-        let error = CliError::usage(format!("becket knows no session files of `{format}`"));
+        let error = CliError::usage(format!("becket does not know the session format `{format}`"));
         match known.as_slice() {
             [] => error,
             known => error.hint(format!("there are {}", known.join(", "))),
@@ -108,7 +108,7 @@ pub fn page(
     let bytes = std::fs::read(&file).map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
     let files = hosts.session_files().next();
-    let files = files.ok_or_else(|| failed("this becket was built without what reads such files".into()))?;
+    let files = files.ok_or_else(|| failed("this becket was built without support for such files".into()))?;
     let page = files.page(&text).map_err(failed)?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let output = output.unwrap_or_else(|| format!("{}-session-{name}.html", files.format()).into());

@@ -53,7 +53,7 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         }
     }
     if sessions.is_empty() && !options.run.json {
-        surroundings.remark("there are no sessions yet; the first prompt makes one");
+        surroundings.remark("there are no sessions yet; the first prompt creates one");
     }
     Ok(Exit::Answered)
 }

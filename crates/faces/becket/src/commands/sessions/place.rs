@@ -40,7 +40,7 @@ pub fn meant(tree: &Tree, context: &ContextName, words: &str) -> Result<String, 
                 .hint("`becket sessions tree` shows them"),
         ),
         several => Err(CliError::usage(format!(
-            "{words:?} can be {} entries: {}",
+            "{words:?} matches {} entries: {}",
             several.len(),
             several[..several.len().min(3)].join(", ")
         ))

@@ -82,15 +82,15 @@ fn conclude(end: &GoToEnd, options: &Options, surroundings: &Surroundings) -> Re
                 Some(leaf) => format!("at {leaf}"),
                 None => "before its first entry".into(),
             };
-            surroundings.remark(&format!("the conversation stands {place} now"));
+            surroundings.remark(&format!("the conversation is now {place}"));
             return Ok(Exit::Answered);
         }
         GoToEnd::AlreadyThere => {
-            surroundings.remark("the conversation stands there already");
+            surroundings.remark("the conversation is already there");
             return Ok(Exit::Answered);
         }
         GoToEnd::Cancelled => {
-            surroundings.remark("cancelled; the conversation stands where it stood");
+            surroundings.remark("cancelled; the conversation stays where it was");
             return Ok(Exit::Cancelled);
         }
         GoToEnd::NoEntry => ("there is no such entry any more".to_owned(), Exit::Failed),
@@ -98,7 +98,7 @@ fn conclude(end: &GoToEnd, options: &Options, surroundings: &Surroundings) -> Re
         GoToEnd::NoSummary(words) => ((*words).to_owned(), Exit::Failed),
         GoToEnd::Provider(error) => (error.message.clone(), Exit::Provider),
     };
-    surroundings.complain(&format!("the conversation stands where it stood: {words}"));
+    surroundings.complain(&format!("the conversation stays where it was: {words}"));
     Ok(exit)
 }
 
@@ -157,7 +157,7 @@ pub fn fork(options: &Options, fork: Fork, surroundings: &Surroundings) -> Resul
                         print(&format!("{new}\n"))?;
                     }
                     if let Some(text) = text {
-                        surroundings.remark(&format!("there the user said: {}", harmless_name(&text)));
+                        surroundings.remark(&format!("the user's message there: {}", harmless_name(&text)));
                     }
                     Exit::Answered
                 }

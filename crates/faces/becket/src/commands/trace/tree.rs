@@ -109,7 +109,7 @@ impl Family {
         {
             let more = match first {
                 0 | 1 => String::new(),
-                _ => format!("; those before: becket trace {id} --before {first}"),
+                _ => format!("; earlier ones: becket trace {id} --before {first}"),
             };
             text.push_str(&format!("turns {first} to {last} of {total}{more}\n"));
         }
@@ -118,7 +118,7 @@ impl Family {
             node.print("", index + 1 == whole.len(), &mut text);
         }
         if whole.is_empty() {
-            text.push_str("nothing is recorded of it\n");
+            text.push_str("nothing of it is recorded\n");
         }
         text
     }
@@ -260,7 +260,7 @@ fn dispatch_node(item: &Item) -> Node<'_> {
     for field in &changing {
         below.push(leaf(
             item,
-            format!("{field} in the end: {}", item.json["effective"][field]),
+            format!("{field} at the end: {}", item.json["effective"][field]),
         ));
     }
     Node {

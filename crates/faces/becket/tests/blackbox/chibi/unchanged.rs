@@ -185,7 +185,7 @@ fn scheme_files_find_tasks_of_flocks_by_way_of_the_files_that_becket_shows() {
         (&schema["name"], &schema["category"]),
         (&json!("listed"), &json!("synthesised"))
     );
-    assert!(results[7].contains("nobody writes there"), "{results:#?}");
+    assert!(results[7].contains("nobody can write there"), "{results:#?}");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn the_conversations_and_prompts_of_a_home_go_on() {
         system.contains("the home's own agent") && system.contains("Speak softly"),
         "{system}"
     );
-    told.run.complained("going on in the context work");
+    told.run.complained("continuing in the context work");
     // From now on becket keeps it: it is not taken over twice.
     let told = chibi.ask(&["and now?"], &[says("still Tom")]).went_well();
     let request = told.requests[0]["messages"].to_string();
@@ -458,7 +458,7 @@ fn the_command_line_of_chibi_is_understood() {
         (&["chibi", "-x", "hello"], "incompatible with a prompt"),
         (
             &["chibi", "--project-root", "nowhere", "hello"],
-            "no folder to work in",
+            "not a folder to work in",
         ),
     ] {
         chibi.room.run(arguments).ended_with(1).complained(words);

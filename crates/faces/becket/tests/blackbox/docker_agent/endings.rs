@@ -122,7 +122,7 @@ fn the_same_reason_sends_the_model_on_once() {
         &[],
     )
     .ended_with(0)
-    .complained("it was not followed");
+    .complained("it was ignored");
     assert_eq!(heard(&room, "stop").len(), 2);
 }
 
@@ -132,6 +132,6 @@ fn other_reasons_send_the_model_on_until_there_were_enough() {
     let turns: Vec<Value> = (0..40).map(|turn| says(&format!("answer {turn}"), &[])).collect();
     play(&room, &json!(turns), &[])
         .ended_with(0)
-        .complained("it was not followed");
+        .complained("it was ignored");
     assert_eq!(heard(&room, "stop").len(), 11);
 }

@@ -65,7 +65,7 @@ fn safety_agent_and_working_dir_are_heeded() {
     play(&room, &turns, &["--safety", "strict"]).ended_with(0);
     let turns = json!([
         shell("touch made"),
-        says("done", &["refuses what would need a yes"])
+        says("done", &["refuses what would need approval"])
     ]);
     play(&room, &turns, &["--safety=restricted", "--yolo"]).ended_with(0);
     assert!(!room.has("made"));
@@ -159,7 +159,7 @@ fn what_becket_does_not_do_is_told_before_anything_is_done() {
     let room = with_hooks(&[]);
     for (arguments, words) in [
         (&["run", "agent.yaml", "--sandbox"][..], "becket has no sandbox"),
-        (&["serve", "api", "agent.yaml"], "only `run` is served"),
+        (&["serve", "api", "agent.yaml"], "becket supports only `run`"),
         (&["run"], "name an agent file"),
         (
             &["run", "agent.yaml", "--nonsense"],

@@ -394,7 +394,7 @@ fn sessions_have_titles_and_are_found_by_words_project_trouble_and_time() {
     browser.evaluate("want({ find: '', age: '7' })");
     browser.wait("document.querySelectorAll('.session').length === 2");
     browser.evaluate("want({ project: '/nowhere' })");
-    browser.wait("document.getElementById('list').innerText.includes('No session is like that')");
+    browser.wait("document.getElementById('list').innerText.includes('No session matches')");
     browser.had_no_trouble();
 }
 

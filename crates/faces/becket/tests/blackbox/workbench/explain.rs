@@ -55,7 +55,7 @@ fn a_dry_explanation_names_the_hooks_and_asks_none() {
         .ended_with(0)
         .said("guard (becket, ")
         .said("not asked");
-    assert!(told.stdout.contains("no hook is asked"), "{told:#?}");
+    assert!(told.stdout.contains("no hook runs"), "{told:#?}");
     assert!(!room.has("asked"));
     let words = [
         "hooks",
@@ -93,7 +93,9 @@ fn rules_rewrites_and_the_question_are_told_in_their_order() {
     explain("echo ls")
         .said("arguments: {\"command\":\"echo ls\"} → {\"command\":\"ls\"}")
         .said("decision: allow by allow rule");
-    let asked = explain("date").said("rules: none applies").said("it needs a yes");
+    let asked = explain("date")
+        .said("rules: none match")
+        .said("it needs approval");
     let (question, decision) = (
         asked.stdout.find("the user would be asked").expect("it is told"),
         asked
@@ -112,7 +114,7 @@ fn a_tool_that_is_not_there_is_named_with_the_nearest_one() {
         .complained("did you mean `shell`?");
     room.run(["hooks", "explain", "shell", "[]"])
         .ended_with(2)
-        .complained("they are JSON, but no object");
+        .complained("they are JSON, but not an object");
     room.run(["hooks", "explain", "shell", "{}"])
         .ended_with(2)
         .complained("the arguments of shell cannot be read");

@@ -268,7 +268,7 @@ fn a_payload_comes_from_a_file_or_a_pipe_and_mistakes_are_named() {
         ),
         (
             &["turn_start", "--set", "turn_index=many"],
-            "these are no fields of turn_start",
+            "turn_start has no such fields",
         ),
     ];
     for (words, complaint) in table {

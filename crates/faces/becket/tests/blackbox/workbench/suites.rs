@@ -422,7 +422,7 @@ fn a_mistake_in_one_test_is_that_test_s() {
         .said("FAIL  wrong field")
         .said("did you mean `tool_name`?")
         .said("FAIL  outside")
-        .said("does not lie in its folder")
+        .said("is not in its folder")
         .said("ok    right")
         .said("4 tests run, 3 failed");
 }

@@ -49,7 +49,7 @@ fn the_tree_shows_turns_requests_calls_hooks_and_every_rewrite() {
         "arguments → {\"command\":\"echo two\"}",
         "second (",
         "arguments → {\"command\":\"echo three\"}",
-        "arguments in the end: {\"command\":\"echo three\"}",
+        "arguments at the end: {\"command\":\"echo three\"}",
         "pre_shell",
         "turn 2",
         "rm is out",
