@@ -37,7 +37,7 @@ const COMMON: &str = "Common options, such as -c NAME, -m MODEL, --json and --ho
 /// Parses words by a command line that has all commands, with help that fits a screen.
 pub fn parse(command: Command, words: &[OsString]) -> Result<ArgMatches, clap::Error> {
     match words {
-        [program, help, all] if help == "help" && all == "all" => {
+        [program, options @ .., help, all] if help == "help" && all == "all" && are_options(options) => {
             command.try_get_matches_from([program.clone(), "--help".into()])
         }
         _ => {
@@ -46,6 +46,13 @@ pub fn parse(command: Command, words: &[OsString]) -> Result<ArgMatches, clap::E
             command.override_help(overview).try_get_matches_from(words)
         }
     }
+}
+
+/// Whether words in front of a command begin with an option, so that the command is not somebody else's argument.
+fn are_options(words: &[OsString]) -> bool {
+    words
+        .first()
+        .is_none_or(|word| word.as_encoded_bytes().starts_with(b"-"))
 }
 
 /// A command line whose commands show their own options only, and not those that every command has.

@@ -398,6 +398,7 @@ fn help_is_one_screen_and_all_of_it_is_one_command_away() {
     assert_eq!(room.run(["-h"]).ended_with(0).stdout, help);
     assert_eq!(room.run(["help"]).ended_with(0).stdout, help);
     let all = room.run(["help", "all"]).ended_with(0).stdout;
+    assert_eq!(room.run(["--json", "help", "all"]).ended_with(0).stdout, all);
     let seldom = [
         "scheme",
         "plugin",
