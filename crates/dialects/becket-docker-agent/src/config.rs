@@ -71,6 +71,10 @@ struct Hook {
     schema: Option<Spanned<String>>,
     #[serde(default)]
     strict_output: Option<Spanned<bool>>,
+    /// The judge of a hook of the type `evaluator`, which becket does not have. It is read so that the error is about the
+    /// type.
+    #[serde(default, rename = "evaluator")]
+    _evaluator: Option<de::IgnoredAny>,
 }
 
 /// A list, or a single member without a list.
@@ -201,6 +205,11 @@ impl Reader<'_> {
             "command" => (&["command"], &["args", "model", "prompt", "schema"]),
             "builtin" => (&["command"], &["model", "prompt", "schema"]),
             "model" => (&["model", "prompt"], &["command", "args", "env", "working_dir"]),
+            "evaluator" => {
+                let message =
+                    "hooks of the type evaluator are not served; write it as a hook of the type model";
+                return Err(place.at(kind).error(message));
+            }
             other => {
                 return Err(place.at(kind).error(unknown("type", other, &KINDS)));
             }
