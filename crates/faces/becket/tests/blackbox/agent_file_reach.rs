@@ -63,7 +63,7 @@ fn a_toolset_that_becket_has_not_is_left_out_and_the_agent_runs() {
         .complained("the server `duckduckgo` of Docker's catalogue is left out")
         .complained("the agent `org/helper` is not in this file, so it is left out")
         .complained("`harness` has no effect here")
-        .complained("the rule `go_rename` never counts");
+        .complained("the rule `go_rename` never matches");
 }
 
 #[test]

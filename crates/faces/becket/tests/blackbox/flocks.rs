@@ -35,7 +35,7 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
         .complained("ann has joined the flock crew");
     room.run(["flock", "join", "crew"])
         .ended_with(0)
-        .complained(&format!("{} belongs", room.context()));
+        .complained(&format!("{} has joined the flock crew", room.context()));
     room.run(["flock", "join", "crew", "ann"])
         .ended_with(0)
         .complained("already");

@@ -568,7 +568,7 @@ fn a_large_output_is_cached_and_read_back_by_the_file_tools() {
         results[3]
     );
     assert!(results[4].contains("may not write"), "{}", results[4]);
-    assert!(results[5].contains("repeat the call"), "{}", results[5]);
+    assert!(results[5].contains("make the call again"), "{}", results[5]);
     assert!(run.events_named("post_cache").is_empty());
     let other = run_calls(&room, &["-c", "other"], &[("cache_list", json!({}))]);
     assert_eq!(self::results(&other)[0], "No cached outputs.");
