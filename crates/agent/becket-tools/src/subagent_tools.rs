@@ -681,7 +681,7 @@ mod tests {
             task
         };
         let table = [
-            (0, json!({"input": "i"}), "missing field `system_prompt`"),
+            (0, json!({"input": "i"}), "`system_prompt` is missing"),
             (0, json!({"system_prompt": "s"}), "missing field `input`"),
             (0, task(json!({"input": " "})), "`input` of spawn_agent is empty"),
             (

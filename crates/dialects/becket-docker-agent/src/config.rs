@@ -71,8 +71,8 @@ struct Hook {
     schema: Option<Spanned<String>>,
     #[serde(default)]
     strict_output: Option<Spanned<bool>>,
-    /// The judge of a hook of the type `evaluator`, which becket does not have. It is read so that the error is about the
-    /// type.
+    /// The judge of a hook of the type `evaluator`, which becket does not have. It is read so that the error is about
+    /// the type.
     #[serde(default, rename = "evaluator")]
     _evaluator: Option<de::IgnoredAny>,
 }
