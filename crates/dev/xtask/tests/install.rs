@@ -56,7 +56,11 @@ impl Release {
             "completions/_becket",
             "completions/becket.fish",
         ];
-        for file in texts.into_iter().chain(completions).chain(["becket-hook"]) {
+        for file in texts
+            .into_iter()
+            .chain(completions)
+            .chain(["becket-hook", "becket-jq"])
+        {
             std::fs::write(tree.join(file), file).unwrap();
         }
         for page in pages {

@@ -5,19 +5,26 @@
 //! compiles and runs the filter, `prelude.jq` holds what jq has and the crates have not, `output.rs` writes the
 //! results, `end.rs` has the exit codes.
 //!
+//! `hook_jq.rs` is the program that hooks find as `jq`, also where the machine has one: `quick.rs` answers what every jq
+//! answers in the same way, and `machine.rs` starts the machine's jq for the rest.
+//!
 //! No filter and no input overflows the stack: a run has its own, which `bounds.rs` and `checked.rs` keep from being
 //! used up, and a panic counts as a filter that failed.
 //!
 //! The caller gives arguments, variables and streams; apart from them only the named files are read.
 
 mod bounds;
+mod called;
 mod checked;
 mod end;
+pub mod hook_jq;
 mod input;
 mod json;
+mod machine;
 mod options;
 mod output;
 mod program;
+mod quick;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

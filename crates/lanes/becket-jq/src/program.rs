@@ -1,6 +1,6 @@
 //! Compiles a filter and runs it over the inputs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
@@ -14,6 +14,7 @@ use jaq_json::{Map, Val};
 use jaq_std::input::{self, HasInputs, Inputs, RcIter};
 
 use crate::bounds::{Bounds, LONGEST_FILTER};
+use crate::called;
 use crate::checked::{self, CHECK};
 use crate::end::End;
 use crate::input::inputs;
@@ -47,7 +48,7 @@ const MAIN: &str = "main_";
 type Stderr<'a> = RefCell<Box<dyn Write + 'a>>;
 
 /// The types of a run.
-struct Run;
+pub(crate) struct Run;
 
 impl DataT for Run {
     type V<'a> = Val;
@@ -56,15 +57,17 @@ impl DataT for Run {
 
 /// The data that native functions of a run can reach.
 #[derive(Clone)]
-struct RunData<'a> {
+pub(crate) struct RunData<'a> {
     lut: &'a Lut<Run>,
     inputs: Inputs<'a, Val>,
     stderr: &'a dyn Complaints,
     bounds: &'a Bounds,
+    /// Set by guards where another jq may answer differently (`quick.rs`).
+    pub(crate) doubt: &'a Cell<bool>,
 }
 
 /// Standard error, whatever its type.
-trait Complaints {
+pub(crate) trait Complaints {
     fn write(&self, text: &[u8]);
 }
 
@@ -96,7 +99,9 @@ pub(crate) fn run(
     stderr: &Stderr<'_>,
 ) -> End {
     let globals = globals(options, variables);
-    let filter = match compile(&options.filter, globals.iter().map(|(name, _)| name.as_str())) {
+    let names = globals.iter().map(|(name, _)| name.as_str());
+    let compiled = parse(&options.filter).and_then(|filter| compile(filter, std::iter::empty(), names));
+    let filter = match compiled {
         Ok(filter) => filter,
         Err(faults) => {
             for fault in &faults {
@@ -110,7 +115,7 @@ pub(crate) fn run(
     let printer = Printer::new(options);
     let values = RcIter::new(inputs(options, stdin));
     let values: Inputs<'_, Val> = &values;
-    let bounds = Bounds::new();
+    let (bounds, doubt) = (Bounds::new(), Cell::new(false));
     let mut progress = Progress::default();
     let mut once = options.null_input.then_some(Ok(Val::Null));
     while let Some(value) = if options.null_input {
@@ -123,11 +128,11 @@ pub(crate) fn run(
             inputs: values,
             stderr,
             bounds: &bounds,
+            doubt: &doubt,
         };
         match value {
             Ok(value) => {
-                let vars = Vars::new(globals.iter().map(|(_, value)| value.clone()));
-                let results = filter.id.run((Ctx::<Run>::new(data, vars), value));
+                let results = results(&filter, &globals, data, value);
                 if let Some(end) = progress.take(results, &printer, stdout, stderr) {
                     return end;
                 }
@@ -139,6 +144,43 @@ pub(crate) fn run(
         }
     }
     progress.over(options.exit_status)
+}
+
+fn results<'a>(
+    filter: &'a Filter<Run>,
+    globals: &[(String, Val)],
+    data: RunData<'a>,
+    value: Val,
+) -> jaq_core::ValXs<'a, Val> {
+    let vars = Vars::new(globals.iter().map(|(_, value)| value.clone()));
+    filter.id.run((Ctx::<Run>::new(data, vars), value))
+}
+
+/// Gives every result for these inputs to the printer; `None` if one of them is an error. The filter asks for no input
+/// and has nothing to say on standard error.
+pub(crate) fn each_result(
+    filter: &Filter<Run>,
+    globals: &[(String, Val)],
+    values: Vec<Val>,
+    doubt: &Cell<bool>,
+    mut print: impl FnMut(Val) -> Option<()>,
+) -> Option<()> {
+    let stderr: Stderr<'_> = RefCell::new(Box::new(std::io::sink()));
+    let none: Box<dyn Iterator<Item = Result<Val, String>>> = Box::new(std::iter::empty());
+    let (none, bounds) = (RcIter::new(none), Bounds::new());
+    for value in values {
+        let data = RunData {
+            lut: &filter.lut,
+            inputs: &none,
+            stderr: &stderr,
+            bounds: &bounds,
+            doubt,
+        };
+        for result in results(filter, globals, data, value) {
+            print(result.ok()?)?;
+        }
+    }
+    Some(())
 }
 
 /// The state of a run so far.
@@ -210,7 +252,7 @@ fn told(error: Val) -> String {
 }
 
 /// The global variables with their values.
-fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(String, Val)> {
+pub(crate) fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(String, Val)> {
     let text = |text: &OsString| Val::from(text.to_string_lossy().into_owned());
     let environment: Map = variables
         .iter()
@@ -242,23 +284,24 @@ fn globals(options: &Options, variables: &BTreeMap<OsString, OsString>) -> Vec<(
     globals
 }
 
-/// Compiles a filter; the errors are messages.
-fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Filter<Run>, Vec<String>> {
-    if code.len() > LONGEST_FILTER {
-        return Err(vec![format!("the filter is longer than {LONGEST_FILTER} bytes")]);
-    }
+/// Compiles a filter that may call these functions, too; the errors are messages.
+pub(crate) fn compile<'a>(
+    filter: Term<&str>,
+    further: impl Iterator<Item = Fun<Run>>,
+    globals: impl Iterator<Item = &'a str>,
+) -> Result<Filter<Run>, Vec<String>> {
     let own = load::parse(PRELUDE, |parser| parser.defs()).expect("the prelude can be parsed");
     let library = jaq_core::defs()
         .chain(jaq_std::defs())
         .chain(jaq_json::defs())
         .chain(own);
-    let main = Def {
+    let library: Vec<Def<&str>> = library.collect::<Vec<Def>>();
+    let mut definitions = called::needed(library, &filter);
+    definitions.push(Def {
         name: MAIN,
         args: Vec::new(),
-        body: parse(code)?,
-    };
-    let mut definitions: Vec<Def<&str>> = library.collect::<Vec<Def>>();
-    definitions.push(main);
+        body: filter,
+    });
     let functions = jaq_core::funs()
         .chain(jaq_std::funs())
         .chain(jaq_json::funs())
@@ -266,7 +309,8 @@ fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Fil
         .map(|(name, arguments, run)| (guarded(name), arguments, run))
         .chain(input::funs::<Run>().into_vec().into_iter().map(native::<Run>))
         .chain(own_functions())
-        .chain([check()]);
+        .chain([check()])
+        .chain(further);
     let arena = Arena::default();
     let modules = Loader::new(definitions.into_iter().map(checked::definition))
         .load(&arena, File { code: MAIN, path: () })
@@ -286,8 +330,11 @@ fn compile<'a>(code: &str, globals: impl Iterator<Item = &'a str>) -> Result<Fil
         })
 }
 
-/// The syntax of a filter.
-fn parse(code: &str) -> Result<Term<&str>, Vec<String>> {
+/// The syntax of a filter; the errors are messages.
+pub(crate) fn parse(code: &str) -> Result<Term<&str>, Vec<String>> {
+    if code.len() > LONGEST_FILTER {
+        return Err(vec![format!("the filter is longer than {LONGEST_FILTER} bytes")]);
+    }
     let arena = Arena::default();
     // The loader reports errors, and the parser returns the syntax.
     Loader::new([])

@@ -56,9 +56,31 @@ pub struct Config {
     pub snapshots: SnapshotsConfig,
     /// Spans for an OpenTelemetry collector.
     pub otel: OtelConfig,
+    /// How hooks are run.
+    pub hooks: HooksConfig,
     /// Hooks that apply to every run.
     #[schemars(with = "Vec<HookEntry>")]
     pub hook: Vec<Spanned<HookEntry>>,
+}
+
+/// How hooks are run.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HooksConfig {
+    /// The `jq` of hooks: `quick` for becket's own, which leaves everything to the machine's jq that could be answered
+    /// differently there; `system` for the machine's alone; default: `quick`.
+    pub jq: JqChoice,
+}
+
+/// The `jq` that hooks find.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JqChoice {
+    /// becket's own goes first.
+    #[default]
+    Quick,
+    /// The machine's, if there is one.
+    System,
 }
 
 /// How the agent works.

@@ -34,8 +34,7 @@ pub fn environment(setup: &Setup, of_guests: &[String], surroundings: &Surroundi
     }
 }
 
-/// The environment of guests' programs: that of tools, without what only tools need, and with becket's own `jq` if the
-/// machine has none.
+/// The environment of guests' programs: that of tools, without what only tools need, and with becket's own `jq`.
 pub fn hook_environment(setup: &Setup, of_guests: &[String], surroundings: &Surroundings) -> HookEnvironment {
     let HookEnvironment { keys, variables } = environment(setup, of_guests, surroundings);
     let variables = Arc::new(guest_environment(Arc::unwrap_or_clone(variables)));
@@ -44,20 +43,22 @@ pub fn hook_environment(setup: &Setup, of_guests: &[String], surroundings: &Surr
     environment
 }
 
-/// Adds becket's own `jq` to the `PATH` of hooks if the machine has none.
+/// Adds becket's own `jq` to the `PATH` of hooks.
 #[cfg(feature = "jq")]
 pub(crate) fn add_jq(setup: &Setup, environment: &mut HookEnvironment, surroundings: &Surroundings) {
-    use crate::own_jq;
-    let Some(program) = &setup.becket_program else {
+    use crate::own_jq::{self, OwnJq};
+    let Some(becket) = &setup.becket_program else {
         return;
     };
-    if !own_jq::is_on_path(&environment.variables) {
-        match own_program::folder(&setup.folders.cache, own_jq::NAME, program) {
-            Ok(folder) => own_program::put_last(Arc::make_mut(&mut environment.variables), &folder),
-            Err(why) => surroundings.remark(&format!(
-                "there is no jq for hooks, and becket's own is not used: {why}"
-            )),
-        }
+    let choice = own_jq::choose(Some(becket), setup.config.hooks.jq, &environment.variables);
+    let (program, put): (_, fn(&mut _, &_)) = match &choice {
+        Some(OwnJq::First(program)) => (program, own_program::put_first),
+        Some(OwnJq::Last) => (becket, own_program::put_last),
+        None => return,
+    };
+    match own_program::folder(&setup.folders.cache, own_jq::NAME, program) {
+        Ok(folder) => put(Arc::make_mut(&mut environment.variables), &folder),
+        Err(why) => surroundings.remark(&format!("becket's own jq is not used for hooks: {why}")),
     }
 }
 

@@ -1,7 +1,9 @@
-//! becket's own `jq`, for hooks on machines that have none.
+//! becket's own `jq`, for hooks.
 //!
-//! The program is its own `jq` when it is called by that name. A folder with a link of that name is the last one of a
-//! hook's `PATH`, only where no other folder of it has a `jq`.
+//! A folder with a link named `jq` to `becket-jq`, the small program beside becket, is the first one of a hook's `PATH`:
+//! starting the machine's jq takes longer than everything else that most hooks do. Where the small program is missing,
+//! becket is its own `jq` when it is called by that name; then the folder is the last one, and only where no other has a
+//! `jq`.
 //!
 //! Only hooks find it, not the model's tools: a tool that lacks a program fails visibly, a guard that lacks one may
 //! look as if it agreed.
@@ -9,15 +11,21 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use becket_hooks::Program;
 use becket_jq::World;
+pub use becket_jq::hook_jq::REPORT_VARIABLE;
 use becket_system::Surroundings;
+
+use crate::config::JqChoice;
 
 /// The name of the link, and of the command.
 pub const NAME: &str = "jq";
+
+/// The name of the small program.
+const QUICK: &str = "becket-jq";
 
 /// The arguments, if the program was called as `jq` or as `becket jq`. They are taken before becket reads its own
 /// options, since jq has others.
@@ -41,8 +49,29 @@ pub fn run(arguments: Vec<OsString>, surroundings: &Surroundings) -> ExitCode {
     ExitCode::from(becket_jq::run(arguments, world))
 }
 
+/// The `jq` that hooks get before or after those of the machine.
+pub enum OwnJq {
+    /// This program, before the machine's.
+    First(PathBuf),
+    /// becket itself, where the machine has none.
+    Last,
+}
+
+/// The `jq` that hooks with these variables get, if they need one.
+pub fn choose(
+    becket: Option<&Path>,
+    choice: JqChoice,
+    variables: &BTreeMap<OsString, OsString>,
+) -> Option<OwnJq> {
+    let quick = becket.map(|becket| becket.with_file_name(QUICK));
+    match quick.filter(|quick| choice == JqChoice::Quick && quick.is_file()) {
+        Some(quick) => Some(OwnJq::First(quick)),
+        None => (!is_on_path(variables)).then_some(OwnJq::Last),
+    }
+}
+
 /// Whether a program with these variables would find a `jq` by itself.
-pub fn is_on_path(variables: &BTreeMap<OsString, OsString>) -> bool {
+fn is_on_path(variables: &BTreeMap<OsString, OsString>) -> bool {
     let program = Program::exec([NAME]).environment(variables.clone().into());
     program.resolve(Path::new("/")).is_ok()
 }

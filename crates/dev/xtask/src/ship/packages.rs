@@ -152,7 +152,7 @@ pub fn npm(release: &Release<'_>, folder: &Path) -> Result<PathBuf, Problem> {
         "name": "becket", "version": release.version, "license": "MIT OR Apache-2.0",
         "description": "A hook engine for LLM agents, and an agent in which hooks fire",
         "os": ["linux"], "cpu": [processor],
-        "bin": {"becket": "bin/becket", "becket-hook": "bin/becket-hook"},
+        "bin": PROGRAMS.map(|program| (program.to_owned(), json!(format!("bin/{program}")))).into_iter().collect::<serde_json::Map<_, _>>(),
     });
     write(&package.join("package.json"), format!("{description:#}\n"))?;
     let file = folder.join(format!("becket-{}.tgz", release.version));

@@ -25,7 +25,15 @@ const FOREIGN_NAMES: &[&str] = &[
 ];
 
 /// Crates that are programs, or that run programs in tests: they may look at the process they run in.
-const PROGRAMS: &[&str] = &["becket", "becket-hook", "testkit", "bench", "fuzz", "xtask"];
+const PROGRAMS: &[&str] = &[
+    "becket",
+    "becket-hook",
+    "becket-jq",
+    "testkit",
+    "bench",
+    "fuzz",
+    "xtask",
+];
 
 /// Functions of `std::env` that read nothing.
 const PURE: &[&str] = &["split_paths", "join_paths", "consts"];

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::json;
-use testkit::Room;
+use testkit::{Room, needs};
 
 use crate::room;
 
@@ -105,6 +105,7 @@ fn tools_do_not_get_it_and_a_system_that_has_one_keeps_it() {
     let room = crate::room();
     let path = path_without_jq(&room);
     room.script("../bin/jq", "#!/bin/sh\necho ran\n");
+    room.config("[hooks]\njq = \"system\"\n");
     let room = room.with("PATH", &path);
     let hooks = room.hooks(GUARD);
     let model = touching(&room);
@@ -175,4 +176,86 @@ fn it_is_a_command_with_jqs_own_options_and_exit_codes() {
         .ended_with(2)
         .complained("must come before all options");
     assert!(!room.run(["--help"]).stdout.contains("jq"), "it is for hooks");
+}
+
+/// A guard that calls jq twice: once for what every jq answers, once for what only some do.
+const TWICE: &str = r#"
+[[hook]]
+name = "twice"
+event = "pre_tool"
+command = """
+INPUT=$(cat)
+COMMAND=$(printf '%s' "$INPUT" | jq -r '.arguments.command // empty')
+COUNT=$(printf '%s' "$INPUT" | jq 'reduce .arguments.command as $x (0; . + 1)')
+if [ "$COMMAND" = "touch ran" ] && [ "$COUNT" = 1 ]; then echo "both answered" >&2; exit 2; fi
+"""
+"#;
+
+#[test]
+fn quick_answers_come_from_becket_and_others_from_the_machine() {
+    if !needs("jq") {
+        return;
+    }
+    let room = room();
+    let hooks = room.hooks(TWICE);
+    let explain = |room: &Room| {
+        let arguments = r#"{"command": "touch ran"}"#;
+        let run = room.run([
+            "--json", "--hooks", &hooks, "hooks", "explain", "shell", arguments,
+        ]);
+        run.ended_with(0).events().remove(0)
+    };
+    let explained = explain(&room);
+    let jq = explained["jq"].as_object().expect("who answered").clone();
+    assert_eq!(jq["quick"], 1, "{jq:?}");
+    let others: Vec<&String> = jq.keys().filter(|who| *who != "quick").collect();
+    assert!(others.len() == 1 && others[0].ends_with("/jq (filter)"), "{jq:?}");
+    assert_eq!(explained["decision"]["decision"], "deny", "{explained}");
+    room.run([
+        "--hooks",
+        &hooks,
+        "hooks",
+        "bench",
+        "pre_tool",
+        "--set",
+        "arguments.command=touch ran",
+    ])
+    .ended_with(0)
+    .said("jq: ")
+    .said("quick ");
+
+    room.config("[hooks]\njq = \"system\"\n");
+    let explained = explain(&room);
+    assert_eq!(explained["jq"], json!({}), "the machine's jq reports nothing");
+    assert_eq!(explained["decision"]["decision"], "deny", "{explained}");
+}
+
+#[test]
+fn input_that_comes_slowly_and_whoever_stops_reading_are_left_to_the_machine() {
+    if !needs("jq") {
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_becket-jq");
+    let told = |script: &str| {
+        let script = script.replace("JQ", program);
+        let output = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .output()
+            .expect("bash");
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            output.status.code(),
+        )
+    };
+    let slowly = r#"(echo '{"a": 1}'; sleep 2; echo '{"a": 2}') | JQ .a"#;
+    assert_eq!(told(slowly), ("1\n2\n".into(), Some(0)));
+    // Broken input after good one: what jq prints before its error is printed once.
+    let broken = r#"printf '{"a": 1} {"a"' | JQ .a 2>/dev/null; echo $?"#;
+    assert_eq!(told(broken), ("1\n2\n".into(), Some(0)));
+    let unread = r#"printf '"%0700000d"' 0 | JQ . | (exec <&-; sleep 1); echo "${PIPESTATUS[1]}""#;
+    assert_eq!(
+        told(unread),
+        ("141\n".into(), Some(0)),
+        "it ends as every program whose reader is gone"
+    );
 }

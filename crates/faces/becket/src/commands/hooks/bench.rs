@@ -1,5 +1,6 @@
 //! `becket hooks bench`: what each hook costs, and its share of a turn.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use becket_agent::store::SpanKind;
@@ -10,6 +11,7 @@ use becket_workbench::{Lab, PayloadOverrides, event_called, in_ms};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::jq_report::{JqReport, in_words};
 use super::list::{Past, percentile};
 use crate::args::BenchArgs;
 use crate::opened::lab;
@@ -31,9 +33,10 @@ pub fn run(options: &Options, wanted: &BenchArgs, surroundings: &Surroundings) -
         set: PayloadOverrides::set(&wanted.set).map_err(CliError::usage)?,
         ..PayloadOverrides::default()
     };
+    let (mut jq, surroundings) = &mut JqReport::begin(options, surroundings)?;
     cancellable(options, surroundings, async |cancel| {
         let lab = lab(options, surroundings, None, &cancel).await?.begin().await;
-        let costs = measure(&lab, event, &overrides, wanted.runs, &cancel).await;
+        let costs = measure(&lab, event, &overrides, (wanted.runs, &mut jq), &cancel).await;
         lab.close(surroundings).await?;
         tell(options, &costs?, wanted.budget)
     })
@@ -48,13 +51,15 @@ struct Cost {
     failed: usize,
     /// The hook's share of a turn, by the recorded turns.
     share: Option<f64>,
+    /// Which jq has answered the hook, and how often.
+    jq: BTreeMap<String, usize>,
 }
 
 async fn measure(
     lab: &Lab,
     wanted: Option<EventId>,
     overrides: &PayloadOverrides,
-    runs: u32,
+    (runs, jq): (u32, &mut JqReport),
     cancel: &CancellationToken,
 ) -> Result<Vec<Cost>, CliError> {
     let history = History::of(lab)?;
@@ -68,6 +73,7 @@ async fn measure(
                 durations_us: Vec::new(),
                 failed: 0,
                 share: None,
+                jq: BTreeMap::new(),
             };
             // The first run starts what then stays alive, and does not count.
             for run in 0..=runs {
@@ -90,6 +96,7 @@ async fn measure(
             }
             cost.durations_us.sort_unstable();
             cost.share = history.share(&cost);
+            cost.jq = jq.news();
             costs.push(cost);
         }
     }
@@ -162,6 +169,7 @@ impl Cost {
             "max_us": self.durations_us.last(),
             "share_of_turn": self.share,
             "over_budget": self.is_over(budget),
+            "jq": self.jq,
         })
     }
 
@@ -183,6 +191,9 @@ impl Cost {
         let mut text = format!("{place}  p50 {}, p95 {}", in_ms(p50), in_ms(p95));
         if let Some(share) = self.share {
             text.push_str(&format!(", {:.1} % of a turn", share * 100.0));
+        }
+        if !self.jq.is_empty() {
+            text.push_str(&format!(", {}", in_words(&self.jq)));
         }
         if self.failed > 0 {
             text.push_str(&format!(

@@ -90,15 +90,15 @@ fn all_files(
     everything(options.run.hosts, &place)
 }
 
-/// Adds the folder of becket's own `jq` to the path, if hooks would find it there in a run.
+/// Adds the folder of becket's own `jq` to the path, if hooks would find it there in a run where the machine has none.
 #[cfg(feature = "jq")]
 fn own_jq(variables: &mut BTreeMap<OsString, OsString>, folders: &Folders) -> Option<PathBuf> {
+    use becket_run::config::JqChoice;
     use becket_run::{own_jq, own_program};
-    let folder = (!own_jq::is_on_path(variables)).then(|| own_program::place(&folders.cache, own_jq::NAME));
-    folder
-        .iter()
-        .for_each(|folder| own_program::put_last(variables, folder));
-    folder
+    own_jq::choose(None, JqChoice::System, variables)?;
+    let folder = own_program::place(&folders.cache, own_jq::NAME);
+    own_program::put_last(variables, &folder);
+    Some(folder)
 }
 
 #[cfg(not(feature = "jq"))]

@@ -3,6 +3,7 @@
 //! The call is judged by a real gate, and the permit is dropped. So the steps shown are those that the gate took, not a
 //! second description of the rules, which could differ.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_agent::Hooks;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::jq_report::{JqReport, in_words};
 use crate::commands::tool_arguments;
 use crate::opened::lab;
 use crate::options::Options;
@@ -34,6 +36,7 @@ pub fn run(
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let arguments = tool_arguments(arguments)?;
+    let (jq, surroundings) = &mut JqReport::begin(options, surroundings)?;
     cancellable(options, surroundings, async |cancel| {
         let diary = Arc::new(Diary::default());
         let lab = lab(options, surroundings, Some(diary.clone()), &cancel)
@@ -48,7 +51,10 @@ pub fn run(
         if cancel.is_cancelled() {
             return Err(CliError::cancelled());
         }
-        let explained = judged?;
+        let explained = Explained {
+            jq: jq.news(),
+            ..judged?
+        };
         match options.run.json {
             true => print(&format!("{}\n", explained.json(dry)))?,
             false => print(&harmless(&explained.text(dry)))?,
@@ -115,6 +121,8 @@ struct Explained {
     happened: Vec<Happened>,
     /// The hooks of `pre_tool` that do not match the call.
     others: Vec<NotAsked>,
+    /// Which jq has answered the hooks, and how often.
+    jq: BTreeMap<String, usize>,
 }
 
 async fn judge(
@@ -171,6 +179,7 @@ async fn judge(
         arguments,
         judged,
         happened: diary.all(),
+        jq: BTreeMap::new(),
     })
 }
 
@@ -201,6 +210,7 @@ impl Explained {
                 "name": info.name, "source": info.source, "dialect": info.dialect, "reason": reason,
             })).collect::<Vec<_>>(),
             "decision": self.decision(),
+            "jq": self.jq,
         })
     }
 
@@ -222,6 +232,9 @@ impl Explained {
         }
         for line in not_asked(&self.others) {
             text.push_str(&format!("{line}\n"));
+        }
+        if !self.jq.is_empty() {
+            text.push_str(&format!("{}\n", in_words(&self.jq)));
         }
         text
     }

@@ -6,6 +6,7 @@ mod dialects;
 mod events;
 mod explain;
 mod fire;
+mod jq_report;
 mod list;
 mod new;
 pub mod report;
