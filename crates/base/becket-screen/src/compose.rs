@@ -281,13 +281,13 @@ impl Stage {
         lines
     }
 
-    /// Unfinished text looks as it will in the scrollback, where the terminal wraps it.
+    /// Unfinished text looks as it will in the scrollback.
     fn pending_rows(&mut self, area: Area, rows: &mut Vec<TextRow>) {
         let pending = self.slots.iter_mut().filter(|(slot, ..)| *slot == Slot::Pending);
         for (_, _, component) in pending {
             let lines = component.render(area);
             let lines = lines.iter().flat_map(|line| line.split('\n'));
-            rows.extend(lines.flat_map(|line| TextRow::read(line).wrapped(area.width)));
+            rows.extend(lines.flat_map(|line| TextRow::read(line).wrapped_hanging(area.width)));
         }
     }
 

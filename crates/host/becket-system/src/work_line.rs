@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use becket_screen::{TextRow, Working, clip, in_words};
 
-use crate::screen::{Line, OpenScreen, ScreenState};
+use crate::screen::{Line, OpenScreen, ScreenState, terminal_width};
 use crate::words::in_thousands;
 
 /// How often the line is written.
@@ -99,7 +99,8 @@ fn keep_written(state: &Weak<std::sync::Mutex<ScreenState>>) {
         }
         line.is_shown = true;
         let text = text_of(line.since.elapsed(), work.tokens, work.last_output.as_deref());
-        write_over(&clip(&text, width().saturating_sub(1)));
+        let width = terminal_width().unwrap_or(USUAL_WIDTH);
+        write_over(&clip(&text, width.saturating_sub(1)));
     }
 }
 
@@ -113,15 +114,6 @@ fn text_of(elapsed: Duration, tokens: u64, last_output: Option<&str>) -> String 
     };
     let last = last_output.map_or_else(String::new, |last| format!("  {}", TextRow::read(last).text()));
     format!("{mark} {}{tokens}{last}", in_words(elapsed))
-}
-
-/// How many columns the terminal of standard error has.
-fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    match size.map(|size| usize::from(size.ws_col)) {
-        Ok(columns @ 1..) => columns,
-        _ => USUAL_WIDTH,
-    }
 }
 
 fn write_over(line: &str) {

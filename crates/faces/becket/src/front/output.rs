@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, OnceLock};
 
 use becket_host::{Drawing, Whose};
-use becket_screen::Slot;
+use becket_screen::{Slot, wrapped};
 use becket_system::{CliError, Detail, LinePause, OpenScreen, harmless_indented};
 
 use super::activity::Activity;
@@ -120,6 +120,11 @@ impl Output {
         }
     }
 
+    /// How many columns there are for what is no part of an answer; `None` where no terminal shows it.
+    pub fn columns(&self) -> Option<usize> {
+        self.screen.columns()
+    }
+
     fn show_words(&self, text: &str, style: Style) {
         if let Some(screen) = self.screen.get() {
             // A command is not said to the model.
@@ -129,7 +134,8 @@ impl Output {
                 None => text.to_owned(),
             };
             let text = harmless_indented(&text, "  ");
-            screen.print(&format!("{}{text}", style.bold(PROMPT)));
+            let words = format!("{}{text}", style.bold(PROMPT));
+            screen.print(&wrapped(&words, screen.size().columns));
         }
     }
 
@@ -139,8 +145,16 @@ impl Output {
             .expect("no panic happens while the words are held")
     }
 
-    /// Writes a line that is no part of an answer.
-    pub fn say(&self, line: &str) {
+    /// Writes words that are no part of an answer, broken between words where the terminal would break them anywhere.
+    pub fn say(&self, words: &str) {
+        match self.columns() {
+            Some(columns) => self.say_as_is(&wrapped(words, columns)),
+            None => self.say_as_is(words),
+        }
+    }
+
+    /// Writes lines that are no part of an answer and are copied as they are, such as a tool's output.
+    pub fn say_as_is(&self, line: &str) {
         match self.screen.get() {
             Some(screen) => screen.print(line),
             None => {

@@ -382,7 +382,8 @@ impl TerminalFront {
             Kind::Usual | Kind::Failure => OUTPUT_LINES,
         };
         for line in output.lines().take(most) {
-            self.say(who, &format!("  {}", result_line(line, kind, self.err)));
+            let line = result_line(line, kind, self.err);
+            self.output.say_as_is(&format!("{who}  {line}"));
         }
         if total > most {
             let more = counted((total - most) as u64, "more line");
@@ -507,7 +508,7 @@ impl Front for TerminalFront {
                 Some(screen) => person::ask_on(&screen, question, self.err).await,
                 None if self.attended => {
                     let _pause = self.output.pause_line();
-                    person::ask(question, self.err).await
+                    person::ask(question, self.err, self.output.columns()).await
                 }
                 None => PersonsAnswer::Nobody,
             }

@@ -71,7 +71,7 @@ pub fn show_end(conversation: &Conversation, style: Style) {
         if start > 0 {
             output.say(&style.dim(&format!("… {}", counted(start as u64, "earlier line"))));
         }
-        output.say(&format!("{}\n", lines[start..].join("\n")));
+        output.say_as_is(&format!("{}\n", lines[start..].join("\n")));
     }
 }
 

@@ -575,8 +575,8 @@ impl<'a> Chat<'a> {
         if let Some(output) = self.output.take_cut() {
             let kind = Kind::of(&output, false);
             for line in output.lines() {
-                self.output
-                    .say(&format!("  {}", result_line(line, kind, self.style)));
+                let line = result_line(line, kind, self.style);
+                self.output.say_as_is(&format!("  {line}"));
             }
         }
         self.surroundings.remark("whole outputs are shown from now on");
