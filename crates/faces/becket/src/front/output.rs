@@ -13,12 +13,13 @@ use becket_system::{CliError, Detail, LinePause, OpenScreen, harmless_indented};
 
 use super::activity::Activity;
 use super::style::Style;
+use super::todos::Todos;
 
 /// The prompt in front of what the user types.
 pub const PROMPT: &str = "becket> ";
 
 /// The name of the widget with what is to be done.
-pub const TODOS: &str = "becket todos";
+const TODOS: &str = "becket todos";
 
 /// Writes answers, and remembers whether output was lost. The run goes on either way: what was begun is finished and
 /// stored.
@@ -75,6 +76,15 @@ impl Output {
         self.activity.forget_spent();
         if let Some(screen) = self.screen.get() {
             screen.set(Slot::Above(TODOS.into()), None);
+        }
+    }
+
+    /// Shows what is to be done: on a screen above the editor until it is done, otherwise in lines.
+    pub fn show_todos(&self, todos: &Todos, style: Style) {
+        let lines = todos.lines(style);
+        match self.screen.get() {
+            Some(screen) => screen.set(Slot::Above(TODOS.into()), (!todos.are_done()).then_some(lines)),
+            None => lines.iter().for_each(|line| self.say(line)),
         }
     }
 

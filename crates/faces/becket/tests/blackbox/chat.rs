@@ -475,6 +475,47 @@ fn what_is_to_be_done_stands_above_the_editor_until_it_is_done() {
 }
 
 #[test]
+fn a_checklist_stands_above_the_editor_and_is_there_again_when_the_conversation_goes_on() {
+    for profile in ["becket", "codex", "claude-code", "gemini"] {
+        let notes = |content: &str| {
+            let call = json!({"name": "update_todos", "arguments": {"content": content}});
+            json!({"tool_calls": [call]})
+        };
+        let turns = json!([
+            notes("# Boats\n- [x] mend the\u{1b}[2J nets\n- [~] paint\n- [ ] sail\n"),
+            {"text": "half of it"},
+        ]);
+        let options = match profile {
+            "becket" => vec![],
+            other => vec!["--tools", other],
+        };
+        let Some(terminal) = chat(room(), &turns, &options) else {
+            return;
+        };
+        let wanted = ["  ☑ mend the␛[2J nets", "  ◐ paint", "  ☐ sail"];
+        let is_listed = || {
+            let rows = rows(&terminal);
+            let editor = rows.iter().rposition(|row| row == "becket>").unwrap_or(0);
+            editor > 3 && rows[editor - 3..editor] == wanted
+        };
+        terminal.enter("go");
+        terminal.wait_for("half of it");
+        terminal.wait_until("the list", |_| is_listed());
+        leave(&terminal);
+        let rest = [notes("- [x] paint\n- [x] sail"), json!({"text": "all of it"})];
+        terminal.room.model(&json!(rest));
+        terminal.restart();
+        wait_for_chat(&terminal);
+        terminal.wait_until("the list again", |_| is_listed());
+        terminal.enter("go on");
+        terminal.wait_for("all of it");
+        terminal.wait_until("no list", |_| {
+            !rows(&terminal).iter().any(|row| row.contains("☐"))
+        });
+    }
+}
+
+#[test]
 fn the_end_of_long_work_rings_and_of_short_work_does_not() {
     let room = room();
     room.config("[chat]\nbell_after = 1\n");
