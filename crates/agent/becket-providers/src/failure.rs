@@ -60,6 +60,18 @@ const SPENT_CODES: &[&str] = &[
     "billing_hard_limit_reached",
 ];
 
+/// Codes and types of error objects after which the same request fails again.
+const FINAL_CODES: &[&str] = &[
+    "invalid_request_error",
+    "not_found_error",
+    "model_not_found",
+    "invalid_prompt",
+    "content_filter",
+    "content_policy_violation",
+    "unsupported_parameter",
+    "unsupported_value",
+];
+
 /// An error object as providers write it, inside an answer or as its body.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ErrorObject {
@@ -136,7 +148,9 @@ impl ErrorObject {
             None if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
             None if self.has_code(RATE_CODES) => ProviderErrorKind::RateLimited,
             None if self.has_code(TRANSIENT_CODES) => ProviderErrorKind::Transient,
-            None => ProviderErrorKind::Rejected,
+            None if self.has_code(FINAL_CODES) => ProviderErrorKind::Rejected,
+            // The provider had accepted the request before it failed.
+            None => ProviderErrorKind::Broken,
         }
     }
 }
@@ -395,11 +409,15 @@ mod tests {
                 r#"{"error":{"message":"no","type":"invalid_request_error"}}"#,
                 Rejected,
             ),
-            (r#"{"error":"plain"}"#, Rejected),
+            (r#"{"error":{"message":"no","code":"tokenizer_hiccup"}}"#, Broken),
+            (r#"{"error":"plain"}"#, Broken),
         ];
         for (body, kind) in table {
             let value: Value = serde_json::from_str(body).unwrap();
-            assert_eq!(from_stream(&value, "place").kind, kind, "{body}");
+            let error = from_stream(&value, "place");
+            assert_eq!(error.kind, kind, "{body}");
+            let names_model = error.message.contains("Check the model's name");
+            assert_eq!(names_model, kind == Rejected, "{}", error.message);
         }
     }
 
@@ -474,7 +492,7 @@ mod tests {
             told("5400")
         );
         assert!(
-            told("3").ends_with("Trying again later may help"),
+            told("3").ends_with("(status 429). Trying again later may help: here"),
             "{}",
             told("3")
         );
