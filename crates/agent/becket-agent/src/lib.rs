@@ -84,6 +84,7 @@ pub mod tool;
 mod transcript;
 mod tree;
 mod user_shell;
+mod window;
 
 // The gate is a crate of its own, and its users find it here as well.
 pub use becket_gate::{ArgumentRule, Hooks, RuleVerdict, RuledCall, Rules, SharedMode, ToolRule};
@@ -111,3 +112,4 @@ pub use switching::{Consent, Fork, Forked, Lasting, Refused, Replacement, Switch
 pub use tasks::task_table;
 pub use tool::{Parent, SessionVariables};
 pub use user_shell::Judged;
+pub use window::{LearnedWindows, Window};

@@ -9,6 +9,8 @@ use becket_agent::provider::{ProviderError, ProviderErrorKind};
 use chrono::{DateTime, Local};
 use serde_json::Value;
 
+use crate::windows;
+
 /// The longest part of a provider's message that is quoted.
 const QUOTE_LIMIT: usize = 600;
 
@@ -30,6 +32,7 @@ const TOO_LONG_CODES: &[&str] = &[
 const TOO_LONG_WORDS: &[&str] = &[
     "prompt is too long",
     "maximum context length",
+    "context window of",
     "context_length_exceeded",
     "exceed context limit",
     "exceeds the available context size",
@@ -185,7 +188,8 @@ pub(crate) fn from_status(
     };
     ProviderError {
         kind,
-        message: format!("{place} answered with status {status}: {words}. {hint}"),
+        window: windows::named(&words).filter(|_| kind == ProviderErrorKind::ContextTooLong),
+        message: format!("{words} (status {status}). {hint}: {place}"),
         retry_after,
     }
 }
@@ -195,10 +199,13 @@ pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
     let object = ErrorObject::of(value);
     let kind = object.kind(None);
     let hint = hint(kind, object.status);
-    ProviderError::new(
-        kind,
-        format!("{place} broke off its answer: {}. {hint}", object.message),
-    )
+    ProviderError {
+        window: windows::named(&object.message).filter(|_| kind == ProviderErrorKind::ContextTooLong),
+        ..ProviderError::new(
+            kind,
+            format!("The answer broke off: {}. {hint}: {place}", object.message),
+        )
+    }
 }
 
 /// A hint at what to try after a failure of that kind.

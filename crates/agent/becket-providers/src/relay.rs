@@ -131,6 +131,7 @@ impl TryFrom<Line> for AnswerPart {
                 kind,
                 message,
                 retry_after,
+                window: None,
             }),
             Line::Model { .. } => Err(broken("the run above answered another question")),
         }

@@ -107,7 +107,8 @@ pub struct CompactionConfig {
     /// The share of messages, oldest first, that go into the summary, in percent; default: 50.
     #[schemars(with = "Option<u8>")]
     pub drop_percent: Option<Percent>,
-    /// The context window, in tokens, of models that are not in `context_windows`; default: 128000.
+    /// The context window, in tokens, of models that are not in `context_windows`; default: what is known about the
+    /// model, and otherwise 128000.
     pub context_window: Option<NonZeroU64>,
     /// The context windows of models, in tokens, by `provider/name`.
     pub context_windows: BTreeMap<String, NonZeroU64>,

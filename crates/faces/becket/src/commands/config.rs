@@ -61,7 +61,11 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             "compaction",
             if compaction.auto {
                 let (percent, window) = (compaction.at_percent, compaction.context_window);
-                format!("at {percent} % of {window} tokens")
+                let guess = match compaction.is_window_known {
+                    true => "",
+                    false => " (the model's window is not known)",
+                };
+                format!("at {percent} % of {window} tokens{guess}")
             } else {
                 "only when asked for".into()
             }

@@ -124,7 +124,10 @@ fn the_footer_tells_model_window_cost_and_hooks() {
         ((20, 24), "scripted/script"),
     ] {
         let room = room();
-        room.config("[prices.\"scripted/script\"]\ninput = 10.0\noutput = 100.0\n");
+        room.config(
+            "[prices.\"scripted/script\"]\ninput = 10.0\noutput = 100.0\n\
+             [compaction.context_windows]\n\"scripted/script\" = 128000\n",
+        );
         let usage = json!({"input_tokens": 12_000, "output_tokens": 500});
         let Some(terminal) = chat_sized(room, &json!([{"text": "done", "usage": usage}]), size, &[]) else {
             return;
@@ -138,8 +141,9 @@ fn the_footer_tells_model_window_cost_and_hooks() {
 }
 
 #[test]
-fn without_a_known_price_no_cost_is_made_up() {
-    let Some(terminal) = chat(room(), &json!([{"text": "done"}]), &[]) else {
+fn without_a_known_price_or_window_neither_cost_nor_share_is_made_up() {
+    let usage = json!({"input_tokens": 12_000, "output_tokens": 500});
+    let Some(terminal) = chat(room(), &json!([{"text": "done", "usage": usage}]), &[]) else {
         return;
     };
     terminal.enter("go");
@@ -340,7 +344,8 @@ fn a_terminal_that_changes_its_size_keeps_one_editor_and_one_footer() {
 /// A provider with three models.
 fn provider(request: &Recorded) -> Response {
     if request.path.ends_with("/models") {
-        let models = ["first", "second", "evil\u{1b}[2J"].map(|id| json!({"id": id}));
+        let models = ["first", "second", "evil\u{1b}[2J"];
+        let models = models.map(|id| json!({"id": id, "max_model_len": 8192}));
         return Response::json(200, &json!({"data": models}));
     }
     let model = request.json()["model"].as_str().unwrap_or_default().to_owned();
@@ -686,7 +691,14 @@ fn known_prices_are_listed_with_their_date() {
         "{}",
         run.stdout
     );
-    run.complained("prices are US dollars per million tokens; becket's own table is of 20");
+    let run = run.complained("prices are US dollars per million tokens; becket's own table is of 20");
+    assert!(
+        run.stdout.contains("  1.0M  "),
+        "the window is known: {}",
+        run.stdout
+    );
+    let run = room.run(["models", "--model", "openai/nobody"]).ended_with(0);
+    assert!(run.stdout.contains("  unknown  "), "{}", run.stdout);
     room.config("[prices.\"openai/gpt-4.1\"]\ninput = 7.5\noutput = 9.0\n");
     let run = room
         .run(["models", "--json", "--model", "openai/gpt-4.1"])

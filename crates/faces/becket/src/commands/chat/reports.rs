@@ -121,7 +121,12 @@ fn tools(conversation: &Conversation, wanted: impl Fn(&str) -> bool, none: &str)
 
 fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
     let handle = conversation.handle();
-    let window = handle.as_ref().and_then(window);
+    let usage = handle.as_ref().and_then(|handle| handle.context_usage().ok());
+    let window = match usage.map(|usage| usage.is_window_known) {
+        Some(true) => handle.as_ref().and_then(window),
+        _ => usage.map(|usage| format!("{} tokens, of how many is not known", in_thousands(usage.tokens))),
+    };
+    let window = window.unwrap_or_else(|| "unknown".into());
     let money = handle
         .as_ref()
         .and_then(|handle| spent(conversation, handle, &conversation.models().prices()));
@@ -134,7 +139,7 @@ fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
         ("folder", folder(surroundings)),
         ("context", conversation.context_name().to_string()),
         ("messages", conversation.message_count().to_string()),
-        ("window", window.unwrap_or_else(|| "unknown".into())),
+        ("window", window),
         (
             "used",
             format!(
@@ -235,8 +240,11 @@ pub fn dollars(amount: f64) -> String {
 /// How full the model's window is, in words.
 pub fn window(handle: &SessionHandle) -> Option<String> {
     let usage = handle.context_usage().ok()?;
-    let percent = usage.percent().round();
-    let (tokens, window) = (in_thousands(usage.tokens), in_thousands(usage.window));
+    let tokens = in_thousands(usage.tokens);
+    if !usage.is_window_known {
+        return Some(format!("{tokens} tokens"));
+    }
+    let (percent, window) = (usage.percent().round(), in_thousands(usage.window));
     Some(format!("{tokens} tokens, {percent:.0} % of {window}"))
 }
 
