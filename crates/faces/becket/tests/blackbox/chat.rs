@@ -636,6 +636,38 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
 }
 
 #[test]
+fn a_diff_has_new_files_and_needs_neither_a_commit_nor_a_repository() {
+    if !needs("git") {
+        return;
+    }
+    let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.enter("/diff");
+    terminal.wait_for("error: there is no git repository here, so nothing can be compared");
+    let room = &terminal.room;
+    let git = |arguments: &[&str]| {
+        let status = room.command_of("git".as_ref(), arguments).status();
+        assert!(status.expect("git runs").success());
+    };
+    git(&["init", "-q"]);
+    room.write("boats/new.txt", "sail\n");
+    room.write("added.txt", "staged\n");
+    room.write("hidden.log", "noise\n");
+    room.write(".gitignore", "*.log\n../*\n");
+    git(&["add", "added.txt"]);
+    terminal.wait_for_mark();
+    terminal.enter("/diff");
+    terminal.wait_for("+sail");
+    let text = terminal.text();
+    assert!(
+        text.contains("+staged") && text.contains("b/boats/new.txt") && !text.contains("noise"),
+        "{text}"
+    );
+    leave(&terminal);
+}
+
+#[test]
 fn commands_are_completed_with_what_they_do() {
     let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
         return;
