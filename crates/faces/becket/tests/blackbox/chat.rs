@@ -556,7 +556,7 @@ fn commands_say_what_the_chat_works_with() {
         ("/hooks", "pre_tool             guard"),
         ("/tools", "builtin: "),
         ("/mcp", "no MCP server brings tools here"),
-        ("/permissions", "no rules are stored"),
+        ("/permissions", "no rules count here"),
         ("/config", "shell timeout    120 s"),
         ("/cost", "script: "),
         ("/export", &format!("{context}.md")),

@@ -67,7 +67,7 @@ async fn run_line(
         Means::Quit => return Ok(Some(Exit::Answered)),
         Means::Help => print(&help(conversation))?,
         Means::Usage => print(&usage(conversation))?,
-        Means::Report(report) => print(&report.text(conversation, surroundings))?,
+        Means::Report(report) => print(&report.text(conversation, (options, surroundings)))?,
         Means::Model(name) => choose_model(name, conversation, surroundings),
         Means::Compact(instructions) => {
             let end = conversation.compact(instructions, signals.next()).await?;
@@ -87,7 +87,7 @@ async fn run_line(
             surroundings.complain("/export needs a user at a terminal");
         }
         Means::Export(file) => keeping::export(file, conversation, surroundings),
-        Means::Prints(prints) => print_by_itself(prints, line, options, surroundings),
+        Means::Prints(prints) => print_by_itself(prints, line, conversation, (options, surroundings)),
         // Lines of a pipe are prompts: they may be anybody's.
         Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
             if let Some(handle) = conversation.handle() {

@@ -330,10 +330,12 @@ impl<'a> Chat<'a> {
             Means::Nothing => {}
             Means::Quit => self.leaving = Some(Exit::Answered),
             Means::Help => self
-                .screen
-                .print(&format!("{}{KEYS}", harmless(&help(conversation)))),
-            Means::Usage => self.screen.print(&usage(conversation)),
-            Means::Report(report) => self.screen.print(&report.text(conversation, surroundings)),
+                .output
+                .say(&format!("{}{KEYS}", harmless(&help(conversation)))),
+            Means::Usage => self.output.say(&usage(conversation)),
+            Means::Report(report) => self
+                .output
+                .say(&report.text(conversation, (options, surroundings))),
             Means::Model("") => {
                 let screen = self.screen.clone();
                 let names = self.beside(picker::names(conversation, surroundings)).await;
@@ -365,7 +367,7 @@ impl<'a> Chat<'a> {
             Means::Prints(prints) => {
                 // What it prints, it prints on the terminal.
                 let _lent = self.screen.suspend();
-                print_by_itself(prints, line, options, surroundings);
+                print_by_itself(prints, line, conversation, (options, surroundings));
             }
             Means::Other => return self.say(line, conversation, signals).await,
         }
