@@ -39,6 +39,7 @@ pub(crate) struct Line {
     pub(crate) is_shown: bool,
     /// How many wait for the line to stay away, and since when: what the user does takes no time of the work.
     pub(crate) pauses: usize,
+    pub(crate) paused_at: Instant,
 }
 
 struct Open {

@@ -36,6 +36,7 @@ impl OpenScreen {
             not_before: now + PAUSE,
             is_shown: false,
             pauses: 0,
+            paused_at: now,
         });
         let state = Arc::downgrade(&self.0);
         // A thread of its own: the work itself may not let anything else run for a while.
@@ -54,6 +55,9 @@ impl OpenScreen {
     pub fn pause_line(&self) -> LinePause {
         if let Some(line) = &mut self.held().line {
             line.clear();
+            if line.pauses == 0 {
+                line.paused_at = Instant::now();
+            }
             line.pauses += 1;
         }
         LinePause(self.clone())
@@ -72,6 +76,9 @@ impl Drop for LinePause {
     fn drop(&mut self) {
         if let Some(line) = &mut self.0.held().line {
             line.pauses = line.pauses.saturating_sub(1);
+            if line.pauses == 0 {
+                line.since += line.paused_at.elapsed();
+            }
         }
     }
 }

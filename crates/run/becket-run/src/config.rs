@@ -120,12 +120,13 @@ pub struct CompactionConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatConfig {
-    /// After how many seconds of work its end rings the terminal's bell; 0 for never; default: 20.
+    /// After how many seconds of work its end rings the terminal's bell, and after how many a question about a call; 0
+    /// for never; default: 20.
     pub bell_after: Option<u64>,
 }
 
 impl ChatConfig {
-    /// After how long the end of work rings the bell; `None` for never.
+    /// After how long the end of work, or a question that waits, rings the bell; `None` for never.
     pub fn bell_after(&self) -> Option<Duration> {
         let seconds = self.bell_after.unwrap_or(20);
         (seconds > 0).then(|| Duration::from_secs(seconds))

@@ -503,7 +503,10 @@ impl Front for TerminalFront {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async move {
             match self.output.screen() {
-                Some(screen) => person::ask_on(&screen, question, self.err).await,
+                Some(screen) => {
+                    let answer = person::ask_on(&screen, question, self.err);
+                    self.output.activity().asking(answer).await
+                }
                 None if self.attended => {
                     let _pause = self.output.pause_line();
                     person::ask(question, self.err, self.output.columns()).await

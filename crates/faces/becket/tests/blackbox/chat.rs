@@ -541,6 +541,122 @@ fn the_end_of_long_work_rings_and_of_short_work_does_not() {
 }
 
 #[test]
+fn a_long_compaction_rings_too() {
+    let room = room();
+    room.config("[chat]\nbell_after = 1\n");
+    let turns = json!([{"text": "soon"}, {"text": "a summary", "delay_ms": 1500}]);
+    let Some(terminal) = chat(room, &turns, &[]) else {
+        return;
+    };
+    terminal.enter("first");
+    terminal.wait_for("soon");
+    terminal.wait_for_mark();
+    terminal.record("raw");
+    terminal.enter("/compact");
+    terminal.wait_for("a summary now replaces");
+    terminal.wait_until("the bell", |_| terminal.room.read("raw").contains('\x07'));
+    leave(&terminal);
+}
+
+#[test]
+fn an_answer_that_arrives_stands_above_the_spinner_the_editor_and_the_footer() {
+    for size in SIZES {
+        let half = OpenAiStream::new("first").text("The first half of the answer.\n\nThe second ");
+        let half =
+            Response::events(half.unfinished()).late_piece(Duration::from_secs(600), "data: [DONE]\n\n");
+        let server = ModelServer::start([half]);
+        let arguments = ["--model", "openai/first", "chat"];
+        let Some(terminal) = Terminal::start_sized(connected(&server), &arguments, size, KIND) else {
+            return;
+        };
+        wait_for_chat(&terminal);
+        terminal.enter("go");
+        let is_drawn = |rows: &[String]| {
+            let editor = rows.iter().rposition(|row| row == "becket>").unwrap_or(0);
+            let [.., said, first, blank, second, works] = &rows[..editor] else {
+                return false;
+            };
+            said == "becket> go"
+                && first == "The first half of the answer."
+                && blank.is_empty()
+                && second == "The second"
+                && works.contains(" Working... ")
+                && works.ends_with(" tokens (Escape ends it)")
+                && rows
+                    .get(editor + 1)
+                    .is_some_and(|row| row.starts_with("openai/first · "))
+        };
+        terminal.wait_until("half an answer", |_| is_drawn(&rows(&terminal)));
+        terminal.press("Escape");
+        terminal.wait_for("cancelled");
+        terminal.wait_for_mark();
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn the_tools_that_are_offered_are_counted() {
+    let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.enter("/tools");
+    terminal.wait_for("13 tools");
+    assert!(!terminal.text().contains("call_user"), "{}", terminal.text());
+    terminal.wait_for_mark();
+    terminal.enter("/status");
+    terminal.wait_for("tools     13");
+    leave(&terminal);
+}
+
+#[test]
+fn the_rules_that_count_are_listed_with_their_origin_and_the_mode() {
+    let room = room();
+    room.config(
+        "[permissions]\ndeny = [\"shell:command=rm *\"]\nask = [\"fetch\"]\nallow = [\"shell:command=ls *\"]\n",
+    );
+    let turns = json!([shell("touch one"), shell("cat two"), {"text": "all done"}]);
+    let Some(terminal) = chat_sized(room, &turns, (200, 60), &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("[s]ame call again in this session");
+    terminal.press("s");
+    terminal.wait_for("command: cat two");
+    terminal.press("r");
+    terminal.wait_for("Always allow this in this project?");
+    terminal.press("Enter");
+    terminal.wait_for("all done");
+    terminal.wait_for_mark();
+    terminal.press("BTab");
+    terminal.wait_for("accept-edits mode");
+    terminal.enter("/permissions");
+    for line in [
+        "mode   accept-edits (Shift+Tab changes it)",
+        "deny   shell:command=rm *  (settings)",
+        "ask    fetch  (settings)",
+        "allow  shell:command=ls *  (settings)",
+        "  (stored)",
+        "\"touch one\"}  (your yes, until the session ends)",
+    ] {
+        terminal.wait_for(line);
+    }
+    leave(&terminal);
+}
+
+#[test]
+fn servers_are_listed_with_their_states() {
+    let room = room();
+    room.config("[mcp.servers.broken]\ncommand = \"no-such-program\"\n");
+    let Some(terminal) = chat_sized(room, &json!([{"text": "unused"}]), (200, 60), &[]) else {
+        return;
+    };
+    terminal.enter("/mcp");
+    terminal.wait_for("broken           stdio no-such-program");
+    terminal.wait_for("failed: ");
+    leave(&terminal);
+}
+
+#[test]
 fn commands_say_what_the_chat_works_with() {
     let room = room();
     room.write("notes.md", "one\n");

@@ -196,7 +196,7 @@ struct Chat<'a> {
     interrupted_at: Option<Instant>,
     /// The waiting messages as they are shown.
     shown: Vec<String>,
-    /// After how long the end of work rings the terminal's bell.
+    /// After how long the end of work, or a question that waits, rings the terminal's bell.
     bell_after: Option<Duration>,
 }
 
@@ -217,6 +217,8 @@ impl<'a> Chat<'a> {
     ) -> Self {
         let style = Style::choose(options.color, true, surroundings);
         let guests = Arc::clone(conversation.guests());
+        let bell_after = conversation.setup().config.chat.bell_after();
+        conversation.output().activity().ring_after(bell_after);
         Self {
             completer: Completer::new(&screen, &guests, surroundings),
             footer: Footer::new(&screen, &handle, conversation, style),
@@ -235,7 +237,7 @@ impl<'a> Chat<'a> {
             leaving: None,
             interrupted_at: None,
             shown: Vec::new(),
-            bell_after: conversation.setup().config.chat.bell_after(),
+            bell_after,
         }
     }
 
@@ -291,8 +293,14 @@ impl<'a> Chat<'a> {
     async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
         self.output.activity().begin();
         self.surroundings.screen.set_work(|work| work.is_busy = true);
+        let begun = Instant::now();
         let done = self.beside_question(work).await;
         self.surroundings.screen.set_work(|work| work.is_busy = false);
+        // Whoever has just answered a question is there.
+        let alone = begun.elapsed().saturating_sub(self.output.activity().asked_for());
+        if self.bell_after.is_some_and(|long| alone >= long) {
+            self.screen.ring();
+        }
         done
     }
 
@@ -391,12 +399,8 @@ impl<'a> Chat<'a> {
             Ok(prompt) if prompt.trim().is_empty() => {}
             Ok(prompt) => {
                 conversation.add_pictures(pictures(line, self.surroundings));
-                let begun = Instant::now();
                 let end = self.beside(conversation.ask(prompt, cancel)).await?;
                 remark_on(&end, &self.output, self.surroundings);
-                if self.bell_after.is_some_and(|long| begun.elapsed() >= long) {
-                    self.screen.ring();
-                }
             }
             Err(why) => self.surroundings.complain(&why),
         }
@@ -722,4 +726,10 @@ impl<'a> Chat<'a> {
             task.abort();
         }
     }
+}
+
+/// The folder of this chat for pictures from the clipboard.
+fn pictures_folder(conversation: &Conversation) -> PathBuf {
+    let cache = &conversation.setup().folders.cache;
+    cache.join("clipboard").join(std::process::id().to_string())
 }
