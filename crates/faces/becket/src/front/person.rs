@@ -59,7 +59,7 @@ fn bracketed(words: &str) -> String {
 
 /// Asks on the screen of a chat.
 pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> PersonsAnswer {
-    let wording = Wording::of(question, style);
+    let wording = Wording::on_screen(question, style);
     let choices = Choice::of(question);
     loop {
         let asked = becket_screen::Question::new(wording.title.as_str())
