@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{ModelServer, OpenAiStream, Recorded, Response, Room, needs};
+use testkit::{ModelServer, OpenAiStream, Recorded, Response, Room, needs, write_program};
 
 use crate::room;
 use crate::terminal::{Terminal, written};
@@ -852,6 +852,64 @@ fn known_prices_are_listed_with_their_date() {
         .run(["models", "--json", "--model", "openai/gpt-4.1"])
         .ended_with(0);
     assert_eq!(run.events()[0]["price"]["input"], 7.5);
+}
+
+#[test]
+fn a_chat_in_lines_attaches_a_picture_too_and_a_pipe_says_that_it_does_not() {
+    let in_lines = room();
+    in_lines.write("a.png", b"\x89PNG\r\n\x1a\nrest");
+    let model = in_lines.model(&json!([{"expect": ["image/png"], "text": "a boat"}]));
+    let arguments = ["--model", &model, "chat"];
+    let Some(terminal) = Terminal::start_sized(in_lines, &arguments, (80, 24), "dumb") else {
+        return;
+    };
+    terminal.wait_until("the mark", |text| text.trim_end().ends_with("becket>"));
+    terminal.enter("see @a.png");
+    terminal.wait_for("the model sees the picture");
+    terminal.wait_for("a boat");
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+
+    let piped = room();
+    piped.write("a.png", b"\x89PNG\r\n\x1a\nrest");
+    let model = piped.model(&json!([{"text": "words"}]));
+    piped
+        .run_with_input(["--model", &model, "chat"], "see @a.png\n")
+        .ended_with(0)
+        .complained("the model does not see the picture")
+        .complained("--image FILE does");
+}
+
+#[test]
+fn a_picture_in_the_clipboard_is_put_into_the_line() {
+    let with_program = room();
+    let bin = with_program.home().join("bin");
+    std::fs::create_dir_all(&bin).expect("the folder can be made");
+    write_program(
+        &bin.join("wl-paste"),
+        "#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\nrest'\n",
+    );
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let turns = json!([{"expect": ["image/png"], "text": "a boat"}]);
+    let Some(terminal) = chat_sized(with_program.with("PATH", &path), &turns, (200, 60), &[]) else {
+        return;
+    };
+    terminal.press("C-v");
+    terminal.wait_until("the path", |text| {
+        written(text).is_some_and(|line| line.ends_with(".png'"))
+    });
+    terminal.enter("what is it?");
+    terminal.wait_for("the model sees the picture");
+    terminal.wait_for("a boat");
+    leave(&terminal);
+
+    let without = room().with("PATH", "/nowhere");
+    let Some(terminal) = chat(without, &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.press("C-v");
+    terminal.wait_for("pictures of the clipboard need one of the programs wl-paste, xclip");
+    leave(&terminal);
 }
 
 #[test]

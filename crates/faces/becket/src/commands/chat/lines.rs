@@ -9,6 +9,7 @@ use becket_system::{CliError, Exit, Signals, Surroundings, harmless_name};
 use tokio::sync::mpsc;
 
 use super::away::{self, Away};
+use super::dropped::{pictures, tell_unsent};
 use super::own_commands::{
     Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
 };
@@ -150,6 +151,11 @@ async fn prompt(
         // A command that only turns to another agent asks nothing.
         Ok(prompt) if prompt.trim().is_empty() => {}
         Ok(prompt) => {
+            // Lines of a pipe may be anybody's.
+            match surroundings.stdin_is_terminal {
+                true => conversation.add_pictures(pictures(line, surroundings)),
+                false => tell_unsent(line, surroundings),
+            }
             let end = conversation.ask(prompt, cancel).await?;
             remark_on(&end, &conversation.output(), surroundings);
         }

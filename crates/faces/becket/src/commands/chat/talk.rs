@@ -11,7 +11,7 @@
 //! them unexpectedly with the next prompt.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ use super::own_commands::{
 };
 use super::reports::known_models;
 use super::shell::Shell;
-use super::{diff, keeping, picker};
+use super::{clipboard, diff, keeping, picker};
 use crate::commands::compact;
 use crate::commands::ending::remark_on;
 use crate::front::{Kind, Output, PROMPT, Style, result_line};
@@ -68,7 +68,7 @@ const KEYS: &str = "\
 While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
 Shift+Tab changes the permission mode: ask, accept-edits, plan, yes
 Ctrl+J starts a new line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
-Ctrl+P or Ctrl+L chooses a model
+Ctrl+P or Ctrl+L chooses a model, Ctrl+V inserts the picture in the clipboard
 ";
 
 /// Events of the screen. Its own thread sends them, so nothing that runs here can hold it up.
@@ -194,6 +194,8 @@ struct Chat<'a> {
     /// The exit code, once the chat is to end.
     leaving: Option<Exit>,
     interrupted_at: Option<Instant>,
+    /// The folder for pictures from the clipboard.
+    pictures: PathBuf,
     /// The waiting messages as they are shown.
     shown: Vec<String>,
     /// After how long the end of work, or a question that waits, rings the terminal's bell.
@@ -236,6 +238,7 @@ impl<'a> Chat<'a> {
             tasks: Vec::new(),
             leaving: None,
             interrupted_at: None,
+            pictures: pictures_folder(conversation),
             shown: Vec::new(),
             bell_after,
         }
@@ -549,6 +552,8 @@ impl<'a> Chat<'a> {
             self.change_mode();
         } else if key.is("ctrl+g") {
             self.edit_outside();
+        } else if key.is("ctrl+v") && self.guests.shortcut(key).is_none() {
+            self.paste_picture();
         } else if (key.is("ctrl+p") || key.is("ctrl+l")) && self.guests.shortcut(key).is_none() {
             self.lines.push_back("/model".into());
             self.show_waiting();
@@ -619,6 +624,18 @@ impl<'a> Chat<'a> {
                     guests.tell_editor(&text);
                 }
                 Ok(None) => {}
+                Err(why) => surroundings.complain(&why),
+            }
+        });
+    }
+
+    /// Puts the path of the picture in the clipboard into the line, in a form that the line is read in.
+    fn paste_picture(&mut self) {
+        let (screen, surroundings) = (self.screen.clone(), self.surroundings.clone());
+        let (environment, folder) = (Arc::clone(&self.shell.environment), self.pictures.clone());
+        self.begin(CancellationToken::new(), async move {
+            match clipboard::picture(environment, folder).await {
+                Ok(file) => screen.edit(|editor| editor.paste(&format!("'{}' ", file.display()))),
                 Err(why) => surroundings.complain(&why),
             }
         });
@@ -725,6 +742,8 @@ impl<'a> Chat<'a> {
             cancel.cancel();
             task.abort();
         }
+        // The messages hold the pictures themselves.
+        let _ = std::fs::remove_dir_all(&self.pictures);
     }
 }
 
