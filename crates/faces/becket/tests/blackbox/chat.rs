@@ -423,8 +423,14 @@ fn without_the_providers_list_the_known_models_can_be_chosen() {
 
 #[test]
 fn conversations_are_chosen_by_what_was_said_first() {
+    for size in SIZES {
+        chooses_conversations_in(size);
+    }
+}
+
+fn chooses_conversations_in(size: (usize, usize)) {
     let turns = json!([{"text": "one"}, {"text": "two"}]);
-    let Some(terminal) = chat(room(), &turns, &[]) else {
+    let Some(terminal) = chat_sized(room(), &turns, size, &[]) else {
         return;
     };
     terminal.enter("Paint the boats, all of them, with a colour that lasts for years.");
@@ -443,8 +449,14 @@ fn conversations_are_chosen_by_what_was_said_first() {
     // Its end is shown again, below what was said since.
     terminal.wait_until("its end", |text| text.matches("\none").count() == 2);
     terminal.enter("/tree");
-    terminal.wait_for("Continue from where?");
-    terminal.wait_for("user: Paint the boats");
+    terminal.wait_for("Continue from where? (Paint the boats, all of them");
+    terminal.wait_until("the tree", |_| {
+        let rows = rows(&terminal);
+        let first = rows
+            .iter()
+            .position(|row| row.contains("user: Paint the boats, all of them"));
+        first.is_some_and(|first| rows[first + 1].ends_with("assistant: one  <- here"))
+    });
     terminal.press("Escape");
     terminal.wait_for_mark();
     leave(&terminal);
