@@ -148,10 +148,17 @@ fn without_a_known_price_or_window_neither_cost_nor_share_is_made_up() {
     };
     terminal.enter("go");
     terminal.wait_for("done");
+    let wanted = "scripted/script · 12.5k tokens · no hooks";
+    terminal.wait_until(wanted, |_| footer(&terminal) == wanted);
     terminal.wait_for_mark();
     terminal.enter("/cost");
     terminal.wait_for("the price is not known");
-    assert!(!footer(&terminal).contains('$'), "{}", footer(&terminal));
+    terminal.wait_for_mark();
+    terminal.enter("/status");
+    terminal.wait_for("window    12.5k tokens, of how many is not known");
+    terminal.wait_for_mark();
+    terminal.enter("/config");
+    terminal.wait_for("at 80 % of 128000 tokens (the model's window is not known)");
     leave(&terminal);
 }
 
@@ -384,6 +391,13 @@ fn a_model_is_chosen_from_the_providers_own_list() {
         terminal.wait_until("the footer", |_| footer(&terminal).starts_with("openai/second"));
         terminal.enter("who?");
         terminal.wait_for("I am second.");
+        terminal.wait_until("the window of the list", |_| {
+            footer(&terminal).contains(" % of 8.1k")
+        });
+        terminal.wait_for_mark();
+        terminal.enter("/config");
+        terminal.wait_for("model            openai/second");
+        terminal.wait_for_mark();
         terminal.press("C-p");
         terminal.wait_for("→ 1. openai/second");
         terminal.press("Escape");
