@@ -82,10 +82,16 @@ impl Output {
     /// Shows what is to be done: on a screen above the editor until it is done, otherwise in lines.
     pub fn show_todos(&self, todos: &Todos, style: Style) {
         let lines = todos.lines(style);
-        match self.screen.get() {
-            Some(screen) => screen.set(Slot::Above(TODOS.into()), (!todos.are_done()).then_some(lines)),
-            None => lines.iter().for_each(|line| self.say(line)),
-        }
+        let Some(screen) = self.screen.get() else {
+            return lines.iter().for_each(|line| self.say(line));
+        };
+        let columns = screen.size().columns;
+        let broken = lines.iter().flat_map(|line| {
+            let line = wrapped(line, columns);
+            line.split('\n').map(ToOwned::to_owned).collect::<Vec<_>>()
+        });
+        let lines = (!todos.are_done()).then(|| broken.collect());
+        screen.set(Slot::Above(TODOS.into()), lines);
     }
 
     /// Keeps the line away that shows a run at work, for a question at the terminal.

@@ -513,7 +513,10 @@ fn a_checklist_stands_above_the_editor_and_is_there_again_when_the_conversation_
             json!({"tool_calls": [call]})
         };
         let turns = json!([
-            notes("# Boats\n- [x] mend the\u{1b}[2J nets\n- [~] paint\n- [ ] sail\n"),
+            notes(
+                "# Boats\n- [x] mend the\u{1b}[2J nets\n- [~] paint\n- [ ] sail to every island that can be reached \
+                 before the winter comes to the harbour\n",
+            ),
             {"text": "half of it"},
         ]);
         let options = match profile {
@@ -523,11 +526,16 @@ fn a_checklist_stands_above_the_editor_and_is_there_again_when_the_conversation_
         let Some(terminal) = chat(room(), &turns, &options) else {
             return;
         };
-        let wanted = ["  ☑ mend the␛[2J nets", "  ◐ paint", "  ☐ sail"];
+        let wanted = [
+            "  ☑ mend the␛[2J nets",
+            "  ◐ paint",
+            "  ☐ sail to every island that can be reached before the winter comes to the",
+            "    harbour",
+        ];
         let is_listed = || {
             let rows = rows(&terminal);
             let editor = rows.iter().rposition(|row| row == "becket>").unwrap_or(0);
-            editor > 3 && rows[editor - 3..editor] == wanted
+            editor > 4 && rows[editor - 4..editor] == wanted
         };
         terminal.enter("go");
         terminal.wait_for("half of it");
