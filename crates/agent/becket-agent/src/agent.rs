@@ -19,6 +19,7 @@ use crate::settings::AgentSettings;
 use crate::store::{Store, log_of};
 use crate::team::{Member, Team};
 use crate::tool::Tool;
+use crate::window::Window;
 
 /// Everything that an agent works with.
 pub struct Agent {
@@ -113,6 +114,21 @@ impl Agent {
         self.team.as_deref()?.member(&self.settings.agent_name)
     }
 
+    /// How many tokens the model can take, as the settings say.
+    fn stated_window(&self) -> Window {
+        Window {
+            tokens: self.settings.compaction.context_window,
+            is_known: self.settings.compaction.is_window_known,
+        }
+    }
+
+    /// How many tokens the model can take, as far as that is known by now.
+    pub(crate) fn window(&self) -> Window {
+        self.settings
+            .windows
+            .correct(&*self.provider, self.stated_window())
+    }
+
     /// The model, as hooks are told about it.
     pub(crate) fn models(&self) -> Vec<AgentModel> {
         vec![model_of(&*self.provider)]
@@ -130,8 +146,10 @@ impl Agent {
         let model = choices.model.as_ref();
         let mut settings: AgentSettings = usual.clone();
         settings.options.thinking = choices.thinking.or(usual.options.thinking);
-        if let Some(window) = model.and_then(|model| model.context_window) {
-            settings.compaction.context_window = window;
+        if let Some(model) = model {
+            let compaction = &mut settings.compaction;
+            compaction.context_window = model.context_window.unwrap_or(compaction.context_window);
+            compaction.is_window_known = model.context_window.is_some();
         }
         Self {
             engine: Arc::clone(&self.engine),
@@ -153,7 +171,8 @@ impl Agent {
             tools: self.tools.clone(),
             provider: Arc::clone(&self.provider),
             thinking: self.settings.options.thinking,
-            window: self.settings.compaction.context_window,
+            window: self.stated_window(),
+            windows: self.settings.windows.clone(),
             unoffered: Arc::new(self.settings.unoffered.clone()),
             takes_tools: self.team.is_none(),
         }

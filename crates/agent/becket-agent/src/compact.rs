@@ -125,7 +125,8 @@ async fn compact_before(
 /// Summarises the older part of the conversation if the model's window is almost full. Says whether it did.
 pub(crate) async fn make_room(session: &mut Session, run: &mut Run) -> Result<bool, StoreError> {
     let settings = &session.speaker.agent.settings.compaction;
-    let limit = settings.context_window / 100 * u64::from(settings.at_percent);
+    let window = session.speaker.agent.window();
+    let limit = window.tokens / 100 * u64::from(settings.at_percent);
     // Before the first turn the prompt is not among the messages yet.
     let coming = if run.iteration == 0 {
         transcript::tokens_in(run.prompt.len())
@@ -159,7 +160,10 @@ async fn roll_up(session: &mut Session, reason: CompactReason, run: &mut Run) ->
     if !wanted.unwrap_or(settings.auto) || run.summary_failed {
         return Ok(false);
     }
-    let wanted = session.transcript.messages.len() * usize::from(settings.drop_percent) / 100;
+    let mut wanted = session.transcript.messages.len() * usize::from(settings.drop_percent) / 100;
+    if reason == CompactReason::Overflow {
+        wanted = wanted.max(too_many(session));
+    }
     let Some(cut) = transcript::place_to_cut(&session.transcript.messages, wanted, run.first_message) else {
         return Ok(false);
     };
@@ -185,6 +189,28 @@ async fn roll_up(session: &mut Session, reason: CompactReason, run: &mut Run) ->
         format!("the conversation is long and could not be summarised; it continues unchanged: {why_not}");
     session.notify(Level::Warning, &words).await;
     Ok(false)
+}
+
+/// How many of the messages, the oldest first, have to go so that the others take at most half of a known window.
+fn too_many(session: &Session) -> usize {
+    let (messages, window) = (&session.transcript.messages, session.speaker.agent.window());
+    if !window.is_known {
+        return 0;
+    }
+    let mut left = window.tokens / 2;
+    let kept = messages.iter().rev().take_while(|message| {
+        let tokens = transcript::tokens_of(message);
+        let fits = tokens <= left;
+        left = left.saturating_sub(tokens);
+        fits
+    });
+    messages.len() - kept.count()
+}
+
+/// Whether there is anything in the conversation that a summary could stand for.
+pub(crate) fn has_older_part(session: &Session, run: &Run) -> bool {
+    let messages = &session.transcript.messages;
+    transcript::place_to_cut(messages, messages.len(), run.first_message).is_some()
 }
 
 async fn carry_out(
@@ -286,7 +312,7 @@ fn pre_compact_payload(
         instructions: plan.instructions.clone(),
         input_tokens,
         output_tokens,
-        context_limit: Some(session.speaker.agent.settings.compaction.context_window),
+        context_limit: Some(session.speaker.agent.window().tokens),
     }
 }
 
@@ -377,7 +403,7 @@ pub(crate) async fn request_summary(
         Prepared::Answered(text) => return ModelCall::of(session, purpose).answered(&text).await,
     };
     let settings = &session.speaker.agent.settings;
-    let window = settings.compaction.context_window;
+    let window = session.speaker.agent.window().tokens;
     let task = transcript::task(before, &old, instructions, window);
     let call = ModelCall {
         prompt: &task,
@@ -461,7 +487,7 @@ async fn replace_by_summary(
         by_hook,
         input_tokens,
         output_tokens,
-        context_limit: Some(session.speaker.agent.settings.compaction.context_window),
+        context_limit: Some(session.speaker.agent.window().tokens),
     };
     let added = session.hooks.tell::<PostCompact>(payload).await.context;
     session.context.extend(added);

@@ -12,8 +12,9 @@ use becket_events::{
     StopReason, TurnEnd, TurnEndedReply, text_of,
 };
 
+use crate::agent::model_name;
 use crate::batch::FinishedCall;
-use crate::compact::shorten;
+use crate::compact::{has_older_part, shorten};
 use crate::endings::Ending;
 use crate::front::FrontUpdate;
 use crate::fuel::REPETITION_COST;
@@ -55,12 +56,15 @@ pub(crate) async fn no_answer(
             session.raise(ErrorKind::HookBlocked, &reason).await;
             over(TurnEnd::HookBlocked, None, Some(Ending::Blocked(reason)))
         }
-        CallFailure::Provider(error, unfinished) => {
+        CallFailure::Provider(mut error, unfinished) => {
             let message = tell_unfinished(session, unfinished, StopReason::Error, Some(&error.message)).await;
             if shorten_after(session, run, &error).await? {
                 return Ok(over(TurnEnd::Continue, Some(message), None));
             }
             keep_words(session, run, &message).await?;
+            if error.kind == ProviderErrorKind::ContextTooLong && !has_older_part(session, run) {
+                error.message = alone_too_long(session, &error.message);
+            }
             session.raise(ErrorKind::Provider, &error.message).await;
             over(TurnEnd::Error, Some(message), Some(Ending::Provider(error)))
         }
@@ -113,11 +117,31 @@ async fn shorten_after(
         return Ok(false);
     }
     run.overflowed = true;
+    if let Some(window) = error.window {
+        let agent = &session.speaker.agent;
+        agent
+            .settings
+            .windows
+            .learn(&model_name(&*agent.provider), window);
+    }
     let shorter = shorten(session, run).await?;
     if shorter {
         write_system_prompt(session, run).await;
     }
     Ok(shorter)
+}
+
+/// What the user is told about a request that is too long although there is nothing to summarise.
+fn alone_too_long(session: &Session, cause: &str) -> String {
+    let window = session.speaker.agent.window();
+    let size = match window.is_known {
+        true => format!(" of {} tokens", window.tokens),
+        false => String::new(),
+    };
+    format!(
+        "this message alone, with the instructions and the tools, does not fit into the model's window{size}: \
+         send less at once, or choose a model with a larger window ({cause})"
+    )
 }
 
 /// Handles an empty answer: the model is asked again, which costs fuel, a limited number of times. Nothing is

@@ -84,9 +84,12 @@ pub mod tool;
 mod transcript;
 mod tree;
 mod user_shell;
+mod window;
 
 // The gate is a crate of its own, and its users find it here as well.
-pub use becket_gate::{ArgumentRule, Hooks, RuleVerdict, RuledCall, Rules, SharedMode, ToolRule};
+pub use becket_gate::{
+    ArgumentRule, Hooks, ListedRule, RuleOrigin, RuleVerdict, RuledCall, Rules, SharedMode, ToolRule,
+};
 pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_policy, vfs};
 // Re-exported for providers, which do not know the engine but read TOML as well.
 pub use agent::Agent;
@@ -111,3 +114,4 @@ pub use switching::{Consent, Fork, Forked, Lasting, Refused, Replacement, Switch
 pub use tasks::task_table;
 pub use tool::{Parent, SessionVariables};
 pub use user_shell::Judged;
+pub use window::{LearnedWindows, Window};

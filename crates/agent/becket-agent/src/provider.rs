@@ -29,8 +29,8 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// The names of the provider's models, as it lists them now. The caller sets the deadline.
-    fn list_models(&self) -> BoxFuture<'_, Result<Vec<String>, ProviderError>> {
+    /// The provider's models, as it lists them now. The caller sets the deadline.
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<OfferedModel>, ProviderError>> {
         let message = format!("{} lists no models", self.name());
         Box::pin(async move { Err(ProviderError::new(ProviderErrorKind::Rejected, message)) })
     }
@@ -66,6 +66,15 @@ pub trait Provider: Send + Sync {
     ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         self.send(body)
     }
+}
+
+/// A model in a provider's own list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedModel {
+    /// The model's name.
+    pub name: String,
+    /// How many tokens the model can take, if the list says so.
+    pub context_window: Option<u64>,
 }
 
 /// The value that hooks see in place of a header's secret.
@@ -273,6 +282,8 @@ pub struct ProviderError {
     pub message: String,
     /// How long to wait before a retry, if the provider says so.
     pub retry_after: Option<Duration>,
+    /// How many tokens the model can take, if the provider says so.
+    pub window: Option<u64>,
 }
 
 /// The kinds of a provider's failures.
@@ -302,6 +313,7 @@ impl ProviderError {
             kind,
             message: message.into(),
             retry_after: None,
+            window: None,
         }
     }
 }

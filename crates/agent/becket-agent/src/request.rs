@@ -21,7 +21,7 @@ use crate::settings::EndingTool;
 use crate::speaker::Speaker;
 use crate::store::StoreError;
 use crate::storing::write_entries;
-use crate::tool::{BUILTIN, Handoff, Tool, ToolSpec};
+use crate::tool::{Tool, ToolSpec};
 use crate::transcript::Transcript;
 
 /// The tools of one request.
@@ -68,8 +68,7 @@ fn may_ask_agents(session: &Session, tool: &dyn Tool) -> bool {
 
 /// Whether the tool is of use: one that ends the turn is not, if the model's answer ends it anyhow.
 fn is_tool_of_use(speaker: &Speaker, spec: &ToolSpec, run: &Run) -> bool {
-    let ends_turn = spec.handoff == Some(Handoff::Person) && spec.source == BUILTIN;
-    !ends_turn
+    !spec.only_ends_turn()
         || speaker.agent.settings.ending_tool == EndingTool::Always
         || run.fallback == Fallback::CallAgent
         || run.continuation > 0

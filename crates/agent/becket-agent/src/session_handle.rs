@@ -61,8 +61,10 @@ pub struct SessionHandle {
 pub struct ContextUsage {
     /// How many tokens the conversation has: as the provider counted them, and an estimate of what came after that.
     pub tokens: u64,
-    /// How many tokens the model can take.
+    /// How many tokens the model can take, or what counts as that as long as it is not known.
     pub window: u64,
+    /// Whether the window is known.
+    pub is_window_known: bool,
 }
 
 impl ContextUsage {
@@ -135,11 +137,11 @@ impl SessionHandle {
         let state = self.shared.state();
         let seen = state.seen.as_ref().ok_or(HandleError::NotBegun)?;
         let chosen = state.choices.model.as_ref();
+        let window = seen.base.window_of(chosen);
         Ok(ContextUsage {
             tokens: seen.tokens,
-            window: chosen
-                .and_then(|model| model.context_window)
-                .unwrap_or(seen.base.window),
+            window: window.tokens,
+            is_window_known: window.is_known,
         })
     }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use becket_events::ErrorKind;
 use becket_gate::Hooks;
-use becket_gate::gate::Gate;
+use becket_gate::ListedRule;
+use becket_gate::gate::{Gate, rules_in_force};
 use tokio_util::sync::CancellationToken;
 
 use crate::notices::raise;
@@ -23,6 +24,11 @@ pub struct SessionJudge {
 }
 
 impl SessionJudge {
+    /// The permission rules that count in the session right now.
+    pub fn rules(&self) -> Vec<ListedRule> {
+        rules_in_force(&self.gate)
+    }
+
     /// The session's hooks, with another token that cancels them.
     pub(crate) fn hooks_until(&self, cancel: &CancellationToken) -> Hooks {
         let mut hooks = self.hooks.clone();

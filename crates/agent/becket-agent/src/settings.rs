@@ -11,6 +11,7 @@ use becket_gate::gate::ApprovalSettings;
 use crate::config_files::ConfigFiles;
 use crate::prompt_library::PromptLibrary;
 use crate::provider::{Provider, RequestOptions};
+use crate::window::LearnedWindows;
 
 /// The settings of an agent. `Default` is fit for tests: everything in the current directory, and no question is asked.
 #[derive(Debug, Clone)]
@@ -58,6 +59,8 @@ pub struct AgentSettings {
     pub reflection: Option<PathBuf>,
     /// When and how a conversation is summarised.
     pub compaction: CompactionSettings,
+    /// What providers have said about the windows of their models.
+    pub windows: LearnedWindows,
     /// After how many identical rounds of tool calls in a row the run ends.
     pub max_identical_rounds: u32,
     /// How often a request is retried.
@@ -149,8 +152,10 @@ pub struct CompactionSettings {
     pub at_percent: u8,
     /// How many of the messages, the oldest first, go into an automatic summary, in percent.
     pub drop_percent: u8,
-    /// How many tokens the model can take.
+    /// How many tokens the model can take, or what counts as that as long as it is not known.
     pub context_window: u64,
+    /// Whether the window is known.
+    pub is_window_known: bool,
     /// The model's instructions for writing a summary.
     pub prompt: String,
 }
@@ -162,6 +167,7 @@ impl Default for CompactionSettings {
             at_percent: 80,
             drop_percent: 50,
             context_window: 128_000,
+            is_window_known: false,
             prompt: SUMMARISE.into(),
         }
     }
@@ -191,6 +197,7 @@ impl Default for AgentSettings {
             ending_tool: EndingTool::WhenNeeded,
             reflection: None,
             compaction: CompactionSettings::default(),
+            windows: LearnedWindows::default(),
             max_identical_rounds: 5,
             max_retries: 3,
             retry_delay: Duration::from_secs(1),

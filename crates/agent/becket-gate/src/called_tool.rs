@@ -94,6 +94,11 @@ impl ToolSpec {
         self.source.starts_with(SERVER)
     }
 
+    /// Whether the tool is becket's own and only ends the turn.
+    pub fn only_ends_turn(&self) -> bool {
+        self.handoff == Some(Handoff::Person) && self.source == BUILTIN
+    }
+
     /// The arguments of the operation, and the others.
     pub fn apart(&self, arguments: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
         arguments

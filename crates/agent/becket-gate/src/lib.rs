@@ -28,5 +28,5 @@ pub mod url_policy;
 pub mod vfs;
 
 pub use hooks::Hooks;
-pub use rules::{ArgumentRule, RuleVerdict, RuledCall, Rules, ToolRule};
+pub use rules::{ArgumentRule, ListedRule, RuleOrigin, RuleVerdict, RuledCall, Rules, ToolRule};
 pub use shared_mode::SharedMode;

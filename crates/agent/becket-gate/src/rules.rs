@@ -44,6 +44,30 @@ struct SessionLists {
     allow: Vec<PermissionRule>,
 }
 
+/// A rule that counts, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedRule {
+    /// What the rule does with a call.
+    pub decision: RuleDecision,
+    /// The rule.
+    pub text: String,
+    /// Where the rule comes from.
+    pub origin: RuleOrigin,
+}
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleOrigin {
+    /// Settings.
+    Written,
+    /// The user stored it at a question.
+    Stored,
+    /// A hook gave it for the rest of the session.
+    Hook,
+    /// The user said yes to a call for the rest of the session.
+    Granted,
+}
+
 /// The rules' verdict about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleVerdict<'a> {
@@ -227,6 +251,30 @@ impl Rules {
     pub fn asking_first(mut self, ask: Vec<ToolRule>) -> Self {
         self.ask_first.extend(ask.into_iter().map(PermissionRule::from));
         self
+    }
+
+    /// All rules that count, those that deny first.
+    pub fn listed(&self) -> Vec<ListedRule> {
+        let stored = self.stored.read().unwrap_or_else(PoisonError::into_inner);
+        let session = self.session();
+        let lists: [(RuleDecision, RuleOrigin, &[PermissionRule]); 8] = [
+            (RuleDecision::Deny, RuleOrigin::Written, &self.deny),
+            (RuleDecision::Deny, RuleOrigin::Hook, &session.deny),
+            (RuleDecision::Ask, RuleOrigin::Written, &self.ask_first),
+            (RuleDecision::Ask, RuleOrigin::Hook, &session.ask),
+            (RuleDecision::Ask, RuleOrigin::Written, &self.ask),
+            (RuleDecision::Allow, RuleOrigin::Written, &self.allow),
+            (RuleDecision::Allow, RuleOrigin::Stored, &stored),
+            (RuleDecision::Allow, RuleOrigin::Hook, &session.allow),
+        ];
+        let rules = lists.iter().flat_map(|(decision, origin, rules)| {
+            rules.iter().map(|rule| ListedRule {
+                decision: *decision,
+                text: rule.text.clone(),
+                origin: *origin,
+            })
+        });
+        rules.collect()
     }
 
     /// The first rule that allows a call, as it was written.

@@ -9,6 +9,8 @@ use becket_agent::provider::{ProviderError, ProviderErrorKind};
 use chrono::{DateTime, Local};
 use serde_json::Value;
 
+use crate::windows;
+
 /// The longest part of a provider's message that is quoted.
 const QUOTE_LIMIT: usize = 600;
 
@@ -30,6 +32,7 @@ const TOO_LONG_CODES: &[&str] = &[
 const TOO_LONG_WORDS: &[&str] = &[
     "prompt is too long",
     "maximum context length",
+    "context window of",
     "context_length_exceeded",
     "exceed context limit",
     "exceeds the available context size",
@@ -58,6 +61,18 @@ const SPENT_CODES: &[&str] = &[
     "insufficient_quota",
     "billing_error",
     "billing_hard_limit_reached",
+];
+
+/// Codes and types of error objects after which the same request fails again.
+const FINAL_CODES: &[&str] = &[
+    "invalid_request_error",
+    "not_found_error",
+    "model_not_found",
+    "invalid_prompt",
+    "content_filter",
+    "content_policy_violation",
+    "unsupported_parameter",
+    "unsupported_value",
 ];
 
 /// An error object as providers write it, inside an answer or as its body.
@@ -136,7 +151,9 @@ impl ErrorObject {
             None if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
             None if self.has_code(RATE_CODES) => ProviderErrorKind::RateLimited,
             None if self.has_code(TRANSIENT_CODES) => ProviderErrorKind::Transient,
-            None => ProviderErrorKind::Rejected,
+            None if self.has_code(FINAL_CODES) => ProviderErrorKind::Rejected,
+            // The provider had accepted the request before it failed.
+            None => ProviderErrorKind::Broken,
         }
     }
 }
@@ -171,7 +188,8 @@ pub(crate) fn from_status(
     };
     ProviderError {
         kind,
-        message: format!("{place} answered with status {status}: {words}. {hint}"),
+        window: windows::named(&words).filter(|_| kind == ProviderErrorKind::ContextTooLong),
+        message: format!("{words} (status {status}). {hint}: {place}"),
         retry_after,
     }
 }
@@ -181,10 +199,13 @@ pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
     let object = ErrorObject::of(value);
     let kind = object.kind(None);
     let hint = hint(kind, object.status);
-    ProviderError::new(
-        kind,
-        format!("{place} broke off its answer: {}. {hint}", object.message),
-    )
+    ProviderError {
+        window: windows::named(&object.message).filter(|_| kind == ProviderErrorKind::ContextTooLong),
+        ..ProviderError::new(
+            kind,
+            format!("The answer broke off: {}. {hint}: {place}", object.message),
+        )
+    }
 }
 
 /// A hint at what to try after a failure of that kind.
@@ -395,11 +416,15 @@ mod tests {
                 r#"{"error":{"message":"no","type":"invalid_request_error"}}"#,
                 Rejected,
             ),
-            (r#"{"error":"plain"}"#, Rejected),
+            (r#"{"error":{"message":"no","code":"tokenizer_hiccup"}}"#, Broken),
+            (r#"{"error":"plain"}"#, Broken),
         ];
         for (body, kind) in table {
             let value: Value = serde_json::from_str(body).unwrap();
-            assert_eq!(from_stream(&value, "place").kind, kind, "{body}");
+            let error = from_stream(&value, "place");
+            assert_eq!(error.kind, kind, "{body}");
+            let names_model = error.message.contains("Check the model's name");
+            assert_eq!(names_model, kind == Rejected, "{}", error.message);
         }
     }
 
@@ -474,7 +499,7 @@ mod tests {
             told("5400")
         );
         assert!(
-            told("3").ends_with("Trying again later may help"),
+            told("3").ends_with("(status 429). Trying again later may help: here"),
             "{}",
             told("3")
         );

@@ -9,7 +9,9 @@ use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use becket_agent::provider::{Answering, Begun, KEPT_VALUE, ProviderError, ProviderErrorKind, SendOptions};
+use becket_agent::provider::{
+    Answering, Begun, KEPT_VALUE, OfferedModel, ProviderError, ProviderErrorKind, SendOptions,
+};
 use becket_agent::{IDLE_TIMEOUT, LOCAL_IDLE_TIMEOUT};
 use becket_events::Header;
 use bytes::Bytes;
@@ -22,6 +24,7 @@ use url::{Host, Url};
 use crate::answer::{self, AnswerReader, Framing, Origin, ReadFailure};
 use crate::failure;
 use crate::secret::Secret;
+use crate::windows;
 
 /// The longest explanation of an error that is read.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
@@ -41,6 +44,8 @@ struct ModelList {
 #[derive(serde::Deserialize)]
 struct ListedModel {
     id: String,
+    #[serde(flatten)]
+    more: serde_json::Map<String, serde_json::Value>,
 }
 
 /// How long to wait for a provider.
@@ -215,13 +220,13 @@ impl Channel {
         self.answering(response, reader, options.with_data).await
     }
 
-    /// The names of the models that are listed beside the address of the requests, whose path ends with `requests`. The
+    /// The models that are listed beside the address of the requests, whose path ends with `requests`. The
     /// caller sets the deadline.
     pub async fn list_models(
         &self,
         requests: &str,
         headers: FixedHeaders,
-    ) -> Result<Vec<String>, ProviderError> {
+    ) -> Result<Vec<OfferedModel>, ProviderError> {
         let mut url = self.url.clone();
         let path = url.path().strip_suffix(requests).unwrap_or_default();
         let path = format!("{path}/models");
@@ -245,7 +250,11 @@ impl Channel {
             let message = format!("The list of models of {} cannot be read", self.place);
             ProviderError::new(ProviderErrorKind::Broken, message)
         })?;
-        Ok(list.data.into_iter().map(|model| model.id).collect())
+        let models = list.data.into_iter().map(|model| OfferedModel {
+            context_window: windows::listed(&model.more),
+            name: model.id,
+        });
+        Ok(models.collect())
     }
 
     /// The headers of a request, without secrets.

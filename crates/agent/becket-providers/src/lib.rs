@@ -2,8 +2,9 @@
 //!
 //! Read `select.rs` first: it decides which provider serves a model's name. `openai/` and `anthropic/` write and read
 //! the two wire formats, `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs`
-//! determines the kind of a provider's failure. `rehearsal/` and `scripted/` are models without a network,
-//! `relay.rs` is the model of the run that has started this program.
+//! determines the kind of a provider's failure. `prices.rs` and `windows.rs` know what models cost and how much they
+//! take. `rehearsal/` and `scripted/` are models without a network, `relay.rs` is the model of the run that has started
+//! this program.
 //!
 //! This crate reads no environment and no configuration file, never retries, and knows no hook: whoever calls it
 //! does that. A key enters a request as a header at the moment of sending and is nowhere else.
@@ -20,6 +21,7 @@ pub mod relay;
 pub mod scripted;
 mod secret;
 mod select;
+mod windows;
 
 pub use http::{Endpoint, Timeouts};
 pub use prices::{PRICES_OF, Price, Prices};
@@ -28,6 +30,7 @@ pub use select::{
     Api, KEY_VARIABLES, Origins, ProviderEntry, ProviderSettings, SelectError, address, api, has_key,
     key_variables, origins, select,
 };
+pub use windows::{of_family as window_of_family, window_of};
 
 /// Reads an answer in pieces, as it would come from a provider, and returns the number of its parts. Public only for
 /// its fuzz target.

@@ -71,6 +71,7 @@ enum Line {
         kind: ProviderErrorKind,
         message: String,
         retry_after: Option<Duration>,
+        window: Option<u64>,
     },
 }
 
@@ -80,6 +81,7 @@ impl From<ProviderError> for Line {
             kind: error.kind,
             message: error.message,
             retry_after: error.retry_after,
+            window: error.window,
         }
     }
 }
@@ -127,10 +129,12 @@ impl TryFrom<Line> for AnswerPart {
                 kind,
                 message,
                 retry_after,
+                window,
             } => Err(ProviderError {
                 kind,
                 message,
                 retry_after,
+                window,
             }),
             Line::Model { .. } => Err(broken("the run above answered another question")),
         }

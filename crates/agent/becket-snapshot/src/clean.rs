@@ -91,18 +91,23 @@ fn alive(history: &History, keep: Keep, now: u64) -> BTreeSet<u64> {
     needed.flatten().filter(exists).collect()
 }
 
-/// Deletes the objects that neither a checkpoint nor the index needs, if there may be some, within a time.
+/// How many folders hold objects.
+const FOLDERS: u64 = 256;
+
+/// Deletes the objects that neither a checkpoint nor the index needs, if there may be some, within a time. It tells how
+/// many folders of how many are done.
 pub(crate) fn sweep(
     place: &SnapshotFolder,
     settings: &Settings,
     program: &Program,
-    time: Duration,
+    (time, progress): (Duration, &mut dyn FnMut(u64, u64)),
 ) -> Result<(), Problem> {
     let mark = place.shadow.join(UNSWEPT);
     if !mark.exists() {
         return Ok(());
     }
     let until = Instant::now() + time;
+    progress(0, FOLDERS);
     let Some(turn) = Lock::try_take(place, "sweeping")? else {
         return Ok(());
     };
@@ -127,7 +132,8 @@ pub(crate) fn sweep(
     let needed = String::from_utf8_lossy(&needed);
     let needed: HashSet<&str> = needed.lines().collect();
     let objects = place.repository().join("objects");
-    for number in 0..=255_u8 {
+    for number in 0..FOLDERS {
+        progress(number, FOLDERS);
         if Instant::now() >= until {
             return Ok(());
         }

@@ -223,9 +223,14 @@ impl Snapshots {
 
     /// Removes old checkpoints, and deletes what only they held.
     pub fn clean(&self) -> Result<Cleaned, Problem> {
+        self.clean_with(&mut |_, _| {})
+    }
+
+    /// As [`clean`](Self::clean), and tells how many folders of how many are done.
+    pub fn clean_with(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Cleaned, Problem> {
         let before = self.size();
         let expired = self.expire()?;
-        clean::sweep(&self.place, &self.settings, &self.program, DEADLINE)?;
+        clean::sweep(&self.place, &self.settings, &self.program, (DEADLINE, progress))?;
         Ok(Cleaned {
             expired,
             before,
@@ -236,7 +241,7 @@ impl Snapshots {
     /// Removes old checkpoints, and deletes what only they held as far as that is done in this time.
     pub fn clean_for(&self, time: Duration) -> Result<(), Problem> {
         self.expire()?;
-        match clean::sweep(&self.place, &self.settings, &self.program, time) {
+        match clean::sweep(&self.place, &self.settings, &self.program, (time, &mut |_, _| {})) {
             Err(Problem::Deadline { .. }) => Ok(()),
             swept => swept,
         }

@@ -85,6 +85,8 @@ pub(crate) struct Stage {
     pub editor: Editor,
     slots: Vec<(Slot, Id, Box<dyn Component>)>,
     working: Option<(Working, Instant)>,
+    /// Since when questions wait for the user: work takes no time meanwhile.
+    asked_at: Option<Instant>,
     statuses: Vec<(String, String)>,
     standing: Vec<Standing>,
     dialogs: Vec<Dialog>,
@@ -150,6 +152,7 @@ impl Stage {
     /// Shows a dialog, once those before it are answered.
     pub fn ask(&mut self, dialog: Dialog) {
         self.dialogs.push(dialog);
+        self.asked_at.get_or_insert_with(Instant::now);
         self.overlays.release_focus();
     }
 
@@ -174,6 +177,10 @@ impl Stage {
         self.dialogs.retain(|dialog| !dialog.is_over());
         if before > 0 && self.dialogs.is_empty() {
             self.overlays.regain_focus(size);
+            let asked_at = self.asked_at.take().unwrap_or(now);
+            if let Some((_, since)) = &mut self.working {
+                *since += now.saturating_duration_since(asked_at.max(*since));
+            }
         }
         before != self.dialogs.len()
     }
@@ -246,7 +253,9 @@ impl Stage {
         self.pending_rows(area, &mut rows);
         self.slot_rows(|slot| *slot == Slot::Running, area, &mut rows);
         if let Some((working, since)) = &self.working {
-            rows.push(working_row(working, since.elapsed(), size.columns));
+            let now = self.asked_at.unwrap_or_else(Instant::now);
+            let elapsed = now.saturating_duration_since(*since);
+            rows.push(working_row(working, elapsed, size.columns));
         }
         self.slot_rows(|slot| matches!(slot, Slot::Above(_)), area, &mut rows);
         let focused = Area {
@@ -281,13 +290,13 @@ impl Stage {
         lines
     }
 
-    /// Unfinished text looks as it will in the scrollback, where the terminal wraps it.
+    /// Unfinished text looks as it will in the scrollback.
     fn pending_rows(&mut self, area: Area, rows: &mut Vec<TextRow>) {
         let pending = self.slots.iter_mut().filter(|(slot, ..)| *slot == Slot::Pending);
         for (_, _, component) in pending {
             let lines = component.render(area);
             let lines = lines.iter().flat_map(|line| line.split('\n'));
-            rows.extend(lines.flat_map(|line| TextRow::read(line).wrapped(area.width)));
+            rows.extend(lines.flat_map(|line| TextRow::read(line).wrapped_hanging(area.width)));
         }
     }
 
@@ -303,7 +312,8 @@ impl Stage {
 
     /// When something changes by itself.
     pub fn changes_at(&self, now: Instant) -> Option<Instant> {
-        let working = self.working.as_ref().and_then(|(working, since)| {
+        let moving = self.working.as_ref().filter(|_| self.asked_at.is_none());
+        let working = moving.and_then(|(working, since)| {
             let frame = (working.frames.len() > 1).then(|| working.interval.max(Duration::from_millis(16)));
             let second =
                 || Duration::from_secs(1) - Duration::from_nanos(since.elapsed().subsec_nanos().into());
@@ -477,6 +487,26 @@ mod tests {
         }
         assert_eq!(in_words(Duration::from_secs(3_800)), "1 h 3 min");
         assert_eq!(working_row(&working, Duration::ZERO, 5).text(), "at it");
+    }
+
+    #[test]
+    fn work_takes_no_time_while_the_user_decides() {
+        let mut stage = Stage::default();
+        stage.set_working(Some(Working {
+            is_timed: true,
+            frames: Vec::new(),
+            ..Working::new("at it")
+        }));
+        let waiting = select(&mut stage);
+        let long = Duration::from_secs(100);
+        let (_, since) = stage.working.as_mut().expect("it works");
+        *since -= long + Duration::from_millis(100);
+        stage.asked_at = stage.asked_at.map(|at| at - long);
+        assert_eq!(lines(&mut stage)[0], "at it 0 s");
+        assert_eq!(stage.changes_at(Instant::now()), None);
+        drop(waiting);
+        stage.sweep(Instant::now(), SIZE);
+        assert_eq!(lines(&mut stage)[0], "at it 0 s");
     }
 
     #[test]

@@ -413,10 +413,10 @@ fn confirm_key(yes: &mut bool, key: &Key) -> Option<DialogAnswer> {
     None
 }
 
-/// A text broken into lines that fit.
+/// A text broken between its words into lines that fit.
 fn broken(text: &str, width: usize) -> Vec<String> {
     text.split('\n')
-        .flat_map(|line| TextRow::read(line).wrapped(width))
+        .flat_map(|line| TextRow::read(line).wrapped_hanging(width))
         .map(|row| row.encode(crate::text::Colours::All))
         .collect()
 }

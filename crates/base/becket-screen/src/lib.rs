@@ -48,4 +48,4 @@ pub use live::{Frame, Narrowing, Painter, Size};
 pub use overlay::{Anchor, Extent, Margin, OverlayOptions, OverlayPosition, Visible};
 pub use screen::{Asked, Handle, Happening, Happenings, Options, Screen, Suspended};
 pub use terminal::{Streams, can_show};
-pub use text::{CURSOR_MARKER, Cell, Colours, Style, TextRow, clip, width};
+pub use text::{CURSOR_MARKER, Cell, Colours, Style, TextRow, clip, width, wrapped};

@@ -278,6 +278,46 @@ impl TextRow {
         rows.collect()
     }
 
+    /// The row broken between its words; the further rows are indented like the first one, and below what follows a
+    /// mark such as `•` or `+`.
+    pub fn wrapped_hanging(mut self, width: usize) -> Vec<Self> {
+        let indent = self.indentation();
+        let room = width.saturating_sub(indent);
+        if self.width() <= width || room < width / 2 {
+            return self.wrapped_at_words(width);
+        }
+        let body = Self {
+            cells: self.cells.split_off(indent),
+            cursor: None,
+        };
+        let rows = body.wrapped_at_words(room).into_iter().enumerate();
+        let indented = rows.map(|(place, row)| {
+            let before = match place {
+                0 => std::mem::take(&mut self.cells),
+                _ => vec![blank(); indent],
+            };
+            Self {
+                cells: [before, row.cells].concat(),
+                cursor: None,
+            }
+        });
+        indented.collect()
+    }
+
+    /// How many cells stand before the text: blanks, and a mark of one column with the blanks after it.
+    fn indentation(&self) -> usize {
+        let blanks = |from: usize| {
+            let rest = self.cells[from..].iter();
+            rest.take_while(|cell| cell.text == " ").count()
+        };
+        let start = blanks(0);
+        let is_mark = |cell: &Cell| cell.width == 1 && !cell.text.chars().any(char::is_alphanumeric);
+        match (self.cells.get(start).is_some_and(is_mark), start + 1) {
+            (true, after) if blanks(after) > 0 => after + blanks(after),
+            _ => start,
+        }
+    }
+
     /// The row cut off at this width.
     pub fn clipped(mut self, width: usize) -> Self {
         let mut columns = 0;
@@ -360,6 +400,29 @@ fn blank() -> Cell {
         width: 1,
         style: Arc::default(),
     }
+}
+
+/// A text whose lines are broken between their words where they are wider than `width`. A line with a word for which
+/// there is no room stays whole: a terminal that breaks it itself lets it be copied.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let mut style = Style::default();
+    let lines = text.split('\n').map(|line| {
+        let is_plain = style == Style::default();
+        let row = TextRow::read_on(line, &mut style);
+        let room = width.saturating_sub(row.indentation());
+        let stays = row.width() <= width || row.text().split_whitespace().any(|word| word.width() > room);
+        if stays {
+            return if is_plain {
+                line.to_owned()
+            } else {
+                row.encode(Colours::All)
+            };
+        }
+        let rows = row.wrapped_hanging(width).into_iter();
+        let rows: Vec<String> = rows.map(|row| row.encode(Colours::All)).collect();
+        rows.join("\n")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// How many columns a line takes, without its escape sequences.
@@ -464,6 +527,24 @@ mod tests {
         }
         let rows = TextRow::read("\x1b[1mbold words\x1b[0m").wrapped_at_words(5);
         assert_eq!(rows[1].encode(Colours::All), "\x1b[0;1mwords\x1b[0m");
+    }
+
+    #[test]
+    fn further_rows_are_indented_like_the_first_one() {
+        let table: [(&str, usize, &[&str]); 5] = [
+            ("  one two three", 9, &["  one two", "  three"]),
+            ("• one two three", 9, &["• one two", "  three"]),
+            ("+   one two three", 12, &["+   one two", "    three"]),
+            ("! short", 9, &["! short"]),
+            ("a one two three", 9, &["a one two", "three"]),
+        ];
+        for (line, width, wanted) in table {
+            let rows = TextRow::read(line).wrapped_hanging(width);
+            let rows: Vec<String> = rows.iter().map(TextRow::text).collect();
+            assert_eq!(rows, wanted, "{line:?} in {width}");
+        }
+        assert_eq!(wrapped("a bc def ghi\n", 8), "a bc def\nghi\n");
+        assert_eq!(wrapped("see http://a.b/c", 8), "see http://a.b/c");
     }
 
     #[test]

@@ -37,8 +37,9 @@ pub(crate) struct Line {
     /// When the line is written next, at the earliest.
     pub(crate) not_before: Instant,
     pub(crate) is_shown: bool,
-    /// How many wait for the line to stay away.
+    /// How many wait for the line to stay away, and since when: what the user does takes no time of the work.
     pub(crate) pauses: usize,
+    pub(crate) paused_at: Instant,
 }
 
 struct Open {
@@ -112,6 +113,14 @@ impl OpenScreen {
         self.held().open.as_ref().map(|open| open.screen.clone())
     }
 
+    /// How many columns there are for messages; `None` where no terminal shows them.
+    pub fn columns(&self) -> Option<usize> {
+        match self.get() {
+            Some(screen) => Some(screen.size().columns),
+            None => terminal_width(),
+        }
+    }
+
     /// Sets the open screen. Whatever happens there is sent to the chat.
     pub fn set(&self, screen: Screen, chat: UnboundedSender<Happening>) {
         self.held().open = Some(Open { screen, chat });
@@ -159,6 +168,12 @@ impl OpenScreen {
     pub(crate) fn held(&self) -> MutexGuard<'_, ScreenState> {
         self.0.lock().expect("no panic happens while the screen is held")
     }
+}
+
+/// How many columns the terminal of standard error has; `None` if there is no terminal, or it does not know.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 impl fmt::Debug for OpenScreen {

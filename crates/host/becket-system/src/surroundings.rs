@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::PathBuf;
 
+use becket_screen::wrapped;
+
 use crate::screen::OpenScreen;
 use crate::signals::Signals;
 use crate::visible::harmless;
@@ -86,7 +88,9 @@ impl Surroundings {
         self.say(&format!("becket: {}", harmless(message)));
     }
 
-    fn say(&self, line: &str) {
+    fn say(&self, words: &str) {
+        let broken = self.screen.columns().map(|columns| wrapped(words, columns));
+        let line = broken.as_deref().unwrap_or(words);
         match self.screen.get() {
             Some(screen) => screen.print(line),
             // A broken standard error cannot be reported anywhere.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use becket_screen::{TextRow, Working, clip, in_words};
 
-use crate::screen::{Line, OpenScreen, ScreenState};
+use crate::screen::{Line, OpenScreen, ScreenState, terminal_width};
 use crate::words::in_thousands;
 
 /// How often the line is written.
@@ -36,6 +36,7 @@ impl OpenScreen {
             not_before: now + PAUSE,
             is_shown: false,
             pauses: 0,
+            paused_at: now,
         });
         let state = Arc::downgrade(&self.0);
         // A thread of its own: the work itself may not let anything else run for a while.
@@ -54,6 +55,9 @@ impl OpenScreen {
     pub fn pause_line(&self) -> LinePause {
         if let Some(line) = &mut self.held().line {
             line.clear();
+            if line.pauses == 0 {
+                line.paused_at = Instant::now();
+            }
             line.pauses += 1;
         }
         LinePause(self.clone())
@@ -72,6 +76,9 @@ impl Drop for LinePause {
     fn drop(&mut self) {
         if let Some(line) = &mut self.0.held().line {
             line.pauses = line.pauses.saturating_sub(1);
+            if line.pauses == 0 {
+                line.since += line.paused_at.elapsed();
+            }
         }
     }
 }
@@ -99,7 +106,8 @@ fn keep_written(state: &Weak<std::sync::Mutex<ScreenState>>) {
         }
         line.is_shown = true;
         let text = text_of(line.since.elapsed(), work.tokens, work.last_output.as_deref());
-        write_over(&clip(&text, width().saturating_sub(1)));
+        let width = terminal_width().unwrap_or(USUAL_WIDTH);
+        write_over(&clip(&text, width.saturating_sub(1)));
     }
 }
 
@@ -113,15 +121,6 @@ fn text_of(elapsed: Duration, tokens: u64, last_output: Option<&str>) -> String 
     };
     let last = last_output.map_or_else(String::new, |last| format!("  {}", TextRow::read(last).text()));
     format!("{mark} {}{tokens}{last}", in_words(elapsed))
-}
-
-/// How many columns the terminal of standard error has.
-fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    match size.map(|size| usize::from(size.ws_col)) {
-        Ok(columns @ 1..) => columns,
-        _ => USUAL_WIDTH,
-    }
 }
 
 fn write_over(line: &str) {

@@ -108,7 +108,8 @@ impl Assembled {
             models.push(ListedModel {
                 provider: provider.name().to_owned(),
                 name: provider.model().to_owned(),
-                context_window: Some(self.agent.settings.compaction.context_window),
+                context_window: Some(self.agent.settings.compaction.context_window)
+                    .filter(|_| self.agent.settings.compaction.is_window_known),
                 max_tokens: None,
                 thinks: None,
                 sees_pictures: None,

@@ -129,7 +129,8 @@ pub struct CompactionConfig {
     /// The share of messages, oldest first, that go into the summary, in percent; default: 50.
     #[schemars(with = "Option<u8>")]
     pub drop_percent: Option<Percent>,
-    /// The context window, in tokens, of models that are not in `context_windows`; default: 128000.
+    /// The context window, in tokens, of models that are not in `context_windows`; default: what is known about the
+    /// model, and otherwise 128000.
     pub context_window: Option<NonZeroU64>,
     /// The context windows of models, in tokens, by `provider/name`.
     pub context_windows: BTreeMap<String, NonZeroU64>,
@@ -141,12 +142,13 @@ pub struct CompactionConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatConfig {
-    /// After how many seconds of work its end rings the terminal's bell; 0 for never; default: 20.
+    /// After how many seconds of work its end rings the terminal's bell, and after how many a question about a call; 0
+    /// for never; default: 20.
     pub bell_after: Option<u64>,
 }
 
 impl ChatConfig {
-    /// After how long the end of work rings the bell; `None` for never.
+    /// After how long the end of work, or a question that waits, rings the bell; `None` for never.
     pub fn bell_after(&self) -> Option<Duration> {
         let seconds = self.bell_after.unwrap_or(20);
         (seconds > 0).then(|| Duration::from_secs(seconds))

@@ -8,7 +8,7 @@ use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
 use becket_host::{API_KEY, Interactive};
 use becket_providers::scripted::NAME as SCRIPTED;
-use becket_providers::{ProviderSettings, Secret, SelectError, relay, select};
+use becket_providers::{ProviderSettings, Secret, SelectError, relay, select, window_of};
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
@@ -167,15 +167,21 @@ pub(crate) fn other_models(setup: &Setup, provider: &dyn Provider, surroundings:
     })
 }
 
+/// How many tokens a model can take: as the settings say, as whoever brings the model knows, and else by its family.
+pub fn window(setup: &Setup, provider: &dyn Provider, known: Option<u64>) -> Option<u64> {
+    let config = &setup.config.compaction;
+    let model = format!("{}/{}", provider.name(), provider.model());
+    let of_model = config.context_windows.get(&model).map(|window| window.get());
+    let of_all = config.context_window.map(NonZeroU64::get);
+    of_model.or(known).or(of_all).or_else(|| window_of(provider))
+}
+
 /// When and how conversations with a model are summarised. The user's settings for that model go before `known_window`,
 /// which whoever brings the model knows.
 pub fn compaction(setup: &Setup, provider: &dyn Provider, known_window: Option<u64>) -> CompactionSettings {
     let usual = CompactionSettings::default();
     let config = &setup.config.compaction;
-    let model = format!("{}/{}", provider.name(), provider.model());
-    let of_model = config.context_windows.get(&model).map(|window| window.get());
-    let of_all = config.context_window.map(NonZeroU64::get);
-    let window = of_model.or(known_window).or(of_all);
+    let window = window(setup, provider, known_window);
     CompactionSettings {
         auto: config.auto.unwrap_or(usual.auto),
         at_percent: config.at_percent.map_or(usual.at_percent, |percent| percent.0),
@@ -183,6 +189,7 @@ pub fn compaction(setup: &Setup, provider: &dyn Provider, known_window: Option<u
             .drop_percent
             .map_or(usual.drop_percent, |percent| percent.0),
         context_window: window.unwrap_or(usual.context_window),
+        is_window_known: window.is_some(),
         prompt: config.prompt.clone().unwrap_or(usual.prompt),
     }
 }

@@ -12,6 +12,7 @@ use becket_providers::Prices;
 use becket_tools::Models;
 
 use crate::assemble::Assembled;
+use crate::models::window;
 use crate::setup::Setup;
 
 /// The models of a running session.
@@ -45,6 +46,13 @@ impl<'a> SessionModels<'a> {
         format!("{}/{}", model.name(), model.model())
     }
 
+    /// How many tokens the model in use can take, if that is known.
+    pub fn window(&self) -> Option<u64> {
+        let handle = self.assembled.agent.handle.as_ref()?;
+        let usage = handle.context_usage().ok()?;
+        usage.is_window_known.then_some(usage.window)
+    }
+
     /// Uses another model from the next request on; the error says why it cannot be had.
     pub fn choose(&self, name: &str) -> Result<(), String> {
         let handle = self.assembled.agent.handle.as_ref().ok_or(
@@ -52,7 +60,11 @@ impl<'a> SessionModels<'a> {
         )?;
         let provider = (self.named)(name)?;
         handle.config().set_model(ChosenModel {
-            context_window: self.assembled.interactive.context_window(&*provider),
+            context_window: window(
+                self.setup,
+                &*provider,
+                self.assembled.interactive.context_window(&*provider),
+            ),
             provider,
             choice: ModelChoice::Set,
         });
@@ -64,7 +76,8 @@ impl<'a> SessionModels<'a> {
         self.assembled.models()
     }
 
-    /// The models that the provider in use lists, as `provider/name`; the error says why it lists none.
+    /// The models that the provider in use lists, as `provider/name`; the error says why it lists none. The windows that
+    /// it names count from now on.
     pub async fn of_provider(&self, limit: Duration) -> Result<Vec<String>, String> {
         let provider = self.current();
         let listed = tokio::time::timeout(limit, provider.list_models()).await;
@@ -72,8 +85,15 @@ impl<'a> SessionModels<'a> {
             let seconds = limit.as_secs();
             format!("{} did not answer within {seconds} seconds", provider.name())
         })?;
-        let names = listed.map_err(|error| error.message)?.into_iter();
-        Ok(names.map(|name| format!("{}/{name}", provider.name())).collect())
+        let models = listed.map_err(|error| error.message)?.into_iter();
+        let names = models.map(|model| {
+            let name = format!("{}/{}", provider.name(), model.name);
+            if let (Some(tokens), Some(handle)) = (model.context_window, &self.assembled.agent.handle) {
+                handle.config().learn_window(&name, tokens);
+            }
+            name
+        });
+        Ok(names.collect())
     }
 
     /// What models cost.

@@ -7,13 +7,14 @@ use becket_events::ModelChoice;
 
 use crate::provider::{Provider, ThinkingLevel};
 use crate::tool::{BUILTIN, Tool, ToolSpec};
+use crate::window::{LearnedWindows, Window};
 
 /// A model for the session.
 #[derive(Clone)]
 pub struct ChosenModel {
     /// The model.
     pub provider: Arc<dyn Provider>,
-    /// How many tokens the model can take; default: as many as the model before it.
+    /// How many tokens the model can take, if that is known.
     pub context_window: Option<u64>,
     /// How the model came to be chosen.
     pub choice: ModelChoice,
@@ -24,11 +25,30 @@ pub(crate) struct Base {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) thinking: Option<ThinkingLevel>,
-    pub(crate) window: u64,
+    pub(crate) window: Window,
+    /// What providers have said about the windows of their models.
+    pub(crate) windows: LearnedWindows,
     /// Built-in tools that the model is not offered unless somebody chooses them.
     pub(crate) unoffered: Arc<BTreeSet<String>>,
     /// Whether tools can be added. Members of a team have only the tools that the user has given them.
     pub(crate) takes_tools: bool,
+}
+
+impl Base {
+    /// How many tokens a model can take, as far as that is known by now: the one that was chosen, or else the first.
+    pub(super) fn window_of(&self, chosen: Option<&ChosenModel>) -> Window {
+        let (provider, stated) = match chosen {
+            None => (&self.provider, self.window),
+            Some(model) => (
+                &model.provider,
+                Window {
+                    tokens: model.context_window.unwrap_or(self.window.tokens),
+                    is_known: model.context_window.is_some(),
+                },
+            ),
+        };
+        self.windows.correct(&**provider, stated)
+    }
 }
 
 /// What was chosen through the handle.

@@ -56,14 +56,21 @@ impl SessionConfig {
     pub fn models(&self) -> Result<Vec<KnownModel>, HandleError> {
         let state = self.0.state();
         let base = &state.seen.as_ref().ok_or(HandleError::NotBegun)?.base;
-        let first = (Arc::clone(&base.provider), base.window);
+        let first = (Arc::clone(&base.provider), base.window_of(None).tokens);
         let chosen = state.choices.known_models.iter();
         let others = chosen.filter(|model| !is_same(&*model.provider, &*base.provider));
         let others = others.map(|model| {
-            let window = model.context_window.unwrap_or(base.window);
-            (Arc::clone(&model.provider), window)
+            let window = base.window_of(Some(model));
+            (Arc::clone(&model.provider), window.tokens)
         });
         Ok(std::iter::once(first).chain(others).collect())
+    }
+
+    /// Notes how many tokens a model can take, as its provider lists it.
+    pub fn learn_window(&self, model: &str, tokens: u64) {
+        if let Some(seen) = &self.0.state().seen {
+            seen.base.windows.learn(model, tokens);
+        }
     }
 
     /// How much the model is to think, if that was set.

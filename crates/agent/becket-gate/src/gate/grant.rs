@@ -1,11 +1,12 @@
 //! What the user has said yes to until the session ends.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use serde_json::{Map, Value};
 
 use super::call::FinalCall;
-use crate::called_tool::ToolSpec;
+use crate::called_tool::{BUILTIN, ToolSpec};
 use crate::question::Again;
 
 /// A call that the user has said yes to until the session ends. A tool is known by its source and its name there, since
@@ -20,6 +21,29 @@ pub(super) struct Grant {
     arguments: Option<Map<String, Value>>,
     /// The network addresses behind a place that is not on the open internet: a name may lead elsewhere later.
     addresses: Vec<SocketAddr>,
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            source,
+            called_as,
+            target,
+            arguments,
+            ..
+        } = self;
+        write!(formatter, "{called_as}")?;
+        if source != BUILTIN {
+            write!(formatter, " from {source}")?;
+        }
+        if let Some(target) = target {
+            write!(formatter, " {target}")?;
+        }
+        match arguments {
+            Some(arguments) => write!(formatter, " {}", Value::Object(arguments.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Grant {

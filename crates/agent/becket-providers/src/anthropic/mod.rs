@@ -3,7 +3,7 @@
 mod answer;
 mod body;
 
-use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError, SendOptions};
+use becket_agent::provider::{Answering, ModelRequest, OfferedModel, Provider, ProviderError, SendOptions};
 use becket_events::{Header, Json};
 use futures_util::future::BoxFuture;
 use url::Url;
@@ -48,7 +48,7 @@ impl Provider for Anthropic {
         Some(&self.base_url)
     }
 
-    fn list_models(&self) -> BoxFuture<'_, Result<Vec<String>, ProviderError>> {
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<OfferedModel>, ProviderError>> {
         Box::pin(self.channel.list_models("/messages", HEADERS))
     }
 

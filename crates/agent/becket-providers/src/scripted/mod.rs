@@ -119,6 +119,7 @@ impl Scripted {
             kind: error.kind.into(),
             message,
             retry_after: error.retry_after_ms.map(Duration::from_millis),
+            window: None,
         }
     }
 

@@ -1,5 +1,8 @@
 //! `becket config`: the settings in effect, and where they come from.
 
+use std::sync::Arc;
+
+use becket_agent::provider::Provider;
 use becket_agent::{SubagentSettings, UNLIMITED};
 use becket_run::agent_settings::agent_settings;
 use becket_run::agent_settings::profile;
@@ -18,6 +21,15 @@ use crate::printing::print;
 
 /// Shows the configuration in effect.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    show_with(None, options, surroundings)
+}
+
+/// Shows the configuration in effect, with the model that was chosen in a chat.
+pub fn show_with(
+    chosen: Option<(Arc<dyn Provider>, Option<u64>)>,
+    options: &Options,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
     let mut setup = Setup::read(&options.run, surroundings)?;
     let context = ContextChoice::of(&options.run)?.find(&setup.open_store()?)?;
     setup.enter(&context, surroundings)?;
@@ -26,11 +38,14 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
     if let Some(error) = refusal.filter(|refusal| refusal.exit != Exit::UntrustedGuard) {
         return Err(error.clone());
     }
-    let provider = provider(&setup, &options.run, surroundings)?;
+    let (provider, window) = match chosen {
+        Some(chosen) => chosen,
+        None => (provider(&setup, &options.run, surroundings)?, None),
+    };
     let file = setup.folders.config_file();
     let settings = agent_settings(&setup, &options.run, surroundings)?;
     let tools = tool_settings(&setup, &environment(&setup, &[], surroundings));
-    let compaction = compaction(&setup, &*provider, None);
+    let compaction = compaction(&setup, &*provider, window);
     let there = |exists: bool| if exists { "" } else { " (not there)" };
     let home = setup.found.home();
     let rows: [(&str, Value); 18] = [
@@ -61,7 +76,11 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
             "compaction",
             if compaction.auto {
                 let (percent, window) = (compaction.at_percent, compaction.context_window);
-                format!("at {percent} % of {window} tokens")
+                let guess = match compaction.is_window_known {
+                    true => "",
+                    false => " (the model's window is not known)",
+                };
+                format!("at {percent} % of {window} tokens{guess}")
             } else {
                 "only when asked for".into()
             }

@@ -74,12 +74,12 @@ fn list(options: &Options, servers: &RunServers, surroundings: &Surroundings) ->
     }
     for server in servers.servers.all() {
         let settings = server.settings();
-        let (state, tools, failure) = match server.known() {
-            Known::Offers(offers) => (format!("{} tools", offers.len()), Some(offers.len()), None),
-            Known::Failed(failure) => (format!("failed: {failure}"), None, Some(failure)),
-            Known::Nothing => ("not asked yet".into(), None, None),
-        };
         let line = if options.run.json {
+            let (tools, failure) = match server.known() {
+                Known::Offers(offers) => (Some(offers.len()), None),
+                Known::Failed(failure) => (None, Some(failure)),
+                Known::Nothing => (None, None),
+            };
             json!({
                 "name": settings.name,
                 "origin": settings.origin,
@@ -90,16 +90,36 @@ fn list(options: &Options, servers: &RunServers, surroundings: &Surroundings) ->
             })
             .to_string()
         } else {
-            let (name, place) = (&settings.name, settings.place());
-            harmless(&format!(
-                "{name:<16} {:<5} {place}  ({})  {state}",
-                transport(server),
-                settings.origin
-            ))
+            server_line(server)
         };
         print(&format!("{line}\n"))?;
     }
     Ok(Exit::Answered)
+}
+
+/// A server and its state, in a line.
+fn server_line(server: &Server) -> String {
+    let settings = server.settings();
+    let state = match server.known() {
+        Known::Offers(offers) => format!("{} tools", offers.len()),
+        Known::Failed(failure) => format!("failed: {failure}"),
+        Known::Nothing => "not asked yet".into(),
+    };
+    let (name, place) = (&settings.name, settings.place());
+    harmless(&format!(
+        "{name:<16} {:<5} {place}  ({})  {state}",
+        transport(server),
+        settings.origin
+    ))
+}
+
+/// The names of a run's servers, and a line about each, also about those that are left out.
+pub fn server_lines(servers: &RunServers) -> Vec<(String, String)> {
+    let good = servers.servers.all();
+    let good = good.map(|server| (server.settings().name.clone(), server_line(server)));
+    let faults = servers.faults.iter();
+    let faults = faults.map(|fault| (fault.server.clone(), harmless(&fault.to_string())));
+    good.chain(faults).collect()
 }
 
 fn transport(server: &Server) -> &'static str {

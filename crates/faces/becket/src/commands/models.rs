@@ -86,7 +86,7 @@ fn table(models: &[(ListedModel, Option<Price>)]) -> String {
         [
             harmless(&model.provider),
             harmless(&model.name),
-            model.context_window.map_or_else(unknown, tokens),
+            model.context_window.map_or_else(|| "unknown".into(), tokens),
             model.max_tokens.map_or_else(unknown, tokens),
             model.thinks.map_or_else(unknown, yes_or_no),
             model.sees_pictures.map_or_else(unknown, yes_or_no),

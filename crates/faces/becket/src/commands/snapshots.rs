@@ -8,6 +8,7 @@ use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use crate::args::SnapshotsCommand;
+use crate::front::Progress;
 use crate::options::Options;
 use crate::printing::{print, print_bytes};
 
@@ -29,7 +30,14 @@ pub fn run(
             tell("restored", &restored, options, surroundings)
         }
         SnapshotsCommand::Clean => {
-            let cleaned = snapshots.clean().map_err(problem)?;
+            let mut progress = Progress::of("folders of the store", options, surroundings);
+            let cleaned = snapshots.clean_with(&mut |done, total| match done {
+                // What comes before the first folder may take longest.
+                0 => progress.step(done, total),
+                _ => progress.at(done, total),
+            });
+            progress.clear();
+            let cleaned = cleaned.map_err(problem)?;
             surroundings.remark(&format!(
                 "{} checkpoints expired; {} before, {} now",
                 cleaned.expired,

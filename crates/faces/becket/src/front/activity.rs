@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use becket_events::Usage;
 use becket_screen::Slot;
@@ -37,6 +38,10 @@ struct State {
     letters: u64,
     /// What each model has used.
     spent: BTreeMap<String, Usage>,
+    /// How long questions have waited for the user since work began.
+    asked_for: Duration,
+    /// After how long a question that waits rings the terminal's bell.
+    ring_after: Option<Duration>,
 }
 
 impl Activity {
@@ -94,7 +99,40 @@ impl Activity {
     pub fn begin(&self) {
         let mut state = self.state();
         (state.tokens, state.letters) = (0, 0);
+        state.asked_for = Duration::ZERO;
         self.show_tokens(&state);
+    }
+
+    /// Sets after how long a question that waits rings the terminal's bell.
+    pub fn ring_after(&self, long: Option<Duration>) {
+        self.state().ring_after = long;
+    }
+
+    /// Waits for the user's answer, and rings the terminal's bell once if that takes long.
+    pub async fn asking<T>(&self, answer: impl Future<Output = T>) -> T {
+        let begun = Instant::now();
+        let long = self.state().ring_after;
+        let bell = async {
+            match long {
+                Some(long) => tokio::time::sleep(long).await,
+                None => std::future::pending().await,
+            }
+            if let Some(screen) = self.screen.get() {
+                screen.ring();
+            }
+            std::future::pending::<()>().await;
+        };
+        let answer = tokio::select! {
+            answer = answer => answer,
+            () = bell => unreachable!("it waits for ever"),
+        };
+        self.state().asked_for += begun.elapsed();
+        answer
+    }
+
+    /// How long questions have waited for the user since work began.
+    pub fn asked_for(&self) -> Duration {
+        self.state().asked_for
     }
 
     /// Adds letters of an answer that streams.

@@ -8,17 +8,18 @@ use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, OnceLock};
 
 use becket_host::{Drawing, Whose};
-use becket_screen::Slot;
+use becket_screen::{Slot, wrapped};
 use becket_system::{CliError, Detail, LinePause, OpenScreen, harmless_indented};
 
 use super::activity::Activity;
 use super::style::Style;
+use super::todos::Todos;
 
 /// The prompt in front of what the user types.
 pub const PROMPT: &str = "becket> ";
 
 /// The name of the widget with what is to be done.
-pub const TODOS: &str = "becket todos";
+const TODOS: &str = "becket todos";
 
 /// Writes answers, and remembers whether output was lost. The run goes on either way: what was begun is finished and
 /// stored.
@@ -78,6 +79,21 @@ impl Output {
         }
     }
 
+    /// Shows what is to be done: on a screen above the editor until it is done, otherwise in lines.
+    pub fn show_todos(&self, todos: &Todos, style: Style) {
+        let lines = todos.lines(style);
+        let Some(screen) = self.screen.get() else {
+            return lines.iter().for_each(|line| self.say(line));
+        };
+        let columns = screen.size().columns;
+        let broken = lines.iter().flat_map(|line| {
+            let line = wrapped(line, columns);
+            line.split('\n').map(ToOwned::to_owned).collect::<Vec<_>>()
+        });
+        let lines = (!todos.are_done()).then(|| broken.collect());
+        screen.set(Slot::Above(TODOS.into()), lines);
+    }
+
     /// Keeps the line away that shows a run at work, for a question at the terminal.
     pub fn pause_line(&self) -> LinePause {
         self.screen.pause_line()
@@ -120,6 +136,11 @@ impl Output {
         }
     }
 
+    /// How many columns there are for what is no part of an answer; `None` where no terminal shows it.
+    pub fn columns(&self) -> Option<usize> {
+        self.screen.columns()
+    }
+
     fn show_words(&self, text: &str, style: Style) {
         if let Some(screen) = self.screen.get() {
             // A command is not said to the model.
@@ -129,7 +150,8 @@ impl Output {
                 None => text.to_owned(),
             };
             let text = harmless_indented(&text, "  ");
-            screen.print(&format!("{}{text}", style.bold(PROMPT)));
+            let words = format!("{}{text}", style.bold(PROMPT));
+            screen.print(&wrapped(&words, screen.size().columns));
         }
     }
 
@@ -139,8 +161,16 @@ impl Output {
             .expect("no panic happens while the words are held")
     }
 
-    /// Writes a line that is no part of an answer.
-    pub fn say(&self, line: &str) {
+    /// Writes words that are no part of an answer, broken between words where the terminal would break them anywhere.
+    pub fn say(&self, words: &str) {
+        match self.columns() {
+            Some(columns) => self.say_as_is(&wrapped(words, columns)),
+            None => self.say_as_is(words),
+        }
+    }
+
+    /// Writes lines that are no part of an answer and are copied as they are, such as a tool's output.
+    pub fn say_as_is(&self, line: &str) {
         match self.screen.get() {
             Some(screen) => screen.print(line),
             None => {

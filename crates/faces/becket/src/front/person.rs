@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use becket_agent::front::{PersonsAnswer, Question};
 use becket_host::{Choice, STORE, about_rule, rule_of};
-use becket_screen::{Entry, Screen, Unanswered};
+use becket_screen::{Entry, Screen, Unanswered, wrapped};
 use becket_system::harmless_name;
 
 use super::style::Style;
@@ -16,8 +16,8 @@ use super::wording::{FIRST_LINES, Wording};
 /// How long the user may take to answer; after that the answer is no.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// Asks on the terminal that the process belongs to.
-pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
+/// Asks on the terminal that the process belongs to, which has so many columns.
+pub async fn ask(question: &Question, style: Style, columns: Option<usize>) -> PersonsAnswer {
     let wording = Wording::of(question, style);
     let (choices, mut labels): (Vec<Choice>, Vec<String>) = Choice::of(question)
         .into_iter()
@@ -27,19 +27,17 @@ pub async fn ask(question: &Question, style: Style) -> PersonsAnswer {
         labels.push(bracketed("difference: show all of it"));
     }
     let answers = style.dim(&format!("{}:", labels.join(", ")));
+    let broken = |text: String| columns.map_or(text.clone(), |columns| wrapped(&text, columns));
+    let whole = || format!("{}\n{}\n{answers} ", wording.difference.join("\n"), wording.title);
     let asking = Asking {
-        text: format!("{}\n{answers} ", wording.beginning(style)),
-        whole: wording
-            .has_more()
-            .then(|| format!("{}\n{}\n{answers} ", wording.difference.join("\n"), wording.title)),
+        text: broken(format!("{}\n{answers} ", wording.beginning(style))),
+        whole: wording.has_more().then(|| broken(whole())),
         choices,
         rule: rule_of(question).map(|rule| {
             let answers = style.dim("[y]es, [n]o, or another rule:");
             let (text, about) = (harmless_name(&rule.text), about_rule(rule));
-            (
-                rule.text.clone(),
-                format!("{STORE} {about}\n  {text}\n{answers} "),
-            )
+            let question = format!("{STORE} {about}\n  {text}\n{answers} ");
+            (rule.text.clone(), broken(question))
         }),
     };
     let (reply, answer) = tokio::sync::oneshot::channel();
@@ -61,7 +59,7 @@ fn bracketed(words: &str) -> String {
 
 /// Asks on the screen of a chat.
 pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> PersonsAnswer {
-    let wording = Wording::of(question, style);
+    let wording = Wording::on_screen(question, style);
     let choices = Choice::of(question);
     loop {
         let asked = becket_screen::Question::new(wording.title.as_str())

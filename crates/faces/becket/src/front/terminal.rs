@@ -6,14 +6,13 @@ use becket_agent::front::{Concurrency, Front, FrontUpdate, PersonsAnswer, Questi
 use becket_events::{Delta, Message, MessageBody, Part};
 use becket_hooks::ReportedFailure;
 use becket_host::Whose;
-use becket_screen::Slot;
 use becket_system::counted;
 use becket_system::{harmless, harmless_indented, harmless_name};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::markdown::{MarkdownStream, broken};
-use super::output::{Output, TODOS};
+use super::output::Output;
 use super::person;
 use super::progress::{bar, write_over};
 use super::sgr::{Kind, result_line};
@@ -368,10 +367,7 @@ impl TerminalFront {
         );
     }
 
-    fn tool_result(&self, who: &str, tool_name: &str, output: &str, is_error: bool) {
-        if let Some(todos) = Todos::of(tool_name, output).filter(|_| !is_error) {
-            return self.todos(who, &todos);
-        }
+    fn tool_result(&self, who: &str, output: &str, is_error: bool) {
         let output = output.trim_end();
         let total = output.lines().count();
         let is_whole = self.output.detail().is_some_and(|detail| detail.has_outputs);
@@ -382,7 +378,8 @@ impl TerminalFront {
             Kind::Usual | Kind::Failure => OUTPUT_LINES,
         };
         for line in output.lines().take(most) {
-            self.say(who, &format!("  {}", result_line(line, kind, self.err)));
+            let line = result_line(line, kind, self.err);
+            self.output.say_as_is(&format!("{who}  {line}"));
         }
         if total > most {
             let more = counted((total - most) as u64, "more line");
@@ -393,10 +390,9 @@ impl TerminalFront {
 
     /// Shows what is to be done: on a screen the user's own agent's list above the editor, otherwise in lines.
     fn todos(&self, who: &str, todos: &Todos) {
-        let lines = todos.lines(self.err);
-        match self.output.screen().filter(|_| who.is_empty()) {
-            Some(screen) => screen.set(Slot::Above(TODOS.into()), (!todos.are_done()).then_some(lines)),
-            None => lines.iter().for_each(|line| self.say(who, line)),
+        match who.is_empty() {
+            true => self.output.show_todos(todos, self.err),
+            false => todos.lines(self.err).iter().for_each(|line| self.say(who, line)),
         }
     }
 
@@ -473,7 +469,10 @@ impl TerminalFront {
                     let line = self.call_line(tool_name, arguments, summary);
                     self.say(who, &format!("{} {line}", self.err.cyan("←")));
                 }
-                self.tool_result(who, tool_name, output, is_error);
+                match Todos::of(tool_name, arguments, output).filter(|_| !is_error) {
+                    Some(todos) => self.todos(who, &todos),
+                    None => self.tool_result(who, output, is_error),
+                }
             }
             FrontUpdate::Notice(text) => self.remark(who, &self.err.green("•"), text),
             FrontUpdate::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
@@ -504,10 +503,13 @@ impl Front for TerminalFront {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         Box::pin(async move {
             match self.output.screen() {
-                Some(screen) => person::ask_on(&screen, question, self.err).await,
+                Some(screen) => {
+                    let answer = person::ask_on(&screen, question, self.err);
+                    self.output.activity().asking(answer).await
+                }
                 None if self.attended => {
                     let _pause = self.output.pause_line();
-                    person::ask(question, self.err).await
+                    person::ask(question, self.err, self.output.columns()).await
                 }
                 None => PersonsAnswer::Nobody,
             }

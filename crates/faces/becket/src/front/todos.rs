@@ -1,12 +1,17 @@
-//! The list of what is to be done, as the todo tools return it, for the user to see.
+//! The list of what is to be done, as the todo tools make it, for the user to see: items that becket counts, or a
+//! checklist in Markdown.
 
+use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_system::harmless_name;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::style::Style;
 
 /// How many items are shown at once.
 const MOST_SHOWN: usize = 8;
+
+/// The tool whose argument is the whole list, as Markdown.
+const NOTES_TOOL: &str = "update_todos";
 
 /// The items of a list, and how far each is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,12 +25,30 @@ enum Status {
 }
 
 impl Todos {
-    /// The list in the output of a todo tool; `None` for any other output.
-    pub fn of(tool_name: &str, output: &str) -> Option<Self> {
+    /// The list that a call of a todo tool has made; `None` for any other call.
+    pub fn of(tool_name: &str, arguments: &Map<String, Value>, output: &str) -> Option<Self> {
+        if let (NOTES_TOOL, Some(notes)) = (tool_name, arguments.get("content").and_then(Value::as_str)) {
+            return Some(Self::of_notes(notes));
+        }
         becket_tools::todo_tool_names().find(|name| *name == tool_name)?;
         let answer: Value = serde_json::from_str(output).ok()?;
         let list = answer.get("all_todos").or_else(|| answer.get("todos"))?;
-        let items = list.as_array()?.iter().map(|item| {
+        Self::of_items(list.as_array()?)
+    }
+
+    /// What is left to be done in a context, as its files say; `None` if nothing is.
+    pub fn open_in(files: &ContextFiles, agent_name: &str) -> Option<Self> {
+        let notes = || Some(Self::of_notes(&files.read(ContextFile::Todos)?));
+        let items = || {
+            let lists: Value = serde_json::from_str(&files.read(ContextFile::TodoList)?).ok()?;
+            Self::of_items(lists.get(agent_name)?.as_array()?)
+        };
+        let is_open = |todos: &Self| !todos.are_done();
+        notes().filter(is_open).or_else(|| items().filter(is_open))
+    }
+
+    fn of_items(items: &[Value]) -> Option<Self> {
+        let items = items.iter().map(|item| {
             let status = match item["status"].as_str()? {
                 "completed" => Status::Completed,
                 "in-progress" => Status::InProgress,
@@ -34,6 +57,26 @@ impl Todos {
             Some((status, harmless_name(item["description"].as_str()?)))
         });
         items.collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    /// The boxes of a Markdown checklist; without boxes the points of a list, or else every line but headings.
+    fn of_notes(notes: &str) -> Self {
+        let lines = || notes.lines().map(str::trim).filter(|line| !line.is_empty());
+        let boxes: Vec<_> = lines().filter_map(|line| boxed(point(line)?)).collect();
+        if !boxes.is_empty() {
+            return Self(boxes);
+        }
+        let pending = |text: &str| (Status::Pending, harmless_name(text));
+        let points: Vec<_> = lines().filter_map(point).map(pending).collect();
+        if !points.is_empty() {
+            return Self(points);
+        }
+        Self(
+            lines()
+                .filter(|line| !line.starts_with('#'))
+                .map(pending)
+                .collect(),
+        )
     }
 
     /// Whether nothing is left to be done.
@@ -67,6 +110,31 @@ impl Todos {
     }
 }
 
+/// The text of a point of a Markdown list.
+fn point(line: &str) -> Option<&str> {
+    let numbered = || {
+        let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let rest = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
+        line.starts_with(|letter: char| letter.is_ascii_digit())
+            .then_some(rest)
+    };
+    let marked = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
+    marked.or_else(numbered).map(str::trim_start)
+}
+
+/// The box before the text of a point, and the text. A box with anything but a blank or a check is in progress.
+fn boxed(point: &str) -> Option<(Status, String)> {
+    let (mark, text) = point.strip_prefix('[')?.split_once(']')?;
+    let mut letters = mark.chars();
+    let status = match (letters.next()?, letters.next()) {
+        (' ', None) => Status::Pending,
+        ('x' | 'X' | '✓' | '✔', None) => Status::Completed,
+        (_, None) if text.starts_with(' ') => Status::InProgress,
+        _ => return None,
+    };
+    Some((status, harmless_name(text.trim())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,16 +147,36 @@ mod tests {
         serde_json::json!({"all_todos": items.collect::<Vec<_>>()}).to_string()
     }
 
+    fn of(tool_name: &str, output: &str) -> Option<Todos> {
+        Todos::of(tool_name, &Map::new(), output)
+    }
+
+    #[test]
+    fn notes_are_read_as_a_checklist() {
+        let lines = |notes: &str| Todos::of_notes(notes).lines(Style::plain());
+        let boxes = "# Boats\n- [x] mend\n  * [ ] paint [again](x)\n1. [~] wait\n- a remark\n";
+        assert_eq!(lines(boxes), ["  ☑ mend", "  ☐ paint [again](x)", "  ◐ wait"]);
+        assert_eq!(
+            lines("Today:\n- [mend](x)\n2) paint"),
+            ["  ☐ [mend](x)", "  ☐ paint"]
+        );
+        assert_eq!(
+            lines("# Boats\nmend\n\n1984 paint"),
+            ["  ☐ mend", "  ☐ 1984 paint"]
+        );
+        assert!(Todos::of_notes(" \n").are_done() && Todos::of_notes("- [X] mend").are_done());
+    }
+
     #[test]
     fn a_list_is_shown_around_what_is_being_done() {
-        let todos = Todos::of("mark_todos", &list(&["completed", "in-progress", "pending"])).expect("a list");
+        let todos = of("mark_todos", &list(&["completed", "in-progress", "pending"])).expect("a list");
         assert_eq!(
             todos.lines(Style::plain()),
             ["  ☑ step 0", "  ◐ step 1", "  ☐ step 2"]
         );
         assert!(!todos.are_done());
         let long: Vec<&str> = [vec!["completed"; 9], vec!["pending"; 3]].concat();
-        let todos = Todos::of("create_todos", &list(&long)).expect("a list");
+        let todos = of("create_todos", &list(&long)).expect("a list");
         let lines = todos.lines(Style::plain());
         assert_eq!((lines.len(), lines[0].as_str()), (9, "  ☑ step 4"));
         assert_eq!(lines[8], "  9 of 12 done");
@@ -96,10 +184,10 @@ mod tests {
 
     #[test]
     fn other_outputs_are_no_lists() {
-        assert_eq!(Todos::of("shell", &list(&["pending"])), None);
-        assert_eq!(Todos::of("mark_todos", "not found"), None);
-        assert_eq!(Todos::of("mark_todos", "{\"all_todos\": 3}"), None);
-        let todos = Todos::of("list_todos", &list(&["completed"])).expect("a list");
+        assert_eq!(of("shell", &list(&["pending"])), None);
+        assert_eq!(of("mark_todos", "not found"), None);
+        assert_eq!(of("mark_todos", "{\"all_todos\": 3}"), None);
+        let todos = of("list_todos", &list(&["completed"])).expect("a list");
         assert!(todos.are_done());
     }
 }

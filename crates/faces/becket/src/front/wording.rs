@@ -18,6 +18,10 @@ pub const FIRST_LINES: usize = 15;
 /// How many characters of one line are shown until the user wants all.
 const LONGEST: usize = 400;
 
+/// How many lines and letters of a command are shown among the facts of a question on a screen; a larger one is shown
+/// like a difference, so that its beginning stays in sight.
+const SMALL_COMMAND: (usize, usize) = (6, 400);
+
 /// How many programs of a command are named.
 const MOST_PROGRAMS: usize = 8;
 
@@ -27,7 +31,7 @@ pub struct Wording {
     pub title: String,
     /// The facts, in lines that are indented.
     pub facts: Vec<String>,
-    /// The difference that the call makes in a file, line by line.
+    /// The difference that the call makes in a file, line by line; on a screen also a large command.
     pub difference: Vec<String>,
 }
 
@@ -39,6 +43,22 @@ impl Wording {
             facts: facts(question, style),
             difference: lines.map(|line| difference_line(line, style)).collect(),
         }
+    }
+
+    /// What a question on a screen says: a large command is not among the facts but stands in the difference's place,
+    /// of which the beginning is always seen.
+    pub fn on_screen(question: &Question, style: Style) -> Self {
+        let mut wording = Self::of(question, style);
+        let command = question.arguments.get("command").and_then(Value::as_str);
+        let command = command.filter(|_| question.operation == Some(OperationKind::Shell));
+        let is_large =
+            |text: &&str| text.lines().count() > SMALL_COMMAND.0 || text.chars().count() > SMALL_COMMAND.1;
+        if let Some(command) = command.filter(is_large) {
+            wording.facts.retain(|fact| !fact.starts_with("  command: "));
+            let lines = harmless(command);
+            wording.difference = lines.lines().map(|line| format!("  {line}")).collect();
+        }
+        wording
     }
 
     /// The title and the facts.
@@ -119,12 +139,10 @@ fn counts(preview: &Preview, style: Style) -> String {
     removed.map_or(added.clone(), |removed| format!("{added} {removed}"))
 }
 
-/// The programs that a command names, unless the command is only one program that is seen at a glance.
+/// The programs that a command names.
 fn named_programs(command: &str) -> Option<String> {
     let named = programs(command);
-    let first = command.split_whitespace().next();
-    let is_plain = named.names.len() < 2 && named.names.first().map(String::as_str) == first;
-    if is_plain && !named.may_run_more {
+    if named.names.is_empty() && !named.may_run_more {
         return None;
     }
     let mut names: Vec<String> = named.names.iter().map(|name| harmless_name(name)).collect();
@@ -335,8 +353,11 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_named_where_they_are_not_seen_at_a_glance() {
-        assert_eq!(named_programs("cargo test -p x"), None);
+    fn the_programs_of_a_command_are_named() {
+        assert_eq!(
+            named_programs("cargo test -p x").as_deref(),
+            Some(", which runs cargo")
+        );
         assert_eq!(
             named_programs("cd a && sudo rm -rf x").as_deref(),
             Some(", which runs cd, sudo, rm")

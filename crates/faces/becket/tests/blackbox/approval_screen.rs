@@ -141,6 +141,112 @@ fn a_long_command_is_shown_whole_with_the_programs_that_it_names() {
 }
 
 #[test]
+fn a_tall_command_keeps_its_programs_and_its_beginning_in_sight() {
+    let lines: Vec<String> = (1..=60).map(|number| format!("echo line {number}")).collect();
+    let command = lines.join("\n");
+    for (columns, rows, least) in [(80, 24, 4), (200, 60, 15)] {
+        let Some(terminal) = chat(columns, rows, &[call("shell", json!({"command": command}))], &[]) else {
+            return;
+        };
+        terminal.enter("go");
+        terminal.wait_for("[c]ancel");
+        let shown = rows_from(&terminal, "? shell, which runs echo", 60);
+        let end = shown
+            .iter()
+            .position(|row| row.ends_with("more lines; Ctrl+O shows all"))
+            .expect("the rest is counted");
+        assert!(end > least, "{shown:#?}");
+        let wanted: Vec<String> = (1..end).map(|number| format!("  echo line {number}")).collect();
+        assert_eq!(shown[1..end], wanted);
+        assert!(!terminal.text().contains("echo line 60"));
+        terminal.press("C-o");
+        terminal.wait_for("echo line 60");
+        rows_from(&terminal, "? shell, which runs echo", 1);
+        terminal.press("n");
+        terminal.wait_for("Why not?");
+        terminal.press("Enter");
+        terminal.wait_for("all done");
+    }
+    let Some(terminal) = chat(80, 24, &[call("shell", json!({"command": "touch one"}))], &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("[c]ancel");
+    let shown = rows_from(&terminal, "? shell, which runs touch", 2);
+    assert_eq!(shown[1], "  command: touch one");
+}
+
+/// The rows of the screen that hold numbered words, each of which is whole.
+#[track_caller]
+fn whole_words(terminal: &Terminal, beginning: &str, indent: &str) {
+    let rows: Vec<String> = terminal
+        .text()
+        .lines()
+        .map(|row| row.trim_end().to_owned())
+        .collect();
+    let start = rows.iter().rposition(|row| row.starts_with(beginning));
+    let start = start.unwrap_or_else(|| panic!("{beginning:?} is not shown: {rows:#?}"));
+    let with_words = rows[start..].iter().take_while(|row| row.contains("word-"));
+    let with_words: Vec<&String> = with_words.collect();
+    assert!(with_words.len() > 2, "{rows:#?}");
+    for row in &with_words[1..] {
+        let is_indented = row.starts_with(indent) && !row[indent.len()..].starts_with(' ');
+        assert!(is_indented, "{row:?} of {rows:#?}");
+    }
+    let words = with_words.iter().flat_map(|row| row.split_whitespace());
+    let words = words.map(|word| word.trim_end_matches(';'));
+    let mut cut = words.filter(|word| word.contains("wor") && !word.ends_with("-end"));
+    assert_eq!(cut.next(), None, "{with_words:#?}");
+}
+
+#[test]
+fn questions_and_remarks_are_broken_between_words() {
+    let words: Vec<String> = (1..=30).map(|number| format!("word-{number}-end")).collect();
+    let words = words.join(" ");
+    let room = room();
+    let retry = json!({"error": {"kind": "transient", "message": words}});
+    let asked = call("shell", json!({"command": format!("echo {words}")}));
+    let model = room.model(&json!([retry, asked, {"text": "all done"}]));
+    let Some(terminal) =
+        Terminal::start_sized(room, &["--model", &model, "chat"], (80, 24), "screen-256color")
+    else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("go");
+    terminal.wait_for("trying again in");
+    whole_words(&terminal, "! word-1-end", "  ");
+    terminal.wait_for("[c]ancel");
+    whole_words(&terminal, "  command: echo word-1-end", "  ");
+    terminal.press("y");
+    terminal.wait_for("all done");
+}
+
+#[test]
+fn while_the_user_decides_no_work_is_counted_and_a_bell_rings() {
+    let room = room();
+    room.config("[chat]\nbell_after = 1\n");
+    let model = room.model(&json!([call("shell", json!({"command": "true"})), {"text": "all done"}]));
+    let Some(terminal) = Terminal::start(room, &["--model", &model, "chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.record("raw");
+    terminal.enter("go");
+    terminal.wait_for("[c]ancel");
+    let working = || {
+        let visible = terminal.visible();
+        let row = visible.lines().find(|row| row.contains("Working... "));
+        row.map(|row| row.trim().to_owned())
+    };
+    let before = working().expect("the work is shown");
+    terminal.wait_until("the bell", |_| terminal.room.read("raw").contains('\x07'));
+    assert_eq!(working(), Some(before));
+    terminal.press("y");
+    terminal.wait_for("all done");
+}
+
+#[test]
 fn contents_cannot_steer_the_terminal_nor_look_like_the_question() {
     let hostile = "a\u{1b}[2J\u{1b}]0;title\u{7}b\r? write safe.txt +0 −0\u{202e}\n";
     let write = call("write", json!({"path": "x\u{1b}[8m.txt", "content": hostile}));

@@ -142,7 +142,7 @@ fn a_yes_to_a_plugins_tool_is_none_to_beckets_own() {
     };
     terminal.wait_for("? shell from runner");
     terminal.enter("s");
-    terminal.wait_for("? shell\n");
+    terminal.wait_for("? shell, which runs one\n");
     terminal.enter("n");
     terminal.wait_for("went on");
     assert_eq!(terminal.wait_for_end(), 0);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{ModelServer, OpenAiStream, Recorded, Response, Room, needs};
+use testkit::{ModelServer, OpenAiStream, Recorded, Response, Room, needs, write_program};
 
 use crate::room;
 use crate::terminal::{Terminal, written};
@@ -124,7 +124,10 @@ fn the_footer_tells_model_window_cost_and_hooks() {
         ((20, 24), "scripted/script"),
     ] {
         let room = room();
-        room.config("[prices.\"scripted/script\"]\ninput = 10.0\noutput = 100.0\n");
+        room.config(
+            "[prices.\"scripted/script\"]\ninput = 10.0\noutput = 100.0\n\
+             [compaction.context_windows]\n\"scripted/script\" = 128000\n",
+        );
         let usage = json!({"input_tokens": 12_000, "output_tokens": 500});
         let Some(terminal) = chat_sized(room, &json!([{"text": "done", "usage": usage}]), size, &[]) else {
             return;
@@ -138,16 +141,24 @@ fn the_footer_tells_model_window_cost_and_hooks() {
 }
 
 #[test]
-fn without_a_known_price_no_cost_is_made_up() {
-    let Some(terminal) = chat(room(), &json!([{"text": "done"}]), &[]) else {
+fn without_a_known_price_or_window_neither_cost_nor_share_is_made_up() {
+    let usage = json!({"input_tokens": 12_000, "output_tokens": 500});
+    let Some(terminal) = chat(room(), &json!([{"text": "done", "usage": usage}]), &[]) else {
         return;
     };
     terminal.enter("go");
     terminal.wait_for("done");
+    let wanted = "scripted/script · 12.5k tokens · no hooks";
+    terminal.wait_until(wanted, |_| footer(&terminal) == wanted);
     terminal.wait_for_mark();
     terminal.enter("/cost");
     terminal.wait_for("the price is not known");
-    assert!(!footer(&terminal).contains('$'), "{}", footer(&terminal));
+    terminal.wait_for_mark();
+    terminal.enter("/status");
+    terminal.wait_for("window    12.5k tokens, of how many is not known");
+    terminal.wait_for_mark();
+    terminal.enter("/config");
+    terminal.wait_for("at 80 % of 128000 tokens (the model's window is not known)");
     leave(&terminal);
 }
 
@@ -340,7 +351,8 @@ fn a_terminal_that_changes_its_size_keeps_one_editor_and_one_footer() {
 /// A provider with three models.
 fn provider(request: &Recorded) -> Response {
     if request.path.ends_with("/models") {
-        let models = ["first", "second", "evil\u{1b}[2J"].map(|id| json!({"id": id}));
+        let models = ["first", "second", "evil\u{1b}[2J"];
+        let models = models.map(|id| json!({"id": id, "max_model_len": 8192}));
         return Response::json(200, &json!({"data": models}));
     }
     let model = request.json()["model"].as_str().unwrap_or_default().to_owned();
@@ -379,6 +391,13 @@ fn a_model_is_chosen_from_the_providers_own_list() {
         terminal.wait_until("the footer", |_| footer(&terminal).starts_with("openai/second"));
         terminal.enter("who?");
         terminal.wait_for("I am second.");
+        terminal.wait_until("the window of the list", |_| {
+            footer(&terminal).contains(" % of 8.1k")
+        });
+        terminal.wait_for_mark();
+        terminal.enter("/config");
+        terminal.wait_for("model            openai/second");
+        terminal.wait_for_mark();
         terminal.press("C-p");
         terminal.wait_for("→ 1. openai/second");
         terminal.press("Escape");
@@ -418,8 +437,14 @@ fn without_the_providers_list_the_known_models_can_be_chosen() {
 
 #[test]
 fn conversations_are_chosen_by_what_was_said_first() {
+    for size in SIZES {
+        chooses_conversations_in(size);
+    }
+}
+
+fn chooses_conversations_in(size: (usize, usize)) {
     let turns = json!([{"text": "one"}, {"text": "two"}]);
-    let Some(terminal) = chat(room(), &turns, &[]) else {
+    let Some(terminal) = chat_sized(room(), &turns, size, &[]) else {
         return;
     };
     terminal.enter("Paint the boats, all of them, with a colour that lasts for years.");
@@ -438,8 +463,14 @@ fn conversations_are_chosen_by_what_was_said_first() {
     // Its end is shown again, below what was said since.
     terminal.wait_until("its end", |text| text.matches("\none").count() == 2);
     terminal.enter("/tree");
-    terminal.wait_for("Continue from where?");
-    terminal.wait_for("user: Paint the boats");
+    terminal.wait_for("Continue from where? (Paint the boats, all of them");
+    terminal.wait_until("the tree", |_| {
+        let rows = rows(&terminal);
+        let first = rows
+            .iter()
+            .position(|row| row.contains("user: Paint the boats, all of them"));
+        first.is_some_and(|first| rows[first + 1].ends_with("assistant: one  <- here"))
+    });
     terminal.press("Escape");
     terminal.wait_for_mark();
     leave(&terminal);
@@ -475,6 +506,55 @@ fn what_is_to_be_done_stands_above_the_editor_until_it_is_done() {
 }
 
 #[test]
+fn a_checklist_stands_above_the_editor_and_is_there_again_when_the_conversation_goes_on() {
+    for profile in ["becket", "codex", "claude-code", "gemini"] {
+        let notes = |content: &str| {
+            let call = json!({"name": "update_todos", "arguments": {"content": content}});
+            json!({"tool_calls": [call]})
+        };
+        let turns = json!([
+            notes(
+                "# Boats\n- [x] mend the\u{1b}[2J nets\n- [~] paint\n- [ ] sail to every island that can be reached \
+                 before the winter comes to the harbour\n",
+            ),
+            {"text": "half of it"},
+        ]);
+        let options = match profile {
+            "becket" => vec![],
+            other => vec!["--tools", other],
+        };
+        let Some(terminal) = chat(room(), &turns, &options) else {
+            return;
+        };
+        let wanted = [
+            "  ☑ mend the␛[2J nets",
+            "  ◐ paint",
+            "  ☐ sail to every island that can be reached before the winter comes to the",
+            "    harbour",
+        ];
+        let is_listed = || {
+            let rows = rows(&terminal);
+            let editor = rows.iter().rposition(|row| row == "becket>").unwrap_or(0);
+            editor > 4 && rows[editor - 4..editor] == wanted
+        };
+        terminal.enter("go");
+        terminal.wait_for("half of it");
+        terminal.wait_until("the list", |_| is_listed());
+        leave(&terminal);
+        let rest = [notes("- [x] paint\n- [x] sail"), json!({"text": "all of it"})];
+        terminal.room.model(&json!(rest));
+        terminal.restart();
+        wait_for_chat(&terminal);
+        terminal.wait_until("the list again", |_| is_listed());
+        terminal.enter("go on");
+        terminal.wait_for("all of it");
+        terminal.wait_until("no list", |_| {
+            !rows(&terminal).iter().any(|row| row.contains("☐"))
+        });
+    }
+}
+
+#[test]
 fn the_end_of_long_work_rings_and_of_short_work_does_not() {
     let room = room();
     room.config("[chat]\nbell_after = 1\n");
@@ -495,6 +575,122 @@ fn the_end_of_long_work_rings_and_of_short_work_does_not() {
 }
 
 #[test]
+fn a_long_compaction_rings_too() {
+    let room = room();
+    room.config("[chat]\nbell_after = 1\n");
+    let turns = json!([{"text": "soon"}, {"text": "a summary", "delay_ms": 1500}]);
+    let Some(terminal) = chat(room, &turns, &[]) else {
+        return;
+    };
+    terminal.enter("first");
+    terminal.wait_for("soon");
+    terminal.wait_for_mark();
+    terminal.record("raw");
+    terminal.enter("/compact");
+    terminal.wait_for("a summary now replaces");
+    terminal.wait_until("the bell", |_| terminal.room.read("raw").contains('\x07'));
+    leave(&terminal);
+}
+
+#[test]
+fn an_answer_that_arrives_stands_above_the_spinner_the_editor_and_the_footer() {
+    for size in SIZES {
+        let half = OpenAiStream::new("first").text("The first half of the answer.\n\nThe second ");
+        let half =
+            Response::events(half.unfinished()).late_piece(Duration::from_secs(600), "data: [DONE]\n\n");
+        let server = ModelServer::start([half]);
+        let arguments = ["--model", "openai/first", "chat"];
+        let Some(terminal) = Terminal::start_sized(connected(&server), &arguments, size, KIND) else {
+            return;
+        };
+        wait_for_chat(&terminal);
+        terminal.enter("go");
+        let is_drawn = |rows: &[String]| {
+            let editor = rows.iter().rposition(|row| row == "becket>").unwrap_or(0);
+            let [.., said, first, blank, second, works] = &rows[..editor] else {
+                return false;
+            };
+            said == "becket> go"
+                && first == "The first half of the answer."
+                && blank.is_empty()
+                && second == "The second"
+                && works.contains(" Working... ")
+                && works.ends_with(" tokens (Escape ends it)")
+                && rows
+                    .get(editor + 1)
+                    .is_some_and(|row| row.starts_with("openai/first · "))
+        };
+        terminal.wait_until("half an answer", |_| is_drawn(&rows(&terminal)));
+        terminal.press("Escape");
+        terminal.wait_for("cancelled");
+        terminal.wait_for_mark();
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn the_tools_that_are_offered_are_counted() {
+    let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.enter("/tools");
+    terminal.wait_for("13 tools");
+    assert!(!terminal.text().contains("call_user"), "{}", terminal.text());
+    terminal.wait_for_mark();
+    terminal.enter("/status");
+    terminal.wait_for("tools     13");
+    leave(&terminal);
+}
+
+#[test]
+fn the_rules_that_count_are_listed_with_their_origin_and_the_mode() {
+    let room = room();
+    room.config(
+        "[permissions]\ndeny = [\"shell:command=rm *\"]\nask = [\"fetch\"]\nallow = [\"shell:command=ls *\"]\n",
+    );
+    let turns = json!([shell("touch one"), shell("cat two"), {"text": "all done"}]);
+    let Some(terminal) = chat_sized(room, &turns, (200, 60), &[]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("[s]ame call again in this session");
+    terminal.press("s");
+    terminal.wait_for("command: cat two");
+    terminal.press("r");
+    terminal.wait_for("Always allow this in this project?");
+    terminal.press("Enter");
+    terminal.wait_for("all done");
+    terminal.wait_for_mark();
+    terminal.press("BTab");
+    terminal.wait_for("accept-edits mode");
+    terminal.enter("/permissions");
+    for line in [
+        "mode   accept-edits (Shift+Tab changes it)",
+        "deny   shell:command=rm *  (settings)",
+        "ask    fetch  (settings)",
+        "allow  shell:command=ls *  (settings)",
+        "  (stored)",
+        "\"touch one\"}  (your yes, until the session ends)",
+    ] {
+        terminal.wait_for(line);
+    }
+    leave(&terminal);
+}
+
+#[test]
+fn servers_are_listed_with_their_states() {
+    let room = room();
+    room.config("[mcp.servers.broken]\ncommand = \"no-such-program\"\n");
+    let Some(terminal) = chat_sized(room, &json!([{"text": "unused"}]), (200, 60), &[]) else {
+        return;
+    };
+    terminal.enter("/mcp");
+    terminal.wait_for("broken           stdio no-such-program");
+    terminal.wait_for("failed: ");
+    leave(&terminal);
+}
+
+#[test]
 fn commands_say_what_the_chat_works_with() {
     let room = room();
     room.write("notes.md", "one\n");
@@ -510,7 +706,7 @@ fn commands_say_what_the_chat_works_with() {
         ("/hooks", "pre_tool             guard"),
         ("/tools", "builtin: "),
         ("/mcp", "no MCP server brings tools here"),
-        ("/permissions", "no rules are stored"),
+        ("/permissions", "no rules count here"),
         ("/config", "shell timeout    120 s"),
         ("/cost", "script: "),
         ("/export", &format!("{context}.md")),
@@ -590,6 +786,38 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
 }
 
 #[test]
+fn a_diff_has_new_files_and_needs_neither_a_commit_nor_a_repository() {
+    if !needs("git") {
+        return;
+    }
+    let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.enter("/diff");
+    terminal.wait_for("error: there is no git repository here, so nothing can be compared");
+    let room = &terminal.room;
+    let git = |arguments: &[&str]| {
+        let status = room.command_of("git".as_ref(), arguments).status();
+        assert!(status.expect("git runs").success());
+    };
+    git(&["init", "-q"]);
+    room.write("boats/new.txt", "sail\n");
+    room.write("added.txt", "staged\n");
+    room.write("hidden.log", "noise\n");
+    room.write(".gitignore", "*.log\n../*\n");
+    git(&["add", "added.txt"]);
+    terminal.wait_for_mark();
+    terminal.enter("/diff");
+    terminal.wait_for("+sail");
+    let text = terminal.text();
+    assert!(
+        text.contains("+staged") && text.contains("b/boats/new.txt") && !text.contains("noise"),
+        "{text}"
+    );
+    leave(&terminal);
+}
+
+#[test]
 fn commands_are_completed_with_what_they_do() {
     let Some(terminal) = chat(room(), &json!([{"text": "unused"}]), &[]) else {
         return;
@@ -645,12 +873,77 @@ fn known_prices_are_listed_with_their_date() {
         "{}",
         run.stdout
     );
-    run.complained("prices are US dollars per million tokens; becket's own table is of 20");
+    let run = run.complained("prices are US dollars per million tokens; becket's own table is of 20");
+    assert!(
+        run.stdout.contains("  1.0M  "),
+        "the window is known: {}",
+        run.stdout
+    );
+    let run = room.run(["models", "--model", "openai/nobody"]).ended_with(0);
+    assert!(run.stdout.contains("  unknown  "), "{}", run.stdout);
     room.config("[prices.\"openai/gpt-4.1\"]\ninput = 7.5\noutput = 9.0\n");
     let run = room
         .run(["models", "--json", "--model", "openai/gpt-4.1"])
         .ended_with(0);
     assert_eq!(run.events()[0]["price"]["input"], 7.5);
+}
+
+#[test]
+fn a_chat_in_lines_attaches_a_picture_too_and_a_pipe_says_that_it_does_not() {
+    let in_lines = room();
+    in_lines.write("a.png", b"\x89PNG\r\n\x1a\nrest");
+    let model = in_lines.model(&json!([{"expect": ["image/png"], "text": "a boat"}]));
+    let arguments = ["--model", &model, "chat"];
+    let Some(terminal) = Terminal::start_sized(in_lines, &arguments, (80, 24), "dumb") else {
+        return;
+    };
+    terminal.wait_until("the mark", |text| text.trim_end().ends_with("becket>"));
+    terminal.enter("see @a.png");
+    terminal.wait_for("the model sees the picture");
+    terminal.wait_for("a boat");
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+
+    let piped = room();
+    piped.write("a.png", b"\x89PNG\r\n\x1a\nrest");
+    let model = piped.model(&json!([{"text": "words"}]));
+    piped
+        .run_with_input(["--model", &model, "chat"], "see @a.png\n")
+        .ended_with(0)
+        .complained("the model does not see the picture")
+        .complained("--image FILE does");
+}
+
+#[test]
+fn a_picture_in_the_clipboard_is_put_into_the_line() {
+    let with_program = room();
+    let bin = with_program.home().join("bin");
+    std::fs::create_dir_all(&bin).expect("the folder can be made");
+    write_program(
+        &bin.join("wl-paste"),
+        "#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\nrest'\n",
+    );
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let turns = json!([{"expect": ["image/png"], "text": "a boat"}]);
+    let Some(terminal) = chat_sized(with_program.with("PATH", &path), &turns, (200, 60), &[]) else {
+        return;
+    };
+    terminal.press("C-v");
+    terminal.wait_until("the path", |text| {
+        written(text).is_some_and(|line| line.ends_with(".png'"))
+    });
+    terminal.enter("what is it?");
+    terminal.wait_for("the model sees the picture");
+    terminal.wait_for("a boat");
+    leave(&terminal);
+
+    let without = room().with("PATH", "/nowhere");
+    let Some(terminal) = chat(without, &json!([{"text": "unused"}]), &[]) else {
+        return;
+    };
+    terminal.press("C-v");
+    terminal.wait_for("pictures of the clipboard need one of the programs wl-paste, xclip");
+    leave(&terminal);
 }
 
 #[test]

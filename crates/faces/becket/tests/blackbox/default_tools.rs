@@ -219,6 +219,26 @@ fn the_number_of_requests_is_a_setting_with_two_names() {
 }
 
 #[test]
+fn at_a_terminal_a_prompt_goes_past_the_limit_that_ends_it_where_nobody_is() {
+    let room = room();
+    let note = |number: usize| {
+        let content = format!("step {number}");
+        json!({"tool_calls": [{"name": "update_todos", "arguments": {"content": content}}]})
+    };
+    let turns: Vec<Value> = (0..1_005).map(note).chain([json!({"text": "at last"})]).collect();
+    let model = room.model(&json!(turns));
+    room.run(["-C", "alone", "--model", &model, "go"])
+        .ended_with(5)
+        .complained("the limit of 1000 requests for one prompt is reached");
+    let arguments = ["-C", "attended", "--model", &model, "go"];
+    let Some(run) = crate::limit::with_person(&room, &arguments) else {
+        return;
+    };
+    let run = run.ended_with(0).said("at last");
+    assert!(!run.stderr.contains("the limit of"), "{}", run.stderr);
+}
+
+#[test]
 fn at_a_terminal_no_number_ends_a_prompt() {
     let room = room();
     let Some(run) = crate::limit::with_person(&room, &["config"]) else {

@@ -1,7 +1,7 @@
 //! Work that takes long says how far it is, to a user at a terminal and to nobody else; and checkpoints hinder nobody.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::{ModelServer, OpenAiStream, Response, Room, needs, write_program};
@@ -140,6 +140,148 @@ fn a_turn_that_changes_nothing_waits_for_no_checkpoint_and_leaves_none() {
     room.write("file", "mine\n");
     room.run(["undo"]).ended_with(1).complained("nothing to undo");
     assert_eq!(room.read("file"), "mine\n");
+}
+
+/// A room with checkpoints and a turn to undo, whose store may hold what nobody needs. Its git, once it has begun to
+/// look for that, waits until the file `go` is there.
+fn with_stuck_maintenance() -> Option<Room> {
+    let room = with_slow_git()?;
+    let slow = room.home().join("slow/git");
+    let script = std::fs::read_to_string(&slow).expect("it is written");
+    let (work, exec) = (
+        room.work(),
+        script.lines().last().expect("it calls git").to_owned(),
+    );
+    let wait = format!(
+        "case \"$*\" in *rev-list*) : > '{0}/begun'; until test -e '{0}/go'; do sleep 0.05; done;; esac",
+        work.display()
+    );
+    room.write("file", "before\n");
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "echo after > file"}}]},
+        {"text": "done"},
+    ]));
+    write_program(&slow, &format!("#!/bin/sh\n{exec}\n"));
+    room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+    write_program(&slow, &format!("#!/bin/sh\n{wait}\n{exec}\n"));
+    let mut stores = store_of_snapshots(&room)
+        .read_dir()
+        .expect("there are checkpoints");
+    let store = stores
+        .next()
+        .expect("of one folder")
+        .expect("it can be read")
+        .path();
+    std::fs::write(store.join("unswept"), "").expect("it can be written");
+    Some(room)
+}
+
+fn store_of_snapshots(room: &Room) -> PathBuf {
+    let data = room.store_file();
+    data.parent().expect("it is in a folder").join("snapshots")
+}
+
+#[test]
+fn undo_does_not_wait_for_maintenance() {
+    let Some(room) = with_stuck_maintenance() else {
+        return;
+    };
+    let cleaning = room.start(["snapshots", "clean"]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !room.has("begun") {
+        assert!(Instant::now() < deadline, "the maintenance does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    room.run(["undo"]).ended_with(0);
+    assert_eq!(room.read("file"), "before\n");
+    room.write("go", "");
+    cleaning.finish().ended_with(0);
+}
+
+#[test]
+fn the_end_of_a_run_does_not_wait_for_maintenance() {
+    let Some(room) = with_stuck_maintenance() else {
+        return;
+    };
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "echo more > file"}}]},
+        {"text": "done"},
+    ]));
+    // Nothing ever writes the file `go`: only the three seconds end it, and not the timeout of 120.
+    let begun = Instant::now();
+    room.run(["--yes", "--model", &model, "go"])
+        .ended_with(0)
+        .said("done");
+    assert!(room.has("begun"), "the maintenance has begun");
+    assert!(
+        begun.elapsed() < Duration::from_secs(100),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn the_store_of_checkpoints_does_not_grow_to_twice_the_folder() {
+    fn size(path: &Path) -> u64 {
+        let own = path.symlink_metadata().map_or(0, |about| about.len());
+        let inside = path.read_dir().into_iter().flatten().flatten();
+        own + inside.map(|entry| size(&entry.path())).sum::<u64>()
+    }
+    if !needs("git") {
+        return;
+    }
+    let room = room();
+    room.config("[snapshots]\nenabled = true\n");
+    let mut state = 1_u64;
+    for number in 0..8 {
+        // Bytes that no program makes smaller.
+        let bytes: Vec<u8> = std::iter::repeat_with(|| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+        .take(500_000)
+        .collect();
+        room.write(&format!("data/{number}"), bytes);
+    }
+    let folder = size(&room.work());
+    let turns: Vec<_> = (0..4)
+        .map(|number| {
+            let command = format!("echo {number} > small");
+            json!({"tool_calls": [{"name": "shell", "arguments": {"command": command}}]})
+        })
+        .chain([json!({"text": "done"})])
+        .collect();
+    let model = room.model(&json!(turns));
+    let running = room.start(["--yes", "--model", &model, "go"]);
+    let mut largest = 0;
+    let store = store_of_snapshots(&room);
+    while Path::new(&format!("/proc/{}/exe", running.id())).exists() {
+        largest = largest.max(size(&store));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.finish().ended_with(0);
+    room.run(["snapshots", "clean"]).ended_with(0);
+    largest = largest.max(size(&store));
+    assert!(
+        largest > folder / 2 && largest < folder * 3 / 2,
+        "{largest} bytes for a folder of {folder}"
+    );
+}
+
+#[test]
+fn cleaning_the_store_shows_how_far_it_is() {
+    let Some(room) = with_stuck_maintenance() else {
+        return;
+    };
+    room.write("go", "");
+    let Some(run) = with_person(&room, &["snapshots", "clean"]) else {
+        return;
+    };
+    run.ended_with(0).complained("0 of 256 folders of the store");
+    let silent = room.run(["snapshots", "clean"]).ended_with(0);
+    assert!(!silent.stderr.contains("of 256"), "{}", silent.stderr);
 }
 
 #[test]

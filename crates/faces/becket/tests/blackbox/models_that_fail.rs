@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Ending, Finished, ModelServer, OpenAiStream, Response, Room, Signal};
+use testkit::{Ending, Finished, ModelServer, OpenAiStream, Recorded, Response, Room, Signal};
 
 use crate::room;
 use crate::terminal::Terminal;
@@ -88,6 +88,100 @@ fn readers_of_events_are_told_which_answer_was_replaced() {
     assert!(
         asked.contains("whole") && !asked.contains("half an ans"),
         "{asked}"
+    );
+}
+
+/// An answer that a server breaks off with an error in its stream.
+fn broken_off(error: &Value) -> Response {
+    let data = format!("data: {}\n\n", json!({"error": error}));
+    Response::events([OpenAiStream::new("m").text("half").unfinished(), data].concat())
+}
+
+#[test]
+fn an_error_without_a_known_code_in_an_answer_is_no_reason_to_give_up() {
+    for error in [
+        json!({"message": "the engine stumbled", "code": "engine_stumbled"}),
+        json!("the engine stumbled"),
+    ] {
+        let server = ModelServer::start([broken_off(&error), said("whole")]);
+        let run = connected(&server).run(["hello"]).ended_with(0).said("whole");
+        let line = line_with(&run, "the engine stumbled");
+        assert!(
+            line.contains("The answer broke off: the engine stumbled. Ask again: http://"),
+            "{line}"
+        );
+        assert!(!run.stderr.contains("the model's name"), "{}", run.stderr);
+        assert_eq!(server.requests().len(), 2);
+    }
+    let wrong = json!({"message": "no such tool", "type": "invalid_request_error"});
+    let server = ModelServer::start([broken_off(&wrong), said("whole")]);
+    connected(&server)
+        .run(["hello"])
+        .ended_with(3)
+        .complained("no such tool");
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// A service whose model `small` takes 4000 tokens, and whose model `large` takes anything.
+fn narrow(request: &Recorded) -> Response {
+    let body = request.json();
+    let size = body["messages"].to_string().len() / 4;
+    if body["model"] != "small" || size <= 4_000 {
+        return said("noted");
+    }
+    let message = format!(
+        "This model's maximum context length is 4000 tokens. However, your messages resulted in {size} tokens."
+    );
+    Response::json(
+        400,
+        &json!({"error": {"message": message, "type": "invalid_request_error"}}),
+    )
+}
+
+#[test]
+fn a_window_that_an_error_names_is_learned_so_that_the_summary_fits_into_it() {
+    let server = ModelServer::answering(narrow);
+    let room = connected(&server);
+    for number in 1..=3 {
+        let prompt = format!("prompt {number} {}", "word ".repeat(4_000));
+        room.run(["--model", "openai/large", &prompt]).ended_with(0);
+    }
+    room.run(["--model", "openai/small", "prompt 4"])
+        .ended_with(0)
+        .said("noted")
+        .complained("to make room");
+    let small = server.requests().split_off(3);
+    let sizes: Vec<usize> = small.iter().map(|request| request.body.len()).collect();
+    assert_eq!(
+        small.len(),
+        3,
+        "the refused one, the summary and the answer: {sizes:?}"
+    );
+}
+
+#[test]
+fn a_message_that_does_not_fit_by_itself_is_told_as_that() {
+    let server = ModelServer::answering(narrow);
+    let run = connected(&server)
+        .run(["--model", "openai/small", &"word ".repeat(8_000)])
+        .ended_with(3);
+    run.complained("this message alone, with the instructions and the tools, does not fit")
+        .complained("window of 4000 tokens: send less at once");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_refused_request_says_the_cause_first_and_the_address_last() {
+    let server = ModelServer::start([Response::json(
+        404,
+        &json!({"error": {"message": "The model `m` does not exist."}}),
+    )]);
+    let run = connected(&server).run(["hello"]).ended_with(3);
+    let line = line_with(&run, "does not exist");
+    let cause = "The model `m` does not exist (status 404). Check the model's name and the base URL: http://";
+    assert!(
+        line.contains(cause) && line.ends_with("/chat/completions"),
+        "{line}"
     );
 }
 

@@ -369,6 +369,21 @@ fn a_provider_of_an_extension_answers() {
 }
 
 #[test]
+fn what_only_extensions_want_ends_at_its_limit() {
+    let room = room();
+    let extension = r#"
+        export default (pi: any) => {
+            pi.on("agent_end", () => { pi.sendUserMessage("more", { deliverAs: "followUp" }); });
+        };
+    "#;
+    let turns: Vec<_> = (0..250)
+        .map(|number| json!({"text": format!("answer {number}")}))
+        .collect();
+    let run = run_with(&room, extension, &json!(turns), &[]).ended_with(5);
+    run.complained("hooks have caused 200 requests since the user last spoke");
+}
+
+#[test]
 fn what_extensions_say_at_the_end_of_a_run_is_answered_and_shutdown_comes_last() {
     let room = room();
     let extension = r#"

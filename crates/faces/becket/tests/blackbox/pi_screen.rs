@@ -57,6 +57,27 @@ fn leave(terminal: &Terminal) {
 }
 
 #[test]
+fn the_end_of_a_long_answer_that_an_extension_wanted_rings() {
+    let room = room();
+    room.config("[chat]\nbell_after = 1\n");
+    let file = room.write(
+        "later.ts",
+        "export default (pi: any) => pi.registerCommand(\"later\", {\n\
+         handler: async () => { setTimeout(() => pi.sendUserMessage(\"go\"), 100); },\n});\n",
+    );
+    let file = file.display().to_string();
+    let turns = json!([{"expect": ["go"], "text": "a late answer", "delay_ms": 1500}]);
+    let Some(terminal) = chat(room, turns, &["-e", &file]) else {
+        return;
+    };
+    terminal.record("raw");
+    terminal.enter("/later");
+    terminal.wait_for("a late answer");
+    terminal.wait_until("the bell", |_| terminal.room.read("raw").contains('\x07'));
+    leave(&terminal);
+}
+
+#[test]
 fn words_that_are_typed_while_the_model_works_steer_it_and_follow_ups_wait() {
     let room = room();
     let hooks = room.hooks(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use becket_agent::session_handle::{Destination, Moved};
-use becket_agent::store::Tree;
+use becket_agent::store::{EntryContent, Tree};
 use becket_agent::{GoTo, Position};
 use becket_run::switching::End;
 use becket_screen::{Entry, Question, Screen};
@@ -227,8 +227,8 @@ async fn entry(
                 about,
                 naming: Naming::Within,
             });
-            let title = "Continue from where?";
-            let Some(id) = choose(title, "/tree ENTRY [summarize WHAT]", places.collect(), screen).await?
+            let title = tree_title(&tree);
+            let Some(id) = choose(&title, "/tree ENTRY [summarize WHAT]", places.collect(), screen).await?
             else {
                 return Ok(None);
             };
@@ -240,6 +240,22 @@ async fn entry(
         (id, rest) => (meant(&tree, conversation.context_name(), id)?, how(rest.trim())?),
     };
     Ok(Some(Destination::Entry { entry_id: id, how }))
+}
+
+/// The question where to continue, with the name of the conversation or what was said first in it.
+fn tree_title(tree: &Tree) -> String {
+    let said = tree.entries().iter().find_map(|entry| match &entry.content {
+        EntryContent::Message { message } if is_persons(entry) => Some(message.text()),
+        _ => None,
+    });
+    let title = tree.name().map(ToOwned::to_owned).or(said);
+    match title
+        .map(|title| title_of(&title))
+        .filter(|title| !title.is_empty())
+    {
+        Some(title) => format!("Continue from where? ({title})"),
+        None => "Continue from where?".into(),
+    }
 }
 
 /// Reads the words after an entry, which may ask for a summary.

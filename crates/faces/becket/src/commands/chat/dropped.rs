@@ -31,6 +31,16 @@ pub fn pictures(line: &str, surroundings: &Surroundings) -> Vec<Part> {
     files.into_iter().filter_map(read).collect()
 }
 
+/// Says of the pictures that a line names that the model does not see them.
+pub fn tell_unsent(line: &str, surroundings: &Surroundings) {
+    for file in named(line, &surroundings.cwd, None) {
+        let shown = harmless_name(&file.display().to_string());
+        surroundings.remark(&format!(
+            "the model does not see the picture {shown}: a line from a pipe sends no files; --image FILE does"
+        ));
+    }
+}
+
 /// The files that a line names as pictures: by whole paths, as terminals write them, or after `@`. A name in a sentence
 /// is only a name.
 fn named(line: &str, folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {

@@ -9,6 +9,7 @@ use becket_system::{CliError, Exit, Signals, Surroundings, harmless_name};
 use tokio::sync::mpsc;
 
 use super::away::{self, Away};
+use super::dropped::{pictures, tell_unsent};
 use super::own_commands::{
     Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
 };
@@ -67,7 +68,7 @@ async fn run_line(
         Means::Quit => return Ok(Some(Exit::Answered)),
         Means::Help => print(&help(conversation))?,
         Means::Usage => print(&usage(conversation))?,
-        Means::Report(report) => print(&report.text(conversation, surroundings))?,
+        Means::Report(report) => print(&report.text(conversation, (options, surroundings)))?,
         Means::Model(name) => choose_model(name, conversation, surroundings),
         Means::Compact(instructions) => {
             let end = conversation.compact(instructions, signals.next()).await?;
@@ -87,7 +88,7 @@ async fn run_line(
             surroundings.complain("/export needs a user at a terminal");
         }
         Means::Export(file) => keeping::export(file, conversation, surroundings),
-        Means::Prints(prints) => print_by_itself(prints, line, options, surroundings),
+        Means::Prints(prints) => print_by_itself(prints, line, conversation, (options, surroundings)),
         // Lines of a pipe are prompts: they may be anybody's.
         Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
             if let Some(handle) = conversation.handle() {
@@ -150,6 +151,11 @@ async fn prompt(
         // A command that only turns to another agent asks nothing.
         Ok(prompt) if prompt.trim().is_empty() => {}
         Ok(prompt) => {
+            // Lines of a pipe may be anybody's.
+            match surroundings.stdin_is_terminal {
+                true => conversation.add_pictures(pictures(line, surroundings)),
+                false => tell_unsent(line, surroundings),
+            }
             let end = conversation.ask(prompt, cancel).await?;
             remark_on(&end, &conversation.output(), surroundings);
         }

@@ -2,9 +2,10 @@
 //! `completion.rs`, `shell.rs`, `given.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`).
 //! `own_commands.rs` has becket's own commands; `reports.rs`, `diff.rs`, `keeping.rs` and `picker.rs` carry some of
 //! them out. `opening.rs` is what a chat begins with, `footer.rs` what stands below it; `dropped.rs` finds pictures in
-//! a line.
+//! a line, and `clipboard.rs` the one in the clipboard.
 
 mod away;
+mod clipboard;
 mod completion;
 mod diff;
 mod dropped;

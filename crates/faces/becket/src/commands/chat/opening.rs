@@ -1,13 +1,14 @@
 //! What a chat begins with: three lines that say where it is and what is active, and the end of the conversation that
 //! goes on.
 
+use becket_agent::context_files::ContextFiles;
 use becket_agent::store::EntryContent;
 use becket_events::{Message, MessageBody};
 use becket_system::moments::ago;
 use becket_system::{Surroundings, counted, harmless_name};
 
 use super::reports::{HookCounts, folder};
-use crate::front::{Style, markdown};
+use crate::front::{Style, Todos, markdown};
 use crate::opened::Conversation;
 
 /// How many lines of the last answer are shown.
@@ -40,8 +41,20 @@ pub fn first_lines(conversation: &Conversation, style: Style, surroundings: &Sur
     ]
 }
 
-/// Shows the end of the conversation: what the user said last, and the end of the answer.
+/// Shows the end of the conversation: what the user said last, the end of the answer, and what is left to be done.
 pub fn show_end(conversation: &Conversation, style: Style) {
+    show_last_messages(conversation, style);
+    let files = ContextFiles::new(
+        &conversation.setup().contexts(),
+        conversation.context_name().as_str(),
+    );
+    let agent_name = &conversation.assembled().agent.settings.agent_name;
+    if let Some(todos) = Todos::open_in(&files, agent_name) {
+        conversation.output().show_todos(&todos, style);
+    }
+}
+
+fn show_last_messages(conversation: &Conversation, style: Style) {
     let Some(entries) = conversation
         .handle()
         .and_then(|handle| handle.conversation().entries().ok())
@@ -71,7 +84,7 @@ pub fn show_end(conversation: &Conversation, style: Style) {
         if start > 0 {
             output.say(&style.dim(&format!("… {}", counted(start as u64, "earlier line"))));
         }
-        output.say(&format!("{}\n", lines[start..].join("\n")));
+        output.say_as_is(&format!("{}\n", lines[start..].join("\n")));
     }
 }
 

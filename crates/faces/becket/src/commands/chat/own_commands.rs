@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::away::Away;
 use super::reports::Report;
-use crate::commands::{config, permissions, redo, snapshots, undo};
+use crate::commands::{config, redo, snapshots, undo};
 use crate::opened::Conversation;
 use crate::options::Options;
 
@@ -63,9 +63,12 @@ pub const COMMANDS: &[OwnCommand] = &[
     own("/mcp", "", "the MCP servers and their tools", |_| {
         Means::Report(Report::Mcp)
     }),
-    own("/permissions", "", "the rules that were stored", |_| {
-        Means::Prints(Prints::Permissions)
-    }),
+    own(
+        "/permissions",
+        "",
+        "the permission mode and the rules that count",
+        |_| Means::Report(Report::Permissions),
+    ),
     own("/config", "", "the settings in effect", |_| {
         Means::Prints(Prints::Config)
     }),
@@ -194,7 +197,6 @@ pub enum Prints {
     Undo,
     Redo,
     Snapshots,
-    Permissions,
     Config,
 }
 
@@ -208,7 +210,7 @@ impl<'a> Means<'a> {
             | Self::Diff
             | Self::Copy
             | Self::Export(_)
-            | Self::Prints(Prints::Permissions | Prints::Config)
+            | Self::Prints(Prints::Config)
                 if conversation.calls_command(line) =>
             {
                 Self::Other
@@ -319,7 +321,12 @@ pub async fn clear(
 }
 
 /// Runs a command of the command line. A failure is shown, and the chat goes on.
-pub fn print_by_itself(prints: Prints, line: &str, options: &Options, surroundings: &Surroundings) {
+pub fn print_by_itself(
+    prints: Prints,
+    line: &str,
+    conversation: &Conversation,
+    (options, surroundings): (&Options, &Surroundings),
+) {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();
@@ -327,7 +334,7 @@ pub fn print_by_itself(prints: Prints, line: &str, options: &Options, surroundin
     let known: &[&str] = match prints {
         Prints::Undo => &["--call", "--force"],
         Prints::Redo => &["--force"],
-        Prints::Snapshots | Prints::Permissions | Prints::Config => &[],
+        Prints::Snapshots | Prints::Config => &[],
     };
     let result = match words.iter().find(|word| !known.contains(word)) {
         Some(word) => Err(CliError::usage(format!("{command} does not know `{word}`"))),
@@ -335,8 +342,10 @@ pub fn print_by_itself(prints: Prints, line: &str, options: &Options, surroundin
             Prints::Undo => undo::run(options, has("--call"), has("--force"), surroundings),
             Prints::Redo => redo::run(options, has("--force"), surroundings),
             Prints::Snapshots => snapshots::run(options, None, surroundings),
-            Prints::Permissions => permissions::run(options, None, surroundings),
-            Prints::Config => config::run(options, surroundings),
+            Prints::Config => {
+                let chosen = (conversation.models().current(), conversation.models().window());
+                config::show_with(Some(chosen), options, surroundings)
+            }
         },
     };
     if let Err(error) = result {

@@ -1,17 +1,21 @@
-//! What a chat says about itself: `/status`, `/cost`, `/hooks`, `/tools` and `/mcp`, and what of it stands in the
-//! footer and in the first lines.
+//! What a chat says about itself: `/status`, `/cost`, `/hooks`, `/tools`, `/mcp` and `/permissions`, and what of it
+//! stands in the footer and in the first lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use becket_agent::session_handle::SessionHandle;
-use becket_events::{Class, EVENTS, Usage};
+use becket_agent::tool::ToolSpec;
+use becket_agent::{EndingTool, ListedRule, RuleOrigin};
+use becket_events::{Class, EVENTS, RuleDecision, Usage};
 use becket_hooks::{Engine, HandlerInfo};
 use becket_providers::Prices;
+use becket_run::config::PermissionsConfig;
 use becket_system::{Surroundings, counted, harmless_name, in_thousands};
 
 use crate::opened::Conversation;
+use crate::options::Options;
 
 /// Something that the chat shows about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,21 +25,23 @@ pub enum Report {
     Hooks,
     Tools,
     Mcp,
+    Permissions,
 }
 
 impl Report {
     /// The report, in lines.
-    pub fn text(self, conversation: &Conversation, surroundings: &Surroundings) -> String {
+    pub fn text(
+        self,
+        conversation: &Conversation,
+        (options, surroundings): (&Options, &Surroundings),
+    ) -> String {
         match self {
             Self::Status => status(conversation, surroundings),
             Self::Cost => cost(conversation),
             Self::Hooks => hooks(conversation),
-            Self::Tools => tools(conversation, |_| true, "the model is offered no tools"),
-            Self::Mcp => tools(
-                conversation,
-                |source| source.starts_with("mcp:"),
-                "no MCP server brings tools here; `becket mcp` lists the servers",
-            ),
+            Self::Tools => tools(&offered_tools(conversation)),
+            Self::Mcp => servers(conversation),
+            Self::Permissions => permissions(conversation, options),
         }
     }
 }
@@ -99,42 +105,128 @@ fn hooks(conversation: &Conversation) -> String {
     active.iter().map(line).collect()
 }
 
-fn tools(conversation: &Conversation, wanted: impl Fn(&str) -> bool, none: &str) -> String {
-    let seen = conversation
-        .handle()
-        .and_then(|handle| handle.config().tools().ok());
-    let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
+/// The tools that the model is offered, by their sources.
+type OfferedTools = BTreeMap<String, Vec<String>>;
+
+fn offered_tools(conversation: &Conversation) -> OfferedTools {
+    let agent = &conversation.assembled().agent;
+    let handle = conversation.handle();
+    let seen = handle.and_then(|handle| handle.config().tools().ok());
+    // Where an answer ends the turn by itself, nobody is offered a tool for that.
+    let is_of_use =
+        |spec: &ToolSpec| !spec.only_ends_turn() || agent.settings.ending_tool == EndingTool::Always;
+    let mut by_source = OfferedTools::new();
     for tool in seen.unwrap_or_default() {
-        if tool.is_active && wanted(&tool.spec.source) {
+        if tool.is_active && is_of_use(&tool.spec) {
             let names = by_source.entry(tool.spec.source).or_default();
             names.push(harmless_name(&tool.spec.face.name));
         }
     }
-    if by_source.is_empty() {
-        return format!("{none}\n");
-    }
+    by_source
+}
+
+fn tools(offered: &OfferedTools) -> String {
     let line = |(source, names): (&String, &Vec<String>)| {
         format!("{}: {}\n", harmless_name(source), names.join(", "))
     };
-    by_source.iter().map(line).collect()
+    match offered.values().map(Vec::len).sum::<usize>() {
+        0 => "the model is offered no tools\n".into(),
+        all => format!(
+            "{}\n{}",
+            counted(all as u64, "tool"),
+            offered.iter().map(line).collect::<String>()
+        ),
+    }
+}
+
+/// The MCP servers with their states, and the tools of each.
+fn servers(conversation: &Conversation) -> String {
+    let mut offered = offered_tools(conversation);
+    offered.retain(|source, _| source.starts_with("mcp:"));
+    let mut lines = Vec::new();
+    for (server, line) in server_lines(conversation) {
+        lines.push(line);
+        let tools = offered.remove(&format!("mcp:{server}"));
+        lines.extend(tools.map(|names| format!("  {}", names.join(", "))));
+    }
+    let others = offered.iter();
+    lines.extend(others.map(|(source, names)| format!("{}: {}", harmless_name(source), names.join(", "))));
+    if lines.is_empty() {
+        return "no MCP server brings tools here; [mcp.servers.NAME] in the settings adds one\n".into();
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// The names of the servers of a run, and a line about each.
+#[cfg(feature = "mcp")]
+fn server_lines(conversation: &Conversation) -> Vec<(String, String)> {
+    let servers = conversation.assembled().guests::<becket_mcp_host::RunServers>();
+    servers.map_or_else(Vec::new, |servers| crate::commands::mcp::server_lines(&servers))
+}
+
+#[cfg(not(feature = "mcp"))]
+fn server_lines(_: &Conversation) -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// The permission mode, and the rules that count right now.
+fn permissions(conversation: &Conversation, options: &Options) -> String {
+    let mode = options.run.permission_mode.get().word();
+    let judge = conversation.handle().and_then(|handle| handle.judge().ok());
+    let agent = &conversation.assembled().agent;
+    let rules = judge.map_or_else(|| agent.settings.approval.rules.listed(), |judge| judge.rules());
+    let setup = conversation.setup();
+    let own: BTreeSet<String> = rules_of(&setup.config.permissions).collect();
+    let of_project: BTreeSet<String> = setup.project.permissions.iter().flat_map(rules_of).collect();
+    let line = |rule: &ListedRule| {
+        let decision = match rule.decision {
+            RuleDecision::Deny => "deny",
+            RuleDecision::Ask => "ask",
+            RuleDecision::Allow => "allow",
+        };
+        let origin = match rule.origin {
+            RuleOrigin::Written if own.contains(&rule.text) => "settings",
+            RuleOrigin::Written if of_project.contains(&rule.text) => "settings of the project",
+            RuleOrigin::Written => "settings of another system",
+            RuleOrigin::Stored => "stored",
+            RuleOrigin::Hook => "from a hook, until the session ends",
+            RuleOrigin::Granted => "your yes, until the session ends",
+        };
+        format!("{decision:<6} {}  ({origin})\n", harmless_name(&rule.text))
+    };
+    let rules: String = match rules.as_slice() {
+        [] => "no rules count here; a question about a call offers one if there is a safe one\n".into(),
+        rules => rules.iter().map(line).collect(),
+    };
+    format!("mode   {mode} (Shift+Tab changes it)\n{rules}")
+}
+
+/// The rules of a settings file, as they are written.
+fn rules_of(config: &PermissionsConfig) -> impl Iterator<Item = String> + '_ {
+    let lists = [&config.deny, &config.ask, &config.allow].into_iter().flatten();
+    lists.map(|rule| rule.get_ref().clone())
 }
 
 fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
     let handle = conversation.handle();
-    let window = handle.as_ref().and_then(window);
+    let usage = handle.as_ref().and_then(|handle| handle.context_usage().ok());
+    let window = match usage.map(|usage| usage.is_window_known) {
+        Some(true) => handle.as_ref().and_then(window),
+        _ => usage.map(|usage| format!("{} tokens, of how many is not known", in_thousands(usage.tokens))),
+    };
+    let window = window.unwrap_or_else(|| "unknown".into());
     let money = handle
         .as_ref()
         .and_then(|handle| spent(conversation, handle, &conversation.models().prices()));
     let usage = conversation.usage();
-    let tools = handle.and_then(|handle| handle.config().tools().ok());
-    let tools = tools.map_or(0, |tools| tools.iter().filter(|tool| tool.is_active).count());
+    let tools: usize = offered_tools(conversation).values().map(Vec::len).sum();
     let rows = [
         ("becket", env!("CARGO_PKG_VERSION").to_owned()),
         ("model", harmless_name(&conversation.models().current_name())),
         ("folder", folder(surroundings)),
         ("context", conversation.context_name().to_string()),
         ("messages", conversation.message_count().to_string()),
-        ("window", window.unwrap_or_else(|| "unknown".into())),
+        ("window", window),
         (
             "used",
             format!(
@@ -235,8 +327,11 @@ pub fn dollars(amount: f64) -> String {
 /// How full the model's window is, in words.
 pub fn window(handle: &SessionHandle) -> Option<String> {
     let usage = handle.context_usage().ok()?;
-    let percent = usage.percent().round();
-    let (tokens, window) = (in_thousands(usage.tokens), in_thousands(usage.window));
+    let tokens = in_thousands(usage.tokens);
+    if !usage.is_window_known {
+        return Some(format!("{tokens} tokens"));
+    }
+    let (percent, window) = (usage.percent().round(), in_thousands(usage.window));
     Some(format!("{tokens} tokens, {percent:.0} % of {window}"))
 }
 

@@ -277,7 +277,7 @@ impl Shell {
         progress.shown += line.len() + 1;
         if progress.shown <= MOST_SHOWN {
             let line = tool_line(line, self.style, |line| self.style.dim(line));
-            output.say(&format!("  {line}"));
+            output.say_as_is(&format!("  {line}"));
         } else if before <= MOST_SHOWN {
             output.say(&self.style.dim("  … and more"));
         }

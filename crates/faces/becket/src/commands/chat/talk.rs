@@ -11,7 +11,7 @@
 //! them unexpectedly with the next prompt.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ use super::own_commands::{
 };
 use super::reports::known_models;
 use super::shell::Shell;
-use super::{diff, keeping, picker};
+use super::{clipboard, diff, keeping, picker};
 use crate::commands::compact;
 use crate::commands::ending::remark_on;
 use crate::front::{Kind, Output, PROMPT, Style, result_line};
@@ -68,7 +68,7 @@ const KEYS: &str = "\
 While the model works: Enter steers it, Alt+Enter follows up, Alt+Up takes back, Escape ends the run
 Shift+Tab changes the permission mode: ask, accept-edits, plan, yes
 Ctrl+J starts a new line, Ctrl+G opens your editor, Ctrl+O shows whole outputs, Ctrl+T shows thoughts
-Ctrl+P or Ctrl+L chooses a model
+Ctrl+P or Ctrl+L chooses a model, Ctrl+V inserts the picture in the clipboard
 ";
 
 /// Events of the screen. Its own thread sends them, so nothing that runs here can hold it up.
@@ -194,9 +194,11 @@ struct Chat<'a> {
     /// The exit code, once the chat is to end.
     leaving: Option<Exit>,
     interrupted_at: Option<Instant>,
+    /// The folder for pictures from the clipboard.
+    pictures: PathBuf,
     /// The waiting messages as they are shown.
     shown: Vec<String>,
-    /// After how long the end of work rings the terminal's bell.
+    /// After how long the end of work, or a question that waits, rings the terminal's bell.
     bell_after: Option<Duration>,
 }
 
@@ -217,6 +219,8 @@ impl<'a> Chat<'a> {
     ) -> Self {
         let style = Style::choose(options.color, true, surroundings);
         let guests = Arc::clone(conversation.guests());
+        let bell_after = conversation.setup().config.chat.bell_after();
+        conversation.output().activity().ring_after(bell_after);
         Self {
             completer: Completer::new(&screen, &guests, surroundings),
             footer: Footer::new(&screen, &handle, conversation, style),
@@ -234,8 +238,9 @@ impl<'a> Chat<'a> {
             tasks: Vec::new(),
             leaving: None,
             interrupted_at: None,
+            pictures: pictures_folder(conversation),
             shown: Vec::new(),
-            bell_after: conversation.setup().config.chat.bell_after(),
+            bell_after,
         }
     }
 
@@ -291,8 +296,14 @@ impl<'a> Chat<'a> {
     async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
         self.output.activity().begin();
         self.surroundings.screen.set_work(|work| work.is_busy = true);
+        let begun = Instant::now();
         let done = self.beside_question(work).await;
         self.surroundings.screen.set_work(|work| work.is_busy = false);
+        // Whoever has just answered a question is there.
+        let alone = begun.elapsed().saturating_sub(self.output.activity().asked_for());
+        if self.bell_after.is_some_and(|long| alone >= long) {
+            self.screen.ring();
+        }
         done
     }
 
@@ -330,10 +341,12 @@ impl<'a> Chat<'a> {
             Means::Nothing => {}
             Means::Quit => self.leaving = Some(Exit::Answered),
             Means::Help => self
-                .screen
-                .print(&format!("{}{KEYS}", harmless(&help(conversation)))),
-            Means::Usage => self.screen.print(&usage(conversation)),
-            Means::Report(report) => self.screen.print(&report.text(conversation, surroundings)),
+                .output
+                .say(&format!("{}{KEYS}", harmless(&help(conversation)))),
+            Means::Usage => self.output.say(&usage(conversation)),
+            Means::Report(report) => self
+                .output
+                .say(&report.text(conversation, (options, surroundings))),
             Means::Model("") => {
                 let screen = self.screen.clone();
                 let names = self.beside(picker::names(conversation, surroundings)).await;
@@ -365,7 +378,7 @@ impl<'a> Chat<'a> {
             Means::Prints(prints) => {
                 // What it prints, it prints on the terminal.
                 let _lent = self.screen.suspend();
-                print_by_itself(prints, line, options, surroundings);
+                print_by_itself(prints, line, conversation, (options, surroundings));
             }
             Means::Other => return self.say(line, conversation, signals).await,
         }
@@ -389,12 +402,8 @@ impl<'a> Chat<'a> {
             Ok(prompt) if prompt.trim().is_empty() => {}
             Ok(prompt) => {
                 conversation.add_pictures(pictures(line, self.surroundings));
-                let begun = Instant::now();
                 let end = self.beside(conversation.ask(prompt, cancel)).await?;
                 remark_on(&end, &self.output, self.surroundings);
-                if self.bell_after.is_some_and(|long| begun.elapsed() >= long) {
-                    self.screen.ring();
-                }
             }
             Err(why) => self.surroundings.complain(&why),
         }
@@ -543,6 +552,8 @@ impl<'a> Chat<'a> {
             self.change_mode();
         } else if key.is("ctrl+g") {
             self.edit_outside();
+        } else if key.is("ctrl+v") && self.guests.shortcut(key).is_none() {
+            self.paste_picture();
         } else if (key.is("ctrl+p") || key.is("ctrl+l")) && self.guests.shortcut(key).is_none() {
             self.lines.push_back("/model".into());
             self.show_waiting();
@@ -575,8 +586,8 @@ impl<'a> Chat<'a> {
         if let Some(output) = self.output.take_cut() {
             let kind = Kind::of(&output, false);
             for line in output.lines() {
-                self.output
-                    .say(&format!("  {}", result_line(line, kind, self.style)));
+                let line = result_line(line, kind, self.style);
+                self.output.say_as_is(&format!("  {line}"));
             }
         }
         self.surroundings.remark("whole outputs are shown from now on");
@@ -613,6 +624,18 @@ impl<'a> Chat<'a> {
                     guests.tell_editor(&text);
                 }
                 Ok(None) => {}
+                Err(why) => surroundings.complain(&why),
+            }
+        });
+    }
+
+    /// Puts the path of the picture in the clipboard into the line, in a form that the line is read in.
+    fn paste_picture(&mut self) {
+        let (screen, surroundings) = (self.screen.clone(), self.surroundings.clone());
+        let (environment, folder) = (Arc::clone(&self.shell.environment), self.pictures.clone());
+        self.begin(CancellationToken::new(), async move {
+            match clipboard::picture(environment, folder).await {
+                Ok(file) => screen.edit(|editor| editor.paste(&format!("'{}' ", file.display()))),
                 Err(why) => surroundings.complain(&why),
             }
         });
@@ -719,5 +742,13 @@ impl<'a> Chat<'a> {
             cancel.cancel();
             task.abort();
         }
+        // The messages hold the pictures themselves.
+        let _ = std::fs::remove_dir_all(&self.pictures);
     }
+}
+
+/// The folder of this chat for pictures from the clipboard.
+fn pictures_folder(conversation: &Conversation) -> PathBuf {
+    let cache = &conversation.setup().folders.cache;
+    cache.join("clipboard").join(std::process::id().to_string())
 }
