@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::anywhere::WholeText;
 use crate::own_format::OwnHandler;
 use crate::plain_words::plain_words;
 use crate::settings_file::{SettingsError, TextPlace, read_toml, unknown};
@@ -227,8 +228,8 @@ impl OwnHook {
         self.event != other.event || self.matcher.excludes(&other.matcher)
     }
 
-    /// Conditions of the hook's `match` that are probably not meant: the field, and the text that must be all of it.
-    pub fn whole_texts(&self) -> Vec<(String, String)> {
+    /// Conditions of the hook's `match` that only a whole text meets, and that were probably meant as "contains".
+    pub fn whole_texts(&self) -> Vec<WholeText> {
         self.matcher.whole_texts()
     }
 

@@ -9,6 +9,7 @@
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 
+mod anywhere;
 pub mod clock;
 mod dispatch;
 mod echo_proof;
@@ -36,6 +37,7 @@ mod toml_text;
 mod trace;
 mod untyped;
 
+pub use anywhere::WholeText;
 pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};

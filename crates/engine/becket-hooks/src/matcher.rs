@@ -7,7 +7,11 @@ use becket_events::{Payload, Scope};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::anywhere::WholeText;
 use crate::glob::{Glob, Slashes};
+
+/// How the names of fields end whose texts are no sentences: places and names.
+const NAMES: &[&str] = &["path", "url", "cwd", "directory", "name", "model"];
 
 /// Conditions on fields of the payload; all must hold. Without conditions every event matches.
 #[derive(Debug, Clone, Default)]
@@ -115,25 +119,20 @@ impl Matcher {
         })
     }
 
-    /// The conditions that only a whole text can fulfil, where "contains" is probably meant: patterns without a
-    /// wildcard and exact texts with one, if they have several words; and any of them for a command.
-    pub fn whole_texts(&self) -> Vec<(String, String)> {
-        const OF_REGEX: &[char] = &['.', '*', '+', '?', '[', '(', '{', '|', '\\', '^', '$'];
-        const OF_GLOB: &[char] = &['*', '?', '[', '{'];
-        let whole = self.0.iter().filter_map(|condition| {
-            let is_command = condition.path.last().is_some_and(|field| field == "command");
-            let text = match &condition.pattern {
-                Pattern::Exact(text) => Some(text.as_str()).filter(|text| is_command || text.contains('*')),
-                Pattern::Regex(_) => {
-                    let text = condition.pattern.written();
-                    Some(text).filter(|text| !text.contains(OF_REGEX))
-                }
-                Pattern::Glob(_) => Some(condition.pattern.written()).filter(|text| !text.contains(OF_GLOB)),
-            };
-            let text = text.filter(|text| is_command || text.trim().contains(' '))?;
-            Some((condition.path.join("."), text.to_owned()))
+    /// The conditions that only a whole text meets, where "contains" is probably meant.
+    pub fn whole_texts(&self) -> Vec<WholeText> {
+        let meant = |condition: &&Condition| {
+            let field = condition.path.last().map_or("", String::as_str);
+            // Paths, addresses and names may have spaces, and are meant as a whole.
+            !NAMES.iter().any(|name| field.ends_with(name))
+                && condition.pattern.is_fragment(field == "command")
+        };
+        let fragments = self.0.iter().filter(meant).map(|condition| WholeText {
+            field: condition.path.join("."),
+            text: condition.pattern.written().to_owned(),
+            anywhere: condition.pattern.anywhere().first().map(Pattern::in_toml),
         });
-        whole.collect()
+        fragments.collect()
     }
 
     /// The patterns for a field that are not exact texts.
@@ -188,29 +187,10 @@ impl Condition {
         let Some(text) = self.text(scope, field) else {
             return format!("expected {wanted}, but there is no {}", self.path.join("."));
         };
-        let written = self.pattern.written();
-        let hint = match &self.pattern {
-            Pattern::Exact(_) if text.contains(written) => Some(format!("{{ glob = \"*{written}*\" }}")),
-            Pattern::Glob(_) => {
-                let inside = format!("*{}*", written.trim_matches('*'));
-                let matches = Self::is_inside(Pattern::glob(&inside), &text);
-                matches.then(|| format!("{{ glob = \"{inside}\" }}"))
-            }
-            Pattern::Regex(_) => {
-                let inside = format!(".*(?:{written}).*");
-                let matches = Self::is_inside(Pattern::regex(&inside), &text);
-                matches.then(|| format!("{{ regex = \"{inside}\" }}"))
-            }
-            Pattern::Exact(_) => None,
-        };
-        let hint = hint.map_or(String::new(), |hint| {
+        let hint = self.pattern.found_in(&text).map_or(String::new(), |hint| {
             format!("; a pattern must match the whole text: `{hint}` matches it")
         });
         format!("expected {wanted}, got {:?}{hint}", shortened(&text))
-    }
-
-    fn is_inside(pattern: Result<Pattern, String>, text: &str) -> bool {
-        pattern.is_ok_and(|pattern| pattern.matches(text))
     }
 }
 

@@ -66,11 +66,19 @@ fn a_condition_that_was_meant_as_contains_is_remarked() {
         "\"git push\"",
         "\"sudo\"",
         "{ regex = \"git push\" }",
+        r"{ regex = 'rm\s+-rf' }",
+        "{ regex = \"^git push\" }",
+        "{ regex = \"sudo|rm -rf\" }",
         "{ glob = \"rm\" }",
     ] {
         assert_eq!(check(meant), 1, "{meant}");
     }
-    for fine in ["{ glob = \"*git push*\" }", "{ regex = \".*sudo.*\" }"] {
+    for fine in [
+        "{ glob = \"*git push*\" }",
+        "{ regex = \".*sudo.*\" }",
+        "{ regex = \"git push( .*)?\" }",
+        "{ regex = \"^(ls|pwd)$\" }",
+    ] {
         assert_eq!(check(fine), 0, "{fine}");
     }
 }

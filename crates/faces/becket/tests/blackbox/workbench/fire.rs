@@ -188,7 +188,7 @@ fn a_hook_that_is_not_asked_says_which_condition_does_not_match_and_how_to_write
         "expected arguments.command = git push, got \"git push origin\"; a pattern must match the whole \
          text: `{ glob = \"*git push*\" }` matches it",
         "`{ glob = \"*git pu*h*\" }` matches it",
-        "`{ regex = \".*(?:git +push).*\" }` matches it",
+        "`{ regex = \".*git +push.*\" }` matches it",
         "expected arguments.cwd = /, but there is no arguments.cwd",
         "expected arguments.command like *svn*, got \"git push origin\"\n",
     ];
