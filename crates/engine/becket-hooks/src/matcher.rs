@@ -93,10 +93,17 @@ impl Matcher {
         self.0.iter().all(|condition| condition.holds(scope, field))
     }
 
-    /// The first condition that a payload does not meet, in words; `None` if it meets all.
+    /// The conditions that a payload does not meet, in words; `None` if it meets all. The arguments of another tool
+    /// explain nothing, so they are left out if the tool is another one.
     pub(crate) fn unmet(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> Option<String> {
-        let mut unmet = self.0.iter().filter(|condition| !condition.holds(scope, field));
-        unmet.next().map(|condition| condition.unmet_text(scope, field))
+        let unmet = self.0.iter().filter(|condition| !condition.holds(scope, field));
+        let (of_call, others): (Vec<_>, Vec<_>) = unmet.partition(|condition| condition.path.len() > 1);
+        let told = if others.is_empty() { of_call } else { others };
+        let texts = told
+            .into_iter()
+            .map(|condition| condition.unmet_text(scope, field));
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join(", and "))
     }
 
     /// The conditions as one line; `None` when there are none.
@@ -254,6 +261,24 @@ mod tests {
                 "{matcher:?}"
             );
         }
+    }
+
+    #[test]
+    fn another_tool_is_told_before_its_arguments() {
+        let matcher = on(&["arguments", "command"], Pattern::Exact("ls".into()))
+            .and(vec!["arguments".into(), "cwd".into()], Pattern::Exact("/".into()))
+            .and(vec!["tool_name".into()], Pattern::Exact("shell".into()));
+        let unmet = |tool: &str| {
+            let payload = payload(tool, json!({"command": "rm"}));
+            matcher
+                .unmet(&Scope::default(), &|name| payload.field(name))
+                .unwrap()
+        };
+        assert_eq!(unmet("write"), r#"expected tool_name = shell, got "write""#);
+        assert_eq!(
+            unmet("shell"),
+            r#"expected arguments.command = ls, got "rm", and expected arguments.cwd = /, but there is no arguments.cwd"#
+        );
     }
 
     #[test]
