@@ -32,6 +32,7 @@ mod run;
 mod scheme;
 mod send;
 mod sessions;
+mod setting_origin;
 mod settings;
 mod snapshots;
 pub(crate) mod steered;
