@@ -51,7 +51,7 @@ pub use lane::{
     end_programs, guest_environment, inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
-pub use mistakes::{Layout, read_around_mistakes};
+pub use mistakes::{Layout, read_around_mistakes, read_or_mistakes};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use own_format::{beginning, own_row, trouble_of_answer};

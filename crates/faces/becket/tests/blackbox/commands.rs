@@ -240,6 +240,7 @@ fn doctor_sees_broken_guards_of_every_kind() {
     room.config(
         "[[hook]]\nname = \"fine\"\nevent = \"pre_tool\"\ncommand = \"true\"\n\
          [[hook]]\nname = \"unreadable\"\nevent = \"pre_tool\"\ncommand = \"if true; then\"\n\
+         [[hook]]\nname = \"of-python\"\nevent = \"pre_tool\"\ncommand = [\"python3\", \"bad.py\"]\n\
          [[hook]]\nname = \"scriptless\"\nevent = \"pre_tool\"\ncommand = [\"bash\", \"/nowhere/gone.sh\"]\n",
     );
     let nested = |event: &str| {
@@ -257,7 +258,26 @@ fn doctor_sees_broken_guards_of_every_kind() {
         "../home/.copilot/hooks/x.json",
         "{\"version\":1,\"hooks\":{\"preToolUse\":[{\"type\":\"command\",\"bash\":\"/nowhere/gone\"}]}}",
     );
-    let run = room.run(["doctor"]).ended_with(1);
+    room.write("bad.py", "def x(:\n");
+    room.write(
+        "../home/.config/becket/hooks.d/a.yaml",
+        "pre_tool_use:\n  - matcher: shell\n    hooks:\n      - type: command\n        command: /nowhere/gone\n",
+    );
+    room.script(
+        "../home/.chibi/plugins/bad/bad",
+        "#!/usr/bin/env python3\ndef x(:\n",
+    );
+    room.write(
+        "../home/.chibi/vfs/tools/shared/bad.scm",
+        "(import (harness hooks))\n(register-hook! (",
+    );
+    room.write(
+        "../home/.pi/agent/extensions/bad.ts",
+        "export default function (pi) { pi.on(",
+    );
+    let run = room
+        .run(["doctor", "--hook-pre-tool-use", "/nowhere/gone"])
+        .ended_with(1);
     let wrong: Vec<&str> = run
         .stdout
         .lines()
@@ -265,7 +285,13 @@ fn doctor_sees_broken_guards_of_every_kind() {
         .collect();
     for hook in [
         "hook unreadable",
+        "hook of-python",
         "hook scriptless",
+        "hook on pre_tool_use (/",
+        "hook on pre_tool_use (--hook-pre-tool-use): ",
+        "plugin bad (",
+        "extension bad (",
+        "Scheme file vfs:///tools/shared/bad.scm (",
         "PreToolUse 1 of Claude Code",
         "PreToolUse 1 of Codex",
         "BeforeTool 1 of Gemini CLI",
@@ -275,8 +301,25 @@ fn doctor_sees_broken_guards_of_every_kind() {
         let count = wrong.iter().filter(|line| line.contains(hook)).count();
         assert_eq!(count, 1, "{hook}: {run:#?}");
     }
-    assert_eq!(wrong.len(), 7, "{run:#?}");
+    assert_eq!(wrong.len(), 13, "{run:#?}");
     run.said("ok    hook fine");
+}
+
+#[test]
+fn a_run_and_doctor_tell_all_mistakes_of_a_file() {
+    let room = room();
+    let file = room.hooks(
+        "[[hook]]\ncomand = \"true\"\nevent = \"pre_tool\"\n\n[[hook]]\nevent = \"pre_tol\"\ncommand = \"true\"\n",
+    );
+    let run = room.run(["Hello", "--hooks", &file]).ended_with(2);
+    let places = [":2: ", ":6: "].map(|place| run.stderr.find(place));
+    assert!(places[0].is_some() && places[0] < places[1], "{run:#?}");
+    let told = room.run(["doctor", "--hooks", &file]).ended_with(1);
+    let wrong = told
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("wrong hooks in /"));
+    assert_eq!(wrong.count(), 2, "{told:#?}");
 }
 
 #[test]
