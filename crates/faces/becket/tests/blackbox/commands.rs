@@ -363,6 +363,8 @@ fn bash_completes_commands_options_and_what_the_store_holds() {
     let session: Value = serde_json::from_str(session.trim()).expect("one session");
     let session = session["id"].as_str().expect("an id");
     let script = room.run(["completions", "bash"]).ended_with(0).stdout;
+    let home = room.home().join("elsewhere").display().to_string();
+    room.run(["--home", &home, "-c", "odes", "Hello"]).ended_with(0);
     let complete = |words: &[&str]| {
         let last = words.len() - 1;
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -389,6 +391,9 @@ fn bash_completes_commands_options_and_what_the_store_holds() {
         (&["becket", "hooks", "fire", "pre_too"], "pre_tool"),
         (&["becket", "--model", "reh"], "rehearsal"),
         (&["becket", "--tools", "cod"], "codex"),
+        (&["becket", "--home", &home, "-c", ""], "odes"),
+        (&["becket", "--session", ""], session),
+        (&["becket", "config", "set", "agent.idle"], "agent.idle_timeout"),
     ] {
         let completed = complete(words);
         assert!(completed.contains(candidate), "{words:?}: {completed:?}");
@@ -481,9 +486,14 @@ fn contexts_are_listed_by_either_name() {
 }
 
 #[test]
-fn the_manual_page_is_one() {
-    room()
-        .run(["man"])
+fn every_command_has_a_manual_page() {
+    let room = room();
+    let page = room.run(["man", "hooks", "test"]).ended_with(0);
+    page.said(".TH becket-hooks-test").said("\\-\\-faults");
+    room.run(["man", "hooks", "tets"])
+        .ended_with(2)
+        .complained("did you mean `test`?");
+    room.run(["man"])
         .ended_with(0)
         .said(".TH becket")
         .said("\\-\\-context")
