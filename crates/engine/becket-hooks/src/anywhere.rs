@@ -273,7 +273,10 @@ mod tests {
         }
 
         #[test]
-        fn a_hint_can_be_pasted_and_matches(pattern in "[a-c*^$|.\\\\(){}'\"\\[\\]?+ \n\t\u{7f}]{0,8}", whole in "[a-c*^$|.'\" \\\\\n]{0,12}") {
+        fn a_hint_can_be_pasted_and_matches(
+            pattern in "[a-c*^$|.\\\\(){}'\"\\[\\]?+ \n\t\u{7f}]{0,8}",
+            whole in "[a-c*^$|.'\" \\\\\n]{0,12}",
+        ) {
             let patterns = [Ok(Pattern::Exact(pattern.clone())), Pattern::glob(&pattern), Pattern::regex(&pattern)];
             for pattern in patterns.into_iter().flatten() {
                 if let Some(hint) = pattern.found_in(&whole) {

@@ -54,12 +54,12 @@ pub struct HookEntry {
     /// A program that keeps running and answers line by line, in place of `command`.
     #[serde(default)]
     worker: Option<CommandLine>,
-    /// The timeout of one run, in seconds; default: 30.
+    /// How long one run may take, in seconds; default: 30.
     #[serde(default)]
     #[schemars(with = "Option<f64>")]
     timeout: Option<Spanned<toml::Value>>,
-    /// What happens when the hook fails. For a guard `deny` or `allow`; for a filter `deny`, which lets nothing pass,
-    /// or `continue`; default: `deny`.
+    /// What happens when the hook fails: for a guard `deny` or `allow`; for a filter `deny` (withhold the data) or
+    /// `continue`; default: `deny`.
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,

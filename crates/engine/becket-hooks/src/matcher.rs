@@ -277,7 +277,8 @@ mod tests {
         assert_eq!(unmet("write"), r#"expected tool_name = shell, got "write""#);
         assert_eq!(
             unmet("shell"),
-            r#"expected arguments.command = ls, got "rm", and expected arguments.cwd = /, but there is no arguments.cwd"#
+            "expected arguments.command = ls, got \"rm\", and \
+             expected arguments.cwd = /, but there is no arguments.cwd"
         );
     }
 

@@ -115,7 +115,7 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "FILE")]
     pub image: Vec<PathBuf>,
 
-    /// Tools of claude-code, codex, gemini, cursor, copilot, …, or only those named.
+    /// Tool set: an agent's (claude-code, codex, …) or a list (read,grep,ls).
     ///
     /// Agents: becket, chibi, docker-agent, pi, claude-code, codex, gemini, cursor, copilot. By default the model has
     /// the tools for work on files; `becket` offers all. Tools are listed by pi's names or becket's: `read,grep,ls`.
@@ -124,11 +124,11 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "PROFILE", add = candidates::profiles())]
     pub tools: Option<String>,
 
-    /// Answer yes to every question; guards and deny rules still apply.
+    /// Approve every call without asking; guards and deny rules still apply.
     #[arg(short = 'y', long, global = true, conflicts_with = "permission_mode")]
     pub yes: bool,
 
-    /// What needs your yes: ask, accept-edits, plan or yes; Shift+Tab in a chat.
+    /// Permission mode: ask, accept-edits, plan or yes (Shift+Tab in a chat).
     ///
     /// `ask` asks about what nothing allows. `accept-edits` does not ask about edits and writes of files in the
     /// project, except where hooks and settings are kept. `plan` only reads: what writes, runs or sends is refused.
@@ -137,13 +137,13 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
     pub permission_mode: Option<PermissionMode>,
 
-    /// Trust the hooks of the working directory for this run.
+    /// Trust this project's hooks for this run.
     ///
     /// This covers everything in the project: hooks, plugins, extensions, rules. `becket hooks trust` is permanent.
     #[arg(long, global = true)]
     pub trust: bool,
 
-    /// Print JSON: lists, and the events of a run, one per line.
+    /// Print JSON lines instead of text.
     #[arg(long, global = true)]
     pub json: bool,
 

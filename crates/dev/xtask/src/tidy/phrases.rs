@@ -1,5 +1,5 @@
-//! Phrases that a user would have to read twice. Help and reference pages are generated into `docs`, so they are checked
-//! there.
+//! Phrases that a user would have to read twice. Help and reference pages are generated into `docs`, so they are
+//! checked there.
 
 use super::finding::Finding;
 use crate::workspace::SourceFile;

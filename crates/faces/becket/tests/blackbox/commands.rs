@@ -764,6 +764,46 @@ fn the_first_process_of_a_container_runs_tools_and_buries_what_they_leave() {
 }
 
 #[test]
+fn a_setting_says_where_its_value_comes_from() {
+    let room = room();
+    let get = |words: &[&str]| {
+        let words = ["config", "get"].iter().chain(words);
+        room.run(words).ended_with(0).stdout.trim_end().to_owned()
+    };
+    assert_eq!(get(&["model"]), "rehearsal/rehearsal  (default without a key)");
+    assert_eq!(get(&["js.engine"]), "auto  (default)");
+    assert_eq!(get(&["dialects.strict"]), "false  (default)");
+    assert_eq!(get(&["model", "-m", "ollama/x"]), "ollama/x  (--model)");
+    assert_eq!(get(&["agent.fuel", "--fuel", "3"]), "3  (--fuel)");
+    room.run(["context", "set", "fuel", "9"]).ended_with(0);
+    assert!(
+        get(&["agent.fuel"]).starts_with("9  (settings.toml of the context "),
+        "{}",
+        get(&["agent.fuel"])
+    );
+    for (key, value) in [
+        ("compaction.context_windows.\"ollama/qwen2.5\"", "4096"),
+        ("compaction.context_windows.ollama/x", "2048"),
+        ("dialects.strict", "true"),
+    ] {
+        room.run(["config", "set", key, value]).ended_with(0);
+        assert!(
+            get(&[key]).starts_with(&format!("{value}  (/")),
+            "{key}: {}",
+            get(&[key])
+        );
+    }
+    let shown = room.run(["config", "-m", "ollama/x"]).ended_with(0);
+    shown.said("ollama/x  (--model)").said("120 s  (default)");
+    let room = room.with("OPENAI_API_KEY", "sk-1");
+    let shown = room.run(["config", "get", "model"]).ended_with(0);
+    shown.said("  (default with OPENAI_API_KEY)");
+    room.run(["config", "get", "providers.openai.key"])
+        .ended_with(0)
+        .said("$OPENAI_API_KEY  (environment)");
+}
+
+#[test]
 fn one_setting_is_read_written_and_removed() {
     let room = room();
     let get = |key: &str| room.run(["config", "get", key]).ended_with(0).stdout;
@@ -808,50 +848,6 @@ fn one_setting_is_read_written_and_removed() {
     room.run(["config", "schema", "--project"])
         .ended_with(0)
         .said("\"hook\"");
-    let editor = room.script("editor", "#!/bin/sh\necho 'nonsense = 1' >> \"$1\"\n");
-    let room = room.with("EDITOR", &editor.display().to_string());
-    room.run(["config", "edit"]).ended_with(2).complained("nonsense");
-}
-#[test]
-fn a_setting_says_where_its_value_comes_from() {
-    let room = room();
-    let get = |words: &[&str]| {
-        let words = ["config", "get"].iter().chain(words);
-        room.run(words).ended_with(0).stdout.trim_end().to_owned()
-    };
-    assert_eq!(get(&["model"]), "rehearsal/rehearsal  (default without a key)");
-    assert_eq!(get(&["js.engine"]), "auto  (default)");
-    assert_eq!(get(&["dialects.strict"]), "false  (default)");
-    assert_eq!(get(&["model", "-m", "ollama/x"]), "ollama/x  (--model)");
-    assert_eq!(get(&["agent.fuel", "--fuel", "3"]), "3  (--fuel)");
-    room.run(["context", "set", "fuel", "9"]).ended_with(0);
-    assert!(
-        get(&["agent.fuel"]).starts_with("9  (settings.toml of the context "),
-        "{}",
-        get(&["agent.fuel"])
-    );
-    for (key, value) in [
-        ("compaction.context_windows.\"ollama/qwen2.5\"", "4096"),
-        ("compaction.context_windows.ollama/x", "2048"),
-        ("dialects.strict", "true"),
-    ] {
-        room.run(["config", "set", key, value]).ended_with(0);
-        assert!(
-            get(&[key]).starts_with(&format!("{value}  (/")),
-            "{key}: {}",
-            get(&[key])
-        );
-    }
-    let shown = room.run(["config", "-m", "ollama/x"]).ended_with(0);
-    shown.said("ollama/x  (--model)").said("120 s  (default)");
-    let room = room.with("OPENAI_API_KEY", "sk-1");
-    let shown = room.run(["config", "get", "model"]).ended_with(0);
-    shown.said("  (default with OPENAI_API_KEY)");
-    room.run(["config", "get", "providers.openai.key"])
-        .ended_with(0)
-        .said("$OPENAI_API_KEY  (environment)");
-}
-
     let editor = room.script("editor", "#!/bin/sh\necho '[chat]' >> \"$1\"\n");
     let room = room.with("EDITOR", &editor.display().to_string());
     room.run(["config", "edit"]).ended_with(0);
@@ -860,3 +856,7 @@ fn a_setting_says_where_its_value_comes_from() {
             .expect("the settings")
             .ends_with("[chat]\n")
     );
+    let editor = room.script("editor", "#!/bin/sh\necho 'nonsense = 1' >> \"$1\"\n");
+    let room = room.with("EDITOR", &editor.display().to_string());
+    room.run(["config", "edit"]).ended_with(2).complained("nonsense");
+}

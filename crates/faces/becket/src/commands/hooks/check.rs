@@ -60,8 +60,6 @@ pub struct BrokenHook {
 pub fn broken_hooks(options: &Options, surroundings: &Surroundings) -> Result<Vec<BrokenHook>, CliError> {
     let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let machine = machine(&folders, surroundings);
-    let files = all_files(options, &folders, surroundings)?;
-    let found = files.iter().flat_map(|file| check(file, &machine));
     let breaks = |finding: &Finding| {
         finding.severity == Severity::Wrong
             && matches!(
@@ -176,7 +174,7 @@ fn told(options: &Options, files: &[HookFile], findings: &[Finding]) -> String {
         .iter()
         .filter(|finding| finding.severity == Severity::Wrong);
     let wrong = match wrong.count() {
-        0 => "nothing is wrong".to_owned(),
+        0 => "no problems found".to_owned(),
         count => format!("{count} wrong"),
     };
     let (hooks, files) = (counted(hooks as u64, "hook"), counted(files.len() as u64, "file"));
