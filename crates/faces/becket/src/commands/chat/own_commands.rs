@@ -42,7 +42,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/status",
         "",
-        "what this chat works with: model, folder, conversation, window, hooks",
+        "model, folder, conversation, context window, hooks",
         |_| Means::Report(Report::Status),
     ),
     own("/model", "[NAME]", "choose another model", |name| {
@@ -63,7 +63,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own("/mcp", "", "the MCP servers and their tools", |_| {
         Means::Report(Report::Mcp)
     }),
-    own("/permissions", "", "the rules that were stored", |_| {
+    own("/permissions", "", "your stored rules", |_| {
         Means::Prints(Prints::Permissions)
     }),
     own("/config", "", "the settings in effect", |_| {
@@ -75,7 +75,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/compact",
         "[WORDS]",
-        "replace the conversation by a summary; the words say what matters",
+        "replace the conversation with a summary; WORDS say what to keep",
         |words| Means::Compact((!words.is_empty()).then(|| words.to_owned())),
     ),
     own(
@@ -91,7 +91,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/fork",
         "[ENTRY]",
-        "continue in a copy of the conversation, from before one of your messages",
+        "copy the conversation up to one of your messages, and continue there",
         |which| Means::Away(Away::Fork(which)),
     ),
     own(
