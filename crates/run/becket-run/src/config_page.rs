@@ -14,7 +14,9 @@ pub fn config_page() -> String {
     let mut page = String::from(
         "# Configuration\n\nGenerated from the types that read it, `crates/run/becket-run/src/config.rs` first, by \
          `cargo xtask generate`. Do not edit.\n\n\
-         Your settings are in `config.toml` in becket's configuration folder; `becket config` prints its path. A project's settings are in `becket.toml` or `.becket/becket.toml`, in any folder from the project root down to the working directory. They apply once you trust them ([guide](guide/trust.md)). An unknown key is an \
+         Your settings are in `config.toml` in becket's configuration folder; `becket config` prints its path. A \
+         project's settings are in `becket.toml` or `.becket/becket.toml`, in any folder from the project root down \
+         to the working directory. They apply once you trust them ([guide](guide/trust.md)). An unknown key is an \
          error.\n\n\
          ## `config.toml`\n\n",
     );

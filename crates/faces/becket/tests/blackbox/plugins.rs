@@ -502,7 +502,7 @@ fn a_direct_call_passes_all_hooks_and_the_gate() {
     let arguments = r#"{"command":"echo hi"}"#;
     room.run(["tool", "shell", arguments])
         .ended_with(1)
-        .complained("refused shell: there is no terminal to ask at");
+        .complained("refused shell: it needs approval");
     let run = room
         .run_with_input(["--yes", "tool", "shell", "-"], arguments)
         .ended_with(0);

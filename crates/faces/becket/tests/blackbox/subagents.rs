@@ -679,13 +679,13 @@ fn a_hook_refuses_answers_or_changes_what_it_is_given() {
         (
             r#"{"verdict":{"ask":"sure?"}}"#,
             &[],
-            "refused: sure?; there is no terminal to ask at",
+            "refused: sure?; it needs approval",
         ),
         (r#"{"verdict":{"ask":"sure?"}}"#, &["--yes"], "asked"),
         (
             r#"{"verdict":{"insist":"sure?"}}"#,
             &["--yes"],
-            "refused: sure?; there is no terminal to ask at",
+            "refused: sure?; it needs approval",
         ),
         (
             r#"{"tools":["fetch","nothing"]}"#,

@@ -266,7 +266,7 @@ fn step_text(step: &Step) -> String {
             };
             let why = reason.as_deref().unwrap_or("not approved yet");
             let alone = if *insists {
-                "needs your approval (`--yes` is not enough)"
+                "it needs your approval (`--yes` is not enough)"
             } else {
                 "it needs approval"
             };
