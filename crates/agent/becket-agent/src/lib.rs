@@ -106,8 +106,8 @@ pub use record_keeper::RecordKeeper;
 pub use session::Session;
 pub use session_judge::SessionJudge;
 pub use settings::{
-    AgentSettings, CompactionSettings, EndingTool, IDLE_TIMEOUT, LOCAL_IDLE_TIMEOUT, SubagentSettings,
-    UNLIMITED,
+    AgentSettings, CompactionSettings, EndingTool, IDLE_TIMEOUT, LOCAL_IDLE_TIMEOUT, Pricing,
+    SubagentSettings, UNLIMITED,
 };
 pub use subagent::{SubAgent, SubAgentEnd, ToolChoice};
 pub use switching::{Consent, Fork, Forked, Lasting, Refused, Replacement, Switch};

@@ -493,6 +493,7 @@ impl<'a> ModelCall<'a> {
         } else {
             model
         };
+        let usage = self.settings.pricing.priced(self.provider, usage);
         assembly.message(&model, stop_reason, usage)
     }
 

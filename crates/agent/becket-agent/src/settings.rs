@@ -1,11 +1,12 @@
 //! The settings of an agent.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_events::{Fallback, SetupReason, Wording};
+use becket_events::{Fallback, SetupReason, Usage, Wording};
 use becket_gate::gate::ApprovalSettings;
 
 use crate::config_files::ConfigFiles;
@@ -84,6 +85,40 @@ pub struct AgentSettings {
     pub approval: ApprovalSettings,
     /// The limits for sub-agents.
     pub subagents: SubagentSettings,
+    /// What answers cost whose price the provider does not report.
+    pub pricing: Pricing,
+}
+
+/// What the tokens of a provider's model cost, in US dollars.
+#[derive(Clone)]
+pub struct Pricing(Arc<CostOf>);
+
+/// A function that knows what tokens cost; `None` if the price is not known.
+type CostOf = dyn Fn(&dyn Provider, &Usage) -> Option<f64> + Send + Sync;
+
+impl Pricing {
+    /// The prices that a function knows.
+    pub fn new(cost: impl Fn(&dyn Provider, &Usage) -> Option<f64> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(cost))
+    }
+
+    /// The tokens with what they cost: as the provider reports it, else by its price.
+    pub(crate) fn priced(&self, provider: &dyn Provider, usage: Usage) -> Usage {
+        let cost = usage.cost.or_else(|| (self.0)(provider, &usage));
+        Usage { cost, ..usage }
+    }
+}
+
+impl Default for Pricing {
+    fn default() -> Self {
+        Self::new(|_, _| None)
+    }
+}
+
+impl fmt::Debug for Pricing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Pricing")
+    }
 }
 
 impl AgentSettings {
@@ -209,6 +244,7 @@ impl Default for AgentSettings {
             wording: Wording::default(),
             approval: ApprovalSettings::default(),
             subagents: SubagentSettings::default(),
+            pricing: Pricing::default(),
         }
     }
 }

@@ -1058,8 +1058,10 @@ impl Gate {
                     .map(|reason| format!("{reason}; "))
                     .unwrap_or_default();
                 let hint = match insists {
-                    true => "nobody is there to say yes, and only the user can",
-                    false => "nobody is there to say yes (`--yes` or an allow rule would)",
+                    true => "it needs your approval, and there is no terminal to ask at",
+                    false => {
+                        "it needs approval, and there is no terminal to ask at (pass `--yes` or add an allow rule)"
+                    }
                 };
                 Decision::deny(ApprovalSource::Headless, format!("{why}{hint}")).by(question.handlers)
             }

@@ -119,7 +119,7 @@ pub struct Endpoint {
     pub provider: String,
     /// The model's name, such as `gpt-4o`.
     pub model: String,
-    /// The address below which the interface is found.
+    /// The API's base URL.
     pub base_url: Url,
     /// The key; local servers need none.
     pub key: Option<Secret>,

@@ -15,9 +15,9 @@ pub const PRICES_OF: &str = "2025-12-01";
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Tokens that the model reads.
+    /// Price of input tokens.
     pub input: f64,
-    /// Tokens that the model writes.
+    /// Price of output tokens.
     pub output: f64,
     /// Tokens that are read from a cache; default: the price of `input`.
     pub cache_read: Option<f64>,

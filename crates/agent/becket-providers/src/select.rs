@@ -44,9 +44,9 @@ pub struct ProviderSettings {
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderEntry {
-    /// The interface that the provider speaks; default: `openai`.
+    /// The provider's API; default: `openai`.
     pub api: Option<Api>,
-    /// The address below which the interface is found.
+    /// The API's base URL.
     pub base_url: Option<String>,
     /// The key itself.
     #[schemars(with = "Option<String>")]
@@ -55,7 +55,7 @@ pub struct ProviderEntry {
     pub key_variable: Option<String>,
     /// The default model of the provider.
     pub model: Option<String>,
-    /// Further headers of every request, after those of the interface.
+    /// Extra headers for every request.
     #[schemars(with = "BTreeMap<String, String>")]
     pub headers: BTreeMap<String, Secret>,
 }

@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     /// Reads a nested construct.
     fn deeper<T: Default>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         if self.depth >= DEPTH {
-            self.unreadable(self.at, "commands stand too deep in one another");
+            self.unreadable(self.at, "commands are nested too deeply");
             self.at = self.end;
             return T::default();
         }

@@ -56,7 +56,15 @@ impl Workspace {
     /// All Rust files of the crates, sorted by path.
     pub fn rust_files(&self) -> Result<Vec<SourceFile>, Problem> {
         let mut paths = Vec::new();
-        collect(&self.root.join("crates"), &mut paths)?;
+        collect(&self.root.join("crates"), "rs", &mut paths)?;
+        paths.sort();
+        paths.into_iter().map(|file| self.source(&file)).collect()
+    }
+
+    /// The pages for users, sorted by path: the README and everything in `docs`, also what is generated.
+    pub fn pages(&self) -> Result<Vec<SourceFile>, Problem> {
+        let mut paths = vec![self.root.join("README.md")];
+        collect(&self.root.join("docs"), "md", &mut paths)?;
         paths.sort();
         paths.into_iter().map(|file| self.source(&file)).collect()
     }
@@ -121,11 +129,11 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(paths)
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Problem> {
+fn collect(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) -> Result<(), Problem> {
     for path in entries(folder)? {
         if path.is_dir() && path.file_name() != Some("target".as_ref()) {
-            collect(&path, files)?;
-        } else if path.extension() == Some("rs".as_ref()) {
+            collect(&path, ending, files)?;
+        } else if path.extension() == Some(ending.as_ref()) {
             files.push(path);
         }
     }

@@ -11,7 +11,7 @@ use toml::Spanned;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChibiConfig {
-    /// Whether a chibi home is used. By default it is used if it is named, or if `~/.chibi` exists.
+    /// Use a chibi home; default: true if one is named or `~/.chibi` exists.
     pub enabled: Option<bool>,
     /// The chibi home; a relative path is relative to the folder of this file.
     pub home: Option<PathBuf>,
@@ -21,21 +21,21 @@ pub struct ChibiConfig {
     /// How many seconds one call of a plugin's tool may take; default: 30.
     #[schemars(with = "Option<u64>")]
     pub tool_timeout: Option<Spanned<u64>>,
-    /// How many seconds a plugin may take to describe itself; default: 120.
+    /// How long a plugin may take to print its schema, in seconds; default: 120.
     #[schemars(with = "Option<u64>")]
     pub schema_timeout: Option<Spanned<u64>>,
     /// Whether older plugins are told to be verbose.
     pub verbose: bool,
-    /// Plugins, by file name, that are of the older generation, whatever they look like.
+    /// File names of plugins to treat as the older generation, whatever becket detects.
     #[schemars(with = "Vec<String>")]
     pub older: Vec<Spanned<String>>,
     /// Plugins, by file name, that are of the newer generation, whatever they look like.
     #[schemars(with = "Vec<String>")]
     pub newer: Vec<Spanned<String>>,
-    /// Plugins, by file name, that ask you something on standard input when they are called.
+    /// File names of plugins that read your answers from stdin when called.
     #[schemars(with = "Vec<String>")]
     pub asks: Vec<Spanned<String>>,
-    /// Whether plugins that run `chibi` find the program that you have, and not becket in its place.
+    /// Let plugins that run `chibi` find your own `chibi` program instead of becket.
     pub own_program: bool,
 }
 

@@ -327,12 +327,15 @@ impl Found {
     }
 }
 
-/// A remark if a home that the user has named has no plugins folder. The default home may exist for other reasons.
+/// A remark if a home that the user has named has neither plugins nor files. The default home may exist for other
+/// reasons.
 fn emptiness(home: &Path, surroundings: &Surroundings) -> Option<Remark> {
     let persons_home = surroundings.variable("HOME").map(PathBuf::from);
     let is_usual = home::home(None, persons_home.as_deref()).as_deref() == Some(home);
     let folder = plugins_folder(home);
-    let is_missing = !is_usual && !becket_fs::exists(&folder) && !becket_fs::is_symlink(&folder);
+    let has_files = becket_fs::is_dir(home.join("vfs"));
+    let is_missing =
+        !is_usual && !has_files && !becket_fs::exists(&folder) && !becket_fs::is_symlink(&folder);
     is_missing.then(|| {
         let message = format!(
             "there is no folder {}, so there are none; is it the right home?",

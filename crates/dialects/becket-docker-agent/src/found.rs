@@ -18,13 +18,12 @@ use crate::sources::{self, CONFIG_VARIABLES, PersonsSettings};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DockerAgentConfig {
-    /// Whether docker-agent's configuration folder is used. By default it is used if it is named, or if the usual one
-    /// exists.
+    /// Use docker-agent's configuration folder; default: true if `config_dir` is set or the usual folder exists.
     pub enabled: Option<bool>,
     /// docker-agent's configuration folder; a relative path is relative to the folder of this file.
     pub config_dir: Option<PathBuf>,
-    /// The command of the gateway that runs MCP servers of Docker's catalogue, such as `["docker", "mcp", "gateway",
-    /// "run"]`. `--servers NAME` follows it. Without it, agents do not get these servers.
+    /// The command that starts the MCP gateway for servers from Docker's catalogue, such as `["docker", "mcp",
+    /// "gateway", "run"]`. becket appends `--servers NAME`. If unset, these servers are unavailable.
     pub mcp_gateway: Option<Vec<String>>,
 }
 

@@ -535,8 +535,12 @@ impl Guests for HookGuests {
         let of_agents = of_agents.flat_map(|(agent, _)| &agent.hooks);
         let hooks = of_agents.chain(&self.hooks);
         let what = hooks.map(|hook| {
-            let (name, event, source) = (hook.shown_name(), hook.event, &hook.source);
-            format!("hook {name} on {event} ({source})")
+            let (event, source) = (hook.event, &hook.source);
+            // A hook without a name is shown by its event and its place, which follow anyway.
+            match &hook.name {
+                Some(name) => format!("hook {name} on {event} ({source})"),
+                None => format!("hook on {event} ({source})"),
+            }
         });
         what.map(|what| Report::new(what, None)).collect()
     }

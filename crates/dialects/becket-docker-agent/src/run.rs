@@ -308,6 +308,13 @@ impl<E: Event> Handler<E> for HookHandler<E> {
             }
         })
     }
+
+    fn why_not(&self, _: &Scope, payload: &E::Payload) -> Option<String> {
+        let matcher = self.entry.matcher.as_deref()?;
+        let call = (self.row.call?)(payload);
+        let is_other = name_wanted(&self.row, self.tools.as_ref(), payload).is_none();
+        is_other.then(|| format!("its matcher `{matcher}` does not match {:?}", call.name()))
+    }
 }
 
 impl<E: Event> HookHandler<E> {

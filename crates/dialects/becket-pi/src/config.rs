@@ -11,8 +11,8 @@ use toml::Spanned;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PiConfig {
-    /// Whether extensions of pi's folder and of the project's `.pi` are used; default: if they exist. Extensions that
-    /// `-e` names are used in any case.
+    /// Load extensions from pi's folder and the project's `.pi`; default: true if the folders exist. Extensions named
+    /// with `-e` are always loaded.
     pub enabled: Option<bool>,
     /// pi's folder; a relative path is relative to the folder of this file. The variable PI_CODING_AGENT_DIR comes
     /// first.
@@ -35,8 +35,7 @@ pub struct PiConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsConfig {
-    /// The engine: `embedded`, `node`, or `auto`, which is the embedded one, and Node for extensions that need a
-    /// feature that only Node has. Default: `auto`.
+    /// `embedded`, `node`, or `auto`: embedded, but Node for extensions that need it; default: `auto`.
     pub engine: Option<JsEngine>,
     /// The executable of Node (or Bun); a relative path is relative to the folder of this file. Default: the first
     /// `node` or `bun` on the PATH.

@@ -12,6 +12,11 @@ use crate::occasion::Occasion;
 pub trait Handler<E: Event>: Send + Sync {
     /// Answers the event.
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>>;
+
+    /// Why the condition under which the handler is registered does not match an event; `None` if it cannot tell.
+    fn why_not(&self, _scope: &Scope, _payload: &E::Payload) -> Option<String> {
+        None
+    }
 }
 
 /// What the engine calls: a function that answers at once, or an asynchronous handler.

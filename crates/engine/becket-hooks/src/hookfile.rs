@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::anywhere::WholeText;
 use crate::own_format::OwnHandler;
 use crate::plain_words::plain_words;
 use crate::settings_file::{SettingsError, TextPlace, read_toml, unknown};
@@ -53,12 +54,12 @@ pub struct HookEntry {
     /// A program that keeps running and answers line by line, in place of `command`.
     #[serde(default)]
     worker: Option<CommandLine>,
-    /// The timeout of one run, in seconds; default: 30.
+    /// How long one run may take, in seconds; default: 30.
     #[serde(default)]
     #[schemars(with = "Option<f64>")]
     timeout: Option<Spanned<toml::Value>>,
-    /// What happens when the hook fails. For a guard `deny` or `allow`; for a filter `deny`, which lets nothing pass,
-    /// or `continue`; default: `deny`.
+    /// What happens when the hook fails: for a guard `deny` or `allow`; for a filter `deny` (withhold the data) or
+    /// `continue`; default: `deny`.
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,
@@ -227,8 +228,8 @@ impl OwnHook {
         self.event != other.event || self.matcher.excludes(&other.matcher)
     }
 
-    /// Conditions of the hook's `match` that are probably not meant: the field, and the text that must be all of it.
-    pub fn whole_texts(&self) -> Vec<(String, String)> {
+    /// Conditions of the hook's `match` that only a whole text meets, and that were probably meant as "contains".
+    pub fn whole_texts(&self) -> Vec<WholeText> {
         self.matcher.whole_texts()
     }
 

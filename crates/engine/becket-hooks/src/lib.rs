@@ -9,6 +9,7 @@
 //!
 //! This crate knows no agent, no model and no foreign hook format.
 
+mod anywhere;
 pub mod clock;
 mod dispatch;
 mod echo_proof;
@@ -36,6 +37,7 @@ mod toml_text;
 mod trace;
 mod untyped;
 
+pub use anywhere::WholeText;
 pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
@@ -49,7 +51,7 @@ pub use lane::{
     end_programs, guest_environment, inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern};
-pub use mistakes::{Layout, read_around_mistakes};
+pub use mistakes::{Layout, read_around_mistakes, read_or_mistakes};
 pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use own_format::{beginning, own_row, trouble_of_answer};

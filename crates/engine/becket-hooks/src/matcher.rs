@@ -7,7 +7,11 @@ use becket_events::{Payload, Scope};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::anywhere::WholeText;
 use crate::glob::{Glob, Slashes};
+
+/// How the names of fields end whose texts are no sentences: places and names.
+const NAMES: &[&str] = &["path", "url", "cwd", "directory", "name", "model"];
 
 /// Conditions on fields of the payload; all must hold. Without conditions every event matches.
 #[derive(Debug, Clone, Default)]
@@ -89,10 +93,17 @@ impl Matcher {
         self.0.iter().all(|condition| condition.holds(scope, field))
     }
 
-    /// The first condition that a payload does not meet, in words; `None` if it meets all.
+    /// The conditions that a payload does not meet, in words; `None` if it meets all. The arguments of another tool
+    /// explain nothing, so they are left out if the tool is another one.
     pub(crate) fn unmet(&self, scope: &Scope, field: &dyn Fn(&str) -> Option<Value>) -> Option<String> {
-        let mut unmet = self.0.iter().filter(|condition| !condition.holds(scope, field));
-        unmet.next().map(|condition| condition.unmet_text(scope, field))
+        let unmet = self.0.iter().filter(|condition| !condition.holds(scope, field));
+        let (of_call, others): (Vec<_>, Vec<_>) = unmet.partition(|condition| condition.path.len() > 1);
+        let told = if others.is_empty() { of_call } else { others };
+        let texts = told
+            .into_iter()
+            .map(|condition| condition.unmet_text(scope, field));
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join(", and "))
     }
 
     /// The conditions as one line; `None` when there are none.
@@ -115,25 +126,20 @@ impl Matcher {
         })
     }
 
-    /// The conditions that only a whole text can fulfil, where "contains" is probably meant: patterns without a
-    /// wildcard and exact texts with one, if they have several words; and any of them for a command.
-    pub fn whole_texts(&self) -> Vec<(String, String)> {
-        const OF_REGEX: &[char] = &['.', '*', '+', '?', '[', '(', '{', '|', '\\', '^', '$'];
-        const OF_GLOB: &[char] = &['*', '?', '[', '{'];
-        let whole = self.0.iter().filter_map(|condition| {
-            let is_command = condition.path.last().is_some_and(|field| field == "command");
-            let text = match &condition.pattern {
-                Pattern::Exact(text) => Some(text.as_str()).filter(|text| is_command || text.contains('*')),
-                Pattern::Regex(_) => {
-                    let text = condition.pattern.written();
-                    Some(text).filter(|text| !text.contains(OF_REGEX))
-                }
-                Pattern::Glob(_) => Some(condition.pattern.written()).filter(|text| !text.contains(OF_GLOB)),
-            };
-            let text = text.filter(|text| is_command || text.trim().contains(' '))?;
-            Some((condition.path.join("."), text.to_owned()))
+    /// The conditions that only a whole text meets, where "contains" is probably meant.
+    pub fn whole_texts(&self) -> Vec<WholeText> {
+        let meant = |condition: &&Condition| {
+            let field = condition.path.last().map_or("", String::as_str);
+            // Paths, addresses and names may have spaces, and are meant as a whole.
+            !NAMES.iter().any(|name| field.ends_with(name))
+                && condition.pattern.is_fragment(field == "command")
+        };
+        let fragments = self.0.iter().filter(meant).map(|condition| WholeText {
+            field: condition.path.join("."),
+            text: condition.pattern.written().to_owned(),
+            anywhere: condition.pattern.anywhere().first().map(Pattern::in_toml),
         });
-        whole.collect()
+        fragments.collect()
     }
 
     /// The patterns for a field that are not exact texts.
@@ -188,29 +194,10 @@ impl Condition {
         let Some(text) = self.text(scope, field) else {
             return format!("expected {wanted}, but there is no {}", self.path.join("."));
         };
-        let written = self.pattern.written();
-        let hint = match &self.pattern {
-            Pattern::Exact(_) if text.contains(written) => Some(format!("{{ glob = \"*{written}*\" }}")),
-            Pattern::Glob(_) => {
-                let inside = format!("*{}*", written.trim_matches('*'));
-                let matches = Self::is_inside(Pattern::glob(&inside), &text);
-                matches.then(|| format!("{{ glob = \"{inside}\" }}"))
-            }
-            Pattern::Regex(_) => {
-                let inside = format!(".*(?:{written}).*");
-                let matches = Self::is_inside(Pattern::regex(&inside), &text);
-                matches.then(|| format!("{{ regex = \"{inside}\" }}"))
-            }
-            Pattern::Exact(_) => None,
-        };
-        let hint = hint.map_or(String::new(), |hint| {
+        let hint = self.pattern.found_in(&text).map_or(String::new(), |hint| {
             format!("; a pattern must match the whole text: `{hint}` matches it")
         });
         format!("expected {wanted}, got {:?}{hint}", shortened(&text))
-    }
-
-    fn is_inside(pattern: Result<Pattern, String>, text: &str) -> bool {
-        pattern.is_ok_and(|pattern| pattern.matches(text))
     }
 }
 
@@ -274,6 +261,25 @@ mod tests {
                 "{matcher:?}"
             );
         }
+    }
+
+    #[test]
+    fn another_tool_is_told_before_its_arguments() {
+        let matcher = on(&["arguments", "command"], Pattern::Exact("ls".into()))
+            .and(vec!["arguments".into(), "cwd".into()], Pattern::Exact("/".into()))
+            .and(vec!["tool_name".into()], Pattern::Exact("shell".into()));
+        let unmet = |tool: &str| {
+            let payload = payload(tool, json!({"command": "rm"}));
+            matcher
+                .unmet(&Scope::default(), &|name| payload.field(name))
+                .unwrap()
+        };
+        assert_eq!(unmet("write"), r#"expected tool_name = shell, got "write""#);
+        assert_eq!(
+            unmet("shell"),
+            "expected arguments.command = ls, got \"rm\", and \
+             expected arguments.cwd = /, but there is no arguments.cwd"
+        );
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub enum Layout {
     Indentation,
 }
 
+/// Reads a TOML file; the error is all of its mistakes, in the order of their lines.
+pub fn read_or_mistakes<T>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, SettingsError>,
+) -> Result<T, Vec<SettingsError>> {
+    match read_around_mistakes(text, Layout::Tables, read) {
+        (mistakes, Some(value)) if mistakes.is_empty() => Ok(value),
+        (mistakes, _) => Err(mistakes),
+    }
+}
+
 /// Reads a text, and if it has mistakes, everything around them. Returns the mistakes in the order of their lines, and
 /// what the rest reads as, if it can be read.
 pub fn read_around_mistakes<T>(

@@ -33,9 +33,11 @@ impl Registered {
             return None;
         }
         let unmet = self.matcher.unmet(scope, &|name| payload.field(name));
-        Some(unmet.unwrap_or_else(|| match &self.info.matcher {
-            Some(matcher) => format!("its matcher is {matcher}"),
-            None => "it is about other events of this kind".to_owned(),
-        }))
+        let told = || match &self.action {
+            AnyAction::Other(handler) => handler.why_not(scope, payload),
+            AnyAction::Native(_) => None,
+        };
+        let reason = unmet.or_else(told);
+        Some(reason.unwrap_or_else(|| "it applies to other events of this kind".to_owned()))
     }
 }

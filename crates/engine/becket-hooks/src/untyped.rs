@@ -221,6 +221,10 @@ impl AnyAction {
 /// A handler of any event.
 pub(crate) trait AnyHandler: Send + Sync {
     fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, AnyAnswer>;
+
+    fn why_not(&self, _scope: &Scope, _payload: &dyn AnyPayload) -> Option<String> {
+        None
+    }
 }
 
 /// A handler with its event's type.
@@ -233,5 +237,10 @@ impl<E: Event> AnyHandler for TypedHandler<E> {
             let reply = self.0.call(&typed).await?;
             Ok(Box::new(reply) as Box<dyn AnyReply>)
         })
+    }
+
+    fn why_not(&self, scope: &Scope, payload: &dyn AnyPayload) -> Option<String> {
+        let payload: &dyn Any = payload;
+        self.0.why_not(scope, payload.downcast_ref().expect(ONE_EVENT))
     }
 }

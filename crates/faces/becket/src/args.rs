@@ -12,7 +12,7 @@ use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::{candidates, guest_options, help};
 
-/// A hook engine for LLM agents, and an agent in which every hook fires.
+/// A hook engine for LLM agents, and an agent that runs on it.
 ///
 /// With a prompt, becket answers it. Without one, it starts a chat or reads the prompt from a pipe. Extensions (-e) may
 /// add options; `becket hooks list` shows them.
@@ -115,7 +115,7 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "FILE")]
     pub image: Vec<PathBuf>,
 
-    /// Tools of claude-code, codex, gemini, cursor, copilot, …, or only those named.
+    /// Tool set: an agent's (claude-code, codex, …) or a list (read,grep,ls).
     ///
     /// Agents: becket, chibi, docker-agent, pi, claude-code, codex, gemini, cursor, copilot. By default the model has
     /// the tools for work on files; `becket` offers all. Tools are listed by pi's names or becket's: `read,grep,ls`.
@@ -124,11 +124,11 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "PROFILE", add = candidates::profiles())]
     pub tools: Option<String>,
 
-    /// Answer yes to every question; guards and deny rules still apply.
+    /// Approve every call without asking; guards and deny rules still apply.
     #[arg(short = 'y', long, global = true, conflicts_with = "permission_mode")]
     pub yes: bool,
 
-    /// What needs your yes: ask, accept-edits, plan or yes; Shift+Tab in a chat.
+    /// Permission mode: ask, accept-edits, plan or yes (Shift+Tab in a chat).
     ///
     /// `ask` asks about what nothing allows. `accept-edits` does not ask about edits and writes of files in the
     /// project, except where hooks and settings are kept. `plan` only reads: what writes, runs or sends is refused.
@@ -137,13 +137,13 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
     pub permission_mode: Option<PermissionMode>,
 
-    /// Trust the hooks of the working directory for this run.
+    /// Trust this project's hooks for this run.
     ///
     /// This covers everything in the project: hooks, plugins, extensions, rules. `becket hooks trust` is permanent.
     #[arg(long, global = true)]
     pub trust: bool,
 
-    /// Print JSON: lists, and the events of a run, one per line.
+    /// Print JSON lines instead of text.
     #[arg(long, global = true)]
     pub json: bool,
 
@@ -200,6 +200,7 @@ pub struct PiOptions {
 
     /// Continue the context of this session. Takes a session id, its beginning, or the name of a context.
     #[arg(long, hide_short_help = true, value_name = "ID", conflicts_with_all = ["context", "transient"])]
+    #[arg(add = candidates::sessions())]
     pub session: Option<String>,
 
     /// The provider of the model in `--model`.
@@ -513,8 +514,11 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
-    Man,
+    /// Print the manual page of becket or of a command: `becket man hooks test`.
+    Man {
+        /// The command; default: becket itself.
+        command: Vec<String>,
+    },
     #[cfg(feature = "jq")]
     /// becket's own jq, for hooks on machines that have none.
     ///
@@ -526,14 +530,16 @@ pub enum Command {
 /// What can be done with the user's settings.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Print a setting, and whether it comes from `config.toml` or is the default.
+    /// Print a setting and where its value comes from.
     Get {
         /// The setting, such as `agent.idle_timeout`.
+        #[arg(add = candidates::settings())]
         key: String,
     },
     /// Write a setting into `config.toml`. The rest of the file stays as it is.
     Set {
         /// The setting, such as `agent.idle_timeout`.
+        #[arg(add = candidates::settings())]
         key: String,
         /// The value as TOML; anything that is not TOML is taken as a string.
         #[arg(allow_hyphen_values = true)]
@@ -542,6 +548,7 @@ pub enum ConfigCommand {
     /// Remove a setting from `config.toml`, so that the default applies.
     Unset {
         /// The setting.
+        #[arg(add = candidates::settings())]
         key: String,
     },
     /// Open `config.toml` in $VISUAL or $EDITOR, and check it afterwards.

@@ -1,8 +1,11 @@
 //! The values that a shell may complete an argument with.
 
+use std::path::PathBuf;
+
 use becket_agent::store::StoreError;
 use becket_dialects::{dialect_names, profile_names};
 use becket_events::EVENTS;
+use becket_run::config_page::config_keys;
 use becket_store::{SessionSummary, SqliteStore};
 use becket_system::Folders;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
@@ -58,9 +61,32 @@ pub fn profiles() -> ArgValueCandidates {
     ArgValueCandidates::new(|| profile_names().map(CompletionCandidate::new).collect())
 }
 
+/// The settings of `config.toml`, without those whose names are free.
+pub fn settings() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let keys = config_keys().into_iter();
+        let keys = keys.filter(|(key, _)| !key.contains("NAME") && !key.contains("[]"));
+        keys.map(|(key, meaning)| CompletionCandidate::new(key).help(Some(meaning.into())))
+            .collect()
+    })
+}
+
+/// The home that the line to be completed names. bash takes `=` for a word of its own.
+fn named_home() -> Option<PathBuf> {
+    let mut words = std::env::args_os().skip_while(|word| word != "--").skip(1);
+    let word = words.find_map(|word| match word.to_str() {
+        Some("--home") => Some(None),
+        word => Some(Some(word?.strip_prefix("--home=")?.to_owned())),
+    })?;
+    match word {
+        Some(home) => Some(home.into()),
+        None => words.find(|word| word != "=").map(PathBuf::from),
+    }
+}
+
 /// What the store of this user holds; nothing if there is none.
 fn stored<T>(read: impl FnOnce(&SqliteStore) -> Result<Vec<T>, StoreError>) -> Vec<T> {
-    let found = Folders::find(None, &process::surroundings()).ok();
+    let found = Folders::find(named_home().as_deref(), &process::surroundings()).ok();
     let found = found.filter(|folders| folders.store_file().exists());
     let store = found.and_then(|folders| folders.open_store().ok());
     store.and_then(|store| read(&store).ok()).unwrap_or_default()

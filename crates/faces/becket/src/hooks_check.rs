@@ -149,7 +149,9 @@ pub fn untrusted(setup: &Setup) -> Vec<Finding> {
 
 fn not_trusted(judged: &Judged) -> Option<Finding> {
     let words = match &judged.item.trouble {
-        _ if judged.item.kind == Thing::Absence => "it was trusted, and no run starts without it".into(),
+        _ if judged.item.kind == Thing::Absence => {
+            "it was trusted and is gone; becket does not start without it".into()
+        }
         Some(trouble) => format!("it cannot be trusted by its content: {trouble}"),
         None => "it is not trusted here, so it is not active".into(),
     };

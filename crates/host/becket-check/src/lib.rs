@@ -55,18 +55,29 @@ const BUDGET: Duration = Duration::from_secs(600);
 /// All findings in a file.
 pub fn check(file: &HookFile, machine: &Machine) -> Vec<Finding> {
     let mut findings = file.findings.clone();
-    for hook in &file.hooks {
+    findings.extend(
+        by_hook(file, machine)
+            .into_iter()
+            .flat_map(|(_, findings)| findings),
+    );
+    findings.extend(answers::same_rewrites(file));
+    findings.extend(twice(file));
+    findings
+}
+
+/// What is wrong with each hook of a file alone, with the line at which the hook begins.
+pub fn by_hook(file: &HookFile, machine: &Machine) -> Vec<(Option<usize>, Vec<Finding>)> {
+    let hooks = file.hooks.iter().map(|hook| {
         let subject = Subject {
             file,
             hook: &**hook,
             machine,
         };
-        findings.extend(CHECKS.iter().flat_map(|check| check(&subject)));
+        let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&subject)).collect();
         findings.extend(hook.check(&subject));
-    }
-    findings.extend(answers::same_rewrites(file));
-    findings.extend(twice(file));
-    findings
+        (hook.line(), findings)
+    });
+    hooks.collect()
 }
 
 /// Finds hooks that are in a file twice: everything they do is done twice.

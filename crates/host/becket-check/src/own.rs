@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_events::{EVENTS, EventId};
-use becket_hooks::{Failure, HookEnvironment, OwnHook, nearest, trouble_of_answer};
+use becket_hooks::{Failure, HookEnvironment, OwnHook, WholeText, nearest, trouble_of_answer};
 
 use crate::answers::{GUESTS, answers_of, has_key, objects, wrong_answer};
 use crate::finding::{Finding, Kind, Severity};
@@ -144,19 +144,21 @@ fn unknown_tools(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     unknown.chain(unreachable).collect()
 }
 
-/// Finds conditions that only a whole text can fulfil.
+/// Finds conditions that only a whole text meets.
 fn whole_texts(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
     let whole = hook.whole_texts().into_iter();
-    let finding = |(field, text): (String, String)| Finding {
-        line: subject.line_with(&text),
+    let finding = |whole: WholeText| Finding {
+        line: subject.line_with(&whole.text),
         severity: Severity::Remark,
-        hint: Some(format!(
-            "a glob such as `*{}*` finds it anywhere",
-            text.replace('*', "").trim()
-        )),
+        hint: whole
+            .anywhere
+            .map(|pattern| format!("`{pattern}` finds it anywhere")),
         ..subject.finding(
             Kind::WholeText,
-            format!("the hook runs only if the whole `{field}` is `{text}`"),
+            format!(
+                "the hook runs only if the whole `{}` is `{}`",
+                whole.field, whole.text
+            ),
         )
     };
     whole.map(finding).collect()

@@ -11,6 +11,7 @@ use becket_check::{
 use becket_events::EventId;
 use becket_hooks::CommandLine;
 
+use crate::condition::Condition;
 use crate::entry::{Action, HookEntry, Reading, Source};
 use crate::expansion::{expanded, replaced};
 use crate::facts::Facts;
@@ -66,6 +67,7 @@ impl CheckedHook for CheckedEntry {
         let of_hook = (&self.contract, &self.entry);
         relative
             .chain(self.short_time(subject))
+            .chain(self.whole_command(subject))
             .chain(mistakes::matchers(self.system, of_hook, subject))
             .chain(mistakes::answers(self.system, &self.contract, subject))
             .collect()
@@ -107,6 +109,21 @@ impl CheckedEntry {
             )
         });
         fault.into_iter().chain(moves).collect()
+    }
+
+    /// A condition that only one command meets, where all that begin so were probably meant.
+    fn whole_command(&self, subject: &Subject<'_>) -> Option<Finding> {
+        let condition = Condition::read(self.entry.condition.as_deref()?);
+        let (command, wider) = condition.whole_command(&(self.system.profile)())?;
+        Some(Finding {
+            line: subject.line_with(command),
+            severity: Severity::Remark,
+            hint: Some(format!("`{wider}` means every command that begins so")),
+            ..subject.finding(
+                Kind::WholeText,
+                format!("the hook runs only if the whole command is `{command}`"),
+            )
+        })
     }
 
     /// What is wrong with a time that is too short for any program.

@@ -7,7 +7,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use becket_dialect_kit::called::Called;
-use becket_events::{Effect, OperationKind};
+use becket_events::{Effect, OperationKind, Profile};
 use becket_hooks::{Glob, Slashes};
 use becket_shell::{Command, Kind, Part, Script, Word, read};
 use regex::Regex;
@@ -20,6 +20,9 @@ const RUNNERS: &[&str] = &[
     "timeout", "nice", "ionice", "setsid", "stdbuf", "watch", "trap", "alias", "ssh", "script", "flock",
     "chroot", "unshare", "strace", "perl", "python", "python3", "ruby", "node", "awk", "make",
 ];
+
+/// How much of a value is shown in a message, in bytes.
+const MOST_SHOWN: usize = 80;
 
 /// A condition about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +71,34 @@ impl Condition {
             },
             _ => true,
         }
+    }
+
+    /// What a call has where the condition does not hold, and how to write one that does.
+    pub(crate) fn unmet_text(&self, names: &[&str], call: &Called<'_>, directory: &str) -> String {
+        let is_named = names.iter().any(|name| self.names(name)) || self.means_tool(call);
+        let values = ["command", "path", "url"].into_iter();
+        let mut values = values.filter_map(|name| call.arguments.get(name)?.as_str());
+        let (true, Some(pattern), Some(value)) = (is_named, &self.pattern, values.next()) else {
+            return format!("the tool {:?}", call.name());
+        };
+        let wider = [
+            format!("{pattern} *"),
+            format!("*{pattern}*"),
+            format!("**/{pattern}"),
+        ];
+        let mut wider = wider
+            .into_iter()
+            .map(|pattern| format!("{}({pattern})", self.tool));
+        let hint = wider.find(|text| Self::read(text).holds(names, call, directory));
+        let hint = hint.map_or(String::new(), |hint| format!("; `{hint}` matches it"));
+        format!("{:?}{hint}", &value[..value.floor_char_boundary(MOST_SHOWN)])
+    }
+
+    /// The command that is meant as a whole, with the condition that means every command that begins so.
+    pub(crate) fn whole_command(&self, profile: &Profile) -> Option<(&str, String)> {
+        let is_shell = profile.operation_of(&self.tool) == Some(OperationKind::Shell);
+        let pattern = self.pattern.as_deref().filter(|_| is_shell && !self.is_open)?;
+        (!pattern.contains('*')).then(|| (pattern, format!("{}({pattern} *)", self.tool)))
     }
 
     /// Whether a name is meant: in any case, and with `mcp__server` standing for all tools of a server.

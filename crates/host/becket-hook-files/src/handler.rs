@@ -276,6 +276,24 @@ impl<E: Event> Handler<E> for HookHandler<E> {
             self.reply(occasion.payload, answer)
         })
     }
+
+    fn why_not(&self, scope: &Scope, payload: &E::Payload) -> Option<String> {
+        let (row, system) = (&self.row, self.running.system);
+        let names = names(row, &self.entry, system, &mut Vec::new());
+        if !is_for(row, (&names, system), scope, payload) {
+            let matcher = self.entry.matchers.join(" or ");
+            let subject = row.subject(scope, payload)?;
+            return Some(format!("its matcher `{matcher}` does not match {subject:?}"));
+        }
+        let written = self.entry.condition.as_deref()?;
+        let condition = Condition::read(written);
+        if holds(row, (Some(&condition), system), scope, payload) {
+            return None;
+        }
+        let name = row.subject(scope, payload)?;
+        let reason = condition.unmet_text(&all_names(&name, system), &row.call?(payload), &scope.cwd);
+        Some(format!("its condition `{written}` does not match {reason}"))
+    }
 }
 
 impl<E: Event> HookHandler<E> {

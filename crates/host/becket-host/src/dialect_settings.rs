@@ -6,18 +6,18 @@ use becket_hooks::SectionSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Hooks in files of other agents.
+/// Which other agents' hook files are read, and how strictly.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DialectSettings {
-    /// Whether a hook that ends with an error code refuses, where its own system would go on.
+    /// Whether a hook that ends with an error code refuses, where its own system would go on; default: false.
     pub strict: bool,
     /// For each system whose files count: `off`, `project` or `all`; default: all.
     #[serde(flatten)]
     pub systems: BTreeMap<String, Reach>,
 }
 
-/// Which files of a system count.
+/// Which hook files of this agent are read; default: `all`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
@@ -32,7 +32,7 @@ pub enum Reach {
 
 impl SectionSettings for DialectSettings {
     const NAME: &'static str = "dialects";
-    const ABOUT: &'static str = "Hooks in files of other agents.";
+    const ABOUT: &'static str = "Which other agents' hook files are read, and how strictly.";
 }
 
 impl DialectSettings {

@@ -15,7 +15,7 @@ use toml::Spanned;
 pub struct McpConfig {
     /// Whether the servers of the chibi home's `mcp-bridge.toml` are used; default: true.
     pub bridge: Option<bool>,
-    /// Servers by name. A server overrides the one of the same name in the chibi home.
+    /// Servers by name. One here overrides one of the same name in the chibi home.
     #[schemars(with = "BTreeMap<String, McpServerConfig>")]
     pub servers: BTreeMap<String, Spanned<McpServerConfig>>,
 }
@@ -29,15 +29,15 @@ pub struct McpServerConfig {
     pub command: Option<String>,
     /// The program's arguments.
     pub args: Vec<String>,
-    /// Variables that the program gets besides the user's own, which it gets without provider keys.
+    /// Extra environment variables. The program also gets your environment, without provider keys.
     pub env: BTreeMap<String, String>,
     /// The directory in which the program runs, relative to the folder of this file; default: that folder.
     pub cwd: Option<String>,
-    /// The address of a service.
+    /// URL of a remote server, in place of `command`.
     pub url: Option<String>,
     /// Headers of every request to the service.
     pub headers: BTreeMap<String, String>,
-    /// The form of the protocol that the service speaks; default: `"streamable"`.
+    /// The protocol of the service; default: `streamable`.
     pub transport: McpTransport,
     /// How many seconds a call may take; default: 60.
     #[schemars(with = "Option<u64>")]
@@ -66,7 +66,7 @@ pub enum McpTransport {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpToolsConfig {
-    /// Globs of the tools that are offered; default: all.
+    /// Tools to offer, as globs; default: all.
     pub allow: Vec<String>,
     /// Globs of the tools that are not offered.
     pub deny: Vec<String>,

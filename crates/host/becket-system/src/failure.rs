@@ -96,6 +96,13 @@ impl From<SettingsError> for CliError {
     }
 }
 
+impl From<Vec<SettingsError>> for CliError {
+    fn from(mistakes: Vec<SettingsError>) -> Self {
+        let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Self::usage(lines.join("\n"))
+    }
+}
+
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         Self::failed(error.to_string())

@@ -317,9 +317,9 @@ impl<'a> Gatherer<'a> {
                         span: span.clone(),
                         file: name,
                     }),
-                    None if leads_past => self
-                        .open
-                        .push(format!("{title}: {name} is taken as it lies there then")),
+                    None if leads_past => self.open.push(format!(
+                        "{title}: {name} is not covered by trust; the file found at run time is used"
+                    )),
                     _ => {}
                 }
             }

@@ -181,7 +181,7 @@ pub fn contents(judged: &Judged) -> String {
         let _ = writeln!(text, "--- {name}");
         match std::str::from_utf8(&file.bytes) {
             Ok(code) => text.extend(code.lines().take(MOST_LINES).map(|line| format!("{line}\n"))),
-            Err(_) => drop(writeln!(text, "({} bytes that are no text)", file.bytes.len())),
+            Err(_) => drop(writeln!(text, "({} bytes, binary)", file.bytes.len())),
         }
     }
     if judged.item.files.is_empty() && judged.item.kind != Kind::Rules {

@@ -24,15 +24,15 @@ use crate::rule_spelling;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// The model to use when the command line names none, as `provider/name`.
+    /// The default model, as `provider/name`.
     pub model: Option<String>,
-    /// Plugins, extensions and Scheme files to leave out, by name. Those that are guards no longer guard, so becket
-    /// names each at every start. Only your own settings can leave something out, never a project's.
+    /// Names of plugins, extensions and Scheme files not to load. A guard you leave out no longer protects you, so
+    /// becket names it at every start. A project's settings cannot set this.
     pub without: Vec<String>,
-    /// Providers by name: further ones, and overrides for known ones.
+    /// Providers by name. Add new ones, or override built-in ones.
     pub providers: BTreeMap<String, ProviderEntry>,
-    /// What models cost, by their names as `provider/name`, in US dollars for a million tokens. `becket models` shows
-    /// what becket knows by itself; these go before that.
+    /// Model prices by `provider/name`, in US dollars per million tokens. They override the built-in prices, which
+    /// `becket models` shows.
     pub prices: BTreeMap<String, Price>,
     /// How the agent works.
     pub agent: AgentConfig,
@@ -89,26 +89,26 @@ pub enum JqChoice {
 pub struct AgentConfig {
     /// The system prompt; default: becket's own.
     pub instructions: Option<String>,
-    /// The most requests to the model that one prompt may cause. At a terminal becket then asks whether to continue,
-    /// and there is no limit unless this is set; default: 1000.
+    /// The most model requests per prompt. When it is reached at a terminal, becket asks whether to continue, and
+    /// there is no limit unless this is set; default: 1000.
     pub max_requests: Option<NonZeroU32>,
-    /// The older name of `max_requests`; if both are set, `max_requests` applies.
+    /// Old name of `max_requests`, which wins if both are set.
     pub max_iterations: Option<NonZeroU32>,
-    /// The most rounds of tool calls that one prompt may cause; 0 for no limit; default: 0.
+    /// Maximum rounds of tool calls per prompt; 0 means no limit; default: 0.
     pub fuel: Option<u32>,
-    /// How much fuel an empty answer costs; default: 15.
+    /// Fuel used up by an empty answer, where a round costs 1; default: 15.
     pub fuel_empty_response_cost: Option<u32>,
-    /// Whose turn it is after an answer: `call_user` for yours, `call_agent` for the model's own; default: `call_user`.
+    /// Who goes next after an answer: you (`call_user`) or the model again (`call_agent`); default: `call_user`.
     pub fallback: Option<Fallback>,
-    /// Whether to offer the tool `call_user`, which ends the turn, even when an answer ends it too; default: false.
+    /// Offer the tool `call_user`, which ends the turn, even though a plain answer also ends it; default: false.
     pub call_user: bool,
     /// Whether the model may keep notes about itself that it sees in all contexts; default: true.
     pub reflection: Option<bool>,
-    /// How often a request is tried again after a fault, and an answer that broke off is asked for again; three times
-    /// as often after a limit on the rate; default: 3.
+    /// How often to retry a failed request or an answer that broke off; three times as often when rate-limited;
+    /// default: 3.
     pub max_retries: Option<u32>,
-    /// How many seconds a provider may be silent, before its answer and in the middle of it; at most 30 days; for a
-    /// model on this machine 600 unless it is set; default: 120.
+    /// How long a provider may send nothing, in seconds, before or during an answer; 600 for a local model unless set;
+    /// at most 30 days; default: 120.
     #[schemars(with = "Option<u64>")]
     pub idle_timeout: Option<Spanned<u64>>,
     /// The sampling temperature; default: the provider's.
@@ -123,10 +123,10 @@ pub struct AgentConfig {
 pub struct CompactionConfig {
     /// Whether to summarise older messages when the model's context window is almost full; default: true.
     pub auto: Option<bool>,
-    /// How full the context window may get before older messages are summarised, in percent; default: 80.
+    /// Summarise older messages when the context window is this full, in percent; default: 80.
     #[schemars(with = "Option<u8>")]
     pub at_percent: Option<Percent>,
-    /// The share of messages, oldest first, that go into the summary, in percent; default: 50.
+    /// Percentage of messages to summarise, oldest first; default: 50.
     #[schemars(with = "Option<u8>")]
     pub drop_percent: Option<Percent>,
     /// The context window, in tokens, of models that are not in `context_windows`; default: what is known about the
@@ -142,8 +142,8 @@ pub struct CompactionConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatConfig {
-    /// After how many seconds of work its end rings the terminal's bell, and after how many a question about a call; 0
-    /// for never; default: 20.
+    /// Ring the terminal bell when work took longer than this, or a question about a call has waited that long, in
+    /// seconds; 0 for never; default: 20.
     pub bell_after: Option<u64>,
 }
 
@@ -181,12 +181,12 @@ pub struct ToolsConfig {
     /// The names by which the model knows the tools: `becket`, or the name of another agent, such as `claude-code`,
     /// `codex`, `copilot`, `cursor`, `gemini`, `chibi`, `docker-agent` or `pi`.
     pub profile: Option<String>,
-    /// Outputs of more bytes than this are cached, and the model gets a preview; default: 50000.
+    /// Outputs longer than this many bytes are cached, and the model gets a preview; default: 50000.
     pub output_limit: Option<usize>,
-    /// The timeout of commands that set none, in seconds; at most 30 days; default: 120.
+    /// Default timeout of commands, in seconds; at most 30 days; default: 120.
     #[schemars(with = "Option<u64>")]
     pub shell_timeout: Option<Spanned<u64>>,
-    /// Variables with provider keys that the model's commands may see; default: none.
+    /// Provider key variables to pass to the model's commands, by name; default: none.
     pub pass_env: Vec<String>,
     /// The timeout of fetches that set none, in seconds; at most 30 days; default: 30.
     #[schemars(with = "Option<u64>")]
@@ -195,8 +195,8 @@ pub struct ToolsConfig {
     pub fetch_bytes: Option<NonZeroUsize>,
     /// The most redirects that a fetch follows; each is checked first; 0 for none; default: 10.
     pub fetch_redirects: Option<usize>,
-    /// Plugin tools that use the network. A call is checked like a fetch of its argument `url` or `uri`, or else of an
-    /// unknown address.
+    /// Plugin tools that use the network. A call is checked like a fetch of its `url` or `uri` argument; without one,
+    /// like a fetch of an unknown address.
     pub network: Vec<String>,
 }
 
@@ -232,11 +232,11 @@ pub struct OtelConfig {
 pub struct SnapshotsConfig {
     /// Whether to take a checkpoint for each turn, and for each call that may change something; default: false.
     pub enabled: bool,
-    /// Leave out files of more bytes than this, unless git tracks them; default: 10485760.
+    /// Skip files larger than this many bytes, unless git tracks them; default: 10485760.
     pub max_file_bytes: Option<NonZeroU64>,
     /// After how many days checkpoints expire; default: 14.
     pub max_age_days: Option<NonZeroU32>,
-    /// The timeout of a checkpoint, in seconds; after it the run continues without one; at most 86400; default: 30.
+    /// How long a checkpoint may take, in seconds, before the run continues without it; at most 86400; default: 30.
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Spanned<u64>>,
 }
@@ -258,7 +258,7 @@ impl SnapshotsConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SubagentsConfig {
-    /// How deep sub-agents may nest: 0 for no sub-agents, 1 for sub-agents that start none themselves; default: 2.
+    /// How deep sub-agents may nest: 0 for none, 1 for one level; default: 2.
     pub max_depth: Option<u32>,
     /// The most sub-agents that one agent may run at the same time; default: 8.
     pub max_parallel: Option<NonZeroU32>,
@@ -291,7 +291,7 @@ pub struct PermissionsConfig {
     /// Calls that run without a question, such as `shell:command=git status*`.
     #[schemars(with = "Vec<String>")]
     pub allow: Vec<Spanned<String>>,
-    /// Calls that need your yes, even if they only read.
+    /// Calls that need your approval, even if they only read.
     #[schemars(with = "Vec<String>")]
     pub ask: Vec<Spanned<String>>,
     /// Folders, besides the working directory, that may be read without asking.
@@ -319,7 +319,7 @@ pub struct UrlPolicyConfig {
     /// Addresses that are allowed without a question.
     #[schemars(with = "Vec<String>")]
     pub allow: Vec<Spanned<String>>,
-    /// What to do with all other addresses: `ask`, `allow` or `deny`; default: `ask`.
+    /// What to do with any other address: `ask`, `allow` or `deny`; default: `ask`.
     pub default: UrlDefault,
 }
 

@@ -659,7 +659,7 @@ async fn enter_context(
 fn tell_what_goes_on(name: &ContextName, (messages, used_ms): (u64, u64), surroundings: &Surroundings) {
     let (messages, ago) = (counted(messages, "message"), ago(used_ms));
     surroundings.remark(&format!(
-        "continuing in the context {name}: {messages}, last used {ago}"
+        "continuing the conversation {name}: {messages}, last used {ago}"
     ));
 }
 

@@ -33,7 +33,9 @@ pub async fn destroy_due(
                      destroy_after_inactive"
                 ),
             }),
-            Err(error) => surroundings.remark(&format!("the context {name} is due, but stays: {error}")),
+            Err(error) => surroundings.remark(&format!(
+                "the context {name} has expired but could not be removed: {error}"
+            )),
         }
     }
     Ok(())

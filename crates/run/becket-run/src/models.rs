@@ -92,6 +92,11 @@ pub(crate) fn provider_beside(
     })
 }
 
+/// Whether the model of a run that names none is the one that another system's settings name.
+pub fn has_model_of_home(setup: &Setup, surroundings: &Surroundings) -> bool {
+    model_of_home(setup, surroundings).is_ok_and(|model| model.is_some())
+}
+
 /// The model that another system's settings name, if nothing else names one; the error says why it is left out.
 pub(crate) fn model_of_home(setup: &Setup, surroundings: &Surroundings) -> Result<Option<String>, String> {
     let home = setup.guest_settings.home().ok().flatten();

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_check::{CheckedHook, HookFile, NamedFile, boxed};
-use becket_hooks::{HookEnvironment, Layout, OwnHook, Section, SettingsError, read_hook_file};
+use becket_hooks::{
+    HookEnvironment, Layout, OwnHook, Section, SettingsError, read_hook_file, read_or_mistakes,
+};
 use becket_host::{
     Found, FoundGuest, GuestSearch, Guests, Host, HostOption, Loading, NoGuests, OptionValue, Report, Stage,
 };
@@ -76,7 +78,7 @@ impl Host for OwnHookHost {
             let text = becket_fs::read_to_string(&file).map_err(|error| {
                 CliError::usage(format!("cannot read the hook file {}: {error}", file.display()))
             })?;
-            let read = read_hook_file(&text, &file)?.into_iter();
+            let read = read_or_mistakes(&text, |text| read_hook_file(text, &file))?.into_iter();
             hooks.extend(read.map(|hook| called_as_given(hook, &file, &given)));
         }
         let mut project = read_project(cwd, place.project_root, place.trust);

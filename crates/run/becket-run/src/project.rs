@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use becket_hooks::OwnHook;
+use becket_hooks::{OwnHook, read_or_mistakes};
 use becket_system::files::{Unread, read_regular};
 use becket_system::project_root::SETTINGS;
 use becket_system::{CliError, Exit};
@@ -181,7 +181,7 @@ fn read_settings(file: &Path) -> Result<Option<Settings>, CliError> {
     let unread = |words: String| CliError::usage(format!("cannot read {}: {words}", file.display()));
     match read_regular(file, MAX_SETTINGS_BYTES) {
         Ok(text) => {
-            let (config, hooks) = ProjectConfig::read(&text, file)?;
+            let (config, hooks) = read_or_mistakes(&text, |text| ProjectConfig::read(text, file))?;
             let table = becket_hooks::parse_toml(&text).map_err(|error| unread(error.to_string()))?;
             Ok(Some(Settings { config, hooks, table }))
         }

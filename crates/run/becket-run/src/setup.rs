@@ -8,7 +8,7 @@ use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::flocks::Flocks;
 use becket_agent::mail::MailSource;
 use becket_agent::vfs::Vfs;
-use becket_hooks::{OwnHook, Section, Witness};
+use becket_hooks::{OwnHook, Section, Witness, read_or_mistakes};
 use becket_host::{AgentFile, GuestOptions, GuestSearch, NO_CONTEXT_FILES, SettingsText};
 #[cfg(feature = "index")]
 use becket_index::IndexFile;
@@ -304,7 +304,8 @@ fn hide_configured_keys(config: &Config, surroundings: &Surroundings) {
 /// Reads the user's settings with their text; without a file, the defaults.
 pub fn read_config(file: &Path, hosts: Hosts) -> Result<(Config, SettingsText), CliError> {
     let read = |text: String| -> Result<(Config, SettingsText), CliError> {
-        let (config, hooks) = Config::read(&text, file, &hosts.sections())?;
+        let sections = hosts.sections();
+        let (config, hooks) = read_or_mistakes(&text, |text| Config::read(text, file, &sections))?;
         let file = file.to_path_buf();
         Ok((config, SettingsText { file, text, hooks }))
     };

@@ -148,13 +148,11 @@ impl ContextChoice {
             Which::Current => Ok(parse_name(&store.chosen()?.current)?),
             Which::Named(name) => Ok(name.clone()),
             Which::OfSession(session) => of_session(session, store),
-            Which::Previous => {
-                match store.chosen()?.previous {
-                    Some(previous) => parse_name(&previous),
-                    None => Err(CliError::usage("there is no previous context yet")
-                        .hint("`becket contexts` lists them")),
-                }
-            }
+            Which::Previous => match store.chosen()?.previous {
+                Some(previous) => parse_name(&previous),
+                None => Err(CliError::usage("there is no previous context yet")
+                    .hint("`becket context list` lists them")),
+            },
             Which::Fresh { .. } => Err(CliError::usage("a fresh context has nothing in it yet")
                 .hint("name a context that exists, or use `becket context create NAME`")),
         }
@@ -256,6 +254,6 @@ pub fn known(name: ContextName, store: &SqliteStore) -> Result<ContextName, CliE
     let error = CliError::usage(format!("there is no context `{name}`"));
     Err(match nearest(name.as_str(), names.by_ref()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("`becket contexts` lists them"),
+        None => error.hint("`becket context list` lists them"),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use becket_events::{Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
+use becket_events::{EVENTS, Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
 use becket_hooks::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure, Witness};
 use becket_host::{Asking, Person};
 use becket_run::Purpose;
@@ -42,7 +42,7 @@ pub struct Occurrence<'a> {
     pub dialect: Option<&'a str>,
 }
 
-/// A handler whose conditions did not match an event, with the reason.
+/// A handler that was not asked about an event, with the reason.
 pub type NotAsked = (Arc<HandlerInfo>, String);
 
 /// The result of an event that was tried out.
@@ -60,8 +60,10 @@ pub struct Fired {
     /// The hooks whose verdict it is.
     pub deciders: Vec<String>,
     pub failures: Vec<ReportedFailure>,
-    /// Handlers of the event whose conditions did not match, each with the reason.
+    /// Hooks of the event that were not asked, each with the reason.
     pub others: Vec<NotAsked>,
+    /// The hooks of other events, if none matched; those of the nearest events first.
+    pub elsewhere: Vec<(EventId, Arc<HandlerInfo>)>,
 }
 
 impl Lab {
@@ -149,12 +151,38 @@ impl Lab {
         self.rehearse(event, overrides, &self.scope(), rehearsal).await
     }
 
-    /// The handlers that would not be asked about an event, each with the reason.
+    /// The hooks that would not be asked about an event, each with the reason.
     pub fn not_asked(&self, event: EventId, overrides: &PayloadOverrides) -> Result<Vec<NotAsked>, CliError> {
         let scope = self.scope();
         let fields = fields_of(event, &scope, overrides, &self.profile).map_err(CliError::usage)?;
         let engine = self.engine();
-        event.visit(NotWanting { engine, fields })
+        let mut others = event.visit(NotWanting { engine, fields })?;
+        others.extend(self.untrusted(event));
+        Ok(others)
+    }
+
+    /// The hooks of an event that are not asked because they are not trusted.
+    fn untrusted(&self, event: EventId) -> impl Iterator<Item = NotAsked> {
+        let hooks = self.setup.project.untrusted_hooks.iter();
+        let hooks = hooks.filter(move |hook| hook.event == event);
+        hooks.map(|hook| (Arc::new(hook.info.clone()), UNTRUSTED.to_owned()))
+    }
+
+    /// The hooks of other events; those of events whose names begin alike come first.
+    fn elsewhere(&self, event: EventId) -> Vec<(EventId, Arc<HandlerInfo>)> {
+        let kind = |event: EventId| event.info().name.split('_').next();
+        let (near, far): (Vec<EventId>, Vec<EventId>) = EVENTS
+            .iter()
+            .map(|info| info.id)
+            .filter(|other| *other != event)
+            .partition(|other| kind(*other) == kind(event));
+        let hooks = near.into_iter().chain(far).flat_map(|event| {
+            let hooks = self.engine().handlers_of(event).into_iter();
+            hooks
+                .filter(|info| !info.is_of_the_program())
+                .map(move |info| (event, info))
+        });
+        hooks.collect()
     }
 
     /// Fires an event in another scope, or with a fault.
@@ -171,9 +199,17 @@ impl Lab {
             fields,
             rehearsal,
         };
-        unless_cancelled(&self.cancel, event.visit(firing)).await?
+        let mut fired = unless_cancelled(&self.cancel, event.visit(firing)).await??;
+        fired.others.extend(self.untrusted(event));
+        if fired.trace.is_none() {
+            fired.elsewhere = self.elsewhere(event);
+        }
+        Ok(fired)
     }
 }
+
+/// Why a hook that is not trusted is not asked.
+const UNTRUSTED: &str = "it is not trusted; `becket hooks trust` asks you about it";
 
 /// An event as its own type: its scope and its payload.
 fn typed<E: Event>(fields: Map<String, Value>) -> Result<(Scope, E::Payload), CliError> {
@@ -240,5 +276,6 @@ async fn fire<E: Event>(firing: Firing<'_>) -> Result<Fired, CliError> {
         deciders: outcome.deciders.clone(),
         failures: outcome.failures,
         others,
+        elsewhere: Vec::new(),
     })
 }

@@ -118,7 +118,7 @@ fn put(whole: &mut Value, first: &str, members: &[&str], text: &str) -> Result<(
         place = match (place, name.parse::<usize>()) {
             (Value::Object(object), _) => object.entry((*name).to_owned()).or_insert(Value::Null),
             (Value::Array(list), Ok(index)) if index < list.len() => &mut list[index],
-            _ => return Err(format!("`{name}` leads nowhere: there is {kind}")),
+            _ => return Err(format!("there is no `{name}`: its parent is {kind}")),
         };
     }
     let read = serde_json::from_str::<Value>(text);
@@ -324,6 +324,6 @@ mod tests {
         let wrong = fields_with(EventId::PreTool, &[("tol_name", "x")]).expect_err("there is none");
         assert!(wrong.contains("did you mean `tool_name`?"), "{wrong}");
         let wrong = fields_with(EventId::PreTool, &[("tool_name.x", "x")]).expect_err("it is a text");
-        assert!(wrong.contains("leads nowhere"), "{wrong}");
+        assert!(wrong.contains("its parent is"), "{wrong}");
     }
 }

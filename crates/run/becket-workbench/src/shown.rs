@@ -60,6 +60,9 @@ pub fn fired_json(fired: &Fired) -> Value {
         "not_concerned": fired.others.iter().map(|(info, reason)| json!({
             "name": info.name, "source": info.source, "dialect": info.dialect, "reason": reason,
         })).collect::<Vec<_>>(),
+        "elsewhere": fired.elsewhere.iter().map(|(event, info)| json!({
+            "name": info.name, "source": info.source, "dialect": info.dialect, "event": event.info().name,
+        })).collect::<Vec<_>>(),
         "outcome": {
             "verdict": fired.verdict,
             "decided_by": fired.deciders,
@@ -93,7 +96,7 @@ pub fn fired_text(fired: &Fired) -> String {
     if fired.trace.is_none() {
         text.push_str("\nno hook matched\n");
     }
-    for line in not_asked(&fired.others) {
+    for line in not_asked(fired) {
         text.push_str(&format!("\n{line}\n"));
     }
     text.push_str(&format!("\noutcome: {}", verdict_words(fired.verdict.as_ref())));
@@ -115,8 +118,24 @@ pub fn fired_text(fired: &Fired) -> String {
     text
 }
 
-/// A line for each handler that was not asked, with the reason.
-pub fn not_asked(others: &[NotAsked]) -> impl Iterator<Item = String> {
+/// A line for each hook that was not asked, with the reason, and one for hooks of other events if none was.
+pub fn not_asked(fired: &Fired) -> impl Iterator<Item = String> {
+    let hooks = fired.elsewhere.iter().take(MOST_ELSEWHERE);
+    let hooks = hooks.map(|(event, info)| format!("{} ({}, {})", info.name, event.info().name, info.source));
+    let hooks: Vec<String> = hooks.collect();
+    let more = match fired.elsewhere.len().saturating_sub(MOST_ELSEWHERE) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let elsewhere = (!hooks.is_empty()).then(|| format!("hooks of other events: {}{more}", hooks.join(", ")));
+    reasons(&fired.others).chain(elsewhere)
+}
+
+/// How many hooks of other events are named.
+const MOST_ELSEWHERE: usize = 5;
+
+/// A line for each hook that was not asked, with the reason.
+pub fn reasons(others: &[NotAsked]) -> impl Iterator<Item = String> {
     others.iter().map(|(info, reason)| {
         format!(
             "not asked: {} ({}, {}): {reason}",

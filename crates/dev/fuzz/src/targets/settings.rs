@@ -95,7 +95,7 @@ pub fn project(u: &mut Unstructured<'_>) -> Result<()> {
 
 pub fn hooktest(u: &mut Unstructured<'_>) -> Result<()> {
     const TESTS: &[&str] = &[
-        "hooks = [\"first-hook.toml\"]\n\n[[test]]\nname = \"nobody pushes\"\nevent = \"pre_tool\"\npayload = { tool_name = \"shell\", arguments = { command = \"git push --force\" } }\nexpect = { outcome = \"deny\", reason = \"for people\" }\n",
+        "hooks = [\"first-hook.toml\"]\n\n[[test]]\nname = \"nobody pushes\"\nevent = \"pre_tool\"\npayload = { tool_name = \"shell\", arguments = { command = \"git push --force\" } }\nexpect = { outcome = \"deny\", reason = \"only a human\" }\n",
     ];
     reader("hooktest")(&either(u, TESTS, TOML)?);
     Ok(())

@@ -6,6 +6,7 @@ mod circles;
 mod finding;
 mod glossary;
 mod modules;
+mod phrases;
 mod shape;
 mod types;
 
@@ -43,6 +44,7 @@ pub fn run(workspace: &Workspace) -> Result<(), Problem> {
     findings.extend(types::types_are_small(&files));
     let architecture = workspace.read("ARCHITECTURE.md")?;
     findings.extend(glossary::words_mean_one_type(&architecture, &files));
+    findings.extend(phrases::users_read_plain_words(&workspace.pages()?, &files));
     findings.extend(boundaries::dependencies_point_one_way(&workspace.manifests()?)?);
     for path in generate::paths() {
         let text = workspace.read(&path)?;

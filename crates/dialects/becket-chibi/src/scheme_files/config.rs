@@ -17,14 +17,12 @@ use crate::scheme::{FileSettings, HttpAllow, HttpSettings};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SchemeConfig {
-    /// Which Scheme files may read and write files: 2 for those that may, 1 for those that may not, by the beginnings
-    /// of their paths in the virtual file system. By default only `/tools/shared/history.scm` may. A file that a model
-    /// wrote never may before it is trusted.
+    /// Which Scheme files may access files, by path prefix in the virtual file system: 2 allows, 1 forbids. By default
+    /// only `/tools/shared/history.scm` is allowed. A file that a model wrote is not allowed until you trust it.
     tiers: BTreeMap<String, u8>,
     /// The web addresses that Scheme files may reach.
     http: ToolsHttpConfig,
-    /// The environment variables that Scheme files see, in lists of names by the beginnings of their paths; default:
-    /// none.
+    /// Environment variables that Scheme files see: one list of names per path prefix; default: none.
     env: BTreeMap<String, Vec<String>>,
 }
 
@@ -37,9 +35,8 @@ impl SectionSettings for SchemeConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ToolsHttpConfig {
-    /// The addresses that a file may reach, with everything below them, in lists by prefixes of the files' paths in the
-    /// virtual file system; `trust-declared` instead of a list means the addresses that the file declares itself. By
-    /// default files that may read and write may reach everything, others nothing.
+    /// URL prefixes that a Scheme file may reach: one list per path prefix. `"trust-declared"` in place of a list
+    /// allows what the file itself declares. By default, files of tier 2 may reach everything and others nothing.
     allow: BTreeMap<String, HttpAllowConfig>,
     /// Whether files without an entry may reach the addresses that they declare; default: false.
     trust_declared: Option<bool>,

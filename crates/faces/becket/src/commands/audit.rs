@@ -57,7 +57,7 @@ fn verify(
                     "{}\n",
                     json!({"ok": true, "records": end.count, "head": end.hash})
                 ))?,
-                false => print(&format!("{} records, all as they were written\n", end.count))?,
+                false => print(&format!("{} records, none was changed\n", end.count))?,
             }
             Ok(Exit::Answered)
         }

@@ -64,7 +64,7 @@ fn list(flocks: &Flocks, options: &Options) -> Result<Exit, CliError> {
                 "{}\n",
                 serde_json::json!({"name": flock.name, "members": flock.members})
             ),
-            false if flock.members.is_empty() => format!("{}: nobody\n", flock.name),
+            false if flock.members.is_empty() => format!("{}: no members\n", flock.name),
             false => format!("{}: {}\n", flock.name, flock.members.join(", ")),
         })?;
     }

@@ -32,6 +32,7 @@ mod run;
 mod scheme;
 mod send;
 mod sessions;
+mod setting_origin;
 mod settings;
 mod snapshots;
 pub(crate) mod steered;
@@ -150,7 +151,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
             doctor::run(&options, network, surroundings)
         }
         Some(Command::Completions { shell }) => manual::completions(shell),
-        Some(Command::Man) => manual::page(),
+        Some(Command::Man { command }) => manual::page(&command),
         #[cfg(feature = "jq")]
         Some(Command::Jq) => Err(CliError::usage(
             "`jq` must come before all options: becket jq -r .name",
@@ -227,7 +228,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Snapshots { .. } => ("snapshots", false),
         Command::Permissions { .. } => ("permissions", false),
         Command::Completions { .. } => ("completions", false),
-        Command::Man => ("man", false),
+        Command::Man { .. } => ("man", false),
         Command::Url { .. } => ("url", true),
         Command::Config { command: None } => ("config", true),
         Command::Config { .. } => ("config", false),

@@ -285,7 +285,7 @@ fn said(said: &Said, difference: &Difference) -> String {
         "rewrite" => format!("rewritten: {}", Value::Object(said.rewritten.clone())),
         "answer" if said.answers.is_empty() => "no answer".into(),
         "answer" => format!("answers: {}", Value::Array(said.answers.clone())),
-        _ if said.failures.is_empty() => "nobody failed".into(),
+        _ if said.failures.is_empty() => "no failures".into(),
         _ => format!("failures: {}", Value::Array(said.failures.clone())),
     };
     let words: Vec<String> = difference.differs.iter().map(words).collect();

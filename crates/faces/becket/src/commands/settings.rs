@@ -8,9 +8,10 @@ use becket_run::config::Config;
 use becket_run::config_page::{config_keys, config_schema, project_schema};
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use serde_json::json;
-use toml_edit::{DocumentMut, Item, Table};
+use toml_edit::{DocumentMut, Item, Key, Table};
 
 use crate::args::ConfigCommand;
+use crate::commands::setting_origin::{DEFAULT, Place};
 use crate::options::Options;
 use crate::printing::print;
 
@@ -18,7 +19,7 @@ use crate::printing::print;
 pub fn run(options: &Options, command: ConfigCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let file = Folders::find(options.run.home.as_deref(), surroundings)?.config_file();
     match command {
-        ConfigCommand::Get { key } => get(&file, &key, options),
+        ConfigCommand::Get { key } => get(&file, &key, options, surroundings),
         ConfigCommand::Set { key, value } => set(&file, &key, Some(&value), options),
         ConfigCommand::Unset { key } => set(&file, &key, None, options),
         ConfigCommand::Edit => edit(&file, options, surroundings),
@@ -34,23 +35,42 @@ pub fn run(options: &Options, command: ConfigCommand, surroundings: &Surrounding
     }
 }
 
-fn get(file: &Path, key: &str, options: &Options) -> Result<Exit, CliError> {
-    let meaning = meaning(key)?;
+fn get(file: &Path, key: &str, options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    let (parts, meaning) = setting(key)?;
     let document = read(file)?;
-    let found = parts(key).try_fold(document.as_item(), |item, part| item.get(part));
-    let (value, origin) = match found {
-        Some(item) => (shown(item), file.display().to_string()),
-        None => (
-            default(&meaning).unwrap_or("not set").to_owned(),
-            "default".to_owned(),
-        ),
+    let found = parts
+        .iter()
+        .try_fold(document.as_item(), |item, part| item.get(part));
+    // What is in the file can be shown even if no run could start.
+    let place = Place::open(options, surroundings).ok();
+    let elsewhere = place.as_ref().and_then(|place| place.before_file(&parts));
+    let (value, origin) = match (elsewhere, found) {
+        (Some(found), _) => found,
+        (None, Some(item)) => (shown(item), file.display().to_string()),
+        (None, None) => place
+            .as_ref()
+            .and_then(|place| place.after_file(&parts))
+            .unwrap_or_else(|| {
+                (
+                    default(&meaning).unwrap_or("not set").to_owned(),
+                    DEFAULT.to_owned(),
+                )
+            }),
     };
-    match options.run.json {
-        true => print(&format!(
-            "{}\n",
-            json!({"key": key, "value": value, "origin": origin, "meaning": meaning})
-        ))?,
-        false => print(&format!("{value}  ({origin})\n"))?,
+    let project = place.map(|place| place.project_rules(&parts)).unwrap_or_default();
+    if options.run.json {
+        let mut told = json!({"key": key, "value": value, "origin": origin, "meaning": meaning});
+        if !project.is_empty() {
+            let rules = project
+                .iter()
+                .map(|(rule, origin)| json!({"rule": rule, "origin": origin}));
+            told["project"] = rules.collect();
+        }
+        print(&format!("{told}\n"))?;
+        return Ok(Exit::Answered);
+    }
+    for (value, origin) in std::iter::once((value, origin)).chain(project) {
+        print(&format!("{value}  ({origin})\n"))?;
     }
     Ok(Exit::Answered)
 }
@@ -64,19 +84,18 @@ fn shown(item: &Item) -> String {
 
 /// The default of a setting, which its description ends with.
 fn default(meaning: &str) -> Option<&str> {
-    let (_, default) = meaning.rsplit_once("default: ")?;
+    let (_, default) = meaning.rsplit_once("efault: ")?;
     Some(default.trim_end_matches('.').trim_matches('`'))
 }
 
 /// Writes or removes a setting. Nothing is written if the file could not be read afterwards.
 fn set(file: &Path, key: &str, value: Option<&str>, options: &Options) -> Result<Exit, CliError> {
-    meaning(key)?;
+    let (parts, _) = setting(key)?;
     let mut document = read(file)?;
-    let parts: Vec<&str> = parts(key).collect();
     let (name, tables) = parts.split_last().expect("a known key has a name");
     let mut table: &mut Item = document.as_item_mut();
     for part in tables {
-        let inner = &mut table[*part];
+        let inner = &mut table[part.as_str()];
         if inner.is_none() {
             let mut new = Table::new();
             new.set_implicit(true);
@@ -91,7 +110,7 @@ fn set(file: &Path, key: &str, value: Option<&str>, options: &Options) -> Result
         table = inner;
     }
     match (value, table.as_table_like_mut()) {
-        (Some(value), _) => table[*name] = Item::Value(toml_value(value)),
+        (Some(value), _) => table[name.as_str()] = Item::Value(toml_value(value)),
         (None, Some(table)) => drop(table.remove(name)),
         (None, None) => {}
     }
@@ -136,23 +155,28 @@ fn edit(file: &Path, options: &Options, surroundings: &Surroundings) -> Result<E
     Ok(Exit::Answered)
 }
 
-fn parts(key: &str) -> impl Iterator<Item = &str> {
-    key.split('.')
+/// The parts of a key, as TOML separates them. A name that TOML would want in quotes needs none if it has no dot.
+fn parts(key: &str) -> Vec<String> {
+    match Key::parse(key) {
+        Ok(keys) => keys.iter().map(|key| key.get().to_owned()).collect(),
+        Err(_) => key.split('.').map(ToOwned::to_owned).collect(),
+    }
 }
 
-/// What a setting means; an error if there is no such setting.
-fn meaning(key: &str) -> Result<String, CliError> {
+/// The parts of a key, and what the setting means; an error if there is no such setting.
+fn setting(key: &str) -> Result<(Vec<String>, String), CliError> {
+    let parts = parts(key);
     let is_it = |known: &str| {
-        let (known, wanted): (Vec<&str>, Vec<&str>) = (parts(known).collect(), parts(key).collect());
-        known.len() == wanted.len()
+        let known: Vec<&str> = known.split('.').collect();
+        known.len() == parts.len()
             && known
                 .iter()
-                .zip(&wanted)
-                .all(|(known, wanted)| known == wanted || *known == "NAME")
+                .zip(&parts)
+                .all(|(known, part)| known == part || *known == "NAME")
     };
     let keys = config_keys();
     match keys.iter().find(|(known, _)| is_it(known)) {
-        Some((_, meaning)) => Ok(meaning.clone()),
+        Some((_, meaning)) => Ok((parts, meaning.clone())),
         None => {
             let error = CliError::usage(format!("there is no setting `{key}`"));
             let near = nearest(key, keys.iter().map(|(known, _)| known.as_str()));
@@ -175,7 +199,7 @@ fn text_of(file: &Path) -> Result<String, CliError> {
     }
 }
 
-fn read(file: &Path) -> Result<DocumentMut, CliError> {
+pub(super) fn read(file: &Path) -> Result<DocumentMut, CliError> {
     let text = text_of(file)?;
     text.parse().map_err(|error| {
         CliError::usage(format!("{} is not TOML: {error}", file.display()))

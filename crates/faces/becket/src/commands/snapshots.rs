@@ -71,7 +71,7 @@ pub fn problem(problem: Problem) -> CliError {
         Problem::Changed { .. } => error.hint("the option is --force"),
         Problem::Unknown(_) => error.hint("becket snapshots"),
         Problem::Nothing("undo") => {
-            error.hint("`snapshots.enabled = true` in config.toml makes checkpoints of every turn")
+            error.hint("`becket config set snapshots.enabled true` turns checkpoints on")
         }
         _ => error,
     }

@@ -32,7 +32,7 @@ pub fn run(options: &Options, command: UrlCommand, surroundings: &Surroundings) 
         })?;
     }
     if !judge.has_policy() {
-        surroundings.remark("there is no URL policy, so the user is asked about every address");
+        surroundings.remark("there is no URL policy, so becket asks about every address");
     }
     Ok(exit)
 }

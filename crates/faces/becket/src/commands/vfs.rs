@@ -196,7 +196,7 @@ impl Shell<'_> {
         let content = place.read().map_err(|error| failed("read", &place, &error))?;
         let news = match self.marks.trust(place.file(), &content) {
             Trust::Persons => "is trusted already",
-            Trust::Models => "is trusted from now on",
+            Trust::Models => "is now trusted",
         };
         self.own(&place)?;
         self.surroundings.remark(&format!("{} {news}", place.address()));

@@ -155,7 +155,7 @@ fn input(asked: &Asked, index: usize) -> Option<Section> {
 fn answer(run: &Run) -> Option<Section> {
     let reply = run.reply.as_ref()?;
     Some(match reply.get() {
-        "{}" | "null" => text("Answer", "It answered nothing, so nothing changed."),
+        "{}" | "null" => text("Answer", "No answer; nothing changed."),
         reply => text("Answer", &pretty(reply)),
     })
 }
@@ -322,10 +322,9 @@ fn refusal(asked: &Asked, decision: Decision) -> Option<String> {
 /// A section with one line for each hook that was asked.
 fn hooks_asked(asked: &[Asked]) -> Option<Section> {
     let line = |asked: &Asked, run: &Run| {
-        let decision = serde_json::to_value(run.decision()).unwrap_or_default();
         let why = run.reason().map(|why| format!(": {why}")).unwrap_or_default();
         let (decision, took) = (
-            decision.as_str().unwrap_or_default(),
+            decision_words(run.decision()),
             duration(run.duration_us as f64 / 1e3),
         );
         format!("{:<10} {} · {} ({took}){why}", decision, asked.event, run.handler)
@@ -335,6 +334,17 @@ fn hooks_asked(asked: &[Asked]) -> Option<Section> {
         .flat_map(|asked| asked.runs.iter().map(|run| line(asked, run)))
         .collect();
     (!lines.is_empty()).then(|| text("Hooks", &lines.join("\n")))
+}
+
+/// What came of a hook, in the page's words.
+fn decision_words(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allowed => "allowed",
+        Decision::Rewritten => "rewritten",
+        Decision::Denied => "refused",
+        Decision::Failed => "failed",
+        Decision::Skipped => "not asked",
+    }
 }
 
 fn times(node: &Node) -> Vec<(String, String)> {

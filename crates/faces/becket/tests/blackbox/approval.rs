@@ -318,7 +318,7 @@ fn nobody_to_ask_is_said_with_what_would_help() {
     let room = room();
     room.run(["Run: touch ran"])
         .ended_with(0)
-        .complained("nobody is there to say yes")
+        .complained("there is no terminal to ask at")
         .complained("--yes");
 }
 

@@ -95,7 +95,7 @@ fn a_chat_begins_with_three_lines_and_with_the_end_of_what_goes_on() {
         let again = rows(&terminal);
         assert!(
             again[1].starts_with(&format!(
-                "continuing in the context {context}: 2 messages, last used "
+                "continuing the conversation {context}: 2 messages, last used "
             )),
             "{again:?}"
         );

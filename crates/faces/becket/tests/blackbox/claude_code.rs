@@ -1262,7 +1262,7 @@ fn an_agent_of_a_hook_only_reads_and_only_what_others_allow() {
             call("look-6", "read", json!({"path": "a.txt"})),
         ]},
         {"text": "{\"ok\": true}", "expect": [
-            "there is no tool write", "there is no tool shell", "not for you", "nobody is there to say yes",
+            "there is no tool write", "there is no tool shell", "not for you", "there is no terminal to ask at",
             "the rule `read:path=*ruled.txt` denies it", "words of a file",
         ]},
     ]);
@@ -1828,11 +1828,11 @@ fn scripts_that_run_in_one_directory_only_or_not_at_all_are_found() {
         ),
         ("./.claude/stays.sh --fast", 1, "may not be executed"),
         ("MODE=1 .claude/nope.sh", 1, "`.claude/nope.sh` is not in"),
-        ("\"$CLAUDE_PROJECT_DIR\"/.claude/runs.sh", 0, "nothing is wrong"),
+        ("\"$CLAUDE_PROJECT_DIR\"/.claude/runs.sh", 0, "no problems found"),
         (
             "cd \"$CLAUDE_PROJECT_DIR\" && .claude/runs.sh",
             0,
-            "nothing is wrong",
+            "no problems found",
         ),
     ] {
         let room = with_hooks(&[("PreToolUse", command(line))]);

@@ -240,6 +240,7 @@ fn doctor_sees_broken_guards_of_every_kind() {
     room.config(
         "[[hook]]\nname = \"fine\"\nevent = \"pre_tool\"\ncommand = \"true\"\n\
          [[hook]]\nname = \"unreadable\"\nevent = \"pre_tool\"\ncommand = \"if true; then\"\n\
+         [[hook]]\nname = \"of-python\"\nevent = \"pre_tool\"\ncommand = [\"python3\", \"bad.py\"]\n\
          [[hook]]\nname = \"scriptless\"\nevent = \"pre_tool\"\ncommand = [\"bash\", \"/nowhere/gone.sh\"]\n",
     );
     let nested = |event: &str| {
@@ -257,7 +258,26 @@ fn doctor_sees_broken_guards_of_every_kind() {
         "../home/.copilot/hooks/x.json",
         "{\"version\":1,\"hooks\":{\"preToolUse\":[{\"type\":\"command\",\"bash\":\"/nowhere/gone\"}]}}",
     );
-    let run = room.run(["doctor"]).ended_with(1);
+    room.write("bad.py", "def x(:\n");
+    room.write(
+        "../home/.config/becket/hooks.d/a.yaml",
+        "pre_tool_use:\n  - matcher: shell\n    hooks:\n      - type: command\n        command: /nowhere/gone\n",
+    );
+    room.script(
+        "../home/.chibi/plugins/bad/bad",
+        "#!/usr/bin/env python3\ndef x(:\n",
+    );
+    room.write(
+        "../home/.chibi/vfs/tools/shared/bad.scm",
+        "(import (harness hooks))\n(register-hook! (",
+    );
+    room.write(
+        "../home/.pi/agent/extensions/bad.ts",
+        "export default function (pi) { pi.on(",
+    );
+    let run = room
+        .run(["doctor", "--hook-pre-tool-use", "/nowhere/gone"])
+        .ended_with(1);
     let wrong: Vec<&str> = run
         .stdout
         .lines()
@@ -265,7 +285,13 @@ fn doctor_sees_broken_guards_of_every_kind() {
         .collect();
     for hook in [
         "hook unreadable",
+        "hook of-python",
         "hook scriptless",
+        "hook on pre_tool_use (/",
+        "hook on pre_tool_use (--hook-pre-tool-use): ",
+        "plugin bad (",
+        "extension bad (",
+        "Scheme file vfs:///tools/shared/bad.scm (",
         "PreToolUse 1 of Claude Code",
         "PreToolUse 1 of Codex",
         "BeforeTool 1 of Gemini CLI",
@@ -275,8 +301,25 @@ fn doctor_sees_broken_guards_of_every_kind() {
         let count = wrong.iter().filter(|line| line.contains(hook)).count();
         assert_eq!(count, 1, "{hook}: {run:#?}");
     }
-    assert_eq!(wrong.len(), 7, "{run:#?}");
+    assert_eq!(wrong.len(), 13, "{run:#?}");
     run.said("ok    hook fine");
+}
+
+#[test]
+fn a_run_and_doctor_tell_all_mistakes_of_a_file() {
+    let room = room();
+    let file = room.hooks(
+        "[[hook]]\ncomand = \"true\"\nevent = \"pre_tool\"\n\n[[hook]]\nevent = \"pre_tol\"\ncommand = \"true\"\n",
+    );
+    let run = room.run(["Hello", "--hooks", &file]).ended_with(2);
+    let places = [":2: ", ":6: "].map(|place| run.stderr.find(place));
+    assert!(places[0].is_some() && places[0] < places[1], "{run:#?}");
+    let told = room.run(["doctor", "--hooks", &file]).ended_with(1);
+    let wrong = told
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("wrong hooks in /"));
+    assert_eq!(wrong.count(), 2, "{told:#?}");
 }
 
 #[test]
@@ -320,6 +363,8 @@ fn bash_completes_commands_options_and_what_the_store_holds() {
     let session: Value = serde_json::from_str(session.trim()).expect("one session");
     let session = session["id"].as_str().expect("an id");
     let script = room.run(["completions", "bash"]).ended_with(0).stdout;
+    let home = room.home().join("elsewhere").display().to_string();
+    room.run(["--home", &home, "-c", "odes", "Hello"]).ended_with(0);
     let complete = |words: &[&str]| {
         let last = words.len() - 1;
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -346,6 +391,9 @@ fn bash_completes_commands_options_and_what_the_store_holds() {
         (&["becket", "hooks", "fire", "pre_too"], "pre_tool"),
         (&["becket", "--model", "reh"], "rehearsal"),
         (&["becket", "--tools", "cod"], "codex"),
+        (&["becket", "--home", &home, "-c", ""], "odes"),
+        (&["becket", "--session", ""], session),
+        (&["becket", "config", "set", "agent.idle"], "agent.idle_timeout"),
     ] {
         let completed = complete(words);
         assert!(completed.contains(candidate), "{words:?}: {completed:?}");
@@ -438,9 +486,14 @@ fn contexts_are_listed_by_either_name() {
 }
 
 #[test]
-fn the_manual_page_is_one() {
-    room()
-        .run(["man"])
+fn every_command_has_a_manual_page() {
+    let room = room();
+    let page = room.run(["man", "hooks", "test"]).ended_with(0);
+    page.said(".TH becket-hooks-test").said("\\-\\-faults");
+    room.run(["man", "hooks", "tets"])
+        .ended_with(2)
+        .complained("did you mean `test`?");
+    room.run(["man"])
         .ended_with(0)
         .said(".TH becket")
         .said("\\-\\-context")
@@ -711,6 +764,46 @@ fn the_first_process_of_a_container_runs_tools_and_buries_what_they_leave() {
 }
 
 #[test]
+fn a_setting_says_where_its_value_comes_from() {
+    let room = room();
+    let get = |words: &[&str]| {
+        let words = ["config", "get"].iter().chain(words);
+        room.run(words).ended_with(0).stdout.trim_end().to_owned()
+    };
+    assert_eq!(get(&["model"]), "rehearsal/rehearsal  (default without a key)");
+    assert_eq!(get(&["js.engine"]), "auto  (default)");
+    assert_eq!(get(&["dialects.strict"]), "false  (default)");
+    assert_eq!(get(&["model", "-m", "ollama/x"]), "ollama/x  (--model)");
+    assert_eq!(get(&["agent.fuel", "--fuel", "3"]), "3  (--fuel)");
+    room.run(["context", "set", "fuel", "9"]).ended_with(0);
+    assert!(
+        get(&["agent.fuel"]).starts_with("9  (settings.toml of the context "),
+        "{}",
+        get(&["agent.fuel"])
+    );
+    for (key, value) in [
+        ("compaction.context_windows.\"ollama/qwen2.5\"", "4096"),
+        ("compaction.context_windows.ollama/x", "2048"),
+        ("dialects.strict", "true"),
+    ] {
+        room.run(["config", "set", key, value]).ended_with(0);
+        assert!(
+            get(&[key]).starts_with(&format!("{value}  (/")),
+            "{key}: {}",
+            get(&[key])
+        );
+    }
+    let shown = room.run(["config", "-m", "ollama/x"]).ended_with(0);
+    shown.said("ollama/x  (--model)").said("120 s  (default)");
+    let room = room.with("OPENAI_API_KEY", "sk-1");
+    let shown = room.run(["config", "get", "model"]).ended_with(0);
+    shown.said("  (default with OPENAI_API_KEY)");
+    room.run(["config", "get", "providers.openai.key"])
+        .ended_with(0)
+        .said("$OPENAI_API_KEY  (environment)");
+}
+
+#[test]
 fn one_setting_is_read_written_and_removed() {
     let room = room();
     let get = |key: &str| room.run(["config", "get", key]).ended_with(0).stdout;
@@ -755,6 +848,14 @@ fn one_setting_is_read_written_and_removed() {
     room.run(["config", "schema", "--project"])
         .ended_with(0)
         .said("\"hook\"");
+    let editor = room.script("editor", "#!/bin/sh\necho '[chat]' >> \"$1\"\n");
+    let room = room.with("EDITOR", &editor.display().to_string());
+    room.run(["config", "edit"]).ended_with(0);
+    assert!(
+        std::fs::read_to_string(&file)
+            .expect("the settings")
+            .ends_with("[chat]\n")
+    );
     let editor = room.script("editor", "#!/bin/sh\necho 'nonsense = 1' >> \"$1\"\n");
     let room = room.with("EDITOR", &editor.display().to_string());
     room.run(["config", "edit"]).ended_with(2).complained("nonsense");

@@ -311,7 +311,7 @@ fn a_job_is_judged_like_any_command() {
         &[("run_background_job", json!({"cmd": "echo x > ran"}))],
     );
     assert!(
-        results(&run)[0].0.contains("nobody is there to say yes"),
+        results(&run)[0].0.contains("there is no terminal to ask at"),
         "{run:#?}"
     );
     let hooks =
@@ -442,7 +442,7 @@ fn what_lies_outside_needs_a_yes_and_what_is_inside_does_not() {
         "{results:#?}"
     );
     assert!(
-        results[0].0.contains("nobody is there to say yes"),
+        results[0].0.contains("there is no terminal to ask at"),
         "{results:#?}"
     );
     for (index, fails) in [(1, false), (2, false), (3, true), (4, false), (5, false)] {

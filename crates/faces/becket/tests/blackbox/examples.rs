@@ -43,7 +43,7 @@ fn the_guard_refuses_to_delete_and_lets_the_rest_pass() {
 #[test]
 fn the_first_hook_refuses_to_push() {
     let refused = run(&room(), "first-hook.toml", &["--yes", "Run: git push --force"]);
-    assert!(refused.stderr.contains("pushing is for people"), "{refused:?}");
+    assert!(refused.stderr.contains("only a human may push"), "{refused:?}");
 }
 
 #[test]

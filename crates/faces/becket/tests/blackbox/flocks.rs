@@ -64,7 +64,9 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
     room.run(["flock", "leave", "crew"])
         .ended_with(0)
         .complained(&format!("{} has left", room.context()));
-    room.run(["flock", "list"]).ended_with(0).said("crew: nobody\n");
+    room.run(["flock", "list"])
+        .ended_with(0)
+        .said("crew: no members\n");
     room.run(["flock", "delete", "crew"]).ended_with(0);
     room.run(["flock", "delete", "crew"])
         .ended_with(1)
@@ -94,7 +96,7 @@ fn the_model_joins_leaves_and_lists() {
         .ended_with(1)
         .said("does not belong");
     call(&room, "ann", "flock_leave", json!({"flock": "crew"})).ended_with(0);
-    room.run(["flock", "list"]).said("crew: nobody");
+    room.run(["flock", "list"]).said("crew: no members");
 }
 
 #[test]

@@ -324,7 +324,7 @@ fn without_a_yes_nothing_runs_whatever_the_server_says_of_its_tools() {
         assert!(found.starts_with("refused: "), "{found}");
         found
     };
-    assert!(refused(&[]).contains("nobody is there to say yes"));
+    assert!(refused(&[]).contains("there is no terminal to ask at"));
     assert!(!log(&room, "one").contains("tools/call"));
     let rules = |rules: &str| {
         room.config(&format!(

@@ -991,7 +991,7 @@ pub(crate) fn thoughts_are_shown_when_somebody_wants_to_see_them() {
     );
     assert!(!terminal.text().contains("boats"), "{}", terminal.text());
     terminal.press("C-t");
-    terminal.wait_for("thoughts are shown from now on");
+    terminal.wait_for("thinking is now shown");
     terminal.enter("three");
     terminal.wait_for("it is about\nboats\nthird");
     leave(&terminal);

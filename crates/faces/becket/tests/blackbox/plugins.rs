@@ -270,13 +270,13 @@ fn a_plugin_in_the_place_of_a_builtin_stays_behind_its_gate() {
         "shell_exec",
         json!({"command": "ls"}),
         &[],
-        "nobody is there to say yes",
+        "there is no terminal to ask at",
     );
     refused(
         "write_file",
         json!({"path": "a", "content": "b"}),
         &[],
-        "nobody is there to say yes",
+        "there is no terminal to ask at",
     );
     refused(
         "shell_exec",
@@ -358,7 +358,10 @@ fn the_older_names_of_builtins_stay_behind_the_gate_too() {
         ("read_file", json!({"path": "../outside.txt"}), "pre_file_read"),
     ] {
         let run = call(&room, name, arguments.clone(), &[]);
-        assert!(result(&run).contains("nobody is there to say yes"), "{run:#?}");
+        assert!(
+            result(&run).contains("there is no terminal to ask at"),
+            "{run:#?}"
+        );
         assert!(!room.has("../home/ran"), "{run:#?}");
         assert_eq!(run.events_named(event).len(), 1, "{run:#?}");
     }
@@ -368,7 +371,7 @@ fn the_older_names_of_builtins_stay_behind_the_gate_too() {
     for profile in ["becket", "chibi"] {
         let run = call(&room, "shell", json!({"command": "ls"}), &["--tools", profile]);
         assert!(
-            result(&run).contains("nobody is there to say yes"),
+            result(&run).contains("there is no terminal to ask at"),
             "{profile}: {run:#?}"
         );
     }
@@ -405,7 +408,7 @@ fn a_tool_of_an_installed_plugin_needs_no_yes_but_rules_and_guards_stand() {
     assert_eq!(run.events_named("approval_decided")[0]["source"], "installed");
     for (permissions, words) in [
         ("deny = [\"tool\"]", "the rule `tool` denies it"),
-        ("ask = [\"tool\"]", "nobody is there to say yes"),
+        ("ask = [\"tool\"]", "there is no terminal to ask at"),
     ] {
         room.config(&format!("[permissions]\n{permissions}\n"));
         let run = call(&room, "tool", json!({}), &[]);
@@ -499,7 +502,7 @@ fn a_direct_call_passes_all_hooks_and_the_gate() {
     let arguments = r#"{"command":"echo hi"}"#;
     room.run(["tool", "shell", arguments])
         .ended_with(1)
-        .complained("refused shell: nobody is there to say yes");
+        .complained("refused shell: it needs approval");
     let run = room
         .run_with_input(["--yes", "tool", "shell", "-"], arguments)
         .ended_with(0);

@@ -53,7 +53,7 @@ fn what_was_said_in_one_project_does_not_go_on_in_another() {
     run_in(&room, "a", &["--model", &again, "where?"])
         .ended_with(0)
         .complained(&format!(
-            "continuing in the context {name}: 4 messages, last used "
+            "continuing the conversation {name}: 4 messages, last used "
         ));
 
     // What is chosen in one is chosen there alone, and names are everybody's.
@@ -66,7 +66,7 @@ fn what_was_said_in_one_project_does_not_go_on_in_another() {
         .complained("there is no previous context yet");
     run_in(&room, "b", &["-c", "plans", "hello"])
         .ended_with(0)
-        .complained("continuing in the context plans: 4 messages");
+        .complained("continuing the conversation plans: 4 messages");
     run_in(&room, "b", &["context", "rename", "intentions"]).ended_with(0);
     assert_eq!(context_in(&room, "b", &[]), "intentions");
     run_in(&room, "b", &["--yes", "context", "destroy"])

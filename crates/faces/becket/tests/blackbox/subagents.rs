@@ -274,7 +274,7 @@ fn what_binds_the_parent_binds_its_sub_agents() {
             "the rule `shell` denies it",
         ),
         ("", hook("pre_shell", deny), "--yes", "not here"),
-        ("", String::new(), "--no-color", "nobody is there to say yes"),
+        ("", String::new(), "--no-color", "there is no terminal to ask at"),
     ];
     for (config, hooks, flag, reason) in table {
         let room = room();
@@ -679,13 +679,13 @@ fn a_hook_refuses_answers_or_changes_what_it_is_given() {
         (
             r#"{"verdict":{"ask":"sure?"}}"#,
             &[],
-            "refused: sure?; nobody is there to say yes",
+            "refused: sure?; it needs approval",
         ),
         (r#"{"verdict":{"ask":"sure?"}}"#, &["--yes"], "asked"),
         (
             r#"{"verdict":{"insist":"sure?"}}"#,
             &["--yes"],
-            "refused: sure?; nobody is there to say yes",
+            "refused: sure?; it needs approval",
         ),
         (
             r#"{"tools":["fetch","nothing"]}"#,
@@ -880,7 +880,7 @@ fn a_web_page_is_fetched_for_the_model_by_a_call_that_is_judged() {
     let model = room.model(&turns);
     let run = room.run(["--json", "--model", &model, "go"]).ended_with(0);
     assert!(
-        result(&run).contains("nobody is there to say yes"),
+        result(&run).contains("there is no terminal to ask at"),
         "{}",
         result(&run)
     );
@@ -957,7 +957,7 @@ fn rules_in_the_words_of_the_profile_bind_what_is_read_for_the_model() {
     assert_eq!(
         run.events_named("pre_subagent").len(),
         0,
-        "nobody is there to say yes"
+        "there is no terminal to ask at"
     );
 }
 

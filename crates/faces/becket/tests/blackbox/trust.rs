@@ -540,7 +540,7 @@ fn one_changed_byte_asks_again_and_the_old_content_is_trusted_when_it_comes_back
     assert_eq!(untrusted(&room), set(ALL));
     room.run(["hooks", "trust", "--all"])
         .ended_with(0)
-        .said("the hook bash is trusted from now on");
+        .said("the hook bash is now trusted");
     let cases = cases();
     assert!(cases.len() >= 50, "{}", cases.len());
     for (title, changes, expected) in cases {
@@ -916,7 +916,7 @@ fn tests_that_nobody_has_named_do_not_run() {
         let room = with_tests();
         room.run(["hooks", "test", named])
             .ended_with(0)
-            .said("1 tests passed");
+            .said("1 test passed");
         assert!(room.has("ran"), "{named}");
     }
 }
@@ -1072,7 +1072,7 @@ fn trusting_one_thing_trusts_nothing_else() {
     lay(&room);
     room.run(["hooks", "trust", "py"])
         .ended_with(4)
-        .said("the hook python is trusted from now on");
+        .said("the hook python is now trusted");
     let mut others = set(ALL);
     others.remove("python");
     assert_eq!(untrusted(&room), others);
@@ -1217,7 +1217,7 @@ fn what_cannot_be_followed_is_said_and_the_folder_counts() {
     room.run(["hooks", "trust", "--all"])
         .ended_with(0)
         .said("open: tools/a.sh: line 2: `\"$X\"` cannot be followed")
-        .said("`make` takes its orders from files that it finds by itself");
+        .said("`make` reads instructions from files of its own");
     room.write("tools/b.sh", "false\n");
     assert_eq!(untrusted(&room), set("open"));
     // A pipe is not waited for, and never trusted.

@@ -195,6 +195,18 @@ pub fn eventful(room: &Room) {
 }
 
 #[test]
+fn a_session_costs_what_its_tokens_cost_where_the_provider_reports_no_price() {
+    let room = room();
+    room.config("[prices.\"scripted/script\"]\ninput = 10.0\noutput = 100.0\n");
+    let usage = json!({"input_tokens": 12_000, "output_tokens": 500});
+    let model = room.model(&json!([{"text": "done", "usage": usage}]));
+    room.run(["--model", &model, "go"]).ended_with(0);
+    let listed = Served::start(&room).json("/api/sessions");
+    let cost = listed["sessions"][0]["used"]["cost"].as_f64();
+    assert!(cost.is_some_and(|cost| (cost - 0.17).abs() < 1e-9), "{listed}");
+}
+
+#[test]
 // tidy: a table
 fn nobody_reads_anything_without_the_token_or_from_elsewhere() {
     let room = room();

@@ -283,7 +283,7 @@ impl<'a> Walker<'a> {
     /// Follows a command with everything in it. Returns the words of a simple command.
     fn command(&mut self, command: &'a Command) -> Vec<Argument<'a>> {
         if self.state.depth >= DEPTH {
-            self.open(command.span.start, "commands stand too deep in one another");
+            self.open(command.span.start, "commands are nested too deeply");
             return Vec::new();
         }
         self.state.depth += 1;
@@ -508,7 +508,7 @@ impl<'a> Walker<'a> {
             Meaning::RunsFolder => operand().into_iter().for_each(|folder| self.runs(folder, None)),
             Meaning::FindsOrders => self.open(
                 word.span.start,
-                &format!("`{name}` takes its orders from files that it finds by itself"),
+                &format!("`{name}` reads instructions from files of its own"),
             ),
             Meaning::Looks => {}
             Meaning::Probes => {
@@ -845,7 +845,7 @@ impl<'a> Walker<'a> {
     /// Follows a script inside of this one.
     fn inner(&mut self, text: &str, at: usize, is_literal: bool) {
         if self.state.depth >= DEPTH || text.len() > self.state.budget {
-            return self.open(at, "commands stand too deep in one another");
+            return self.open(at, "commands are nested too deeply");
         }
         self.state.budget -= text.len();
         let script = read(text);
@@ -1224,8 +1224,8 @@ mod tests {
             ("bash -c \"$X\"", "line 1: `\"$X\"`"),
             ("x=$(echo \":)\"); . $Y", "`$Y`"),
             ("node -e \"require('./x')\"", "an import"),
-            ("make guard", "`make` takes its orders"),
-            ("make -f x.mk", "`make` takes its orders"),
+            ("make guard", "`make` reads instructions"),
+            ("make -f x.mk", "`make` reads instructions"),
             ("git --git-dir=x status", "`--git-dir=x` decides"),
             ("git --git-dir x status", "`--git-dir` decides"),
             ("git -c core.fsmonitor=./x status", "`-c` decides"),

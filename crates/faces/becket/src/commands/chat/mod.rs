@@ -72,7 +72,7 @@ async fn converse(
         surroundings.remark(welcome);
     }
     if conversation.take_first_prompt().is_some() {
-        surroundings.remark("a hook wanted to begin with a prompt; in a chat you begin");
+        surroundings.remark("a hook returned a first prompt; it is ignored in a chat");
     }
     let outcome = match keys {
         Some(keys) => talk::talk(&mut conversation, keys, signals, (options, surroundings)).await,

@@ -19,7 +19,7 @@ pub fn first_lines(conversation: &Conversation, style: Style, surroundings: &Sur
     let context = harmless_name(conversation.context_name().as_str());
     let goes_on = match conversation.earlier_use() {
         Some((messages, used_ms)) => format!(
-            "continuing in the context {context}: {}, last used {}",
+            "continuing the conversation {context}: {}, last used {}",
             counted(messages, "message"),
             ago(used_ms)
         ),

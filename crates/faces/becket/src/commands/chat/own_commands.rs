@@ -42,7 +42,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/status",
         "",
-        "what this chat works with: model, folder, conversation, window, hooks",
+        "model, folder, conversation, context window, hooks",
         |_| Means::Report(Report::Status),
     ),
     own("/model", "[NAME]", "choose another model", |name| {
@@ -78,7 +78,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/compact",
         "[WORDS]",
-        "replace the conversation by a summary; the words say what matters",
+        "replace the conversation with a summary; WORDS say what to keep",
         |words| Means::Compact((!words.is_empty()).then(|| words.to_owned())),
     ),
     own(
@@ -94,7 +94,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/fork",
         "[ENTRY]",
-        "continue in a copy of the conversation, from before one of your messages",
+        "copy the conversation up to one of your messages, and continue there",
         |which| Means::Away(Away::Fork(which)),
     ),
     own(

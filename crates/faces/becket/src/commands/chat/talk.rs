@@ -571,7 +571,7 @@ impl<'a> Chat<'a> {
         let place = &self.surroundings.screen;
         let detail = place.set_detail(|detail| detail.has_thoughts = !detail.has_thoughts);
         self.surroundings.remark(match detail.has_thoughts {
-            true => "thoughts are shown from now on",
+            true => "thinking is now shown",
             false => "thoughts are not shown any more",
         });
     }
@@ -581,7 +581,7 @@ impl<'a> Chat<'a> {
         let place = &self.surroundings.screen;
         let detail = place.set_detail(|detail| detail.has_outputs = !detail.has_outputs);
         if !detail.has_outputs {
-            return self.surroundings.remark("outputs are cut from now on");
+            return self.surroundings.remark("long outputs are now cut");
         }
         if let Some(output) = self.output.take_cut() {
             let kind = Kind::of(&output, false);

@@ -130,7 +130,7 @@ pub async fn set(
     };
     place.surroundings.remark(&match shown {
         Some(value) => format!("{key} of the context {name} is {value}"),
-        None => format!("{key} of the context {name} has its default"),
+        None => format!("context {name}: {key} is back to its default"),
     });
     Ok(())
 }

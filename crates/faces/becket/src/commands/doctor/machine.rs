@@ -21,7 +21,7 @@ const NO_ROOM: u64 = 32 << 20;
 /// Looks for the programs that some features need.
 pub async fn programs(surroundings: &Surroundings) -> Vec<Report> {
     let git = program(&["git"], "undo and snapshots need it", surroundings).await;
-    let need = "only extensions that run in Node need it; `js.node` can name one";
+    let need = "needed only for extensions that use Node; set `js.node` to its path";
     vec![git, program(&["node", "bun"], need, surroundings).await]
 }
 
@@ -77,7 +77,7 @@ pub fn disk(data: &Path) -> Report {
     let what = format!("disk: {} free at {}", in_words(free), data.display());
     match free {
         0..NO_ROOM => Report::new(what, Some("sessions cannot be stored; make room".into())),
-        NO_ROOM..LITTLE_ROOM => Report::note(what, "that is little for long sessions".into()),
+        NO_ROOM..LITTLE_ROOM => Report::note(what, "long sessions may need more".into()),
         _ => Report::new(what, None),
     }
 }

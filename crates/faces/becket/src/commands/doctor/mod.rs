@@ -45,10 +45,7 @@ pub fn run(options: &Options, network: Network, surroundings: &Surroundings) -> 
         Ok(mut setup) => examine(&mut setup, options, (network, surroundings), &mut findings)?,
         Err(error) => {
             let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
-            findings.push(Report::new(
-                format!("settings in {}", folders.config.display()),
-                Some(error.to_string()),
-            ));
+            findings.extend(unreadable(&error, &folders));
         }
     }
     let ill = findings
@@ -73,6 +70,23 @@ pub fn run(options: &Options, network: Network, surroundings: &Surroundings) -> 
         print(&format!("{line}\n"))?;
     }
     Ok(if ill { Exit::Failed } else { Exit::Answered })
+}
+
+/// Why the settings cannot be read: a report for each mistake, which names the file that has it.
+fn unreadable(error: &CliError, folders: &Folders) -> Vec<Report> {
+    let settings = folders.config_file().display().to_string();
+    let hint = error
+        .hint
+        .as_ref()
+        .map_or(String::new(), |hint| format!("; {hint}"));
+    let mistakes = error.message.lines().map(|line| {
+        let what = match line.split_once(':') {
+            Some((file, _)) if file != settings && file.starts_with('/') => format!("hooks in {file}"),
+            _ => format!("settings in {}", folders.config.display()),
+        };
+        Report::new(what, Some(format!("{line}{hint}")))
+    });
+    mistakes.collect()
 }
 
 /// Runs all checks. The error says that the user cancelled; everything else is a finding.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use becket_check::{Finding, HookFile, Kind, Machine, Severity, ToolNames, check, sarif};
+use becket_check::{Finding, HookFile, Kind, Machine, Severity, ToolNames, by_hook, check, sarif};
 use becket_hooks::{HookEnvironment, guest_environment};
 use becket_host::GuestSearch;
 use becket_run::setup::{Setup, read_config};
@@ -46,12 +46,20 @@ pub fn run(
     Ok(if wrong { Exit::Failed } else { Exit::Answered })
 }
 
+/// Something that keeps a hook from doing its work.
+pub struct BrokenHook {
+    /// The file of the hook, as the user names it.
+    pub file: PathBuf,
+    /// The line at which the hook begins, if that is known.
+    pub line: Option<usize>,
+    /// What is wrong, perhaps in another file.
+    pub finding: Finding,
+}
+
 /// Everything that keeps a hook that is found here from doing its work.
-pub fn broken_hooks(options: &Options, surroundings: &Surroundings) -> Result<Vec<Finding>, CliError> {
+pub fn broken_hooks(options: &Options, surroundings: &Surroundings) -> Result<Vec<BrokenHook>, CliError> {
     let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let machine = machine(&folders, surroundings);
-    let files = all_files(options, &folders, surroundings)?;
-    let found = files.iter().flat_map(|file| check(file, &machine));
     let breaks = |finding: &Finding| {
         finding.severity == Severity::Wrong
             && matches!(
@@ -64,7 +72,22 @@ pub fn broken_hooks(options: &Options, surroundings: &Surroundings) -> Result<Ve
                     | Kind::BadScript
             )
     };
-    Ok(found.filter(breaks).collect())
+    let mut broken = Vec::new();
+    for file in all_files(options, &folders, surroundings)? {
+        let of_file = file
+            .findings
+            .iter()
+            .map(|finding| (finding.line, vec![finding.clone()]));
+        for (line, findings) in of_file.chain(by_hook(&file, &machine)) {
+            let findings = findings.into_iter().filter(breaks);
+            broken.extend(findings.map(|finding| BrokenHook {
+                file: file.file.clone(),
+                line,
+                finding,
+            }));
+        }
+    }
+    Ok(broken)
 }
 
 /// Every file whose hooks count here.
@@ -151,7 +174,7 @@ fn told(options: &Options, files: &[HookFile], findings: &[Finding]) -> String {
         .iter()
         .filter(|finding| finding.severity == Severity::Wrong);
     let wrong = match wrong.count() {
-        0 => "nothing is wrong".to_owned(),
+        0 => "no problems found".to_owned(),
         count => format!("{count} wrong"),
     };
     let (hooks, files) = (counted(hooks as u64, "hook"), counted(files.len() as u64, "file"));

@@ -49,12 +49,13 @@ fn list_of(options: &Options, dialect: &str) -> Result<(), CliError> {
 
 fn list(options: &Options) -> Result<(), CliError> {
     for event in EVENTS {
-        let first_line = event.doc.trim().lines().next().unwrap_or_default();
         let line = if options.run.json {
             let (name, class, doc) = (event.name, event.class.name(), event.doc.trim());
             json!({"name": name, "class": class, "doc": doc}).to_string()
         } else {
-            format!("{:<22} {:<9} {first_line}", event.name, event.class.name())
+            let doc = event.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+            let first = doc.split_inclusive(". ").next().unwrap_or_default().trim();
+            format!("{:<22} {:<9} {first}", event.name, event.class.name())
         };
         print(&format!("{line}\n"))?;
     }

@@ -11,10 +11,10 @@ use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
 use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
-use becket_events::{Event, PreTool};
+use becket_events::{ApprovalSource, Event, PreTool};
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
 use becket_system::{CliError, Exit, Surroundings, harmless};
-use becket_workbench::{Lab, NotAsked, PayloadOverrides, effect_words, in_ms, not_asked, verdict_words};
+use becket_workbench::{Lab, NotAsked, PayloadOverrides, effect_words, in_ms, reasons, verdict_words};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -225,12 +225,12 @@ impl Explained {
         let mut text = format!("{} {}\n", self.tool_name, Value::Object(self.arguments.clone()));
         text.push_str(match dry {
             true => "no hook runs, so this is what happens if none of them answers\n\n",
-            false => "the hooks really run; the tool does not\n\n",
+            false => "hooks run for real; the tool does not run\n\n",
         });
         for (index, happened) in self.happened.iter().enumerate() {
             text.push_str(&format!("{}. {}\n", index + 1, happened.text()));
         }
-        for line in not_asked(&self.others) {
+        for line in reasons(&self.others) {
             text.push_str(&format!("{line}\n"));
         }
         if !self.jq.is_empty() {
@@ -248,7 +248,7 @@ impl Happened {
             Self::Person { person } => {
                 let reason = person["reason"].as_str();
                 let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-                format!("the user would be asked{reason}; nobody is here to answer")
+                format!("you would be asked{reason}")
             }
         }
     }
@@ -277,9 +277,9 @@ fn step_text(step: &Step) -> String {
                 [] => String::new(),
                 some => format!(" (requested by {})", some.join(", ")),
             };
-            let why = reason.as_deref().unwrap_or("nobody has approved it yet");
+            let why = reason.as_deref().unwrap_or("not approved yet");
             let alone = if *insists {
-                "only the user can approve it"
+                "it needs your approval (`--yes` is not enough)"
             } else {
                 "it needs approval"
             };
@@ -292,8 +292,8 @@ fn step_text(step: &Step) -> String {
             reason,
         } => {
             let by = match handlers.as_slice() {
-                [] => word(source),
-                some => format!("{}, {}", word(source), some.join(", ")),
+                [] => by_words(*source),
+                some => format!("{}, {}", by_words(*source), some.join(", ")),
             };
             let why = reason
                 .as_ref()
@@ -328,6 +328,14 @@ fn asked_text(trace: &DispatchTrace) -> String {
         ));
     }
     text
+}
+
+/// Who has decided.
+fn by_words(source: ApprovalSource) -> String {
+    match source {
+        ApprovalSource::Headless => "default, as no one can be asked here".to_owned(),
+        source => word(source),
+    }
 }
 
 /// A value of an enum as it is written in JSON.

@@ -13,7 +13,7 @@ pub mod report;
 mod test;
 mod trust;
 
-pub use check::broken_hooks;
+pub use check::{BrokenHook, broken_hooks};
 
 use becket_system::{CliError, Exit, Surroundings};
 

@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use becket_system::{CliError, Exit, Surroundings};
+use serde_json::{Value, json};
 
 use super::{check, test};
 use crate::args::{CheckForm, HookKind, HookLanguage, NewArgs, TestArgs};
 use crate::options::Options;
 use crate::printing::print;
+
+/// The file with Claude Code's settings for a project.
+const CLAUDE_SETTINGS: &str = ".claude/settings.json";
 
 /// A file to be written, by its path in the folder.
 struct NewFile {
@@ -25,16 +29,26 @@ pub fn run(options: &Options, wanted: &NewArgs, surroundings: &Surroundings) -> 
     });
     check_name(name)?;
     let files = files(wanted.kind, wanted.lang, name);
+    let is_there = |file: &NewFile| surroundings.cwd.join(&file.path).exists();
     let existing = files
         .iter()
-        .find(|file| surroundings.cwd.join(&file.path).exists());
+        .find(|file| file.path != CLAUDE_SETTINGS && is_there(file));
     if let Some(file) = existing {
         let error = CliError::usage(format!("{} exists already", file.path));
         return Err(error.hint("nothing was written; give the hook another name, or use another folder"));
     }
     for file in &files {
-        write(&surroundings.cwd, file)?;
-        print(&format!("wrote {}\n", file.path))?;
+        let done = match is_there(file) {
+            true => {
+                add_entry(&surroundings.cwd.join(&file.path), &file.text)?;
+                "added the hook to"
+            }
+            false => {
+                write(&surroundings.cwd, file)?;
+                "wrote"
+            }
+        };
+        print(&format!("{done} {}\n", file.path))?;
     }
     let (hooks, tests): (Vec<_>, Vec<_>) = files
         .into_iter()
@@ -52,7 +66,51 @@ pub fn run(options: &Options, wanted: &NewArgs, surroundings: &Surroundings) -> 
         faults: false,
         update: false,
     };
-    test::run(&options, &tests, surroundings)
+    let exit = test::run(&options, &tests, surroundings)?;
+    print(&format!("{}\n", usage(wanted.lang, name)))?;
+    Ok(exit)
+}
+
+/// How a new hook is used.
+fn usage(language: HookLanguage, name: &str) -> String {
+    match language {
+        HookLanguage::Toml | HookLanguage::Bash | HookLanguage::Python => format!(
+            "to use it: becket --hooks {name}.toml PROMPT; for all runs here, move the entry into becket.toml and run \
+             `becket hooks trust`"
+        ),
+        HookLanguage::Ts => format!("to use it: becket -e {name}.ts PROMPT"),
+        HookLanguage::Scheme => format!("to use it: becket --chibi-home {name}-home PROMPT"),
+        HookLanguage::Claude => {
+            "to use it: `becket hooks trust` makes it active in this folder; Claude Code runs it, too"
+                .to_owned()
+        }
+    }
+}
+
+/// Adds the entries of Claude Code's settings to those of a file that exists. The rest stays.
+fn add_entry(file: &Path, new: &str) -> Result<(), CliError> {
+    let shown = file.display();
+    let unread = |why: String| {
+        let error = CliError::usage(format!("the hook cannot be added to {shown}: {why}"));
+        error.hint(format!("add this entry by hand:\n{new}"))
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| unread(error.to_string()))?;
+    let mut settings: Value = serde_json::from_str(&text).map_err(|error| unread(error.to_string()))?;
+    let new: Value = serde_json::from_str(new).expect("the template is JSON");
+    let events = new["hooks"].as_object().into_iter().flatten();
+    for (event, entries) in events {
+        let hooks = settings
+            .as_object_mut()
+            .map(|settings| settings.entry("hooks").or_insert_with(|| json!({})));
+        let hooks = hooks.and_then(Value::as_object_mut);
+        let list = hooks.map(|hooks| hooks.entry(event.as_str()).or_insert_with(|| json!([])));
+        let Some(list) = list.and_then(Value::as_array_mut) else {
+            return Err(unread(format!("`hooks.{event}` is no list")));
+        };
+        list.extend(entries.as_array().into_iter().flatten().cloned());
+    }
+    let written = std::fs::write(file, format!("{settings:#}\n"));
+    written.map_err(|error| CliError::failed(format!("cannot write {shown}: {error}")))
 }
 
 fn check_name(name: &str) -> Result<(), CliError> {
@@ -117,7 +175,7 @@ fn files(kind: HookKind, language: HookLanguage, name: &str) -> Vec<NewFile> {
             "post_tool",
         ),
         HookLanguage::Claude => {
-            let entry = file(".claude/settings.json".into(), settings(kind));
+            let entry = file(CLAUDE_SETTINGS.into(), settings(kind));
             let hook = vec![entry, program(format!(".claude/hooks/{name}.sh"))];
             let how = "# Hooks of the project run when they are trusted: becket hooks test . --trust\n\n";
             (hook, how.to_owned(), "pre_tool_output")

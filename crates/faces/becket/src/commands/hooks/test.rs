@@ -12,7 +12,7 @@ use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
 use becket_host::AGENT_FILE;
 use becket_run::project_trust::may_run;
 use becket_system::files::read_regular;
-use becket_system::{CliError, Exit, Surroundings, harmless};
+use becket_system::{CliError, Exit, Surroundings, counted, harmless};
 use becket_workbench::{
     Case, Fired, Lab, PayloadOverrides, Play, Suite, TestRoom, dialect_named, event_called, in_ms, not_asked,
     rewritten, unmet_files,
@@ -337,7 +337,7 @@ impl Bench<'_> {
         let mut unmet = case.expect.unmet(&fired);
         unmet.extend(unmet_files(folder, &case.expect.files));
         if !unmet.is_empty() {
-            unmet.extend(not_asked(&fired.others));
+            unmet.extend(not_asked(&fired));
         }
         if case.expect.snapshot {
             unmet.extend(snapshots.compare(&case.name, &fired, folder, self.wanted.update));
@@ -617,11 +617,14 @@ fn tell(options: &Options, results: &[TestResult], duration: Duration) -> Result
     }
     if !options.run.json {
         let took = in_ms(duration.as_micros() as u64);
-        let (count, how) = match failed {
-            0 => (results.len(), "passed".to_owned()),
-            failed => (results.len(), format!("run, {failed} failed")),
+        let how = match failed {
+            0 => "passed".to_owned(),
+            failed => format!("run, {failed} failed"),
         };
-        print(&format!("{count} tests {how} in {took}\n"))?;
+        print(&format!(
+            "{} {how} in {took}\n",
+            counted(results.len() as u64, "test")
+        ))?;
     }
     Ok(if failed > 0 { Exit::Failed } else { Exit::Answered })
 }

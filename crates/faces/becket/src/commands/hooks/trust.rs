@@ -147,7 +147,7 @@ fn take(trust: &Trust, new: &[&Judged], options: &Options) -> Result<(), CliErro
         let news = if judged.is_trusted() {
             "is trusted already"
         } else {
-            "is trusted from now on"
+            "is now trusted"
         };
         text.push_str(&match options.run.json {
             true => format!(

@@ -118,7 +118,7 @@ impl Family {
             node.print("", index + 1 == whole.len(), &mut text);
         }
         if whole.is_empty() {
-            text.push_str("nothing of it is recorded\n");
+            text.push_str("nothing was recorded\n");
         }
         text
     }

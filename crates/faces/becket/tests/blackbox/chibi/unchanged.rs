@@ -256,7 +256,7 @@ fn the_conversations_and_prompts_of_a_home_go_on() {
         system.contains("the home's own agent") && system.contains("Speak softly"),
         "{system}"
     );
-    told.run.complained("continuing in the context work");
+    told.run.complained("continuing the conversation work");
     // From now on becket keeps it: it is not taken over twice.
     let told = chibi.ask(&["and now?"], &[says("still Tom")]).went_well();
     let request = told.requests[0]["messages"].to_string();

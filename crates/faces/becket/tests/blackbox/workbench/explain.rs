@@ -97,10 +97,10 @@ fn rules_rewrites_and_the_question_are_told_in_their_order() {
         .said("rules: none match")
         .said("it needs approval");
     let (question, decision) = (
-        asked.stdout.find("the user would be asked").expect("it is told"),
+        asked.stdout.find("you would be asked").expect("it is told"),
         asked
             .stdout
-            .find("decision: deny by headless")
+            .find("decision: deny by default, as no one can be asked here")
             .expect("it is told"),
     );
     assert!(question < decision, "{asked:#?}");

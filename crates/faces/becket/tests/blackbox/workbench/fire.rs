@@ -188,7 +188,7 @@ fn a_hook_that_is_not_asked_says_which_condition_does_not_match_and_how_to_write
         "expected arguments.command = git push, got \"git push origin\"; a pattern must match the whole \
          text: `{ glob = \"*git push*\" }` matches it",
         "`{ glob = \"*git pu*h*\" }` matches it",
-        "`{ regex = \".*(?:git +push).*\" }` matches it",
+        "`{ regex = \".*git +push.*\" }` matches it",
         "expected arguments.cwd = /, but there is no arguments.cwd",
         "expected arguments.command like *svn*, got \"git push origin\"\n",
     ];
@@ -218,6 +218,50 @@ fn a_hook_that_is_not_asked_says_which_condition_does_not_match_and_how_to_write
     for reason in reasons {
         assert!(tested.stdout.contains(reason), "{reason}: {tested:#?}");
     }
+}
+
+#[test]
+fn a_hook_of_another_agent_says_what_its_matcher_or_its_condition_did_not_match() {
+    let room = room();
+    let file = ".claude/settings.json";
+    room.write(
+        file,
+        r#"{"hooks": {"PreToolUse": [
+            {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "exit 2"}]},
+            {"matcher": "Bash", "hooks": [{"type": "command", "if": "Bash(git push)", "command": "exit 2"}]}]}}"#,
+    );
+    let set = "--set=arguments.command=git push origin";
+    let fire = |options: &[&str]| {
+        let words = ["hooks", "fire", "pre_tool", "--set=tool_name=shell", set];
+        room.run(words.iter().chain(options)).ended_with(0)
+    };
+    fire(&["--trust"])
+        .said("its matcher `Edit|Write` does not match \"Bash\"")
+        .said(
+            "its condition `Bash(git push)` does not match \"git push origin\"; `Bash(git push *)` matches it",
+        );
+    let checked = room.run(["hooks", "check", file]).ended_with(0);
+    checked.said("the hook runs only if the whole command is `git push`");
+}
+
+#[test]
+fn hooks_of_other_events_and_untrusted_ones_are_named() {
+    let room = room();
+    let hooks = room.hooks("[[hook]]\nname = \"elsewhere\"\nevent = \"pre_shell\"\ncommand = \"exit 2\"\n");
+    let fire = ["hooks", "fire", "pre_tool", "--set=tool_name=shell"];
+    let fired = room.run(fire.iter().chain(&["--hooks", &hooks])).ended_with(0);
+    fired
+        .said("no hook matched")
+        .said("hooks of other events: elsewhere (pre_shell, ");
+    let file = "becket.toml";
+    room.write(
+        file,
+        "[[hook]]\nname = \"strange\"\nevent = \"pre_tool\"\ncommand = \"exit 2\"\n",
+    );
+    let fired = room.run(fire);
+    fired
+        .said("not asked: strange (becket, ")
+        .said("it is not trusted; `becket hooks trust` asks you about it");
 }
 
 #[test]

@@ -308,7 +308,7 @@ files = { precious = "x", made = true }
     room.write("s.hooktest.toml", suite);
     room.run(["hooks", "test", "."])
         .ended_with(0)
-        .said("1 tests passed");
+        .said("1 test passed");
     room.write("s.hooktest.toml", suite.replace("made = true", "made = false"));
     room.run(["hooks", "test", "."])
         .ended_with(1)
@@ -508,8 +508,12 @@ fn a_new_hook_of_every_kind_and_language_is_checked_and_its_test_passes() {
                 "{kind} {lang}: {run:#?}"
             );
             if lang != "scheme" {
-                assert!(run.stdout.contains("nothing is wrong"), "{kind} {lang}: {run:#?}");
+                assert!(
+                    run.stdout.contains("no problems found"),
+                    "{kind} {lang}: {run:#?}"
+                );
             }
+            assert!(run.stdout.contains("\nto use it: "), "{kind} {lang}: {run:#?}");
             let again = room
                 .run(["hooks", "new", kind, "mine", "--lang", lang])
                 .ended_with(2);
@@ -519,6 +523,28 @@ fn a_new_hook_of_every_kind_and_language_is_checked_and_its_test_passes() {
         }
     }
     let room = room();
+    room.write(
+        ".claude/settings.json",
+        r#"{"model": "x", "hooks": {"PreToolUse": [{"hooks": []}]}}"#,
+    );
+    room.run(["hooks", "new", "guard", "added", "--lang", "claude"])
+        .ended_with(0)
+        .said("added the hook to .claude/settings.json");
+    let settings: Value = serde_json::from_str(&room.read(".claude/settings.json")).expect("JSON");
+    assert_eq!(settings["model"], "x", "{settings}");
+    assert_eq!(
+        settings["hooks"]["PreToolUse"].as_array().map(Vec::len),
+        Some(2),
+        "{settings}"
+    );
+    room.write(".claude/settings.json", r#"{"hooks": []}"#);
+    room.run(["hooks", "new", "guard", "other", "--lang", "claude"])
+        .ended_with(2)
+        .complained("add this entry by hand");
+    room.run(["hooks", "new", "guard", "schemed", "--lang", "scheme"])
+        .ended_with(0);
+    let examined = room.run(["doctor", "--chibi-home", "schemed-home"]);
+    assert!(!examined.stdout.contains("wrong plugin"), "{examined:#?}");
     room.run(["hooks", "new", "guard", "../out"])
         .ended_with(2)
         .complained("../out");
