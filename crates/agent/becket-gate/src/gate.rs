@@ -372,6 +372,7 @@ impl Gate {
         };
         let question = Question {
             agent: asking_agent(hooks),
+            tool_call_id: None,
             tool_name: subject.into(),
             operation: None,
             source: None,
@@ -395,6 +396,7 @@ impl Gate {
         let began = Instant::now();
         let question = Question {
             agent: None,
+            tool_call_id: None,
             tool_name: "continuing past the limit".into(),
             operation: None,
             source: None,
@@ -934,6 +936,7 @@ impl Gate {
         let spec = applicant.spec();
         let question = Question {
             agent: asking_agent(hooks),
+            tool_call_id: Some(applicant.tool_call_id.to_owned()),
             tool_name: spec.own_name.clone(),
             operation: spec.operation,
             source: Some(spec.source.clone()).filter(|source| source != BUILTIN),
