@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::Provider;
-use becket_agent::session_handle::ChosenModel;
+use becket_agent::session_handle::{ChosenModel, SessionHandle};
 use becket_events::ModelChoice;
-use becket_host::ListedModel;
+use becket_host::{Interactive, ListedModel};
 use becket_providers::Prices;
 use becket_tools::Models;
 
@@ -47,16 +47,19 @@ impl<'a> SessionModels<'a> {
 
     /// Uses another model from the next request on; the error says why it cannot be had.
     pub fn choose(&self, name: &str) -> Result<(), String> {
-        let handle = self.assembled.agent.handle.as_ref().ok_or(
+        let chooser = self.chooser().ok_or(
             "the model can be changed only on a screen; here `becket --model NAME chat` chooses one",
         )?;
-        let provider = (self.named)(name)?;
-        handle.config().set_model(ChosenModel {
-            context_window: self.assembled.interactive.context_window(&*provider),
-            provider,
-            choice: ModelChoice::Set,
-        });
-        Ok(())
+        chooser.choose(name)
+    }
+
+    /// Chooses models while the session works; `None` if the session cannot be steered.
+    pub fn chooser(&self) -> Option<ModelChooser> {
+        Some(ModelChooser {
+            handle: self.assembled.agent.handle.clone()?,
+            interactive: Arc::clone(&self.assembled.interactive),
+            named: Arc::clone(self.named),
+        })
     }
 
     /// The models that can be named, as far as they are known without asking anybody.
@@ -79,5 +82,26 @@ impl<'a> SessionModels<'a> {
     /// What models cost.
     pub fn prices(&self) -> Prices {
         self.setup.prices()
+    }
+}
+
+/// Chooses the model of a session, also while the session works.
+#[derive(Clone)]
+pub struct ModelChooser {
+    handle: SessionHandle,
+    interactive: Arc<dyn Interactive>,
+    named: Models,
+}
+
+impl ModelChooser {
+    /// Uses another model from the next request on; the error says why it cannot be had.
+    pub fn choose(&self, name: &str) -> Result<(), String> {
+        let provider = (self.named)(name)?;
+        self.handle.config().set_model(ChosenModel {
+            context_window: self.interactive.context_window(&*provider),
+            provider,
+            choice: ModelChoice::Set,
+        });
+        Ok(())
     }
 }
