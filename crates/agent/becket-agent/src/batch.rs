@@ -471,9 +471,8 @@ impl Batch<'_> {
         self.record(&call.id, &own_name, started, facts, settled.is_error);
         if ran {
             self.account_for(&call.id, &own_name, duration, settled.is_error);
-            let summary = summary.as_deref();
-            let which = (call.id.as_str(), own_name.as_str());
-            self.show_result(which, way.arguments, summary, concurrency, &settled);
+            let which = (&*call.id, &*own_name);
+            self.show_result(which, way.arguments, summary.as_deref(), concurrency, &settled);
         }
         let message = settled.message(call);
         let record = CallRecord {

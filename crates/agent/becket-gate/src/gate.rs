@@ -949,13 +949,12 @@ impl Gate {
             preview: preview(applicant, call).await,
             has_changed: false,
         };
-        let asked = AskedCall {
+        let asked = Some(AskedCall {
             applicant,
             call,
             is_repeatable: wanted.spared,
-        };
-        self.ask_person(hooks, question, wanted.insists, Some(asked))
-            .await
+        });
+        self.ask_person(hooks, question, wanted.insists, asked).await
     }
 
     async fn ask_person(

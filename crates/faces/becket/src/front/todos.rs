@@ -10,10 +10,11 @@ const MOST_SHOWN: usize = 8;
 
 /// The items of a list, and how far each is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Todos(Vec<(Status, String)>);
+pub struct Todos(Vec<(TodoStatus, String)>);
 
+/// How far an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
+pub enum TodoStatus {
     Pending,
     InProgress,
     Completed,
@@ -27,39 +28,47 @@ impl Todos {
         let list = answer.get("all_todos").or_else(|| answer.get("todos"))?;
         let items = list.as_array()?.iter().map(|item| {
             let status = match item["status"].as_str()? {
-                "completed" => Status::Completed,
-                "in-progress" => Status::InProgress,
-                _ => Status::Pending,
+                "completed" => TodoStatus::Completed,
+                "in-progress" => TodoStatus::InProgress,
+                _ => TodoStatus::Pending,
             };
             Some((status, harmless_name(item["description"].as_str()?)))
         });
         items.collect::<Option<Vec<_>>>().map(Self)
     }
 
+    /// The items, and how far each is.
+    pub fn items(&self) -> impl Iterator<Item = (TodoStatus, &str)> {
+        self.0.iter().map(|(status, text)| (*status, text.as_str()))
+    }
+
     /// Whether nothing is left to be done.
     pub fn are_done(&self) -> bool {
-        self.0.iter().all(|(status, _)| *status == Status::Completed)
+        self.0.iter().all(|(status, _)| *status == TodoStatus::Completed)
     }
 
     /// The list in lines: if it is long, the part around what is being done.
     pub fn lines(&self, style: Style) -> Vec<String> {
-        let open = self.0.iter().position(|(status, _)| *status != Status::Completed);
+        let open = self
+            .0
+            .iter()
+            .position(|(status, _)| *status != TodoStatus::Completed);
         let start = open.unwrap_or(0).saturating_sub(2);
         let start = start.min(self.0.len().saturating_sub(MOST_SHOWN));
         let shown = &self.0[start..(start + MOST_SHOWN).min(self.0.len())];
         let mut lines: Vec<String> = shown
             .iter()
             .map(|(status, text)| match status {
-                Status::Pending => format!("  ☐ {text}"),
-                Status::InProgress => style.bold(&format!("  ◐ {text}")),
-                Status::Completed => style.dim(&format!("  ☑ {text}")),
+                TodoStatus::Pending => format!("  ☐ {text}"),
+                TodoStatus::InProgress => style.bold(&format!("  ◐ {text}")),
+                TodoStatus::Completed => style.dim(&format!("  ☑ {text}")),
             })
             .collect();
         if shown.len() < self.0.len() {
             let done = self
                 .0
                 .iter()
-                .filter(|(status, _)| *status == Status::Completed)
+                .filter(|(status, _)| *status == TodoStatus::Completed)
                 .count();
             lines.push(style.dim(&format!("  {done} of {} done", self.0.len())));
         }
