@@ -30,4 +30,4 @@ mod updates;
 mod wire;
 mod worker;
 
-pub use server::serve;
+pub use server::{read_prompt, serve};

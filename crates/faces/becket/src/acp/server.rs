@@ -33,7 +33,7 @@ use super::prompt::Prompt;
 use super::servers::declarations;
 use super::session::Session;
 use super::stored::{Stored, fresh_name};
-use super::wire::{Editor, Incoming, failed, wrong};
+use super::wire::{Editor, Incoming, failed, message, wrong};
 use crate::options::Options;
 
 /// How long sessions may take to end, together; what they started is given up after that.
@@ -323,23 +323,35 @@ impl Place {
                 "becket works in one folder: `additionalDirectories` must be empty",
             ));
         }
-        check_folder(&cwd).map_err(|why| wrong(format!("cannot work in {}: {why}", cwd.display())))?;
+        let cwd = folder(&cwd).map_err(|why| wrong(format!("cannot work in {}: {why}", cwd.display())))?;
         let servers = declarations(servers, &cwd).map_err(wrong)?;
         Ok(Self { cwd, servers })
     }
 }
 
-fn check_folder(folder: &Path) -> Result<(), String> {
-    if !folder.is_absolute() {
+/// The folder itself, as a shell in it would name it: what is judged is compared with it.
+fn folder(path: &Path) -> Result<PathBuf, String> {
+    if !path.is_absolute() {
         return Err("the path is not absolute".into());
     }
+    let folder = path.canonicalize().map_err(|error| error.to_string())?;
     if folder.to_str().is_none() {
         return Err("its name is not UTF-8 text".into());
     }
-    match folder.metadata() {
-        Ok(about) if about.is_dir() => Ok(()),
-        Ok(_) => Err("it is no folder".into()),
-        Err(error) => Err(error.to_string()),
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => Err("it is no folder".into()),
+    }
+}
+
+/// The prompt that a line asks to run, if it does.
+pub fn read_prompt(line: &str) -> Option<Result<Prompt, Error>> {
+    match message(line)? {
+        Incoming::Request { params, .. } => {
+            let request = read::<PromptRequest>(params);
+            Some(request.and_then(|request| Prompt::read(request.prompt)))
+        }
+        Incoming::Notification { .. } => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use agent_client_protocol_schema::v1::{Error, ListSessionsResponse, SessionId, SessionInfo};
-use becket_agent::store::EntryContent;
+use becket_agent::store::{EntryContent, StoreError};
 use becket_events::{Message, MessageBody, lines_of};
 use becket_run::RunOptions;
 use becket_run::target::{known, parse_name};
@@ -57,7 +57,8 @@ impl Stored {
     pub fn list(&self, cwd: Option<&Path>, cursor: Option<&str>) -> Result<ListSessionsResponse, Error> {
         let start = cursor.map_or(Ok(0), str::parse);
         let start: usize = start.map_err(|_| wrong("`cursor` is none that becket gave out"))?;
-        let told = |error: becket_agent::store::StoreError| failed(error.to_string());
+        let cwd = cwd.map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf()));
+        let told = |error: StoreError| failed(error.to_string());
         let mut newest = HashMap::new();
         let sessions = self.store.sessions(None).map_err(told)?;
         for session in sessions.into_iter().filter(|session| session.parent_id.is_none()) {
@@ -69,7 +70,8 @@ impl Stored {
         let mut contexts = self.store.contexts().map_err(told)?;
         contexts.retain(|context| {
             let place = newest.get(&context.name);
-            let is_wanted = place.is_some_and(|(place, ..)| cwd.is_none_or(|cwd| cwd == Path::new(place)));
+            let is_wanted =
+                place.is_some_and(|(place, ..)| cwd.as_ref().is_none_or(|cwd| cwd == Path::new(place)));
             context.message_count > 0 && is_wanted
         });
         contexts.sort_by(|one, other| other.last_used_ms.cmp(&one.last_used_ms));

@@ -186,6 +186,14 @@ fn broken(words: impl Into<String>) -> Error {
     Error::new(ErrorCode::ParseError.into(), words)
 }
 
+/// The message in a line, if it holds one.
+pub fn message(line: &str) -> Option<Incoming> {
+    match read(line) {
+        Read::Message(message) => Some(message),
+        Read::Answer(..) | Read::Broken(..) | Read::Nothing => None,
+    }
+}
+
 /// Parses a line.
 fn read(line: &str) -> Read {
     if line.trim().is_empty() {

@@ -2,6 +2,7 @@
 
 mod editor;
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -712,6 +713,24 @@ fn sessions_work_beside_each_other_each_in_its_folder() {
     assert_eq!(waiting.wait().unwrap().stop_reason, StopReason::EndTurn);
     assert_eq!(room.read("one/seen"), "one");
     assert_eq!(editor.answer(&one), "done");
+}
+
+#[test]
+fn a_folder_behind_a_link_is_the_folder_itself() {
+    let room = room();
+    room.write("../real/there.txt", "");
+    symlink("real", room.work().join("../link")).unwrap();
+    let editor = Editor::with_model(&room, &json!([write("a.txt", "a"), said("done")]), &[]);
+    let id = editor.session(&room.work().join("../link"));
+    editor
+        .ask(SetSessionModeRequest::new(id.clone(), "accept-edits"))
+        .unwrap();
+    editor.prompt(&id, "write");
+    assert!(room.has("../real/a.txt") && !editor.is_asked());
+    let listed = editor
+        .ask(ListSessionsRequest::new().cwd(room.work().join("../link")))
+        .unwrap();
+    assert_eq!(listed.sessions.len(), 1);
 }
 
 // ---------------------------------------------------------------- modes, models, commands
