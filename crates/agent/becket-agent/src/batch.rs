@@ -287,7 +287,7 @@ impl Batch<'_> {
         let (arguments, permit, cancels) = match read {
             Ok((tool, arguments)) => self.ask_gate(call, &*tool, arguments).await,
             Err(words) => {
-                self.show_refusal(&own_name, &words, &[]);
+                self.show_refusal((&call.id, &own_name), &words, &[]);
                 (Arguments::default(), Err(ToolOutput::error(words)), false)
             }
         };
@@ -314,7 +314,9 @@ impl Batch<'_> {
     ) -> (Arguments, Result<Permit, ToolOutput>, bool) {
         let tool_name = tool.spec().own_name.as_str();
         self.front.show(FrontUpdate::ToolCall {
+            tool_call_id: &call.id,
             tool_name,
+            operation: tool.spec().operation,
             arguments: arguments.asked(),
             summary: tool.summary(arguments.asked()).as_deref(),
         });
@@ -327,7 +329,7 @@ impl Batch<'_> {
         match self.gate.judge(self.hooks, applicant).await {
             Judgement::Permitted(permit) => {
                 let arguments = arguments.judged_as(permit.arguments());
-                self.show_change(tool, &arguments);
+                self.show_change(&call.id, tool, &arguments);
                 (arguments, Ok(permit), false)
             }
             Judgement::Refused {
@@ -337,8 +339,8 @@ impl Batch<'_> {
                 cancelled,
             } => {
                 let arguments = arguments.judged_as(&judged);
-                self.show_change(tool, &arguments);
-                self.show_refusal(tool_name, &reason, &handlers);
+                self.show_change(&call.id, tool, &arguments);
+                self.show_refusal((&call.id, tool_name), &reason, &handlers);
                 let words = ToolOutput::error((self.settings.wording.refused)(&reason));
                 (arguments, Err(words), cancelled)
             }
@@ -346,9 +348,10 @@ impl Batch<'_> {
     }
 
     /// Shows what was judged where that is not what the model wrote.
-    fn show_change(&self, tool: &dyn Tool, arguments: &Arguments) {
+    fn show_change(&self, tool_call_id: &str, tool: &dyn Tool, arguments: &Arguments) {
         if let Some(judged) = arguments.change() {
             self.front.show(FrontUpdate::Changed {
+                tool_call_id,
                 tool_name: &tool.spec().own_name,
                 arguments: judged,
                 summary: tool.summary(judged).as_deref(),
@@ -369,23 +372,38 @@ impl Batch<'_> {
         )
     }
 
-    fn show_refusal(&self, tool_name: &str, reason: &str, handlers: &[String]) {
+    fn show_refusal(&self, (tool_call_id, tool_name): (&str, &str), reason: &str, handlers: &[String]) {
         self.front.show(FrontUpdate::Refused {
+            tool_call_id,
             tool_name,
             reason,
             handlers,
         });
     }
 
+    /// Shows that a call is about to run.
+    async fn show_permitted(&self, tool: &dyn Tool, permit: &Permit) {
+        let file = permit.target().file().filter(|_| self.front.wants_previews());
+        let preview = match (permit.operation(), file) {
+            (Some(operation), Some(file)) => tool.preview(operation, file).await,
+            _ => None,
+        };
+        self.front.show(FrontUpdate::Permitted {
+            tool_call_id: permit.tool_call_id(),
+            preview: preview.as_ref(),
+        });
+    }
+
     fn show_result(
         &self,
-        tool_name: &str,
+        (tool_call_id, tool_name): (&str, &str),
         arguments: &Map<String, Value>,
         summary: Option<&str>,
         concurrency: Concurrency,
         settled: &Settled,
     ) {
         self.front.show(FrontUpdate::ToolResult {
+            tool_call_id,
             tool_name,
             arguments,
             summary,
@@ -453,8 +471,8 @@ impl Batch<'_> {
         self.record(&call.id, &own_name, started, facts, settled.is_error);
         if ran {
             self.account_for(&call.id, &own_name, duration, settled.is_error);
-            let summary = summary.as_deref();
-            self.show_result(&own_name, way.arguments, summary, concurrency, &settled);
+            let which = (&*call.id, &*own_name);
+            self.show_result(which, way.arguments, summary.as_deref(), concurrency, &settled);
         }
         let message = settled.message(call);
         let record = CallRecord {
@@ -537,6 +555,7 @@ impl Batch<'_> {
     }
 
     async fn run_permitted(&self, tool: &dyn Tool, permit: Permit, called_as: &str) -> ToolOutput {
+        self.show_permitted(tool, &permit).await;
         let (progress, mut pieces) = mpsc::unbounded_channel();
         let update = self.blank_update(tool, &permit, called_as);
         // What hooks may still withhold is not shown before they have seen it.

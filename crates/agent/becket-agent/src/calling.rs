@@ -487,4 +487,8 @@ impl Front for ChildFront {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
         self.above.ask(question)
     }
+
+    fn wants_previews(&self) -> bool {
+        self.above.wants_previews()
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use becket_events::{CompactReason, Delta, Message};
+use becket_events::{CompactReason, Delta, Message, OperationKind};
 use becket_gate::question::User;
 use becket_hooks::ReportedFailure;
 use futures_util::future::BoxFuture;
@@ -22,6 +22,11 @@ pub trait Front: Send + Sync {
     /// Asks the user about a call. Without a user the answer is `Nobody`; it never hangs.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer>;
 
+    /// Whether the front shows what a call changes in a file even if nobody is asked about it.
+    fn wants_previews(&self) -> bool {
+        false
+    }
+
     /// Called when a prompt is answered and nothing is left to do.
     fn settled(&self) {}
 }
@@ -40,8 +45,12 @@ pub enum FrontUpdate<'a> {
     Message(&'a Message),
     /// A call is about to be judged.
     ToolCall {
+        /// Identifies the call.
+        tool_call_id: &'a str,
         /// Becket's own name for the tool.
         tool_name: &'a str,
+        /// The operation, if the tool is one of becket's operations.
+        operation: Option<OperationKind>,
         /// The call's arguments.
         arguments: &'a Map<String, Value>,
         /// The call in a few words, if the tool provides them.
@@ -49,6 +58,8 @@ pub enum FrontUpdate<'a> {
     },
     /// Hooks have changed a call's arguments.
     Changed {
+        /// Identifies the call.
+        tool_call_id: &'a str,
         /// Becket's own name for the tool.
         tool_name: &'a str,
         /// The arguments that will run.
@@ -56,8 +67,17 @@ pub enum FrontUpdate<'a> {
         /// The changed call in a few words, if the tool provides them.
         summary: Option<&'a str>,
     },
+    /// A call was allowed, and is about to run.
+    Permitted {
+        /// Identifies the call.
+        tool_call_id: &'a str,
+        /// What the call is about to change in a file, for a front that wants previews.
+        preview: Option<&'a Preview>,
+    },
     /// A call does not run: it was refused, or is malformed.
     Refused {
+        /// Identifies the call.
+        tool_call_id: &'a str,
         /// Becket's own name for the tool.
         tool_name: &'a str,
         /// Why the call does not run.
@@ -79,6 +99,8 @@ pub enum FrontUpdate<'a> {
     },
     /// A tool has run.
     ToolResult {
+        /// Identifies the call.
+        tool_call_id: &'a str,
         /// Becket's own name for the tool.
         tool_name: &'a str,
         /// The arguments that ran.

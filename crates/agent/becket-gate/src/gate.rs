@@ -374,6 +374,7 @@ impl Gate {
         };
         let question = Question {
             agent: asking_agent(hooks),
+            tool_call_id: None,
             tool_name: subject.into(),
             operation: None,
             source: None,
@@ -397,6 +398,7 @@ impl Gate {
         let began = Instant::now();
         let question = Question {
             agent: None,
+            tool_call_id: None,
             tool_name: "continuing past the limit".into(),
             operation: None,
             source: None,
@@ -936,6 +938,7 @@ impl Gate {
         let spec = applicant.spec();
         let question = Question {
             agent: asking_agent(hooks),
+            tool_call_id: Some(applicant.tool_call_id.to_owned()),
             tool_name: spec.own_name.clone(),
             operation: spec.operation,
             source: Some(spec.source.clone()).filter(|source| source != BUILTIN),
@@ -948,13 +951,12 @@ impl Gate {
             preview: preview(applicant, call).await,
             has_changed: false,
         };
-        let asked = AskedCall {
+        let asked = Some(AskedCall {
             applicant,
             call,
             is_repeatable: wanted.spared,
-        };
-        self.ask_person(hooks, question, wanted.insists, Some(asked))
-            .await
+        });
+        self.ask_person(hooks, question, wanted.insists, asked).await
     }
 
     async fn ask_person(

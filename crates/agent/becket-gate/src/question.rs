@@ -18,6 +18,8 @@ pub trait User: Send + Sync {
 pub struct Question {
     /// The sub-agent that makes the call, if one does.
     pub agent: Option<String>,
+    /// Identifies the call, if the question is about one.
+    pub tool_call_id: Option<String>,
     /// Becket's own name for the tool.
     pub tool_name: String,
     /// The operation, if the tool is one of becket's operations.

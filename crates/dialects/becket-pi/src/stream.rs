@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use becket_events::CompactReason;
 use becket_hooks::{Answered, Engine, Failure, Field, LaneKind, ScriptHandler};
+use becket_host::LineWriter;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -27,6 +28,16 @@ pub trait Lines: Send + Sync {
 
     /// Waits while the reader is far behind.
     fn room(&self) -> BoxFuture<'_, ()>;
+}
+
+impl Lines for LineWriter {
+    fn push(&self, line: String) {
+        self.push(line);
+    }
+
+    fn room(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.room())
+    }
 }
 
 /// The event stream of a session.

@@ -7,6 +7,8 @@
 // What only some kinds of guests use, nobody uses in a program without them.
 #![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "acp")]
+mod acp;
 mod args;
 mod candidates;
 mod commands;

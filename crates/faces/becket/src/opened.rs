@@ -93,6 +93,24 @@ impl Conversation {
         })
     }
 
+    /// Begins a session for a user whom becket reaches in another way than its terminal. What is shown there, `person`
+    /// shows.
+    pub async fn open_with(
+        person: Person,
+        choice: ContextChoice,
+        (options, surroundings): (&Options, &Surroundings),
+        cancel: &CancellationToken,
+    ) -> Result<Self, CliError> {
+        let output = Arc::new(Output::muted());
+        let participants = Participants::user(person);
+        let caller = caller(options, surroundings, cancel);
+        let opened = becket_run::Conversation::open(participants, choice, Purpose::Prompts, caller);
+        Ok(Self {
+            conversation: opened.await?,
+            output,
+        })
+    }
+
     /// Where the answers are shown.
     pub fn output(&self) -> Arc<Output> {
         Arc::clone(&self.output)

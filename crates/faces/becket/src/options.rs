@@ -39,6 +39,7 @@ impl Options {
             without: args.without.clone(),
             hosts,
             guests: given.clone(),
+            servers: Default::default(),
             preloaded: Default::default(),
             context: args.context.clone(),
             transient: args.transient.clone(),

@@ -81,6 +81,8 @@ pub const READERS: &[(&str, Reader)] = &[
             }));
         }
     }),
+    #[cfg(feature = "acp")]
+    ("editor", |text| drop(crate::acp::read_prompt(text))),
     #[cfg(feature = "web")]
     ("trace", |text| {
         let trace = RawTrace {

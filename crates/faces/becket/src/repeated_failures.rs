@@ -62,6 +62,10 @@ impl Front for RepeatedFailures {
         self.front.ask(question)
     }
 
+    fn wants_previews(&self) -> bool {
+        self.front.wants_previews()
+    }
+
     fn settled(&self) {
         self.tell_counts();
         self.front.settled();

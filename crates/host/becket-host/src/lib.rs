@@ -5,7 +5,7 @@
 //! and the calls of hooks to them, `unloaded.rs` guests that could not be understood. `interactive.rs` is everything
 //! that guests bring to a session besides hooks and tools, `agent_file.rs` agents that a file describes,
 //! `run_settings.rs` another system's settings about a run, `reader.rs` files for models that decide in place of hooks,
-//! `client.rs` a program that has started becket, `bridge.rs` another agent that asks becket's hooks,
+//! `client.rs` a program that has started becket and `lines.rs` the lines between them, `bridge.rs` another agent that asks becket's hooks,
 //! `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations as files of another
 //! system. `ui.rs` is the user's side of guests: what guests show
 //! and ask (`shown.rs`), and what they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
@@ -22,6 +22,7 @@ mod foreign_cli;
 mod host;
 mod interactive;
 mod known_commands;
+mod lines;
 mod options;
 mod place;
 mod question;
@@ -55,6 +56,7 @@ pub use interactive::{
     Prompts, ShellEnd,
 };
 pub use known_commands::{KnownCommand, KnownCommands};
+pub use lines::{LineWriter, ReadLine, read_line};
 pub use options::{API_KEY, GuestOptions, HostOption, NO_CONTEXT_FILES, OptionValue};
 pub use place::{GuestSearch, SettingsText};
 pub use question::{Choice, STORE, about_rule, rule_of};

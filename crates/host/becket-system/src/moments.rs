@@ -1,6 +1,6 @@
 //! Moments and time spans as humans write and read them.
 
-use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Utc};
 
 /// The longest span that can be set, in seconds. A longer one is a mistake.
 const MAX_SECONDS: u64 = 100 * 365 * 24 * 60 * 60;
@@ -92,6 +92,12 @@ pub fn moment_in_words(time_ms: u64) -> String {
                 .to_string()
         },
     )
+}
+
+/// A moment in the form of RFC 3339; `None` if it is no moment of a calendar.
+pub fn rfc3339(time_ms: u64) -> Option<String> {
+    let moment = DateTime::from_timestamp_millis(i64::try_from(time_ms).ok()?)?;
+    Some(moment.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 /// A moment in words: how long ago it was.

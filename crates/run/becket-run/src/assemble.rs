@@ -189,9 +189,9 @@ pub async fn assemble(
     settings.prompt_library = prompts.map(|prompts| prompts as Arc<dyn PromptLibrary>);
     settings.approval.installed.extend(loaded.guests.names());
     let reader = reader(tool_settings(setup, &environment), &settings, (&engine, &store));
-    // A user at a terminal may want something of the session that is none of the model's.
-    let at_terminal = || surroundings.stdin_is_terminal.then(SessionHandle::new);
-    let handle = interactive.handle().or_else(at_terminal);
+    // A user, at a terminal or of a program that steers, may want something of the session that is none of the model's.
+    let has_user = surroundings.stdin_is_terminal || options.client == Some(Mode::Rpc);
+    let handle = interactive.handle().or_else(|| has_user.then(SessionHandle::new));
     let parts = (&person, &store, &reader, handle.as_ref());
     register_hooks(setup, &engine, &loaded, parts, (&provider, caller))?;
     let resources = AgentResources {

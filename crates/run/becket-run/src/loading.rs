@@ -175,11 +175,15 @@ pub(crate) fn loading_facts(
     engine: &Arc<Engine>,
     person: &Person,
 ) -> Result<LoadingFacts, CliError> {
+    let mut servers = setup.found.servers(&setup.place(surroundings));
+    if setup.team.is_none() {
+        servers.extend(options.servers.0.iter().cloned());
+    }
     Ok(LoadingFacts {
         engine: Arc::clone(engine),
         person: person.clone(),
         providers: setup.provider_settings(),
-        servers: setup.found.servers(&setup.place(surroundings)),
+        servers,
         urls: url_judge(setup)?,
         keeper: keeper(setup, surroundings),
         program: options.about_program(),

@@ -12,6 +12,7 @@ use becket_providers::{ProviderSettings, Secret, SelectError, relay, select, win
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
+use crate::config::CompactionConfig;
 use crate::model_relay::SOCKET_VARIABLE;
 use crate::options::RunOptions;
 use crate::setup::Setup;
@@ -173,8 +174,7 @@ pub(crate) fn other_models(setup: &Setup, provider: &dyn Provider, surroundings:
 }
 
 /// How many tokens a model can take: as the settings say, as whoever brings the model knows, and else by its family.
-pub fn window(setup: &Setup, provider: &dyn Provider, known: Option<u64>) -> Option<u64> {
-    let config = &setup.config.compaction;
+pub fn window(config: &CompactionConfig, provider: &dyn Provider, known: Option<u64>) -> Option<u64> {
     let model = format!("{}/{}", provider.name(), provider.model());
     let of_model = config.context_windows.get(&model).map(|window| window.get());
     let of_all = config.context_window.map(NonZeroU64::get);
@@ -186,7 +186,7 @@ pub fn window(setup: &Setup, provider: &dyn Provider, known: Option<u64>) -> Opt
 pub fn compaction(setup: &Setup, provider: &dyn Provider, known_window: Option<u64>) -> CompactionSettings {
     let usual = CompactionSettings::default();
     let config = &setup.config.compaction;
-    let window = window(setup, provider, known_window);
+    let window = window(&setup.config.compaction, provider, known_window);
     CompactionSettings {
         auto: config.auto.unwrap_or(usual.auto),
         at_percent: config.at_percent.map_or(usual.at_percent, |percent| percent.0),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use becket_agent::SharedMode;
 use becket_agent::provider::ThinkingLevel;
 use becket_events::SetupReason;
-use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program};
+use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program, ServerDeclaration};
 use becket_system::Surroundings;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,8 @@ pub struct RunOptions {
     pub bridged_by: Option<&'static str>,
     /// The options of the command line that are about guests.
     pub guests: GuestOptions,
+    /// MCP servers of the program that has started becket.
+    pub servers: GivenServers,
     /// Guests that were loaded already, because the command line could not be read without them.
     pub preloaded: Preloaded,
     /// The context of this run and of later ones in the project.
@@ -106,6 +108,18 @@ impl RunOptions {
         }
         let names = tools.split(',').map(str::trim).filter(|name| !name.is_empty());
         Some(names.map(Into::into).collect())
+    }
+}
+
+/// MCP servers that are given with the options and not found in files.
+#[derive(Clone, Default)]
+pub struct GivenServers(pub Vec<ServerDeclaration>);
+
+impl fmt::Debug for GivenServers {
+    /// Shows only names: the rest may hold keys.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().map(|(name, _)| name);
+        formatter.debug_list().entries(names).finish()
     }
 }
 

@@ -15,6 +15,9 @@ use becket_system::CliError;
 /// The largest image that is sent, in bytes.
 const MAX_BYTES: u64 = 20 * 1024 * 1024;
 
+/// What is said about a file of another format.
+const UNKNOWN_KIND: &str = "it is neither PNG, JPEG, GIF nor WebP";
+
 /// The first bytes of each image format, by media type.
 const KINDS: &[(&str, &[u8])] = &[
     ("image/png", b"\x89PNG\r\n\x1a\n"),
@@ -34,10 +37,24 @@ pub fn read_picture(file: &Path) -> Result<Part, CliError> {
         )));
     }
     let bytes = std::fs::read(file).map_err(|error| broken(error.to_string()))?;
-    let media_type = kind_of(&bytes).ok_or_else(|| broken("it is neither PNG, JPEG, GIF nor WebP".into()))?;
+    let media_type = kind_of(&bytes).ok_or_else(|| broken(UNKNOWN_KIND.into()))?;
     Ok(Part::Image {
         media_type: media_type.into(),
         data: STANDARD.encode(bytes),
+    })
+}
+
+/// Checks an image that is in base64 already; the error says what is wrong with it.
+pub fn check_picture(data: &str) -> Result<Part, String> {
+    let bytes = STANDARD
+        .decode(data)
+        .map_err(|error| format!("it is not in base64: {error}"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_BYTES / 1024 / 1024));
+    }
+    Ok(Part::Image {
+        media_type: kind_of(&bytes).ok_or(UNKNOWN_KIND)?.into(),
+        data: data.into(),
     })
 }
 

@@ -46,6 +46,12 @@ impl Pending {
         text
     }
 
+    /// The contents of the files that would run.
+    pub fn contents(&self) -> String {
+        let untrusted = self.setup.project.untrusted();
+        untrusted.into_iter().map(contents).collect()
+    }
+
     /// Trusts all of it as it is now.
     pub fn accept(&self) -> Result<(), CliError> {
         let untrusted = self.setup.project.untrusted().into_iter();
@@ -68,11 +74,7 @@ pub fn ask(options: &RunOptions, surroundings: &Surroundings) -> Result<(), CliE
         return Ok(());
     };
     show(&pending.text());
-    let files = || {
-        let untrusted = pending.setup.project.untrusted();
-        untrusted.into_iter().map(contents).collect()
-    };
-    match is_answered_with_yes(QUESTION, files)? {
+    match is_answered_with_yes(QUESTION, || pending.contents())? {
         true => pending.accept(),
         false => Ok(()),
     }

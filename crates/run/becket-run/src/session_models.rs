@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::Provider;
-use becket_agent::session_handle::ChosenModel;
+use becket_agent::session_handle::{ChosenModel, SessionHandle};
 use becket_events::ModelChoice;
-use becket_host::ListedModel;
+use becket_host::{Interactive, ListedModel};
 use becket_providers::Prices;
 use becket_tools::Models;
 
 use crate::assemble::Assembled;
+use crate::config::CompactionConfig;
 use crate::models::window;
 use crate::setup::Setup;
 
@@ -55,20 +56,20 @@ impl<'a> SessionModels<'a> {
 
     /// Uses another model from the next request on; the error says why it cannot be had.
     pub fn choose(&self, name: &str) -> Result<(), String> {
-        let handle = self.assembled.agent.handle.as_ref().ok_or(
+        let chooser = self.chooser().ok_or(
             "the model can be changed only on a screen; here `becket --model NAME chat` chooses one",
         )?;
-        let provider = (self.named)(name)?;
-        handle.config().set_model(ChosenModel {
-            context_window: window(
-                self.setup,
-                &*provider,
-                self.assembled.interactive.context_window(&*provider),
-            ),
-            provider,
-            choice: ModelChoice::Set,
-        });
-        Ok(())
+        chooser.choose(name)
+    }
+
+    /// Chooses models while the session works; `None` if the session cannot be steered.
+    pub fn chooser(&self) -> Option<ModelChooser> {
+        Some(ModelChooser {
+            handle: self.assembled.agent.handle.clone()?,
+            interactive: Arc::clone(&self.assembled.interactive),
+            named: Arc::clone(self.named),
+            windows: self.setup.config.compaction.clone(),
+        })
     }
 
     /// The models that can be named, as far as they are known without asking anybody.
@@ -99,5 +100,32 @@ impl<'a> SessionModels<'a> {
     /// What models cost.
     pub fn prices(&self) -> Prices {
         self.setup.prices()
+    }
+}
+
+/// Chooses the model of a session, also while the session works.
+#[derive(Clone)]
+pub struct ModelChooser {
+    handle: SessionHandle,
+    interactive: Arc<dyn Interactive>,
+    named: Models,
+    /// The windows that the user's settings name.
+    windows: CompactionConfig,
+}
+
+impl ModelChooser {
+    /// Uses another model from the next request on; the error says why it cannot be had.
+    pub fn choose(&self, name: &str) -> Result<(), String> {
+        let provider = (self.named)(name)?;
+        self.handle.config().set_model(ChosenModel {
+            context_window: window(
+                &self.windows,
+                &*provider,
+                self.interactive.context_window(&*provider),
+            ),
+            provider,
+            choice: ModelChoice::Set,
+        });
+        Ok(())
     }
 }

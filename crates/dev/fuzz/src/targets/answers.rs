@@ -338,6 +338,46 @@ pub fn trace(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
+/// A line of an editor.
+pub fn editor(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "id",
+        "method",
+        "session/prompt",
+        "params",
+        "result",
+        "error",
+        "sessionId",
+        "prompt",
+        "type",
+        "text",
+        "image",
+        "data",
+        "AAAA",
+        "mimeType",
+        "image/png",
+        "resource",
+        "resource_link",
+        "name",
+        "uri",
+        "file:///a/b%20c#L1",
+        "file://%",
+        "blob",
+        "_meta",
+    ];
+    const LINES: &[&str] = &[
+        "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"a\",\"prompt\":[{\"type\":\"text\",\"text\":\"b\"},\
+         {\"type\":\"resource_link\",\"name\":\"c\",\"uri\":\"file:///c%20d#L1\"}]}}",
+        "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"a\",\"prompt\":[{\"type\":\"resource\",\"resource\":\
+         {\"uri\":\"file:///c\",\"text\":\"d\"}},{\"type\":\"image\",\"data\":\"iVBORw0KGgo=\",\"mimeType\":\"image/png\"}]}}",
+    ];
+    reader("editor")(&match u.ratio(1, 2)? {
+        true => changed(u, LINES, WORDS)?,
+        false => json_text(u, WORDS)?,
+    });
+    Ok(())
+}
+
 // tidy: a table
 /// A line of an MCP server.
 pub fn mcp_server(u: &mut Unstructured<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_agent::session_handle::{Delivery, Pace};
-use becket_host::ServedSession;
+use becket_host::{ReadLine, ServedSession, read_line};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
 use super::client::ProgramUser;
-use super::lines::{Read, read_line};
 use crate::extensions::Extensions;
 use crate::rpc::{self, Command, response};
 
@@ -68,8 +67,8 @@ pub fn listen(user: Arc<ProgramUser>) -> UnboundedReceiver<Line> {
         let mut input = std::io::stdin().lock();
         while let Some(line) = read_line(&mut input) {
             let line = match line {
-                Read::Line(line) => rpc::read(&line),
-                Read::TooLong => {
+                ReadLine::Line(line) => rpc::read(&line),
+                ReadLine::TooLong => {
                     let why = "Failed to parse command: the line is too long".to_owned();
                     rpc::Line::Wrong(response(None, "parse", Err(why)))
                 }

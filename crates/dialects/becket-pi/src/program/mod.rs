@@ -1,13 +1,12 @@
 //! becket under another program, which reads its events (`--mode json`) and steers it (`--mode rpc`) as it would pi.
 //!
-//! The format of the lines is in `stream.rs` and `rpc.rs` of this crate. Here `lines.rs` reads and writes them,
+//! The format of the lines is in `stream.rs` and `rpc.rs` of this crate. Here
 //! `client.rs` is the user's side of a session whose user is a program, `commands.rs` reads commands and `answers.rs`
 //! executes them.
 
 mod answers;
 mod client;
 mod commands;
-mod lines;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use std::time::Duration;
 
 use becket_agent::front::Front;
 use becket_hooks::Engine;
-use becket_host::{Client, Dialog, Interactive, Mode, Person, ServedSession};
+use becket_host::{Client, Dialog, Interactive, LineWriter, Mode, Person, ServedSession};
 use becket_system::CliError;
 use futures_util::future::BoxFuture;
 
@@ -24,12 +23,11 @@ use crate::guests::ExtensionGuests;
 use crate::host_call::HostCall;
 use crate::stream::Stream;
 use client::{ProgramUser, Told};
-use lines::Writer;
 
 /// A program that talks to becket as it would to pi.
 pub struct PiClient {
     stream: Arc<Stream>,
-    writer: Arc<Writer>,
+    writer: Arc<LineWriter>,
     front: Arc<dyn Front>,
     /// The program as the user, if it can be asked.
     user: Option<Arc<ProgramUser>>,
@@ -40,7 +38,7 @@ pub struct PiClient {
 impl PiClient {
     /// A program that reads, and steers if the mode allows it. `front` is for the user who may look at standard error.
     pub fn new(mode: Mode, front: Arc<dyn Front>) -> Self {
-        let writer = Writer::begin();
+        let writer = LineWriter::begin();
         let stream = Stream::new(Arc::clone(&writer) as _);
         let told = Told::new(front, Arc::clone(&stream));
         let (front, user): (Arc<dyn Front>, _) = match mode {

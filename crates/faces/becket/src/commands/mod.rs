@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+#[cfg(feature = "acp")]
+mod acp;
 pub(crate) mod ask;
 pub(crate) mod audit;
 mod bridge;
@@ -46,8 +48,8 @@ mod vfs;
 #[cfg(feature = "web")]
 pub mod web;
 
-pub(crate) use chat::Shell;
 pub use chat::command_table as chat_commands;
+pub(crate) use chat::{Report, Shell, known_models};
 
 use becket_agent::mail::Sending;
 use becket_host::AGENT_FILE;
@@ -83,6 +85,8 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
             scheme::run(&options, file.as_deref(), unsandboxed, surroundings)
         }
         Some(Command::Chat) => chat::run(&options, surroundings),
+        #[cfg(feature = "acp")]
+        Some(Command::Acp) => acp::run(&options, surroundings),
         #[cfg(feature = "docker-agent")]
         Some(Command::Run { file, prompt, agent }) => run::run(&options, (file, agent), prompt, surroundings),
         Some(Command::Compact { name, instructions }) => {
@@ -195,6 +199,8 @@ fn may_need_trust(command: Option<&Command>) -> bool {
 /// Checks `-c` and `-C`: before a command that has no context, or only reads one, they would be ignored without notice.
 fn check_context_options(options: &Options, command: &Command) -> Result<(), CliError> {
     let (name, looks) = match command {
+        #[cfg(feature = "acp")]
+        Command::Acp => ("acp", false),
         Command::Models { .. } => ("models", false),
         Command::Contexts
         | Command::Context {

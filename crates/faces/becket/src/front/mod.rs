@@ -20,4 +20,5 @@ pub use screen_ui::at_screen;
 pub use sgr::{Kind, result_line, tool_line};
 pub use style::Style;
 pub use terminal::TerminalFront;
-pub use todos::Todos;
+pub use todos::{TodoStatus, Todos};
+pub use wording::Wording;

@@ -436,6 +436,7 @@ impl TerminalFront {
                 tool_name,
                 arguments,
                 summary,
+                ..
             } => {
                 self.tool_call(who, tool_name, arguments, summary);
             }
@@ -443,11 +444,13 @@ impl TerminalFront {
                 tool_name,
                 arguments,
                 summary,
+                ..
             } => self.changed(who, tool_name, arguments, summary),
             FrontUpdate::Refused {
                 tool_name,
                 reason,
                 handlers,
+                ..
             } => self.refused(who, tool_name, reason, handlers),
             FrontUpdate::ToolOutput { tool_call_id, text } => {
                 self.output.activity().add_output(tool_call_id, text, self.err);
@@ -464,6 +467,7 @@ impl TerminalFront {
                 concurrency,
                 output,
                 is_error,
+                ..
             } => {
                 if concurrency == Concurrency::WithOthers {
                     let line = self.call_line(tool_name, arguments, summary);
@@ -486,7 +490,9 @@ impl TerminalFront {
             } => self.silent(who, provider, seconds, limit),
             FrontUpdate::Progress { what, done, total } => self.progress(what, done, total),
             // How it ended, is said where that matters.
-            FrontUpdate::CompactionBegins { .. } | FrontUpdate::CompactionEnds { .. } => {}
+            FrontUpdate::Permitted { .. }
+            | FrontUpdate::CompactionBegins { .. }
+            | FrontUpdate::CompactionEnds { .. } => {}
             FrontUpdate::Within { agent, update } => {
                 let who = format!("{who}{} ", self.err.dim(&format!("[{}]", harmless_name(agent))));
                 self.show_of(&who, update);

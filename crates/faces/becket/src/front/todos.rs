@@ -15,10 +15,11 @@ const NOTES_TOOL: &str = "update_todos";
 
 /// The items of a list, and how far each is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Todos(Vec<(Status, String)>);
+pub struct Todos(Vec<(TodoStatus, String)>);
 
+/// How far an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
+pub enum TodoStatus {
     Pending,
     InProgress,
     Completed,
@@ -50,9 +51,9 @@ impl Todos {
     fn of_items(items: &[Value]) -> Option<Self> {
         let items = items.iter().map(|item| {
             let status = match item["status"].as_str()? {
-                "completed" => Status::Completed,
-                "in-progress" => Status::InProgress,
-                _ => Status::Pending,
+                "completed" => TodoStatus::Completed,
+                "in-progress" => TodoStatus::InProgress,
+                _ => TodoStatus::Pending,
             };
             Some((status, harmless_name(item["description"].as_str()?)))
         });
@@ -66,7 +67,7 @@ impl Todos {
         if !boxes.is_empty() {
             return Self(boxes);
         }
-        let pending = |text: &str| (Status::Pending, harmless_name(text));
+        let pending = |text: &str| (TodoStatus::Pending, harmless_name(text));
         let points: Vec<_> = lines().filter_map(point).map(pending).collect();
         if !points.is_empty() {
             return Self(points);
@@ -79,30 +80,38 @@ impl Todos {
         )
     }
 
+    /// The items, and how far each is.
+    pub fn items(&self) -> impl Iterator<Item = (TodoStatus, &str)> {
+        self.0.iter().map(|(status, text)| (*status, text.as_str()))
+    }
+
     /// Whether nothing is left to be done.
     pub fn are_done(&self) -> bool {
-        self.0.iter().all(|(status, _)| *status == Status::Completed)
+        self.0.iter().all(|(status, _)| *status == TodoStatus::Completed)
     }
 
     /// The list in lines: if it is long, the part around what is being done.
     pub fn lines(&self, style: Style) -> Vec<String> {
-        let open = self.0.iter().position(|(status, _)| *status != Status::Completed);
+        let open = self
+            .0
+            .iter()
+            .position(|(status, _)| *status != TodoStatus::Completed);
         let start = open.unwrap_or(0).saturating_sub(2);
         let start = start.min(self.0.len().saturating_sub(MOST_SHOWN));
         let shown = &self.0[start..(start + MOST_SHOWN).min(self.0.len())];
         let mut lines: Vec<String> = shown
             .iter()
             .map(|(status, text)| match status {
-                Status::Pending => format!("  ☐ {text}"),
-                Status::InProgress => style.bold(&format!("  ◐ {text}")),
-                Status::Completed => style.dim(&format!("  ☑ {text}")),
+                TodoStatus::Pending => format!("  ☐ {text}"),
+                TodoStatus::InProgress => style.bold(&format!("  ◐ {text}")),
+                TodoStatus::Completed => style.dim(&format!("  ☑ {text}")),
             })
             .collect();
         if shown.len() < self.0.len() {
             let done = self
                 .0
                 .iter()
-                .filter(|(status, _)| *status == Status::Completed)
+                .filter(|(status, _)| *status == TodoStatus::Completed)
                 .count();
             lines.push(style.dim(&format!("  {done} of {} done", self.0.len())));
         }
@@ -123,13 +132,13 @@ fn point(line: &str) -> Option<&str> {
 }
 
 /// The box before the text of a point, and the text. A box with anything but a blank or a check is in progress.
-fn boxed(point: &str) -> Option<(Status, String)> {
+fn boxed(point: &str) -> Option<(TodoStatus, String)> {
     let (mark, text) = point.strip_prefix('[')?.split_once(']')?;
     let mut letters = mark.chars();
     let status = match (letters.next()?, letters.next()) {
-        (' ', None) => Status::Pending,
-        ('x' | 'X' | '✓' | '✔', None) => Status::Completed,
-        (_, None) if text.starts_with(' ') => Status::InProgress,
+        (' ', None) => TodoStatus::Pending,
+        ('x' | 'X' | '✓' | '✔', None) => TodoStatus::Completed,
+        (_, None) if text.starts_with(' ') => TodoStatus::InProgress,
         _ => return None,
     };
     Some((status, harmless_name(text.trim())))

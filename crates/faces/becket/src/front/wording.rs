@@ -230,6 +230,7 @@ mod tests {
     fn question(arguments: Value) -> Question {
         Question {
             agent: None,
+            tool_call_id: None,
             tool_name: "edit".into(),
             operation: Some(OperationKind::Edit),
             source: None,
@@ -249,6 +250,7 @@ mod tests {
         let object = |value: Value| value.as_object().cloned().unwrap_or_default();
         let question = Question {
             agent: Some("help\ner".into()),
+            tool_call_id: None,
             tool_name: "sh\x1b[2Jell\u{200b}".into(),
             operation: None,
             source: Some("plu\ngin".into()),

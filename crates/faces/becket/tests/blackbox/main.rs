@@ -1,5 +1,7 @@
 //! Tests of the real binary in a sealed room. One test program, one file for each thing that a user does.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod agent_file;
 mod agent_file_reach;
 mod agentic_loop;

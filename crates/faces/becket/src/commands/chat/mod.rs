@@ -35,6 +35,7 @@ use opening::{first_lines, how_to_go_on, show_end};
 
 pub(super) use lines::{Lines, ReadLine, typed_line};
 pub use own_commands::command_table;
+pub use reports::{Report, known_models};
 pub use shell::Shell;
 
 /// Runs a chat with the model.

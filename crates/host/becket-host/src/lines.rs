@@ -1,5 +1,5 @@
-//! Lines to standard output and from standard input, each on its own thread: so the session and the other program never
-//! deadlock on full pipes because both of them write.
+//! Lines to and from a program that has started becket, over standard output and standard input, each on its own
+//! thread: so becket and the other program never deadlock on full pipes because both of them write.
 
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,11 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becket_system::CliError;
-use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-
-use crate::stream::Lines;
 
 /// How many bytes may be queued before events wait for the reader.
 const MOST_WAITING: usize = 4 * 1024 * 1024;
@@ -27,7 +24,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 const LONGEST: usize = 64 * 1024 * 1024;
 
 /// Writes lines to standard output.
-pub struct Writer {
+pub struct LineWriter {
     lines: Mutex<Sender<String>>,
     /// How many bytes are queued.
     waiting: AtomicUsize,
@@ -37,7 +34,7 @@ pub struct Writer {
     trouble: Mutex<Option<String>>,
 }
 
-impl Writer {
+impl LineWriter {
     /// Starts the thread that writes.
     pub fn begin() -> Arc<Self> {
         let (sender, lines) = channel();
@@ -81,6 +78,20 @@ impl Writer {
         }
     }
 
+    /// Writes a line, given without its end. Never waits.
+    pub fn push(&self, mut line: String) {
+        line.push('\n');
+        self.waiting.fetch_add(line.len(), Ordering::SeqCst);
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        // The thread lives as long as the writer.
+        let _ = lines.send(line);
+    }
+
+    /// Waits while the reader is far behind.
+    pub async fn room(&self) {
+        self.until_at_most(MOST_WAITING, WRITE_TIMEOUT).await;
+    }
+
     async fn until_at_most(&self, most: usize, timeout: Duration) {
         loop {
             let mut written = std::pin::pin!(self.written.notified());
@@ -96,23 +107,9 @@ impl Writer {
     }
 }
 
-impl Lines for Writer {
-    fn push(&self, mut line: String) {
-        line.push('\n');
-        self.waiting.fetch_add(line.len(), Ordering::SeqCst);
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        // The thread lives as long as the writer.
-        let _ = lines.send(line);
-    }
-
-    fn room(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.until_at_most(MOST_WAITING, WRITE_TIMEOUT))
-    }
-}
-
 /// A line of input.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum ReadLine {
     /// The text of the line, without its end.
     Line(String),
     /// A line that is longer than the limit.
@@ -121,11 +118,11 @@ pub enum Read {
 
 /// Reads the next line. Only `
 /// ` ends a line; the last one needs none.
-pub fn read_line(input: &mut impl BufRead) -> Option<Read> {
+pub fn read_line(input: &mut impl BufRead) -> Option<ReadLine> {
     read_within(input, LONGEST)
 }
 
-fn read_within(input: &mut impl BufRead, longest: usize) -> Option<Read> {
+fn read_within(input: &mut impl BufRead, longest: usize) -> Option<ReadLine> {
     let (mut line, mut too_long, mut begun) = (Vec::new(), false, false);
     loop {
         let piece = match input.fill_buf() {
@@ -153,10 +150,10 @@ fn read_within(input: &mut impl BufRead, longest: usize) -> Option<Read> {
     }
 }
 
-fn finished(line: Vec<u8>, too_long: bool) -> Read {
+fn finished(line: Vec<u8>, too_long: bool) -> ReadLine {
     match too_long {
-        true => Read::TooLong,
-        false => Read::Line(String::from_utf8_lossy(&line).into_owned()),
+        true => ReadLine::TooLong,
+        false => ReadLine::Line(String::from_utf8_lossy(&line).into_owned()),
     }
 }
 
@@ -164,14 +161,14 @@ fn finished(line: Vec<u8>, too_long: bool) -> Read {
 mod tests {
     use super::*;
 
-    fn lines(text: &[u8], pieces: usize) -> Vec<Read> {
+    fn lines(text: &[u8], pieces: usize) -> Vec<ReadLine> {
         let mut input = io::BufReader::with_capacity(pieces, text);
         std::iter::from_fn(|| read_within(&mut input, 8)).collect()
     }
 
     #[test]
     fn lines_end_where_they_do_however_they_come_in() {
-        let line = |text: &str| Read::Line(text.into());
+        let line = |text: &str| ReadLine::Line(text.into());
         for pieces in 1..20 {
             assert_eq!(
                 lines("a\u{2028}b\r\n\nlast".as_bytes(), pieces),
@@ -179,7 +176,7 @@ mod tests {
             );
             assert_eq!(
                 lines(b"123456789\n12345678\n\xffx", pieces),
-                [Read::TooLong, line("12345678"), line("\u{fffd}x")]
+                [ReadLine::TooLong, line("12345678"), line("\u{fffd}x")]
             );
             assert_eq!(lines(b"", pieces), []);
         }
