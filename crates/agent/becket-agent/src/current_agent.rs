@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use becket_events::{
-    AgentSwitch, AgentSwitchPayload, Level, ModelChange, ModelChangePayload, ModelChoice, PreModelChange,
-    PreModelChangePayload, SwitchKind, ThinkingChange, ThinkingChangePayload,
+    AgentSwitch, AgentSwitchPayload, Level, Message, MessageBody, ModelChange, ModelChangePayload,
+    ModelChoice, Part, PreModelChange, PreModelChangePayload, SwitchKind, ThinkingChange,
+    ThinkingChangePayload,
 };
 use becket_gate::Hooks;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::model_name;
 use crate::at_work::AtWork;
 use crate::entries::{Conversation, EntryContent, NewEntry};
+use crate::front::FrontUpdate;
 use crate::fuel::Fuel;
 use crate::progress::Run;
 use crate::provider::ThinkingLevel;
@@ -75,6 +77,28 @@ pub(crate) async fn apply_choices(session: &mut Session) -> bool {
     tell_thinking(session, thought).await;
     note_choices(session);
     true
+}
+
+/// Says that the model in use cannot read what the model before it thought. Only the last answer counts: once this
+/// model has answered, the user has been told.
+pub(crate) fn tell_unread_thoughts(session: &Session) {
+    let is_answer = |message: &&Message| matches!(message.body(), MessageBody::Assistant { .. });
+    let last = session.transcript.messages.iter().rev().find(is_answer);
+    let agent = &session.speaker.agent;
+    let is_unread = |part: &Part| match part {
+        Part::Thinking {
+            signature: Some(signature),
+            ..
+        } => !agent.provider.reads(signature),
+        _ => false,
+    };
+    if last.is_some_and(|answer| answer.content().iter().any(is_unread)) {
+        let words = format!(
+            "{} cannot read the thoughts of the model before it, so they are left out",
+            model_name(&*agent.provider)
+        );
+        agent.front.show(FrontUpdate::Notice(&words));
+    }
 }
 
 /// Asks hooks whether another model that was chosen may be used. A refusal is told to the user.

@@ -190,7 +190,8 @@ impl<'a> ModelCall<'a> {
             ..*request
         })?;
         let form = self.provider.form();
-        let request = match self.through_hooks(body, self.provider.headers(), form).await? {
+        let headers = self.provider.headers(&body);
+        let request = match self.through_hooks(body, headers, form).await? {
             Prepared::Send(request) => request,
             Prepared::Answered(text) => return self.answered(&text).await,
         };

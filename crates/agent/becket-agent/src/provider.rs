@@ -45,8 +45,15 @@ pub trait Provider: Send + Sync {
         RequestForm::Wire
     }
 
-    /// The headers of a request, as hooks may see them: the value of one that holds a secret is [`KEPT_VALUE`].
-    fn headers(&self) -> Vec<Header> {
+    /// Whether a thought with this signature goes back to the provider. It leaves out what it cannot read: thoughts of
+    /// other providers.
+    fn reads(&self, _signature: &str) -> bool {
+        true
+    }
+
+    /// The headers of a request with that body, as hooks may see them: the value of one that holds a secret is
+    /// [`KEPT_VALUE`].
+    fn headers(&self, _body: &Json) -> Vec<Header> {
         Vec::new()
     }
 

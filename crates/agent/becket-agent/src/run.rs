@@ -29,7 +29,7 @@ use crate::continuation::{
     after_answer, after_tools, after_turn, empty_answer, interruption, no_answer, tell_unfinished,
     warn_of_repetition,
 };
-use crate::current_agent::{announce_handoff, apply_choices, hand_over};
+use crate::current_agent::{announce_handoff, apply_choices, hand_over, tell_unread_thoughts};
 use crate::endings::{Ending, RunEnd};
 use crate::front::FrontUpdate;
 use crate::fuel::Fuel;
@@ -159,6 +159,7 @@ async fn begin_run(session: &mut Session, said: Said) -> Result<Result<Run, Endi
     };
     let prompt = arrivals.before(considered.prompt);
     apply_choices(session).await;
+    tell_unread_thoughts(session);
     let settings = &session.speaker.agent.settings;
     let lent = session.lineage.fuel.clone();
     let fuel = lent.unwrap_or_else(|| Fuel::full(settings.fuel));
@@ -203,6 +204,9 @@ async fn take_turns(session: &mut Session, run: &mut Run) -> Result<Ending, Stor
             return Ok(ending);
         }
         let mut changed = apply_choices(session).await;
+        if changed {
+            tell_unread_thoughts(session);
+        }
         // Before the first turn, `begin` has made room for the prompt already.
         if run.iteration > 0 {
             changed |= grant_compactions(session, run).await?;

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use becket_agent::provider::{AnswerPart, ProviderError, ProviderErrorKind};
-use becket_events::Json;
+use becket_events::{Delta, Json};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
@@ -38,6 +38,16 @@ pub(crate) trait AnswerReader: Send {
 
     /// The end of the message, if the provider has said that it is complete.
     fn complete(&mut self, parts: &mut VecDeque<AnswerPart>) -> Option<AnswerPart>;
+}
+
+impl AnswerReader for Box<dyn AnswerReader> {
+    fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable> {
+        (**self).event(data, parts)
+    }
+
+    fn complete(&mut self, parts: &mut VecDeque<AnswerPart>) -> Option<AnswerPart> {
+        (**self).complete(parts)
+    }
 }
 
 /// How far an answer has come.
@@ -251,6 +261,27 @@ impl<R: AnswerReader> Reading<R> {
     }
 }
 
+/// The text of a field, or none.
+pub(crate) fn text_at<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Adds a text, unless it is empty.
+pub(crate) fn push_text(parts: &mut VecDeque<AnswerPart>, text: &str) {
+    if !text.is_empty() {
+        let text = text.to_owned();
+        parts.push_back(AnswerPart::Delta(Delta::Text { text }));
+    }
+}
+
+/// Adds a thought, unless it is empty and has no signature.
+pub(crate) fn push_thinking(parts: &mut VecDeque<AnswerPart>, text: &str, signature: Option<String>) {
+    if !text.is_empty() || signature.is_some() {
+        let text = text.to_owned();
+        parts.push_back(AnswerPart::Delta(Delta::Thinking { text, signature }));
+    }
+}
+
 /// Whether a part could be repeated by a retry.
 fn is_content(part: &AnswerPart) -> bool {
     !matches!(part, AnswerPart::Data(_))
@@ -297,7 +328,8 @@ async fn document(mut bytes: ByteStream) -> Result<Sse, sse_stream::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becket_events::Delta;
+    use crate::api::Api;
+    use crate::signature::Seal;
     use proptest::prelude::*;
     use testkit::{AnthropicStream, OpenAiStream};
 
@@ -330,7 +362,8 @@ mod tests {
     }
 
     fn read_anthropic(chunks: Vec<Vec<u8>>) -> Answered {
-        read(crate::anthropic::Reader::new("m"), chunks)
+        let seal = Seal::new(Api::Anthropic, "anthropic");
+        read(crate::anthropic::Reader::new("m", seal), chunks)
     }
 
     fn openai_answer() -> String {

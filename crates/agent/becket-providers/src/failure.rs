@@ -1,6 +1,6 @@
 //! The meaning of a provider's failure: whether a retry helps, and what to tell the user.
 //!
-//! Both interfaces answer with a status, some headers and a JSON error, and neither has a code for everything: that a
+//! All interfaces answer with a status, some headers and a JSON error, and neither has a code for everything: that a
 //! conversation is too long is partly only said in the message. All such knowledge is in this file.
 
 use std::time::{Duration, SystemTime};
@@ -54,7 +54,12 @@ const TRANSIENT_CODES: &[&str] = &[
 const RATE_CODES: &[&str] = &["rate_limit_error", "rate_limit_exceeded"];
 
 /// Codes and types of error objects about the key.
-const KEY_CODES: &[&str] = &["authentication_error", "permission_error", "invalid_api_key"];
+const KEY_CODES: &[&str] = &[
+    "authentication_error",
+    "permission_error",
+    "invalid_api_key",
+    "api_key_invalid",
+];
 
 /// Codes of a refusal that looks like a rate limit but does not pass with time.
 const SPENT_CODES: &[&str] = &[
@@ -84,6 +89,8 @@ pub(crate) struct ErrorObject {
     pub codes: Vec<String>,
     /// A status inside the object, as gateways write it.
     pub status: Option<u16>,
+    /// The wait that the object asks for, as Gemini writes it.
+    pub retry_after: Option<Duration>,
 }
 
 impl ErrorObject {
@@ -100,6 +107,8 @@ impl ErrorObject {
 
     /// Reads the error out of a JSON value.
     pub fn of(value: &Value) -> Self {
+        // Gemini puts it into a list where it would have streamed a list.
+        let value = value.get(0).unwrap_or(value);
         let error = value.get("error").unwrap_or(value);
         let message = match error {
             Value::String(text) => text.clone(),
@@ -109,11 +118,16 @@ impl ErrorObject {
                 .map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
                 .unwrap_or_else(|| error.to_string()),
         };
+        let details = error.get("details").and_then(Value::as_array);
+        let details = || details.into_iter().flatten();
         let codes = ["code", "type"]
             .iter()
             .filter_map(|field| error.get(field)?.as_str())
+            .chain(details().filter_map(|detail| detail.get("reason")?.as_str()))
             .map(str::to_ascii_lowercase)
             .collect();
+        let wait = details().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'));
+        let wait = wait.and_then(|seconds| seconds.parse::<f64>().ok());
         let status = error
             .get("code")
             .and_then(Value::as_u64)
@@ -122,6 +136,7 @@ impl ErrorObject {
             message: quote(&message),
             codes,
             status: status.filter(|status| (400..600).contains(status)),
+            retry_after: wait.and_then(seconds),
         }
     }
 
@@ -145,6 +160,7 @@ impl ErrorObject {
         }
         match status {
             Some(401 | 403) => ProviderErrorKind::Key,
+            Some(400) if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
             Some(429) => ProviderErrorKind::RateLimited,
             Some(408 | 500..) => ProviderErrorKind::Transient,
             Some(_) => ProviderErrorKind::Rejected,
@@ -176,7 +192,7 @@ pub(crate) fn from_status(
         object.message
     };
     let now = SystemTime::now();
-    let retry_after = retry_after(header, now);
+    let retry_after = retry_after(header, now).or(object.retry_after);
     let wish = retry_after.filter(|wait| *wait >= SHORT_WAIT);
     let hint = match wish {
         Some(wait) => format!(
@@ -232,11 +248,9 @@ fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
 fn retry_after(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
     let number = |name: &str, unit: f64| {
         let value: f64 = header(name)?.trim().parse().ok()?;
-        (value.is_finite() && value >= 0.0).then_some(value * unit)
+        seconds(value * unit)
     };
-    let wait = number("retry-after-ms", 0.001)
-        .or_else(|| number("retry-after", 1.0))
-        .map(|seconds| Duration::from_secs_f64(seconds.min(LONGEST_RETRY_AFTER.as_secs_f64())));
+    let wait = number("retry-after-ms", 0.001).or_else(|| number("retry-after", 1.0));
     wait.or_else(|| {
         let date = httpdate::parse_http_date(header("retry-after")?.trim()).ok()?;
         Some(
@@ -245,6 +259,12 @@ fn retry_after(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Opti
                 .min(LONGEST_RETRY_AFTER),
         )
     })
+}
+
+/// A wait of so many seconds, at most the longest one.
+fn seconds(count: f64) -> Option<Duration> {
+    let is_wait = count.is_finite() && count >= 0.0;
+    is_wait.then(|| Duration::from_secs_f64(count.min(LONGEST_RETRY_AFTER.as_secs_f64())))
 }
 
 /// A wait in hours, minutes and seconds, without those that are zero.
@@ -389,6 +409,16 @@ mod tests {
                 Rejected,
             ),
             (302, "", Rejected),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+                Key,
+            ),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"The input token count (2000000) exceeds the maximum number of tokens allowed (1048576)."}}]"#,
+                ContextTooLong,
+            ),
         ];
         for (status, body, kind) in table {
             let error = from_status(*status, |_| None, body, "http://host/v1");
@@ -462,6 +492,18 @@ mod tests {
             };
             assert_eq!(retry_after(header, now), *wait, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn a_wait_may_be_named_in_the_error() {
+        let body = r#"{"error":{"code":429,"message":"Quota exceeded","status":"RESOURCE_EXHAUSTED",
+            "details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2.5s"}]}}"#;
+        let error = from_status(429, |_| None, body, "here");
+        assert_eq!(error.kind, RateLimited);
+        assert_eq!(error.retry_after, Some(Duration::from_millis(2_500)));
+        let header = |name: &str| (name == "retry-after").then(|| "7".to_owned());
+        let error = from_status(429, header, body, "here");
+        assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
     }
 
     #[test]

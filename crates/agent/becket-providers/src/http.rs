@@ -35,18 +35,23 @@ const EXPLANATION_TIME: Duration = Duration::from_secs(10);
 /// The longest list of models that is read.
 const LONGEST_LIST: usize = 8 * 1024 * 1024;
 
-/// A list of models, as far as it is read.
+/// A list of models, as far as it is read. Gemini's has names in place of ids, with a folder before them.
 #[derive(serde::Deserialize)]
 struct ModelList {
+    #[serde(alias = "models")]
     data: Vec<ListedModel>,
 }
 
 #[derive(serde::Deserialize)]
 struct ListedModel {
+    #[serde(alias = "name")]
     id: String,
     #[serde(flatten)]
     more: serde_json::Map<String, serde_json::Value>,
 }
+
+/// The folder in the names of Gemini's list.
+const MODELS_FOLDER: &str = "models/";
 
 /// How long to wait for a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,17 +106,6 @@ fn is_local(url: &Url) -> bool {
     }
 }
 
-/// An address that may be shown: without a name, a password, or a query.
-pub(crate) fn without_secrets(address: &Url) -> String {
-    let mut address = address.clone();
-    // Addresses that can have neither have none to remove.
-    let _ = address.set_username("");
-    let _ = address.set_password(None);
-    address.set_query(None);
-    address.set_fragment(None);
-    address.into()
-}
-
 /// The address of a provider, and the credentials for it. The `Debug` output holds no credentials.
 #[derive(Clone)]
 pub struct Endpoint {
@@ -156,6 +150,8 @@ pub(crate) enum KeyHeader {
     Bearer,
     /// `x-api-key: KEY`.
     ApiKey,
+    /// `x-goog-api-key: KEY`.
+    GoogleApiKey,
 }
 
 /// The address of a provider and the client that talks to it.
@@ -171,17 +167,12 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub fn new(mut url: Url, endpoint: &Endpoint, key_header: KeyHeader) -> Self {
-        if endpoint.key.is_some() {
-            // A name and password in the address would become a second `authorization` header.
-            let _ = url.set_username("");
-            let _ = url.set_password(None);
-        }
+    pub fn new(url: Url, endpoint: &Endpoint, key_header: KeyHeader) -> Self {
         Self {
             place: without_credentials(&url),
             connect: endpoint.timeouts.connect,
             idle: endpoint.timeouts.idle_at(&url),
-            url,
+            url: without_login(url, endpoint.key.as_ref()),
             key: endpoint.key.clone(),
             key_header,
             further: endpoint.headers.clone(),
@@ -220,17 +211,13 @@ impl Channel {
         self.answering(response, reader, options.with_data).await
     }
 
-    /// The models that are listed beside the address of the requests, whose path ends with `requests`. The
-    /// caller sets the deadline.
+    /// The models that are listed at an address of the same provider. The caller sets the deadline.
     pub async fn list_models(
         &self,
-        requests: &str,
+        address: &Url,
         headers: FixedHeaders,
     ) -> Result<Vec<OfferedModel>, ProviderError> {
-        let mut url = self.url.clone();
-        let path = url.path().strip_suffix(requests).unwrap_or_default();
-        let path = format!("{path}/models");
-        url.set_path(&path);
+        let url = without_login(address.clone(), self.key.as_ref());
         let mut headers = self.own_headers(headers)?;
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let sending = self.client()?.get(url).headers(headers).send();
@@ -252,7 +239,7 @@ impl Channel {
         })?;
         let models = list.data.into_iter().map(|model| OfferedModel {
             context_window: windows::listed(&model.more),
-            name: model.id,
+            name: model.id.strip_prefix(MODELS_FOLDER).unwrap_or(&model.id).to_owned(),
         });
         Ok(models.collect())
     }
@@ -419,6 +406,7 @@ impl Channel {
         let (name, text) = match self.key_header {
             KeyHeader::Bearer => ("authorization", format!("Bearer {}", key.reveal())),
             KeyHeader::ApiKey => ("x-api-key", key.reveal().to_owned()),
+            KeyHeader::GoogleApiKey => ("x-goog-api-key", key.reveal().to_owned()),
         };
         let mut value = HeaderValue::from_str(&text).map_err(|_| {
             let message = format!(
@@ -457,6 +445,15 @@ impl Channel {
         })?;
         Ok(self.client.get_or_init(|| client))
     }
+}
+
+/// The address without name and password, if there is a key: they would become a second `authorization` header.
+fn without_login(mut url: Url, key: Option<&Secret>) -> Url {
+    if key.is_some() {
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+    }
+    url
 }
 
 fn new_client(scheme: &str, connect: Duration) -> Result<Client, String> {
@@ -550,7 +547,7 @@ fn media_type(headers: &HeaderMap) -> String {
     essence.trim().to_ascii_lowercase()
 }
 
-/// The address without name, password and query, any of which may hold a key.
+/// The address without name, password and query, any of which may hold a key. It may be shown.
 pub(crate) fn without_credentials(url: &Url) -> String {
     let mut url = url.clone();
     let _ = url.set_username("");

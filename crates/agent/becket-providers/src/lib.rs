@@ -1,33 +1,43 @@
 //! Models behind becket-agent's `Provider` trait.
 //!
-//! Read `select.rs` first: it decides which provider serves a model's name. `openai/` and `anthropic/` write and read
-//! the two wire formats, `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs`
-//! determines the kind of a provider's failure. `prices.rs` and `windows.rs` know what models cost and how much they
-//! take. `rehearsal/` and `scripted/` are models without a network, `relay.rs` is the model of the run that has started
-//! this program.
+//! Read `select.rs` first: it decides which provider serves a model's name, and which interface it speaks.
+//! `interface.rs` says what an interface is; `openai/`, `responses/`, `anthropic/` and `gemini/` write and read one
+//! each, with what they share in `conversation.rs` and `signature.rs`, and `remote.rs` makes a provider of one.
+//! `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs` determines the kind of a
+//! provider's failure. `prices.rs` and `windows.rs` know what models cost and how much they take. `rehearsal/` and
+//! `scripted/` are models without a network, `relay.rs` is the model of the run that has started this program.
 //!
 //! This crate reads no environment and no configuration file, never retries, and knows no hook: whoever calls it
 //! does that. A key enters a request as a header at the moment of sending and is nowhere else.
 
 mod answer;
-pub mod anthropic;
+mod anthropic;
+mod api;
+mod conversation;
 mod embedded;
 mod failure;
+mod gemini;
 mod http;
-pub mod openai;
+mod interface;
+mod openai;
 mod prices;
 pub mod rehearsal;
 pub mod relay;
+mod remote;
+mod responses;
 pub mod scripted;
 mod secret;
 mod select;
+mod signature;
 mod windows;
 
+pub use api::Api;
 pub use http::{Endpoint, Timeouts};
 pub use prices::{PRICES_OF, Price, Prices};
+pub use remote::Remote;
 pub use secret::Secret;
 pub use select::{
-    Api, KEY_VARIABLES, Origins, ProviderEntry, ProviderSettings, SelectError, address, api, has_key,
+    KEY_VARIABLES, Origins, ProviderEntry, ProviderSettings, SelectError, address, api, has_key,
     key_variables, origins, select,
 };
 pub use windows::{of_family as window_of_family, window_of};
@@ -43,15 +53,12 @@ pub async fn read_answer(api: Api, pieces: Vec<Vec<u8>>) -> (usize, bool) {
         with_data: false,
     };
     let framing = match pieces.first().and_then(|piece| piece.first()) {
-        Some(b'{') => answer::Framing::Document,
+        Some(b'{' | b'[') => answer::Framing::Document,
         _ => answer::Framing::Events,
     };
     let bytes = futures_util::stream::iter(pieces.into_iter().map(|piece| Ok(bytes::Bytes::from(piece))));
     let idle = std::time::Duration::from_secs(60);
-    let mut parts = match api {
-        Api::Anthropic => answer::parts(bytes, framing, anthropic::reader(), origin, idle),
-        Api::OpenAi => answer::parts(bytes, framing, openai::reader(), origin, idle),
-    };
+    let mut parts = answer::parts(bytes, framing, remote::reader(api), origin, idle);
     let (mut count, mut is_whole) = (0, true);
     while let Some(part) = parts.next().await {
         count += 1;

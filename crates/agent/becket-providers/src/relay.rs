@@ -23,10 +23,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::anthropic::Anthropic;
+use crate::api::Api;
 use crate::http::{Endpoint, Timeouts};
-use crate::openai::OpenAi;
-use crate::select::Api;
+use crate::remote::Remote;
 
 /// The longest question, which holds the body of a request.
 const LARGEST_QUESTION: u64 = 256 * 1024 * 1024;
@@ -196,7 +195,7 @@ async fn lines(question: &str, models: &ModelLookup) -> stream::BoxStream<'stati
     let mut options = question.options;
     // The program below knows no key, so that it cannot have named the header that holds it.
     if let Some(chosen) = &mut options.headers {
-        let own = provider.headers().into_iter();
+        let own = provider.headers(&body).into_iter();
         let is_named = |header: &Header| chosen.iter().any(|one| one.name == header.name);
         let kept: Vec<Header> = own
             .filter(|header| header.value == KEPT_VALUE && !is_named(header))
@@ -227,12 +226,8 @@ pub fn connect(socket: &Path, model: Option<&str>) -> Result<Arc<dyn Provider>, 
                 headers: Default::default(),
                 timeouts: Timeouts::default(),
             };
-            let written: Arc<dyn Provider> = match api {
-                Api::OpenAi => Arc::new(OpenAi::new(endpoint)),
-                Api::Anthropic => Arc::new(Anthropic::new(endpoint)),
-            };
             Ok(Arc::new(Relay {
-                written,
+                written: Arc::new(Remote::new(api, endpoint)),
                 socket: socket.to_owned(),
             }))
         }
@@ -279,8 +274,12 @@ impl Provider for Relay {
         self.written.body(request)
     }
 
-    fn headers(&self) -> Vec<Header> {
-        self.written.headers()
+    fn reads(&self, signature: &str) -> bool {
+        self.written.reads(signature)
+    }
+
+    fn headers(&self, body: &Json) -> Vec<Header> {
+        self.written.headers(body)
     }
 
     fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {

@@ -10,18 +10,25 @@ use std::sync::Arc;
 
 use becket_agent::provider::Provider;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use url::Url;
 
-use crate::anthropic::Anthropic;
+use crate::api::Api;
 use crate::http::{Endpoint, Timeouts, without_credentials};
-use crate::openai::OpenAi;
+use crate::openai::needs_responses;
 use crate::rehearsal::{self, Rehearsal};
+use crate::remote::Remote;
 use crate::scripted::{self, Scripted};
 use crate::secret::Secret;
 
 /// The environment variables that hold keys. They must be left out of the environment of hooks and tools.
-pub const KEY_VARIABLES: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"];
+pub const KEY_VARIABLES: &[&str] = &[
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+];
 
 /// The configuration of providers.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,7 +51,7 @@ pub struct ProviderSettings {
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderEntry {
-    /// The provider's API; default: `openai`.
+    /// The provider's API; default: `openai`, and `responses` for those of OpenAI's own models that need it.
     pub api: Option<Api>,
     /// The API's base URL.
     pub base_url: Option<String>,
@@ -77,16 +84,6 @@ impl fmt::Debug for ProviderEntry {
     }
 }
 
-/// An interface that a provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Api {
-    /// OpenAI's chat completions.
-    OpenAi,
-    /// Anthropic's messages.
-    Anthropic,
-}
-
 /// Why no provider could be chosen.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SelectError {
@@ -113,18 +110,19 @@ struct Known {
     api: Api,
     base_url: &'static str,
     base_variable: &'static str,
-    key_variable: Option<&'static str>,
+    /// The variables that may hold its key, the first one first.
+    key_variables: &'static [&'static str],
     default_model: Option<&'static str>,
 }
 
 /// The known providers, in the order in which they are tried when no model is named.
 const KNOWN: &[Known] = &[
     Known {
-        name: "openai",
+        name: OPENAI,
         api: Api::OpenAi,
         base_url: "https://api.openai.com/v1",
         base_variable: "OPENAI_BASE_URL",
-        key_variable: Some("OPENAI_API_KEY"),
+        key_variables: &["OPENAI_API_KEY"],
         default_model: Some("gpt-4.1"),
     },
     Known {
@@ -132,7 +130,7 @@ const KNOWN: &[Known] = &[
         api: Api::Anthropic,
         base_url: "https://api.anthropic.com",
         base_variable: "ANTHROPIC_BASE_URL",
-        key_variable: Some("ANTHROPIC_API_KEY"),
+        key_variables: &["ANTHROPIC_API_KEY"],
         default_model: Some("claude-sonnet-4-5"),
     },
     Known {
@@ -140,29 +138,42 @@ const KNOWN: &[Known] = &[
         api: Api::OpenAi,
         base_url: "https://openrouter.ai/api/v1",
         base_variable: "OPENROUTER_BASE_URL",
-        key_variable: Some("OPENROUTER_API_KEY"),
+        key_variables: &["OPENROUTER_API_KEY"],
         default_model: Some("openrouter/auto"),
+    },
+    Known {
+        name: "gemini",
+        api: Api::Gemini,
+        base_url: "https://generativelanguage.googleapis.com/v1beta",
+        base_variable: "GEMINI_BASE_URL",
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        default_model: Some("gemini-3.5-flash"),
     },
     Known {
         name: OLLAMA,
         api: Api::OpenAi,
         base_url: "http://127.0.0.1:11434/v1",
         base_variable: "OLLAMA_HOST",
-        key_variable: None,
+        key_variables: &[],
         default_model: None,
     },
 ];
 
 const OLLAMA: &str = "ollama";
 
+/// The provider whose models need one interface or the other.
+const OPENAI: &str = "openai";
+
 /// Prefixes of model names, and the provider whose models have them.
 const FAMILIES: &[(&str, &str)] = &[
     ("claude-", "anthropic"),
-    ("gpt-", "openai"),
-    ("chatgpt-", "openai"),
-    ("o1", "openai"),
-    ("o3", "openai"),
-    ("o4-", "openai"),
+    ("gemini-", "gemini"),
+    ("gpt-", OPENAI),
+    ("chatgpt-", OPENAI),
+    ("codex-", OPENAI),
+    ("o1", OPENAI),
+    ("o3", OPENAI),
+    ("o4-", OPENAI),
 ];
 
 /// All environment variables that may hold a key, including those that the configuration names.
@@ -215,13 +226,13 @@ pub fn address(
     choice.base_url(provider).ok()
 }
 
-/// The interface that a provider speaks. Models without a network take requests in OpenAI's form.
-pub fn api(provider: &str, settings: &ProviderSettings) -> Api {
+/// The interface that a provider speaks for a model. Models without a network take requests in OpenAI's form.
+pub fn api(provider: &str, model: &str, settings: &ProviderSettings) -> Api {
     let choice = Choice {
         environment: &|_| None,
         settings,
     };
-    choice.api(provider)
+    choice.api(provider, model)
 }
 
 /// Whether there is a key for a provider, by configuration or environment.
@@ -242,7 +253,7 @@ pub fn has_key(
 pub struct Origins {
     /// Where the key comes from, if there is one.
     pub key: Option<String>,
-    /// The variable that would hold the key; `None` for a provider without keys.
+    /// The variable that holds the key, or would; `None` for a provider without keys.
     pub key_variable: Option<String>,
     /// Where the address comes from.
     pub address: String,
@@ -318,7 +329,7 @@ impl Choice<'_> {
             Some(known) => self.connect(known.name, None),
             None if self.settings.needs_model => Err(SelectError::NoModel(
                 "No model is connected: none is named, and no provider has a key. Set OPENAI_API_KEY, \
-                 ANTHROPIC_API_KEY or OPENROUTER_API_KEY, or name a model with --model"
+                 ANTHROPIC_API_KEY, OPENROUTER_API_KEY or GEMINI_API_KEY, or name a model with --model"
                     .to_owned(),
             )),
             None => Ok(Arc::new(Rehearsal::new())),
@@ -348,10 +359,8 @@ impl Choice<'_> {
         if endpoint.key.is_none() {
             self.demand_key(provider, &endpoint.base_url)?;
         }
-        Ok(match self.api(provider) {
-            Api::OpenAi => Arc::new(OpenAi::new(endpoint)),
-            Api::Anthropic => Arc::new(Anthropic::new(endpoint)),
-        })
+        let api = self.api(provider, &endpoint.model);
+        Ok(Arc::new(Remote::new(api, endpoint)))
     }
 
     fn entry(&self, provider: &str) -> Option<&ProviderEntry> {
@@ -364,11 +373,13 @@ impl Choice<'_> {
             || self.entry(name).is_some()
     }
 
-    fn api(&self, provider: &str) -> Api {
+    fn api(&self, provider: &str, model: &str) -> Api {
         let configured = self.entry(provider).and_then(|entry| entry.api);
-        configured
-            .or_else(|| known(provider).map(|known| known.api))
-            .unwrap_or(Api::OpenAi)
+        configured.unwrap_or_else(|| match known(provider) {
+            Some(known) if known.name == OPENAI && needs_responses(model) => Api::Responses,
+            Some(known) => known.api,
+            None => Api::OpenAi,
+        })
     }
 
     fn default_model(&self, provider: &str) -> Option<String> {
@@ -384,12 +395,16 @@ impl Choice<'_> {
             .or_else(|| Some(Secret::new(self.variable(self.key_variable(provider)?)?)))
     }
 
-    /// The environment variable that holds the key of a provider.
+    /// The environment variable that holds the key of a provider, or would hold it.
     fn key_variable(&self, provider: &str) -> Option<&str> {
         let configured = self
             .entry(provider)
             .and_then(|entry| entry.key_variable.as_deref());
-        configured.or_else(|| known(provider)?.key_variable)
+        configured.or_else(|| {
+            let usual = known(provider)?.key_variables;
+            let held = usual.iter().find(|name| self.variable(name).is_some());
+            held.or(usual.first()).copied()
+        })
     }
 
     /// An environment variable; an empty one counts as missing.
@@ -429,7 +444,7 @@ impl Choice<'_> {
         let Some(known) = known(provider) else {
             return Ok(());
         };
-        let Some(variable) = known.key_variable else {
+        let Some(variable) = known.key_variables.first() else {
             return Ok(());
         };
         let is_usual = without_credentials(base_url).trim_end_matches('/') == known.base_url;
@@ -553,8 +568,8 @@ mod tests {
 
     #[test]
     fn every_known_key_variable_is_listed() {
-        for variable in KNOWN.iter().filter_map(|known| known.key_variable) {
-            assert!(KEY_VARIABLES.contains(&variable), "{variable}");
+        for variable in KNOWN.iter().flat_map(|known| known.key_variables) {
+            assert!(KEY_VARIABLES.contains(variable), "{variable}");
         }
     }
 }

@@ -14,33 +14,34 @@ use becket_events::{
 use becket_providers::rehearsal::Rehearsal;
 use becket_providers::scripted::Scripted;
 use becket_providers::{
-    Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, Secret, SelectError, Timeouts, key_variables, select,
+    Api, KEY_VARIABLES, ProviderEntry, ProviderSettings, Secret, SelectError, Timeouts, api, key_variables,
+    origins, select,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response};
+use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response, Wire};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The two wire formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wire {
-    OpenAi,
-    Anthropic,
+/// The models of each interface that the tests ask.
+trait Asked {
+    fn provider(self, base_url: &str, timeouts: Timeouts) -> Arc<dyn Provider>;
+
+    fn at(self, server: &ModelServer) -> Arc<dyn Provider>;
 }
 
-const WIRES: [Wire; 2] = [Wire::OpenAi, Wire::Anthropic];
-
-impl Wire {
+impl Asked for Wire {
     fn provider(self, base_url: &str, timeouts: Timeouts) -> Arc<dyn Provider> {
-        let (model, url, key) = match self {
-            Self::OpenAi => ("openai/gpt-test", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
-            Self::Anthropic => ("anthropic/claude-test", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+        let (model, service) = match self {
+            Self::Chat => ("openai/gpt-test", "OPENAI"),
+            Self::Messages => ("anthropic/claude-test", "ANTHROPIC"),
+            Self::Responses => ("openai/gpt-5-codex", "OPENAI"),
+            Self::Gemini => ("gemini/gemini-3-test", "GEMINI"),
         };
-        let environment = |name: &str| match name {
-            _ if name == url => Some(base_url.to_owned()),
-            _ if name == key => Some(KEY.to_owned()),
+        let environment = |name: &str| match name.strip_prefix(service)? {
+            "_BASE_URL" => Some(base_url.to_owned()),
+            "_API_KEY" => Some(KEY.to_owned()),
             _ => None,
         };
         let settings = ProviderSettings {
@@ -52,36 +53,6 @@ impl Wire {
 
     fn at(self, server: &ModelServer) -> Arc<dyn Provider> {
         self.provider(&server.url(), Timeouts::default())
-    }
-
-    /// An answer that says something and completes.
-    fn answer(self, text: &str) -> String {
-        match self {
-            Self::OpenAi => OpenAiStream::new("gpt-test").text(text).finish("stop").done(),
-            Self::Anthropic => AnthropicStream::new("claude-test", 1)
-                .text(&[text])
-                .stop("end_turn", 1),
-        }
-    }
-
-    /// An answer that says something and breaks off.
-    fn half_answer(self, text: &str) -> String {
-        match self {
-            Self::OpenAi => OpenAiStream::new("gpt-test").text(text).unfinished(),
-            Self::Anthropic => AnthropicStream::new("claude-test", 1).text(&[text]).unfinished(),
-        }
-    }
-
-    /// The begin of a stream without any content.
-    fn prelude(self) -> String {
-        match self {
-            Self::OpenAi => OpenAiStream::new("gpt-test")
-                .delta(json!({"role": "assistant", "content": ""}))
-                .unfinished(),
-            Self::Anthropic => AnthropicStream::new("claude-test", 1)
-                .event(json!({"type": "ping"}))
-                .unfinished(),
-        }
     }
 }
 
@@ -236,10 +207,10 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
 
 #[tokio::test]
 async fn the_bytes_on_the_wire_are_the_bodys_and_the_key_is_only_in_a_header() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let server = ModelServer::start([
-            Response::events(wire.answer("ok")),
-            Response::events(wire.answer("ok")),
+            Response::events(wire.text("ok")),
+            Response::events(wire.text("ok")),
         ]);
         let provider = wire.at(&server);
         let own = body(provider.as_ref());
@@ -253,8 +224,14 @@ async fn the_bytes_on_the_wire_are_the_bodys_and_the_key_is_only_in_a_header() {
         assert_eq!(requests[1].body, rewritten.text().as_bytes());
         for request in requests {
             let (path, header, value) = match wire {
-                Wire::OpenAi => ("/v1/chat/completions", "authorization", format!("Bearer {KEY}")),
-                Wire::Anthropic => ("/v1/messages", "x-api-key", KEY.to_owned()),
+                Wire::Chat => ("/v1/chat/completions", "authorization", format!("Bearer {KEY}")),
+                Wire::Messages => ("/v1/messages", "x-api-key", KEY.to_owned()),
+                Wire::Responses => ("/v1/responses", "authorization", format!("Bearer {KEY}")),
+                Wire::Gemini => (
+                    "/v1beta/models/gemini-3-test:streamGenerateContent?alt=sse",
+                    "x-goog-api-key",
+                    KEY.to_owned(),
+                ),
             };
             assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", path));
             assert_eq!(request.header(header), Some(value.as_str()));
@@ -266,7 +243,7 @@ async fn the_bytes_on_the_wire_are_the_bodys_and_the_key_is_only_in_a_header() {
                 .filter(|(_, value)| value.contains(KEY))
                 .count();
             assert_eq!(holders, 1);
-            if wire == Wire::Anthropic {
+            if wire == Wire::Messages {
                 assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
             }
         }
@@ -275,8 +252,8 @@ async fn the_bytes_on_the_wire_are_the_bodys_and_the_key_is_only_in_a_header() {
 
 #[tokio::test]
 async fn pictures_are_sent() {
-    for wire in WIRES {
-        let server = ModelServer::start([Response::events(wire.answer("a cat"))]);
+    for wire in Wire::ALL {
+        let server = ModelServer::start([Response::events(wire.text("a cat"))]);
         let provider = wire.at(&server);
         let picture = Part::Image {
             media_type: "image/png".into(),
@@ -288,13 +265,21 @@ async fn pictures_are_sent() {
         parts_of(provider.as_ref(), &body_with(provider.as_ref(), &messages, &[])).await;
         let sent = server.only_request().json();
         match wire {
-            Wire::OpenAi => assert_eq!(
+            Wire::Chat => assert_eq!(
                 sent["messages"][1]["content"][1],
                 json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0="}})
             ),
-            Wire::Anthropic => assert_eq!(
+            Wire::Messages => assert_eq!(
                 sent["messages"][0]["content"][1]["source"],
                 json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0="})
+            ),
+            Wire::Responses => assert_eq!(
+                sent["input"][0]["content"][1]["image_url"],
+                "data:image/png;base64,iVBORw0="
+            ),
+            Wire::Gemini => assert_eq!(
+                sent["contents"][0]["parts"][1]["inlineData"],
+                json!({"mimeType": "image/png", "data": "iVBORw0="})
             ),
         }
     }
@@ -302,7 +287,7 @@ async fn pictures_are_sent() {
 
 #[tokio::test]
 async fn a_key_is_not_sent_where_there_is_none() {
-    let server = ModelServer::start([Response::events(Wire::OpenAi.answer("ok"))]);
+    let server = ModelServer::start([Response::events(Wire::Chat.text("ok"))]);
     let url = server.url();
     let environment = |name: &str| (name == "OLLAMA_HOST").then(|| url.clone());
     let provider = select(
@@ -409,12 +394,18 @@ async fn answers_of_chat_completions_are_read() {
     for (stream, mut expected) in table {
         expected.model = "gpt-test-2025".into();
         let server = ModelServer::start([Response::events(stream)]);
-        let provider = Wire::OpenAi.at(&server);
+        let provider = Wire::Chat.at(&server);
         assert_eq!(
             assemble(parts_of(provider.as_ref(), &body(provider.as_ref())).await),
             expected
         );
     }
+}
+
+/// Anthropic's signature as a message keeps it.
+fn sealed(signature: &str) -> String {
+    let marked = json!({"interface": "anthropic", "provider": "anthropic", "data": signature});
+    marked.to_string()
 }
 
 // tidy: a table
@@ -450,7 +441,7 @@ async fn answers_of_messages_are_read() {
                 .stop("tool_use", 30),
             Answer {
                 thinking: "hm".into(),
-                signature: Some("seal".into()),
+                signature: Some(sealed("seal")),
                 text: "Looking.".into(),
                 calls: vec![call("a", "read", r#"{"path":"x"}"#), call("b", "list", "{}")],
                 stop_reason: Some(StopReason::ToolCalls),
@@ -468,7 +459,7 @@ async fn answers_of_messages_are_read() {
                 .event(cached)
                 .stop("max_tokens", 8),
             Answer {
-                signature: Some("redacted:xyz".into()),
+                signature: Some(sealed("redacted:xyz")),
                 stop_reason: Some(StopReason::Length),
                 usage: Usage {
                     input_tokens: 32,
@@ -493,7 +484,7 @@ async fn answers_of_messages_are_read() {
     for (stream, mut expected) in table {
         expected.model = "claude-test-2025".into();
         let server = ModelServer::start([Response::events(stream)]);
-        let provider = Wire::Anthropic.at(&server);
+        let provider = Wire::Messages.at(&server);
         assert_eq!(
             assemble(parts_of(provider.as_ref(), &body(provider.as_ref())).await),
             expected
@@ -510,7 +501,7 @@ async fn answers_that_are_not_streamed_are_read_too() {
     let answer = json!({"type": "message", "model": "served", "stop_reason": "tool_use", "content": [
         {"type": "text", "text": "ok"}, {"type": "tool_use", "id": "a", "name": "x", "input": {"k": 1}}
     ], "usage": {"input_tokens": 1, "output_tokens": 2}});
-    for (wire, document) in [(Wire::OpenAi, completion), (Wire::Anthropic, answer)] {
+    for (wire, document) in [(Wire::Chat, completion), (Wire::Messages, answer)] {
         let server = ModelServer::start([Response::json(200, &document)]);
         let provider = wire.at(&server);
         let expected = Answer {
@@ -534,8 +525,8 @@ async fn answers_that_are_not_streamed_are_read_too() {
 
 #[tokio::test]
 async fn bytes_in_any_pieces_with_any_line_ends_are_read() {
-    for wire in WIRES {
-        let stream = format!("\u{feff}: OPENROUTER PROCESSING\n\n{}", wire.answer("Grüße 🦀"));
+    for wire in Wire::ALL {
+        let stream = format!("\u{feff}: OPENROUTER PROCESSING\n\n{}", wire.text("Grüße 🦀"));
         let stream = stream.replace('\n', "\r\n").replace("data: ", "data:");
         let server = ModelServer::start([Response::event_pieces(stream.bytes().map(|byte| [byte]))]);
         let provider = wire.at(&server);
@@ -548,8 +539,8 @@ async fn bytes_in_any_pieces_with_any_line_ends_are_read() {
 
 #[tokio::test]
 async fn headers_are_passed_on_without_cookies_and_keys() {
-    for wire in WIRES {
-        let response = Response::events(wire.answer("ok"))
+    for wire in Wire::ALL {
+        let response = Response::events(wire.text("ok"))
             .header("X-Request-Id", "r1")
             .header("Set-Cookie", "session=1")
             .header("x-echo", &format!("key {KEY}"));
@@ -597,7 +588,7 @@ async fn refusals_are_classified_and_never_show_the_key() {
         (404, error("not_found_error", "model: nope"), Rejected),
         (307, json!({}), Rejected),
     ];
-    for wire in WIRES {
+    for wire in Wire::ALL {
         for (status, document, kind) in &table {
             let response = Response::json(*status, document)
                 .header("retry-after", "3")
@@ -619,7 +610,7 @@ async fn refusals_are_classified_and_never_show_the_key() {
 
 #[tokio::test]
 async fn credentials_in_the_address_stay_out_of_messages() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let server = ModelServer::start([Response::json(400, &json!({"error": "no"}))]);
         let url = format!(
             "{}/base?secret=q-5678",
@@ -629,16 +620,16 @@ async fn credentials_in_the_address_stay_out_of_messages() {
         for hidden in ["me:", "pw-1234", "q-5678", KEY] {
             assert!(!error.message.contains(hidden), "{error}");
         }
-        assert!(server.only_request().path.ends_with("?secret=q-5678"));
+        assert!(server.only_request().path.contains("?secret=q-5678"));
     }
 }
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_is_broken_once_content_arrived() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         for ending in [Ending::Cut, Ending::Complete] {
             let table = [
-                (wire.half_answer("Hel"), ProviderErrorKind::Broken, 1),
+                (wire.half_text("Hel"), ProviderErrorKind::Broken, 1),
                 (wire.prelude(), ProviderErrorKind::Transient, 0),
                 (String::new(), ProviderErrorKind::Transient, 0),
             ];
@@ -661,13 +652,13 @@ async fn a_stream_that_breaks_off_is_broken_once_content_arrived() {
 async fn tool_calls_of_a_broken_stream_never_complete() {
     let streams = [
         (
-            Wire::OpenAi,
+            Wire::Chat,
             OpenAiStream::new("m")
                 .tool_call(0, "a", "shell", &["{\"command\":\"ls\"}"])
                 .unfinished(),
         ),
         (
-            Wire::Anthropic,
+            Wire::Messages,
             AnthropicStream::new("m", 1)
                 .tool_call("a", "shell", &["{\"command\":\"ls\"}"])
                 .unfinished(),
@@ -691,10 +682,10 @@ async fn failures_inside_a_stream_are_reported() {
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let too_long =
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long"}});
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let table = [
             (wire.prelude(), &overloaded, ProviderErrorKind::Transient),
-            (wire.half_answer("Hel"), &overloaded, ProviderErrorKind::Broken),
+            (wire.half_text("Hel"), &overloaded, ProviderErrorKind::Broken),
             (wire.prelude(), &too_long, ProviderErrorKind::ContextTooLong),
         ];
         for (stream, error, kind) in table {
@@ -713,7 +704,7 @@ async fn failures_inside_a_stream_are_reported() {
 
 #[tokio::test]
 async fn nonsense_and_web_pages_are_no_answers() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let server = ModelServer::start([
             Response::events("data: {not json\n\n"),
             Response::new(200, "text/html; charset=utf-8", "<html>Welcome</html>"),
@@ -742,11 +733,11 @@ async fn silence_ends_at_the_idle_timeout() {
         idle: Some(Duration::from_secs(4)),
         ..Timeouts::default()
     };
-    let silences = WIRES.into_iter().flat_map(|wire| {
+    let silences = Wire::ALL.into_iter().flat_map(|wire| {
         [
             (
                 wire,
-                Response::events(wire.half_answer("Hel")).ending(Ending::Hang),
+                Response::events(wire.half_text("Hel")).ending(Ending::Hang),
                 ProviderErrorKind::Broken,
             ),
             (
@@ -756,7 +747,7 @@ async fn silence_ends_at_the_idle_timeout() {
             ),
             (
                 wire,
-                Response::events(wire.answer("late")).after(Duration::from_secs(100)),
+                Response::events(wire.text("late")).after(Duration::from_secs(100)),
                 ProviderErrorKind::Silent,
             ),
         ]
@@ -777,8 +768,8 @@ async fn a_slow_answer_is_not_an_idle_one() {
         idle: Some(Duration::from_secs(30)),
         ..Timeouts::default()
     };
-    for wire in WIRES {
-        let stream = wire.answer("slow");
+    for wire in Wire::ALL {
+        let stream = wire.text("slow");
         let (one, two) = stream.split_at(stream.len() / 2);
         let server = ModelServer::start([Response::events(one).late_piece(Duration::from_millis(50), two)]);
         let provider = wire.provider(&server.url(), timeouts);
@@ -793,7 +784,7 @@ async fn a_slow_answer_is_not_an_idle_one() {
 async fn a_server_that_is_not_there_is_worth_another_try() {
     // Not a port that was free a moment ago: another test may have it by now.
     let address = "http://127.0.0.1:1";
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let error = failure_of(wire.provider(address, Timeouts::default()).as_ref()).await;
         assert_eq!(error.kind, ProviderErrorKind::Transient);
         assert!(
@@ -812,7 +803,7 @@ async fn an_address_with_https_is_tried_with_encryption() {
         connect: Duration::from_millis(500),
         ..Timeouts::default()
     };
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let error = failure_of(wire.provider(&url, timeouts).as_ref()).await;
         // Where the machine has no certificates the client cannot be made at all.
         assert!(
@@ -845,6 +836,8 @@ fn models_and_variables_decide_for_a_provider() {
     let openai = ("OPENAI_API_KEY", KEY);
     let anthropic = ("ANTHROPIC_API_KEY", KEY);
     let openrouter = ("OPENROUTER_API_KEY", KEY);
+    let gemini = ("GEMINI_API_KEY", KEY);
+    let google = ("GOOGLE_API_KEY", KEY);
     let local = ("OPENAI_BASE_URL", "http://localhost:8000/v1");
     let table: &[(Option<&str>, Variables<'_>, &str)] = &[
         (None, &[], "rehearsal/rehearsal"),
@@ -853,6 +846,11 @@ fn models_and_variables_decide_for_a_provider() {
         (None, &[anthropic, openai], "openai/gpt-4.1"),
         (None, &[anthropic], "anthropic/claude-sonnet-4-5"),
         (None, &[openrouter], "openrouter/openrouter/auto"),
+        (None, &[gemini, openrouter], "openrouter/openrouter/auto"),
+        (None, &[gemini], "gemini/gemini-3.5-flash"),
+        (None, &[google], "gemini/gemini-3.5-flash"),
+        (Some("gemini-2.5-pro"), &[google], "gemini/gemini-2.5-pro"),
+        (Some("codex-mini-latest"), &[openai], "openai/codex-mini-latest"),
         (Some(" "), &[], "rehearsal/rehearsal"),
         (Some("rehearsal"), &[openai], "rehearsal/rehearsal"),
         (Some("openai/gpt-4o"), &[openai], "openai/gpt-4o"),
@@ -888,6 +886,7 @@ fn names_that_cannot_be_served_say_what_to_try() {
             "Set ANTHROPIC_API_KEY",
         ),
         ("openrouter/x/y", &[], "Set OPENROUTER_API_KEY"),
+        ("gemini-3.5-flash", &[], "Set GEMINI_API_KEY"),
         ("opnai/gpt-4o", &[], "Did you mean openai?"),
         ("meta-llama/llama-3", &[], "openrouter/meta-llama/llama-3"),
         ("llama3.2", &[], "ollama/llama3.2"),
@@ -923,6 +922,51 @@ fn names_that_cannot_be_served_say_what_to_try() {
             .to_string();
         assert!(error.contains(hint), "{model}: {error}");
         assert!(!error.contains(KEY));
+    }
+}
+
+#[test]
+fn a_model_is_asked_by_the_interface_that_it_needs() {
+    let own = |api| {
+        let text = format!("api = '{api}'\nbase_url = 'http://gateway/v1'");
+        ("own".to_owned(), toml_entry(&text).unwrap())
+    };
+    let forced = ("openai".to_owned(), toml_entry("api = 'openai'").unwrap());
+    let table = [
+        ("openai", "gpt-4.1", None, Api::OpenAi),
+        ("openai", "gpt-5.1-codex", None, Api::Responses),
+        ("openai", "o3-pro", None, Api::Responses),
+        ("openai", "gpt-5.4", None, Api::Responses),
+        ("openai", "gpt-5.4", Some(forced), Api::OpenAi),
+        // A gateway decides itself which of OpenAI's models it serves how.
+        ("openrouter", "openai/gpt-5.1-codex", None, Api::OpenAi),
+        ("own", "gpt-5.1-codex", Some(own("openai")), Api::OpenAi),
+        ("own", "anything", Some(own("responses")), Api::Responses),
+        ("own", "anything", Some(own("gemini")), Api::Gemini),
+        ("anthropic", "claude-opus-5", None, Api::Anthropic),
+        ("gemini", "gemini-2.5-pro", None, Api::Gemini),
+    ];
+    for (provider, model, entry, expected) in table {
+        let settings = ProviderSettings {
+            providers: entry.into_iter().collect(),
+            ..ProviderSettings::default()
+        };
+        assert_eq!(api(provider, model, &settings), expected, "{provider}/{model}");
+    }
+}
+
+#[test]
+fn the_key_of_gemini_may_have_googles_name() {
+    let (first, second) = (("GEMINI_API_KEY", KEY), ("GOOGLE_API_KEY", KEY));
+    let table: [(Variables<'_>, Option<&str>, &str); 3] = [
+        (&[first, second], Some("GEMINI_API_KEY"), "GEMINI_API_KEY"),
+        (&[second], Some("GOOGLE_API_KEY"), "GOOGLE_API_KEY"),
+        (&[], None, "GEMINI_API_KEY"),
+    ];
+    for (variables, key, variable) in table {
+        let found = origins("gemini", &environment_of(variables), &ProviderSettings::default());
+        assert_eq!(found.key.as_deref(), key);
+        assert_eq!(found.key_variable.as_deref(), Some(variable));
     }
 }
 

@@ -15,8 +15,7 @@ use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Agent, AgentSettings, Ending, Input, RecordKeeper, Session};
 use becket_events::{Delta, EndReason, InputSource, Json, StopReason, Usage};
 use becket_hooks::Engine;
-use becket_providers::openai::OpenAi;
-use becket_providers::{Endpoint, Timeouts};
+use becket_providers::{Api, Endpoint, Remote, Timeouts};
 use becket_store::{MemoryStore, SqliteStore};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -151,7 +150,7 @@ fn converse(turns: usize, make_store: MakeStore) -> Result<Conversation, Problem
 
 /// A model with the body of OpenAI's interface that answers without a network: a tool call for each turn, then a text.
 struct AnsweredHere {
-    writer: OpenAi,
+    writer: Remote,
     turns: usize,
     seen: Mutex<Seen>,
 }
@@ -174,7 +173,7 @@ impl AnsweredHere {
             timeouts: Timeouts::default(),
         };
         Ok(Self {
-            writer: OpenAi::new(endpoint),
+            writer: Remote::new(Api::OpenAi, endpoint),
             turns,
             seen: Mutex::default(),
         })

@@ -70,8 +70,12 @@ impl Provider for ModelsInTurn {
         self.current().0.form()
     }
 
-    fn headers(&self) -> Vec<Header> {
-        self.current().0.headers()
+    fn reads(&self, signature: &str) -> bool {
+        self.current().0.reads(signature)
+    }
+
+    fn headers(&self, body: &Json) -> Vec<Header> {
+        self.current().0.headers(body)
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

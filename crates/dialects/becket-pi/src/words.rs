@@ -105,6 +105,7 @@ impl<'a> ModelName<'a> {
     pub fn api(&self) -> &'static str {
         match self.provider {
             "anthropic" => "anthropic-messages",
+            "gemini" => "google-generative-ai",
             _ => "openai-completions",
         }
     }

@@ -27,7 +27,7 @@ struct Shared {
     record: MessageRecord,
     json: OnceLock<Box<RawValue>>,
     /// The message as text of the first wire format that asked for it.
-    wire: OnceLock<(&'static str, Box<str>)>,
+    wire: OnceLock<(Box<str>, Box<str>)>,
 }
 
 /// The content of a message.
@@ -258,14 +258,14 @@ impl Message {
     }
 
     /// The message as text of a wire format, cached for the format that asks first.
-    pub fn wire(&self, format: &'static str, make: impl FnOnce(&MessageRecord) -> String) -> Cow<'_, str> {
+    pub fn wire(&self, format: &str, make: impl FnOnce(&MessageRecord) -> String) -> Cow<'_, str> {
         let mut make = Some(make);
         let (first, text) = self.0.wire.get_or_init(|| {
             let make = make.take().expect("made at most once");
-            (format, make(&self.0.record).into())
+            (format.into(), make(&self.0.record).into())
         });
         match make {
-            Some(make) if *first != format => Cow::Owned(make(&self.0.record)),
+            Some(make) if **first != *format => Cow::Owned(make(&self.0.record)),
             _ => Cow::Borrowed(text),
         }
     }

@@ -62,7 +62,7 @@ impl ModelRelay {
             };
             match provider.form() {
                 RequestForm::Wire => {
-                    let api = api(provider.name(), &settings);
+                    let api = api(provider.name(), provider.model(), &settings);
                     Ok((provider, api))
                 }
                 _ => Err(format!("{} is a model of an extension", provider.model())),

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use becket_agent::provider::AnswerPart;
-use becket_agent::store::fresh_id;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
-use crate::answer::{AnswerReader, Progress, Unreadable};
+use crate::answer::{AnswerReader, Progress, Unreadable, push_text, push_thinking, text_at};
+use crate::conversation::fresh_call_id;
+use crate::signature::Seal;
 
 /// Marks a signature that is really the encrypted text of a thought that the provider does not show.
 pub(crate) const REDACTED: &str = "redacted:";
@@ -15,6 +16,7 @@ pub(crate) const REDACTED: &str = "redacted:";
 /// The state of a message while it is read.
 pub(crate) struct Reader {
     model: String,
+    seal: Seal,
     /// The tool calls, by the number of their block.
     calls: HashMap<u64, Call>,
     stop_reason: Option<String>,
@@ -38,12 +40,14 @@ struct Tokens {
     output: u64,
     cache_read: u64,
     cache_write: u64,
+    thoughts: u64,
 }
 
 impl Reader {
-    pub fn new(model: &str) -> Self {
+    pub fn new(model: &str, seal: Seal) -> Self {
         Self {
             model: model.to_owned(),
+            seal,
             calls: HashMap::new(),
             stop_reason: None,
             stopped: false,
@@ -71,30 +75,33 @@ impl Reader {
 
     fn usage(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage else { return };
-        let mut take = |target: fn(&mut Tokens) -> &mut u64, field: &str| {
-            if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
+        let mut take = |target: fn(&mut Tokens) -> &mut u64, pointer: &str| {
+            if let Some(tokens) = usage.pointer(pointer).and_then(Value::as_u64) {
                 *target(&mut self.tokens) = tokens;
             }
         };
-        take(|tokens| &mut tokens.input, "input_tokens");
-        take(|tokens| &mut tokens.output, "output_tokens");
-        take(|tokens| &mut tokens.cache_read, "cache_read_input_tokens");
-        take(|tokens| &mut tokens.cache_write, "cache_creation_input_tokens");
+        take(|tokens| &mut tokens.input, "/input_tokens");
+        take(|tokens| &mut tokens.output, "/output_tokens");
+        take(|tokens| &mut tokens.cache_read, "/cache_read_input_tokens");
+        take(|tokens| &mut tokens.cache_write, "/cache_creation_input_tokens");
+        take(
+            |tokens| &mut tokens.thoughts,
+            "/output_tokens_details/thinking_tokens",
+        );
+    }
+
+    /// The mark of a thought's signature, if it has one.
+    fn marked(&self, signature: &str) -> Option<String> {
+        (!signature.is_empty()).then(|| self.seal.mark(self.calls.len(), signature))
     }
 
     fn block_start(&mut self, number: u64, block: &Value, parts: &mut VecDeque<AnswerPart>) {
-        let field = |name: &str| {
-            block
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let field = |name: &str| text_at(block, name);
         match block.get("type").and_then(Value::as_str) {
             Some("text") => push_text(parts, field("text")),
-            Some("thinking") => push_thinking(parts, field("thinking"), field("signature")),
+            Some("thinking") => push_thinking(parts, field("thinking"), self.marked(field("signature"))),
             Some("redacted_thinking") => {
-                push_thinking(parts, String::new(), format!("{REDACTED}{}", field("data")));
+                push_thinking(parts, "", self.marked(&format!("{REDACTED}{}", field("data"))));
             }
             Some("tool_use") => {
                 let index = self.calls.len();
@@ -107,9 +114,9 @@ impl Reader {
                     has_arguments: false,
                 };
                 self.calls.insert(number, call);
-                let (mut id, name) = (field("id"), field("name"));
+                let (mut id, name) = (field("id").to_owned(), field("name").to_owned());
                 if id.is_empty() {
-                    id = format!("call_{}", fresh_id().replace('-', ""));
+                    id = fresh_call_id();
                 }
                 parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
             }
@@ -119,19 +126,13 @@ impl Reader {
     }
 
     fn block_delta(&mut self, number: u64, delta: &Value, parts: &mut VecDeque<AnswerPart>) {
-        let field = |name: &str| {
-            delta
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let field = |name: &str| text_at(delta, name);
         match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => push_text(parts, field("text")),
-            Some("thinking_delta") => push_thinking(parts, field("thinking"), String::new()),
-            Some("signature_delta") => push_thinking(parts, String::new(), field("signature")),
+            Some("thinking_delta") => push_thinking(parts, field("thinking"), None),
+            Some("signature_delta") => push_thinking(parts, "", self.marked(field("signature"))),
             Some("input_json_delta") => {
-                let text = field("partial_json");
+                let text = field("partial_json").to_owned();
                 let Some(call) = self.calls.get_mut(&number).filter(|_| !text.is_empty()) else {
                     return;
                 };
@@ -235,22 +236,10 @@ impl AnswerReader for Reader {
                 output_tokens: self.tokens.output,
                 cache_read_tokens: self.tokens.cache_read,
                 cache_write_tokens: self.tokens.cache_write,
-                ..Usage::default()
+                reasoning_tokens: self.tokens.thoughts,
+                cost: None,
             },
             model: self.model.clone(),
         })
-    }
-}
-
-fn push_text(parts: &mut VecDeque<AnswerPart>, text: String) {
-    if !text.is_empty() {
-        parts.push_back(AnswerPart::Delta(Delta::Text { text }));
-    }
-}
-
-fn push_thinking(parts: &mut VecDeque<AnswerPart>, text: String, signature: String) {
-    if !text.is_empty() || !signature.is_empty() {
-        let signature = Some(signature).filter(|signature| !signature.is_empty());
-        parts.push_back(AnswerPart::Delta(Delta::Thinking { text, signature }));
     }
 }

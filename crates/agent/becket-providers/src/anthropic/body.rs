@@ -3,87 +3,68 @@
 //! Roles must alternate there, so messages of one role in a row become one, with results of tools first. What a
 //! message keeps (`Message::wire`) is therefore not a message but its blocks, which are joined by copying.
 
-use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, ThinkingLevel, ToolFace};
-use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall};
+use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, ToolFace};
+use becket_events::{Json, MessageBody, MessageRecord, Part, ToolCall};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::answer::REDACTED;
-use crate::openai::{push_json, to_json};
+use super::thinking::{Thinking, default_max_tokens, is_adaptive, sampling, thinking};
+use crate::conversation::{Piece, Role, object_of, pieces, push_json, runs, to_json, without_last_thoughts};
+use crate::openai::can_be_strict;
+use crate::signature::Seal;
 
 /// Tells the provider to keep everything up to here in its cache.
 const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}}"#;
 
-/// The limit of tokens by default; the interface demands one.
-const DEFAULT_MAX_TOKENS: u64 = 16_384;
+/// How many of the last runs of the user are marked for the cache: the end of this request, and that of the request
+/// before, whose entry is found by its mark however much has come since. The interface takes four marks in all; the
+/// others are those of the tools and the system prompt.
+const MARKED_RUNS: usize = 2;
 
-/// The limit of tokens for models that think: thoughts count, and every such model accepts it.
-const THINKING_MAX_TOKENS: u64 = 32_000;
-
-/// The fewest tokens for thoughts that the interface accepts.
-const LEAST_THOUGHTS: u64 = 1_024;
-
-/// The fewest tokens that stay for the answer.
-const LEAST_ANSWER: u64 = 1_024;
-
-/// The smallest `top_p` that a model that thinks accepts.
-const LEAST_SHARE_OF_THOUGHTS: f64 = 0.95;
-
-/// Models that refuse the default limit, and the limit for each.
-const SMALLER_LIMITS: &[(&str, u64)] = &[
-    ("claude-3-opus", 4096),
-    ("claude-3-sonnet", 4096),
-    ("claude-3-haiku", 4096),
-    ("claude-3-5", 8192),
-];
-
-/// The request as JSON text.
-pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
+/// The request as JSON text. Messages keep their blocks under the name of the format.
+pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>, seal: &Seal, format: &str) -> Json {
     let mut body = String::from(r#"{"model":"#);
     push_json(&mut body, model);
-    let thinking = budget(model, request);
-    let usual = || match thinking {
-        Some(_) => THINKING_MAX_TOKENS,
-        None => default_max_tokens(model),
-    };
+    let thinking = thinking(model, request, seal);
+    let usual = || default_max_tokens(model, &thinking);
     body.push_str(r#","max_tokens":"#);
     push_json(&mut body, &request.options.max_tokens.unwrap_or_else(usual));
-    if let Some(tokens) = thinking {
-        body.push_str(r#","thinking":"#);
-        push_json(
-            &mut body,
-            &serde_json::json!({"type": "enabled", "budget_tokens": tokens}),
-        );
+    let schema = request.options.answer_schema.as_deref();
+    let (form, forced) = match schema {
+        Some(schema) if is_adaptive(model) && can_be_strict(schema) => (Some(schema), None),
+        forced => (None, forced),
+    };
+    if forced.is_none() {
+        push_thinking(&mut body, &thinking);
     }
+    push_output_config(&mut body, thinking.effort, form);
     if !request.system_prompt.trim().is_empty() {
+        let text = request.system_prompt;
         body.push_str(r#","system":["#);
-        push_marked(
-            &mut body,
-            &to_json(&Block::Text {
-                text: request.system_prompt,
-            }),
-        );
+        body.push_str(&to_json(&Block::Text { text }));
+        mark_last_block(&mut body);
         body.push(']');
     }
     body.push_str(r#","messages":["#);
-    push_messages(&mut body, request.messages);
+    push_messages(&mut body, request, seal, format);
     body.push(']');
-    match &request.options.answer_schema {
+    match forced {
         Some(schema) => push_answer_tool(&mut body, schema),
-        None => push_tools(&mut body, request.tools),
+        None if schema.is_none() => push_tools(&mut body, request.tools),
+        None => {}
     }
-    // A model that thinks refuses both, except for a large `top_p`.
-    let share = thinking.map_or(0.0, |_| LEAST_SHARE_OF_THOUGHTS);
-    if let Some(temperature) = request.options.temperature.filter(|_| thinking.is_none()) {
+    let (temperature, top_p) = sampling(model, request, &thinking);
+    if let Some(temperature) = temperature {
         body.push_str(r#","temperature":"#);
         push_json(&mut body, &temperature);
     }
-    if let Some(top_p) = request.options.top_p.filter(|top_p| *top_p >= share) {
+    if let Some(top_p) = top_p {
         body.push_str(r#","top_p":"#);
         push_json(&mut body, &top_p);
     }
-    let has_tools = !request.tools.is_empty() && request.options.answer_schema.is_none();
+    let has_tools = !request.tools.is_empty() && schema.is_none();
     if request.options.parallel_tool_calls == Some(false) && has_tools {
         body.push_str(r#","tool_choice":{"type":"auto","disable_parallel_tool_use":true}"#);
     }
@@ -91,8 +72,29 @@ pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>) -> Json {
     Json::joined(body)
 }
 
-/// Adds a tool whose call is forced: the interface has no form for answers, but can demand that a certain tool is
-/// called.
+fn push_thinking(body: &mut String, thinking: &Thinking) {
+    if let Some(wish) = &thinking.wish {
+        body.push_str(r#","thinking":"#);
+        push_json(body, wish);
+    }
+}
+
+/// Adds the effort and the form of the answer.
+fn push_output_config(body: &mut String, effort: Option<&str>, form: Option<&Value>) {
+    let mut config = Map::new();
+    if let Some(effort) = effort {
+        config.insert("effort".into(), effort.into());
+    }
+    if let Some(schema) = form {
+        config.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
+    }
+    if !config.is_empty() {
+        body.push_str(r#","output_config":"#);
+        push_json(body, &config);
+    }
+}
+
+/// Adds a tool whose call is forced, for models and schemas for which the interface has no other form of answers.
 fn push_answer_tool(body: &mut String, schema: &Value) {
     let name = ANSWER_SCHEMA_NAME;
     let tools = json!([{"name": name, "description": "Gives the answer.", "input_schema": schema}]);
@@ -102,107 +104,26 @@ fn push_answer_tool(body: &mut String, schema: &Value) {
     push_json(body, &json!({"type": "tool", "name": name}));
 }
 
-/// How many tokens a model may think, if it can think and is told to.
-fn budget(model: &str, request: &ModelRequest<'_>) -> Option<u64> {
-    let wanted = match request.options.thinking? {
-        ThinkingLevel::Off => return None,
-        ThinkingLevel::Minimal => LEAST_THOUGHTS,
-        ThinkingLevel::Low => 2_048,
-        ThinkingLevel::Medium => 8_192,
-        ThinkingLevel::High => 16_384,
-        ThinkingLevel::Xhigh => 24_576,
-    };
-    let room = request.options.max_tokens.unwrap_or(THINKING_MAX_TOKENS);
-    let budget = wanted.min(room.saturating_sub(LEAST_ANSWER));
-    let may = thinks(model) && budget >= LEAST_THOUGHTS && may_begin(request.messages);
-    may.then_some(budget)
-}
-
-/// Whether a model can think: `claude-3-7-…`, and `claude-opus-4-…` and the like from 4 on.
-fn thinks(model: &str) -> bool {
-    let is_late = |family: &&str| {
-        let rest = model.split_once(family).map(|(_, rest)| rest);
-        let digit = rest
-            .and_then(|rest| rest.chars().next())
-            .and_then(|first| first.to_digit(10));
-        digit.is_some_and(|version| version >= 4)
-    };
-    model.contains("claude-3-7")
-        || ["claude-opus-", "claude-sonnet-", "claude-haiku-"]
-            .iter()
-            .any(is_late)
-}
-
-/// Whether a model may begin to think. One whose last answer called tools goes on as it began: with or without
-/// thoughts.
-fn may_begin(messages: &[Message]) -> bool {
-    let is_answer = |message: &&Message| matches!(message.body(), MessageBody::Assistant { .. });
-    let last = messages.iter().rev().find(is_answer);
-    last.is_none_or(|answer| {
-        let thought = answer.content().iter().any(|part| thinking_block(part).is_some());
-        thought || answer.tool_calls().is_empty()
-    })
-}
-
-fn default_max_tokens(model: &str) -> u64 {
-    let smaller = SMALLER_LIMITS.iter().find(|(name, _)| model.contains(name));
-    smaller.map_or(DEFAULT_MAX_TOKENS, |(_, limit)| *limit)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    User,
-    Assistant,
-}
-
-fn role(message: &Message) -> Role {
-    match message.body() {
-        MessageBody::Assistant { .. } => Role::Assistant,
-        MessageBody::User { .. } | MessageBody::Tool { .. } | MessageBody::Note { .. } => Role::User,
-    }
-}
-
-fn is_result(message: &Message) -> bool {
-    matches!(message.body(), MessageBody::Tool { .. })
-}
-
-fn push_messages(body: &mut String, messages: &[Message]) {
-    // A message without any block cannot be sent, so its neighbours then follow each other.
-    let spoken: Vec<(&Message, std::borrow::Cow<'_, str>)> = messages
-        .iter()
-        .map(|message| (message, message.wire("anthropic", write_blocks)))
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .collect();
-    let runs: Vec<_> = spoken
-        .chunk_by(|(one, _), (two, _)| role(one) == role(two))
-        .collect();
-    for (position, run) in runs.iter().enumerate() {
-        let role = role(run[0].0);
-        if position > 0 {
+fn push_messages(body: &mut String, request: &ModelRequest<'_>, seal: &Seal, format: &str) {
+    let runs = runs(request.messages, |message| {
+        message.wire(format, |record| write_blocks(record, seal))
+    });
+    let is_user = |place: &usize| runs[*place].role == Role::User;
+    let marked: Vec<usize> = (0..runs.len()).rev().filter(is_user).take(MARKED_RUNS).collect();
+    for (place, run) in runs.iter().enumerate() {
+        if place > 0 {
             body.push(',');
         }
-        body.push_str(match role {
+        body.push_str(match run.role {
             Role::User => r#"{"role":"user","content":["#,
-            Role::Assistant => r#"{"role":"assistant","content":["#,
+            Role::Model => r#"{"role":"assistant","content":["#,
         });
-        let results = run.iter().filter(|(message, _)| is_result(message));
-        let others = run.iter().filter(|(message, _)| !is_result(message));
-        let mut separator = "";
-        for (_, blocks) in results.chain(others) {
-            body.push_str(separator);
-            body.push_str(blocks);
-            separator = ",";
-        }
-        if position + 1 == runs.len() && role == Role::User {
+        run.push_to(body);
+        if marked.contains(&place) {
             mark_last_block(body);
         }
         body.push_str("]}");
     }
-}
-
-fn push_marked(body: &mut String, block: &str) {
-    body.push_str(block);
-    mark_last_block(body);
 }
 
 /// Puts the cache's mark into the last block of the text.
@@ -224,10 +145,10 @@ enum Block<'a> {
     },
     Thinking {
         thinking: &'a str,
-        signature: &'a str,
+        signature: String,
     },
     RedactedThinking {
-        data: &'a str,
+        data: String,
     },
     ToolUse {
         id: String,
@@ -251,7 +172,7 @@ struct ImageSource<'a> {
 }
 
 /// The message's blocks, with commas between them.
-fn write_blocks(record: &MessageRecord) -> String {
+fn write_blocks(record: &MessageRecord, seal: &Seal) -> String {
     let blocks: Vec<Block<'_>> = match &record.body {
         MessageBody::User { content } | MessageBody::Note { content, .. } => {
             content.iter().filter_map(spoken_block).collect()
@@ -259,16 +180,9 @@ fn write_blocks(record: &MessageRecord) -> String {
         MessageBody::Assistant {
             content, tool_calls, ..
         } => {
-            // Thoughts must come first, and calls last.
-            let thoughts = content.iter().filter_map(thinking_block);
-            let words = content
-                .iter()
-                .filter(|part| matches!(part, Part::Text { .. }))
-                .filter_map(spoken_block);
-            thoughts
-                .chain(words)
-                .chain(tool_calls.iter().map(call_block))
-                .collect()
+            let mut pieces = pieces(content, tool_calls, |signature| seal.read(signature));
+            without_last_thoughts(&mut pieces);
+            pieces.into_iter().map(answered_block).collect()
         }
         MessageBody::Tool {
             tool_call_id,
@@ -300,20 +214,20 @@ fn spoken_block(part: &Part) -> Option<Block<'_>> {
     }
 }
 
-/// The block of a thought. Only signed thoughts are sent back; others would be refused.
-fn thinking_block(part: &Part) -> Option<Block<'_>> {
-    match part {
-        Part::Thinking {
-            text,
-            signature: Some(signature),
-        } => Some(match signature.strip_prefix(REDACTED) {
-            Some(data) => Block::RedactedThinking { data },
+/// The block of a piece of an answer.
+fn answered_block(piece: Piece<'_>) -> Block<'_> {
+    match piece {
+        Piece::Text(text) => Block::Text { text },
+        Piece::Thought { text, data } => match data.strip_prefix(REDACTED) {
+            Some(data) => Block::RedactedThinking {
+                data: data.to_owned(),
+            },
             None => Block::Thinking {
                 thinking: text,
-                signature,
+                signature: data,
             },
-        }),
-        _ => None,
+        },
+        Piece::Call(call) => call_block(call),
     }
 }
 
@@ -321,25 +235,8 @@ fn call_block(call: &ToolCall) -> Block<'_> {
     Block::ToolUse {
         id: plain_id(&call.id),
         name: &call.name,
-        input: input(&call.arguments),
+        input: object_of(&call.arguments),
     }
-}
-
-/// The arguments as an object, which the interface demands; anything else that the model wrote is quoted in one.
-fn input(arguments: &str) -> Box<RawValue> {
-    let text = arguments.trim();
-    let object = match text {
-        "" => "{}".to_owned(),
-        _ if text.starts_with('{') => text.to_owned(),
-        _ => unreadable_input(text),
-    };
-    RawValue::from_string(object)
-        .or_else(|_| RawValue::from_string(unreadable_input(text)))
-        .expect("an object around quoted text is valid JSON")
-}
-
-fn unreadable_input(text: &str) -> String {
-    format!(r#"{{"unreadable_arguments":{}}}"#, to_json(text))
 }
 
 /// An id in the characters that the interface accepts; a conversation may have begun with another provider.
@@ -360,23 +257,27 @@ fn push_tools(body: &mut String, tools: &[ToolFace]) {
     if tools.is_empty() {
         return;
     }
-    let tools: Vec<Tool<'_>> = tools
+    let tools: Vec<String> = tools
         .iter()
         .map(|face| Tool {
             name: &face.name,
             description: &face.description,
             input_schema: &face.parameters,
         })
+        .map(|tool| to_json(&tool))
         .collect();
-    body.push_str(r#","tools":"#);
-    push_json(body, &tools);
+    body.push_str(r#","tools":["#);
+    body.push_str(&tools.join(","));
+    mark_last_block(body);
+    body.push(']');
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becket_agent::provider::RequestOptions;
-    use becket_events::{StopReason, Usage};
+    use crate::api::Api;
+    use becket_agent::provider::{RequestOptions, ThinkingLevel};
+    use becket_events::{Message, StopReason, Usage};
     use serde_json::json;
 
     fn message(body: MessageBody) -> Message {
@@ -428,6 +329,14 @@ mod tests {
         })
     }
 
+    fn seal() -> Seal {
+        Seal::new(Api::Anthropic, "anthropic")
+    }
+
+    fn written(model: &str, request: &ModelRequest<'_>) -> Json {
+        write_body(model, request, &seal(), &seal().format(""))
+    }
+
     fn messages_of(messages: &[Message]) -> Value {
         let options = RequestOptions::default();
         let request = ModelRequest {
@@ -436,8 +345,8 @@ mod tests {
             tools: &[],
             options: &options,
         };
-        let body = write_body("claude", &request);
-        assert_eq!(body, write_body("claude", &request));
+        let body = written("claude", &request);
+        assert_eq!(body, written("claude", &request));
         body.to_value()["messages"].take()
     }
 
@@ -448,7 +357,7 @@ mod tests {
             tools: &[],
             options,
         };
-        write_body(model, &request).to_value()
+        written(model, &request).to_value()
     }
 
     #[test]
@@ -481,7 +390,7 @@ mod tests {
             );
             assert_eq!(body.get("top_p").is_some(), budget.is_none(), "{model} {level:?}");
             if budget.is_some() {
-                assert_eq!(body["max_tokens"], THINKING_MAX_TOKENS);
+                assert_eq!(body["max_tokens"], super::super::thinking::THINKING_MAX_TOKENS);
             }
         }
     }
@@ -548,13 +457,13 @@ mod tests {
         };
         let mark = json!({"type": "ephemeral"});
         assert_eq!(
-            write_body("claude", &request).to_value(),
+            written("claude", &request).to_value(),
             json!({
                 "model": "claude",
                 "max_tokens": 7,
                 "system": [{"type": "text", "text": "be\nbrief", "cache_control": mark}],
                 "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": mark}]}],
-                "tools": [{"name": "t", "description": "d", "input_schema": {"type": "object"}}],
+                "tools": [{"name": "t", "description": "d", "input_schema": {"type": "object"}, "cache_control": mark}],
                 "temperature": 0.25,
                 "top_p": 0.5,
                 "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
@@ -605,11 +514,14 @@ mod tests {
         assert_eq!(
             written,
             json!([
-                {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
+                {"role": "user", "content": [
+                    {"type": "text", "text": "one"},
+                    {"type": "text", "text": "two", "cache_control": {"type": "ephemeral"}},
+                ]},
                 {"role": "assistant", "content": [
+                    {"type": "text", "text": "let me see"},
                     {"type": "thinking", "thinking": "hm", "signature": "seal"},
                     {"type": "redacted_thinking", "data": "xyz"},
-                    {"type": "text", "text": "let me see"},
                     {"type": "tool_use", "id": "a_1", "name": "read", "input": {"path": "x"}},
                     {"type": "tool_use", "id": "b", "name": "read", "input": {}},
                     {"type": "tool_use", "id": "c", "name": "read", "input": {"unreadable_arguments": "[1"}},
@@ -629,15 +541,101 @@ mod tests {
     }
 
     #[test]
-    fn only_a_user_at_the_end_is_marked() {
-        let written = messages_of(&[user("a"), assistant(vec![Part::text("b")], &[])]);
-        assert!(!written.to_string().contains("cache_control"), "{written}");
+    fn the_last_two_runs_of_the_user_are_marked_for_the_cache() {
+        let said = |text: &str| assistant(vec![Part::text(text)], &[]);
+        let written = messages_of(&[user("a"), said("b"), user("c"), said("d"), user("e"), said("f")]);
+        let is_marked = |place: usize| written[place]["content"][0].get("cache_control").is_some();
+        let marked: Vec<usize> = (0..6).filter(|place| is_marked(*place)).collect();
+        assert_eq!(marked, [2, 4], "{written}");
     }
 
     #[test]
-    fn older_models_get_a_limit_that_they_accept() {
-        assert_eq!(default_max_tokens("claude-3-5-haiku-latest"), 8192);
-        assert_eq!(default_max_tokens("claude-3-haiku-20240307"), 4096);
-        assert_eq!(default_max_tokens("claude-sonnet-4-5"), DEFAULT_MAX_TOKENS);
+    fn thoughts_of_others_and_those_that_lead_to_nothing_are_left_out() {
+        let thought = |text: &str, signature: String| Part::Thinking {
+            text: text.into(),
+            signature: Some(signature),
+        };
+        let others = Seal::new(Api::Responses, "openai").mark(0, "x");
+        let content = vec![
+            thought("another's", others),
+            thought("first", seal().mark(0, "one")),
+            Part::text("words"),
+            thought("between", seal().mark(1, "two")),
+            thought("last", seal().mark(2, "three")),
+        ];
+        let written = messages_of(&[user("a"), assistant(content, &[("c1", "{}"), ("c2", "{}")])]);
+        let kinds: Vec<&str> = written[1]["content"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|block| block["signature"].as_str().or(block["type"].as_str()))
+            .collect();
+        assert_eq!(kinds, ["one", "text", "tool_use", "two", "tool_use"]);
+    }
+
+    #[test]
+    fn late_models_decide_how_much_they_think() {
+        use ThinkingLevel::{High, Minimal, Off, Xhigh};
+        let table = [
+            ("claude-opus-4-6", Minimal, Some("low"), true),
+            ("claude-opus-4-6", Xhigh, Some("max"), true),
+            ("claude-opus-4-7", Xhigh, Some("xhigh"), false),
+            ("claude-fable-5-1", High, Some("high"), false),
+            ("claude-sonnet-4-6", Off, None, true),
+        ];
+        for (model, level, effort, takes_share) in table {
+            let options = RequestOptions {
+                temperature: Some(0.5),
+                top_p: Some(0.99),
+                thinking: Some(level),
+                ..RequestOptions::default()
+            };
+            // It may begin to think although its last answer called tools without a thought.
+            let messages = [
+                user("hi"),
+                assistant(vec![], &[("c1", "{}")]),
+                result("c1", vec![Part::text("r")], false),
+            ];
+            let body = thinking(model, &options, &messages);
+            let wish = effort.map(|_| json!({"type": "adaptive", "display": "summarized"}));
+            assert_eq!(body.get("thinking"), wish.as_ref(), "{model} {level:?}");
+            let config = effort.map(|effort| json!({"effort": effort}));
+            assert_eq!(body.get("output_config"), config.as_ref(), "{model} {level:?}");
+            assert_eq!(body.get("top_p").is_some(), takes_share, "{model} {level:?}");
+            let has_temperature = takes_share && effort.is_none();
+            assert_eq!(
+                body.get("temperature").is_some(),
+                has_temperature,
+                "{model} {level:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_form_of_an_answer_is_a_schema_or_a_forced_call() {
+        let strict = json!({"type": "object", "properties": {"ok": {"type": "boolean"}},
+            "required": ["ok"], "additionalProperties": false});
+        let loose = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}});
+        let table = [
+            ("claude-opus-4-6", &strict, true),
+            ("claude-opus-4-6", &loose, false),
+            ("claude-sonnet-4-5", &strict, false),
+        ];
+        for (model, schema, is_schema) in table {
+            let options = RequestOptions {
+                thinking: Some(ThinkingLevel::High),
+                answer_schema: Some(std::sync::Arc::new(schema.clone())),
+                ..RequestOptions::default()
+            };
+            let body = thinking(model, &options, &[user("hi")]);
+            assert_eq!(
+                body["output_config"]["format"]["schema"] == *schema,
+                is_schema,
+                "{model}"
+            );
+            assert_eq!(body.get("tool_choice").is_none(), is_schema, "{model}");
+            // A model that must call a certain tool cannot think before.
+            assert_eq!(body.get("thinking").is_some(), is_schema, "{model}");
+        }
     }
 }

@@ -2,80 +2,93 @@
 
 mod answer;
 mod body;
+mod thinking;
 
-use becket_agent::provider::{Answering, ModelRequest, OfferedModel, Provider, ProviderError, SendOptions};
-use becket_events::{Header, Json};
-use futures_util::future::BoxFuture;
+use becket_agent::provider::ModelRequest;
+use becket_events::Json;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use url::Url;
 
-use crate::http::{Channel, Endpoint, FixedHeaders, KeyHeader, without_secrets};
+use crate::answer::AnswerReader;
+use crate::api::Api;
+use crate::http::{Endpoint, FixedHeaders, KeyHeader};
+use crate::interface::{Interface, beside};
+use crate::signature::Seal;
 pub(crate) use answer::Reader;
 
 /// The headers of every request: the version of the interface that this crate speaks.
-const HEADERS: FixedHeaders = &[("anthropic-version", "2023-06-01")];
+const HEADERS: FixedHeaders = &[VERSION];
 
-/// A model behind the messages interface.
-pub struct Anthropic {
-    provider: String,
+/// The headers of a request whose model may think between calls of tools.
+const INTERLEAVED_HEADERS: FixedHeaders = &[VERSION, ("anthropic-beta", "interleaved-thinking-2025-05-14")];
+
+const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
+
+/// The messages interface, for one model.
+pub(crate) struct Messages {
     model: String,
-    base_url: String,
-    channel: Channel,
+    seal: Seal,
+    format: String,
 }
 
-impl Anthropic {
-    /// A model at that address. Nothing is opened before the first request.
-    pub fn new(endpoint: Endpoint) -> Self {
-        let url = messages_url(&endpoint.base_url);
+impl Messages {
+    pub fn new(endpoint: &Endpoint) -> Self {
+        let seal = Seal::new(Api::Anthropic, &endpoint.provider);
         Self {
-            channel: Channel::new(url, &endpoint, KeyHeader::ApiKey),
-            provider: endpoint.provider,
-            model: endpoint.model,
-            base_url: without_secrets(&endpoint.base_url),
+            model: endpoint.model.clone(),
+            format: seal.format(""),
+            seal,
         }
     }
 }
 
-impl Provider for Anthropic {
-    fn name(&self) -> &str {
-        &self.provider
+impl Interface for Messages {
+    fn address(&self, base: &Url) -> Url {
+        messages_url(base)
     }
 
-    fn model(&self) -> &str {
-        &self.model
+    fn models(&self, base: &Url) -> Url {
+        beside(&messages_url(base), "/messages")
     }
 
-    fn base_url(&self) -> Option<&str> {
-        Some(&self.base_url)
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader::ApiKey
     }
 
-    fn list_models(&self) -> BoxFuture<'_, Result<Vec<OfferedModel>, ProviderError>> {
-        Box::pin(self.channel.list_models("/messages", HEADERS))
+    fn headers(&self, body: &str) -> FixedHeaders {
+        match thinking::wants_interleaving(&self.model) && thinks_with_tools(body) {
+            true => INTERLEAVED_HEADERS,
+            false => HEADERS,
+        }
     }
 
-    fn is_local(&self) -> bool {
-        self.channel.is_local()
+    fn body(&self, request: &ModelRequest<'_>) -> Json {
+        body::write_body(&self.model, request, &self.seal, &self.format)
     }
 
-    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
-        Ok(body::write_body(&self.model, request))
+    fn reader(&self) -> Box<dyn AnswerReader> {
+        Box::new(Reader::new(&self.model, self.seal.clone()))
     }
 
-    fn headers(&self) -> Vec<Header> {
-        self.channel.shown_headers(HEADERS)
+    fn reads(&self, signature: &str) -> bool {
+        self.seal.read(signature).is_some()
     }
+}
 
-    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
-        Box::pin(async move { self.send_with(body, &SendOptions::default()).await })
+/// Whether a body, as hooks have left it, asks for thoughts and offers tools.
+fn thinks_with_tools(body: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Wishes {
+        thinking: Thinking,
+        tools: Vec<IgnoredAny>,
     }
-
-    fn send_with<'a>(
-        &'a self,
-        body: &'a Json,
-        options: &'a SendOptions,
-    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
-        let reader = Reader::new(&self.model);
-        Box::pin(self.channel.send(body.text(), HEADERS, options, reader))
+    #[derive(Deserialize)]
+    struct Thinking {
+        r#type: String,
     }
+    serde_json::from_str::<Wishes>(body)
+        .is_ok_and(|wishes| wishes.thinking.r#type == "enabled" && !wishes.tools.is_empty())
 }
 
 /// The address of the interface, whether or not the base address names the version.
@@ -89,11 +102,6 @@ fn messages_url(base: &Url) -> Url {
     };
     url.set_path(&path);
     url
-}
-
-/// A reader of answers, for the fuzz target.
-pub(crate) fn reader() -> Reader {
-    Reader::new("fuzz")
 }
 
 #[cfg(test)]
@@ -116,6 +124,36 @@ mod tests {
         ];
         for (base, url) in table {
             assert_eq!(messages_url(&Url::parse(base).unwrap()).as_str(), url);
+        }
+    }
+
+    #[test]
+    fn a_header_for_thoughts_between_calls_is_sent_only_where_it_is_needed() {
+        let endpoint = |model: &str| Endpoint {
+            provider: "anthropic".into(),
+            model: model.into(),
+            base_url: Url::parse("https://api.anthropic.com").unwrap(),
+            key: None,
+            headers: Default::default(),
+            timeouts: Default::default(),
+        };
+        let thinks = r#""thinking" : {"budget_tokens": 2048, "type": "enabled"}"#;
+        let adaptive = r#""thinking": {"type": "adaptive"}"#;
+        let tool = r#""tools": [{"name": "read"}]"#;
+        let table = [
+            ("claude-sonnet-4-5", format!("{{{thinks}, {tool}}}"), true),
+            ("claude-opus-4-20250514", format!("{{{tool}, {thinks}}}"), true),
+            ("claude-sonnet-4-5", format!("{{{thinks}}}"), false),
+            ("claude-sonnet-4-5", format!("{{{thinks}, \"tools\": []}}"), false),
+            ("claude-sonnet-4-5", format!("{{{tool}}}"), false),
+            ("claude-opus-4-6", format!("{{{adaptive}, {tool}}}"), false),
+            ("claude-3-7-sonnet-latest", format!("{{{thinks}, {tool}}}"), false),
+            ("claude-sonnet-4-5", String::new(), false),
+        ];
+        for (model, body, expected) in table {
+            let headers = Messages::new(&endpoint(model)).headers(&body);
+            assert_eq!(headers.len() == 2, expected, "{model} {body}");
+            assert!(headers.contains(&VERSION));
         }
     }
 }

@@ -6,11 +6,11 @@
 use std::collections::VecDeque;
 
 use becket_agent::provider::AnswerPart;
-use becket_agent::store::fresh_id;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
 use crate::answer::{AnswerReader, Progress, Unreadable};
+use crate::conversation::fresh_call_id;
 
 /// The state of a completion while it is read.
 pub(crate) struct Reader {
@@ -278,7 +278,7 @@ impl Call {
         }
         if !self.announced {
             if self.id.is_empty() {
-                self.id = format!("call_{}", fresh_id().replace('-', ""));
+                self.id = fresh_call_id();
             }
             self.announced = true;
             parts.push_back(AnswerPart::Delta(Delta::ToolCall {

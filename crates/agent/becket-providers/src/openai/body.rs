@@ -2,10 +2,13 @@
 //!
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
-use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, RequestOptions, ThinkingLevel, ToolFace};
+use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, RequestOptions, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, lines_of, text_of};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use super::effort::effort;
+use crate::conversation::{data_url, push_json, to_json};
 
 /// The variant of the format, where servers differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,7 +249,7 @@ fn wire_part(part: &Part) -> Option<WirePart<'_>> {
         Part::Text { text } => Some(WirePart::Text { text }),
         Part::Image { media_type, data } => Some(WirePart::ImageUrl {
             image_url: ImageUrl {
-                url: format!("data:{media_type};base64,{data}"),
+                url: data_url(media_type, data),
             },
         }),
         Part::Thinking { .. } => None,
@@ -330,7 +333,7 @@ fn push_options(body: &mut String, options: &RequestOptions, has_tools: bool, st
 
 /// Whether the interface takes a schema as strict: it must name every property of every object as required. A schema
 /// that lists no properties is left to the interface.
-fn can_be_strict(schema: &Value) -> bool {
+pub(crate) fn can_be_strict(schema: &Value) -> bool {
     let properties = schema["properties"].as_object();
     let required = schema["required"].as_array();
     let is_complete = properties.is_none_or(|properties| {
@@ -342,51 +345,10 @@ fn can_be_strict(schema: &Value) -> bool {
     is_complete && inner.chain(items).all(can_be_strict)
 }
 
-/// How hard a model is to think, in the interface's terms; `None` for a model that does not think on request, or is to
-/// use its default. A level that the model does not know is replaced by the nearest one.
-fn effort(model: &str, level: ThinkingLevel) -> Option<&'static str> {
-    // Some servers put the maker's name before the model's.
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let version = name.strip_prefix("gpt-5");
-    let thinks = version.is_some() || THINKING_MODELS.iter().any(|prefix| name.starts_with(prefix));
-    if !thinks || name.contains("chat") {
-        return None;
-    }
-    let is_first = version.is_some_and(|rest| !rest.starts_with('.'));
-    let is_late = version.is_some_and(|rest| rest.starts_with(".1-codex-max") || is_after_1(rest));
-    match level {
-        ThinkingLevel::Off => None,
-        ThinkingLevel::Minimal if is_first => Some("minimal"),
-        ThinkingLevel::Minimal | ThinkingLevel::Low => Some("low"),
-        ThinkingLevel::Medium => Some("medium"),
-        ThinkingLevel::Xhigh if is_late => Some("xhigh"),
-        ThinkingLevel::High | ThinkingLevel::Xhigh => Some("high"),
-    }
-}
-
-/// Prefixes of models that think, besides `gpt-5`.
-const THINKING_MODELS: &[&str] = &["o1", "o3", "o4", "gpt-oss"];
-
-/// Whether a version is `.2` or later.
-fn is_after_1(rest: &str) -> bool {
-    let digits = rest.strip_prefix('.').unwrap_or_default();
-    let end = digits.find(|character: char| !character.is_ascii_digit());
-    digits[..end.unwrap_or(digits.len())]
-        .parse::<u32>()
-        .is_ok_and(|minor| minor >= 2)
-}
-
-pub(crate) fn push_json<T: Serialize + ?Sized>(body: &mut String, value: &T) {
-    body.push_str(&to_json(value));
-}
-
-pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).expect("text, numbers and JSON values can be written as JSON")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use becket_agent::provider::ThinkingLevel;
     use becket_events::{OperationKind, StopReason, Usage};
     use serde_json::json;
 
@@ -537,30 +499,9 @@ mod tests {
     }
 
     #[test]
-    fn models_that_think_are_told_how_hard_in_words_that_they_know() {
-        use ThinkingLevel::{High, Low, Medium, Minimal, Off, Xhigh};
-        let table = [
-            ("gpt-4o", High, None),
-            ("llama3", High, None),
-            ("gpt-5-chat-latest", High, None),
-            ("gpt-5", Off, None),
-            ("gpt-5", Minimal, Some("minimal")),
-            ("gpt-5-mini", Medium, Some("medium")),
-            ("gpt-5", Xhigh, Some("high")),
-            ("gpt-5.1", Minimal, Some("low")),
-            ("gpt-5.1", Xhigh, Some("high")),
-            ("gpt-5.1-codex-max", Xhigh, Some("xhigh")),
-            ("openai/gpt-5.2", Xhigh, Some("xhigh")),
-            ("gpt-5.10-mini", Xhigh, Some("xhigh")),
-            ("o3", Minimal, Some("low")),
-            ("o4-mini", Low, Some("low")),
-            ("openai/gpt-oss-20b", High, Some("high")),
-        ];
-        for (model, level, expected) in table {
-            assert_eq!(effort(model, level), expected, "{model} {level:?}");
-        }
+    fn a_model_that_thinks_is_told_how_hard() {
         let options = RequestOptions {
-            thinking: Some(High),
+            thinking: Some(ThinkingLevel::High),
             ..RequestOptions::default()
         };
         let request = ModelRequest {

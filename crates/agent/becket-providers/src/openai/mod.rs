@@ -2,103 +2,57 @@
 
 mod answer;
 mod body;
+mod effort;
 
-use becket_agent::provider::{Answering, ModelRequest, OfferedModel, Provider, ProviderError, SendOptions};
-use becket_events::{Header, Json};
-use futures_util::future::BoxFuture;
+use becket_agent::provider::ModelRequest;
+use becket_events::Json;
 use url::Url;
 
-use crate::http::{Channel, Endpoint, KeyHeader, without_secrets};
+use crate::answer::AnswerReader;
+use crate::http::Endpoint;
+use crate::interface::{Interface, below, beside};
 pub(crate) use answer::Reader;
-pub(crate) use body::{BodyStyle, push_json, to_json, write_body};
+pub(crate) use body::{BodyStyle, can_be_strict, write_body};
+pub(crate) use effort::{effort, needs_responses, thinks};
 
-/// A model behind the chat completions interface.
-pub struct OpenAi {
-    provider: String,
+/// The path of requests.
+const PATH: &str = "/chat/completions";
+
+/// The chat completions interface, for one model.
+pub(crate) struct ChatCompletions {
     model: String,
-    base_url: String,
     style: BodyStyle,
-    channel: Channel,
 }
 
-impl OpenAi {
-    /// A model at that address. Nothing is opened before the first request.
-    pub fn new(endpoint: Endpoint) -> Self {
-        let url = completions_url(&endpoint.base_url);
-        let style = match url.host_str() {
+impl ChatCompletions {
+    pub fn new(endpoint: &Endpoint) -> Self {
+        let style = match endpoint.base_url.host_str() {
             Some("api.openai.com") => BodyStyle::OpenAi,
             _ => BodyStyle::Compatible,
         };
         Self {
-            channel: Channel::new(url, &endpoint, KeyHeader::Bearer),
-            provider: endpoint.provider,
-            model: endpoint.model,
-            base_url: without_secrets(&endpoint.base_url),
+            model: endpoint.model.clone(),
             style,
         }
     }
 }
 
-impl Provider for OpenAi {
-    fn name(&self) -> &str {
-        &self.provider
+impl Interface for ChatCompletions {
+    fn address(&self, base: &Url) -> Url {
+        below(base, "v1", PATH)
     }
 
-    fn model(&self) -> &str {
-        &self.model
+    fn models(&self, base: &Url) -> Url {
+        beside(&self.address(base), PATH)
     }
 
-    fn base_url(&self) -> Option<&str> {
-        Some(&self.base_url)
+    fn body(&self, request: &ModelRequest<'_>) -> Json {
+        write_body(&self.model, request, self.style)
     }
 
-    fn list_models(&self) -> BoxFuture<'_, Result<Vec<OfferedModel>, ProviderError>> {
-        Box::pin(self.channel.list_models("/chat/completions", &[]))
+    fn reader(&self) -> Box<dyn AnswerReader> {
+        Box::new(Reader::new(&self.model))
     }
-
-    fn is_local(&self) -> bool {
-        self.channel.is_local()
-    }
-
-    fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {
-        Ok(write_body(&self.model, request, self.style))
-    }
-
-    fn headers(&self) -> Vec<Header> {
-        self.channel.shown_headers(&[])
-    }
-
-    fn send<'a>(&'a self, body: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
-        Box::pin(async move { self.send_with(body, &SendOptions::default()).await })
-    }
-
-    fn send_with<'a>(
-        &'a self,
-        body: &'a Json,
-        options: &'a SendOptions,
-    ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
-        let reader = Reader::new(&self.model);
-        Box::pin(self.channel.send(body.text(), &[], options, reader))
-    }
-}
-
-/// The address of the interface: a base address without any path gets the usual `/v1`.
-fn completions_url(base: &Url) -> Url {
-    const PATH: &str = "/chat/completions";
-    let mut url = base.clone();
-    let path = base.path().trim_end_matches('/');
-    let path = match path {
-        "" => format!("/v1{PATH}"),
-        _ if path.ends_with(PATH) => path.to_owned(),
-        _ => format!("{path}{PATH}"),
-    };
-    url.set_path(&path);
-    url
-}
-
-/// A reader of answers, for the fuzz target.
-pub(crate) fn reader() -> Reader {
-    Reader::new("fuzz")
 }
 
 #[cfg(test)]
@@ -131,7 +85,7 @@ mod tests {
             ),
         ];
         for (base, url) in table {
-            assert_eq!(completions_url(&Url::parse(base).unwrap()).as_str(), url);
+            assert_eq!(below(&Url::parse(base).unwrap(), "v1", PATH).as_str(), url);
         }
     }
 }

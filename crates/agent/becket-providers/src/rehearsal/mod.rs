@@ -23,8 +23,8 @@ use steps::{Instructions, Step};
 pub const NAME: &str = "rehearsal";
 
 /// The notice at the end of every answer.
-const NOTICE: &str = "This is a rehearsal: no model is connected. For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY \
-                      or OPENROUTER_API_KEY, or pass --model ollama/NAME.";
+const NOTICE: &str = "This is a rehearsal: no model is connected. For a real one set OPENAI_API_KEY, \
+                      ANTHROPIC_API_KEY, OPENROUTER_API_KEY or GEMINI_API_KEY, or pass --model ollama/NAME.";
 
 /// Characters per piece of an answer.
 const PIECE: usize = 24;

@@ -309,6 +309,97 @@ pub fn anthropic(u: &mut Unstructured<'_>) -> Result<()> {
     streamed(u, Api::Anthropic, WORDS, TEXTS)
 }
 
+// tidy: a table
+pub fn responses(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "data: ",
+        "\n\n",
+        "event: ",
+        "type",
+        "response",
+        "response.created",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.output_text.delta",
+        "response.refusal.delta",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_text.delta",
+        "response.function_call_arguments.delta",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+        "output_index",
+        "summary_index",
+        "delta",
+        "item",
+        "output",
+        "function_call",
+        "message",
+        "reasoning",
+        "call_id",
+        "name",
+        "arguments",
+        "summary",
+        "encrypted_content",
+        "phase",
+        "content",
+        "status",
+        "completed",
+        "object",
+        "error",
+        "usage",
+        "{",
+        "}",
+    ];
+    const TEXTS: &[&str] = &[
+        "data: {\"type\":\"response.created\",\"response\":{\"model\":\"a\"}}\n\ndata: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"encrypted_content\":\"x\"}}\n\ndata: {\"type\":\"response.output_item.added\",\"output_index\":1,\"item\":{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"b\"}}\n\ndata: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":1,\"delta\":\"{\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"usage\":{\"input_tokens\":1}}}\n\n",
+        "{\"object\":\"response\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"a\"}]}]}",
+    ];
+    streamed(u, Api::Responses, WORDS, TEXTS)
+}
+
+pub fn gemini(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "data: ",
+        "\r\n\r\n",
+        "candidates",
+        "index",
+        "content",
+        "parts",
+        "text",
+        "thought",
+        "true",
+        "thoughtSignature",
+        "functionCall",
+        "id",
+        "name",
+        "args",
+        "finishReason",
+        "finishMessage",
+        "STOP",
+        "MAX_TOKENS",
+        "SAFETY",
+        "MALFORMED_FUNCTION_CALL",
+        "promptFeedback",
+        "blockReason",
+        "usageMetadata",
+        "promptTokenCount",
+        "thoughtsTokenCount",
+        "modelVersion",
+        "error",
+        "[",
+        "]",
+        "{",
+        "}",
+    ];
+    const TEXTS: &[&str] = &[
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\",\"thought\":true}]}}]}\r\n\r\ndata: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"b\",\"args\":{\"c\":1}},\"thoughtSignature\":\"x\"}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":1}}\r\n\r\n",
+        "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]},\"finishReason\":\"STOP\"}]}]",
+        "{\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}",
+    ];
+    streamed(u, Api::Gemini, WORDS, TEXTS)
+}
+
 /// The stored record of a session, which a later version may have written.
 pub fn trace(u: &mut Unstructured<'_>) -> Result<()> {
     const FIELDS: &[&str] = &[

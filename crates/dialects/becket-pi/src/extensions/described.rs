@@ -56,8 +56,12 @@ impl Provider for Described {
         self.inner.form()
     }
 
-    fn headers(&self) -> Vec<Header> {
-        self.inner.headers()
+    fn reads(&self, signature: &str) -> bool {
+        self.inner.reads(signature)
+    }
+
+    fn headers(&self, body: &Json) -> Vec<Header> {
+        self.inner.headers(body)
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

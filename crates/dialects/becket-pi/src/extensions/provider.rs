@@ -48,11 +48,13 @@ pub fn entry(
     let api = match api.map(String::as_str) {
         None => None,
         Some("openai-completions") => Some(Api::OpenAi),
+        Some("openai-responses") => Some(Api::Responses),
         Some("anthropic-messages") => Some(Api::Anthropic),
+        Some("google-generative-ai") => Some(Api::Gemini),
         Some(other) => {
             return Err(format!(
-                "the provider {} speaks {other}, which becket does not; openai-completions and anthropic-messages it \
-                 does",
+                "the provider {} speaks {other}, which becket does not; it speaks openai-completions, \
+                 openai-responses, anthropic-messages and google-generative-ai",
                 definition.name
             ));
         }
@@ -67,8 +69,8 @@ pub fn entry(
     }
     let key = key(registry, definition);
     let mut headers = headers(registry, definition, id);
-    // The other interface sends the key in this header anyway.
-    if let (true, Some(Api::Anthropic), Some(key)) = (definition.auth_header, api, &key) {
+    // OpenAI's interfaces send the key in this header anyway.
+    if let (true, Some(Api::Anthropic | Api::Gemini), Some(key)) = (definition.auth_header, api, &key) {
         headers.insert("authorization".into(), format!("Bearer {key}"));
     }
     let base_url = model.and_then(|model| model.base_url.clone());

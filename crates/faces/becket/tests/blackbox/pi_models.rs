@@ -596,8 +596,8 @@ fn models_that_nobody_has_and_interfaces_that_nobody_speaks_are_mistakes() {
     run("corb/m1").complained("corp");
     let unknown = run("nothing/m1");
     assert!(unknown.stderr.contains("scripted, corp"), "{unknown:#?}");
-    room.write("extension.ts", at(url, "openai-responses", ""));
-    run("corp/m1").complained("speaks openai-responses");
+    room.write("extension.ts", at(url, "bedrock-converse-stream", ""));
+    run("corp/m1").complained("speaks bedrock-converse-stream");
     let text = at(url, "openai-completions", "").replace("\"CORP_KEY\"", "\"!cat key\"");
     room.write("extension.ts", text);
     run("corp/m1").complained("wants a program to be run for its key");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response, Room, needs};
+use testkit::{AnthropicStream, Ending, ModelServer, OpenAiStream, Response, Room, Wire, needs};
 
 use crate::room;
 
@@ -14,6 +14,19 @@ fn connected(provider: &str, server: &ModelServer) -> Room {
     room()
         .with(&format!("{provider}_API_KEY"), KEY)
         .with(&format!("{provider}_BASE_URL"), &server.url())
+}
+
+/// A room whose model is one of the server's interface.
+fn asking(wire: Wire, server: &ModelServer) -> Room {
+    let (service, model) = match wire {
+        Wire::Chat => ("OPENAI", "openai/gpt-4.1"),
+        Wire::Messages => ("ANTHROPIC", "anthropic/claude-sonnet-4-5"),
+        Wire::Responses => ("OPENAI", "openai/gpt-5.1-codex"),
+        Wire::Gemini => ("GEMINI", "gemini/gemini-3.5-flash"),
+    };
+    let room = connected(service, server);
+    room.config(&format!("model = \"{model}\"\n"));
+    room
 }
 
 fn answer(text: &str) -> Response {
@@ -98,6 +111,85 @@ fn the_bytes_are_those_of_the_last_hook_on_every_round_for_anthropic() {
         .stop("end_turn", 2);
     let server = ModelServer::start([Response::events(asking), Response::events(ending)]);
     assert_sent_as_the_last_hook_wrote(&connected("ANTHROPIC", &server), &server, 2);
+}
+
+#[test]
+fn the_bytes_are_those_of_the_last_hook_on_every_round_for_responses_and_gemini() {
+    if !needs("python3") {
+        return;
+    }
+    for wire in [Wire::Responses, Wire::Gemini] {
+        let call = ("call-1", "shell", r#"{"command":"echo one"}"#);
+        let server = ModelServer::start([
+            Response::events(wire.thought_and_call("seal", call)),
+            Response::events(wire.text("all done")),
+        ]);
+        assert_sent_as_the_last_hook_wrote(&asking(wire, &server), &server, 2);
+    }
+}
+
+#[test]
+fn every_interface_serves_a_prompt_with_a_call_of_a_tool() {
+    for wire in Wire::ALL {
+        let call = ("call-1", "shell", r#"{"command":"echo here > ran"}"#);
+        let answers = [wire.thought_and_call("seal", call), wire.text("all done")];
+        let server = ModelServer::strict(wire, answers);
+        let room = asking(wire, &server);
+        room.run(["--yes", "write it down"])
+            .ended_with(0)
+            .said("all done");
+        assert_eq!(room.read("ran").trim(), "here", "{wire:?}");
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2, "{wire:?}");
+        assert!(!requests[1].text().contains(KEY), "{wire:?}");
+    }
+}
+
+#[test]
+fn calls_of_an_answer_that_is_cut_never_run_on_any_interface() {
+    for wire in Wire::ALL {
+        let call = ("call-1", "shell", r#"{"command":"touch ran"}"#);
+        let whole = wire.thought_and_call("seal", call);
+        let end = wire.end_of(&whole).start;
+        let cut = Response::events(&whole.as_bytes()[..end]).ending(Ending::Cut);
+        let server = ModelServer::start([cut, Response::events(wire.text("went on"))]);
+        let room = asking(wire, &server);
+        room.run(["--yes", "hello"]).ended_with(0).said("went on");
+        assert!(!room.has("ran"), "{wire:?}");
+        assert_eq!(server.requests().len(), 2, "{wire:?}");
+    }
+}
+
+#[test]
+fn thoughts_that_another_model_cannot_read_are_left_out_and_the_user_is_told() {
+    let call = ("call-1", "shell", r#"{"command":"true"}"#);
+    let first = ModelServer::strict(
+        Wire::Messages,
+        [
+            Wire::Messages.thought_and_call("seal", call),
+            AnthropicStream::new("m", 1)
+                .thinking("So.", &Wire::Messages.seal("end"))
+                .text(&["one"])
+                .stop("end_turn", 1),
+        ],
+    );
+    let second = ModelServer::strict(
+        Wire::Gemini,
+        [Wire::Gemini.text("two"), Wire::Gemini.text("three")],
+    );
+    let room = asking(Wire::Messages, &first)
+        .with("GEMINI_API_KEY", KEY)
+        .with("GEMINI_BASE_URL", &second.url());
+    room.run(["--yes", "first"]).ended_with(0).said("one");
+    let words = "gemini/gemini-3.5-flash cannot read the thoughts of the model before it";
+    room.run(["--model", "gemini", "second"])
+        .ended_with(0)
+        .said("two")
+        .complained(words);
+    let again = room.run(["--model", "gemini", "third"]).ended_with(0);
+    assert!(!again.stderr.contains(words), "{again:#?}");
+    let sent = second.requests()[1].text();
+    assert!(sent.contains("first") && !sent.contains("messages-"), "{sent}");
 }
 
 #[test]
@@ -193,30 +285,18 @@ fn spying_hooks() -> String {
 
 #[test]
 fn the_key_goes_into_the_header_and_nowhere_else() {
-    for (provider, header, value) in [
-        ("OPENAI", "authorization", format!("Bearer {KEY}")),
-        ("ANTHROPIC", "x-api-key", KEY.to_string()),
-    ] {
-        let responses = if provider == "OPENAI" {
-            [
-                call("env > ../tool_env"),
-                answer("all done").header("x-echo", KEY),
-            ]
-        } else {
-            let arguments = [r#"{"command":"env > ../tool_env"}"#];
-            let asking = AnthropicStream::new("m", 3)
-                .tool_call("call-1", "shell", &arguments)
-                .stop("tool_use", 2);
-            let ending = AnthropicStream::new("m", 3)
-                .text(&["all done"])
-                .stop("end_turn", 2);
-            [
-                Response::events(asking),
-                Response::events(ending).header("x-echo", KEY),
-            ]
+    for wire in Wire::ALL {
+        let (header, value) = match wire {
+            Wire::Chat | Wire::Responses => ("authorization", format!("Bearer {KEY}")),
+            Wire::Messages => ("x-api-key", KEY.to_owned()),
+            Wire::Gemini => ("x-goog-api-key", KEY.to_owned()),
         };
-        let server = ModelServer::start(responses);
-        let room = connected(provider, &server);
+        let call = ("call-1", "shell", r#"{"command":"env > ../tool_env"}"#);
+        let server = ModelServer::start([
+            Response::events(wire.thought_and_call("seal", call)),
+            Response::events(wire.text("all done")).header("x-echo", KEY),
+        ]);
+        let room = asking(wire, &server);
         let hooks = room.hooks(&spying_hooks());
         let run = room
             .run(["--yes", "--json", "--hooks", &hooks, "hello"])
