@@ -130,6 +130,7 @@ fn a_broken_guard_refuses_and_a_warning_does_not() {
     for (broken, ran) in [
         ("kill -9 $$", false),
         ("no_such_program_at_all", false),
+        ("node $GEMINI_PROJECT_DIR/gone.mjs", false),
         ("printf '{\"decision\": '", false),
         ("exit 2", false),
         ("exit 1", true),
