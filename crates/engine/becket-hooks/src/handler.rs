@@ -12,6 +12,13 @@ use crate::occasion::Occasion;
 pub trait Handler<E: Event>: Send + Sync {
     /// Answers the event.
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>>;
+
+    /// Whether the handler wants no further events. It is asked before each event and not within one: a guard that has
+    /// just finished still judges what others rewrite.
+    fn is_done(&self, scope: &Scope) -> bool {
+        let _ = scope;
+        false
+    }
 }
 
 /// What the engine calls: a function that answers at once, or an asynchronous handler.

@@ -221,6 +221,11 @@ impl AnyAction {
 /// A handler of any event.
 pub(crate) trait AnyHandler: Send + Sync {
     fn call<'a>(&'a self, occasion: &'a AnyOccasion<'a>) -> BoxFuture<'a, AnyAnswer>;
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        let _ = scope;
+        false
+    }
 }
 
 /// A handler with its event's type.
@@ -233,5 +238,9 @@ impl<E: Event> AnyHandler for TypedHandler<E> {
             let reply = self.0.call(&typed).await?;
             Ok(Box::new(reply) as Box<dyn AnyReply>)
         })
+    }
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        self.0.is_done(scope)
     }
 }

@@ -58,7 +58,6 @@ fn register<E: Event>(
     let info = info(&entry, (row.contract.name, class), running.system);
     let names = names(&row, &entry, running.system, &mut remarks);
     let condition = entry.condition.as_deref().map(Condition::read);
-    let done = Arc::new(Mutex::new(BTreeSet::new()));
     let handler = HookHandler {
         row,
         place,
@@ -67,9 +66,9 @@ fn register<E: Event>(
         entry: Arc::new(entry),
         lane,
         running: Arc::clone(running),
-        done: Arc::clone(&done),
+        done: Mutex::default(),
     };
-    let (once, system) = (handler.entry.once, running.system);
+    let system = running.system;
     let (while_used, texts) = (handler.entry.while_used.clone(), Arc::clone(&running.texts));
     let is_active = move |scope: &Scope| {
         let active = while_used
@@ -95,7 +94,6 @@ fn register<E: Event>(
                 && is_active(scope)
                 && is_for(&row, (&names, system), scope, payload)
                 && holds(&row, (condition.as_ref(), system), scope, payload)
-                && !(once && locked(&done).contains(&scope.session_id))
                 // A hook that looks at files would cause itself for ever.
                 && !reader.as_ref().is_some_and(|reader| reader.is_look(&scope.session_id))
         })),
@@ -240,7 +238,7 @@ struct HookHandler<E: Event> {
     lane: Option<Arc<CommandLane>>,
     running: Arc<Running>,
     /// The sessions in which a hook that runs once has run.
-    done: Arc<Mutex<BTreeSet<String>>>,
+    done: Mutex<BTreeSet<String>>,
 }
 
 impl<E: Event> Handler<E> for HookHandler<E> {
@@ -288,6 +286,10 @@ impl<E: Event> HookHandler<E> {
     async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<HookAnswer, Failure> {
         let running = &self.running;
         let event = self.row.contract.name;
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        self.entry.once && locked(&self.done).contains(&scope.session_id)
+    }
         let text = occasion.text(format!("{} {event}", running.system.dialect.name), || {
             let input = (running.system.input)(event, occasion.scope, &running.facts);
             (self.row.show)(input, occasion.scope, occasion.payload).text()
