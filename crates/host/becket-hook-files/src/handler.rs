@@ -279,8 +279,7 @@ impl<E: Event> Handler<E> for HookHandler<E> {
 impl<E: Event> HookHandler<E> {
     /// Whether a failure ends the run: no verdict can refuse at such an event.
     fn failure_ends_run(&self) -> bool {
-        let contract = &self.row.contract;
-        contract.failure_ends_run || (self.entry.refuses_on_failure && contract.block == Block::EndsRun)
+        self.entry.refuses_on_failure && self.row.contract.block == Block::EndsRun
     }
 
     async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<HookAnswer, Failure> {

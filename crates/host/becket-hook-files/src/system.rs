@@ -131,8 +131,6 @@ pub struct Contract {
     pub block: Block,
     /// The use of output that is not JSON.
     pub plain: Plain,
-    /// Whether a failure ends the run, where hooks decide and becket's event has no verdict.
-    pub failure_ends_run: bool,
     /// Whether every occasion of becket's event is one of this event.
     pub is_always: bool,
     /// Whether text for the model reaches it with its next turn, where becket's event takes none.
