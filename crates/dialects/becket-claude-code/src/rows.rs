@@ -202,7 +202,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             .context_later()
             .done(),
         row::<ErrorRaised>("StopFailure", Observe, show::error, nothing::<ErrorRaised>)
-            .matching(|_, error| show::error_word(error.kind).into())
+            .matching(|_, error| show::error_word(error).into())
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())

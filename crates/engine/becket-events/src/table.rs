@@ -1454,6 +1454,8 @@ events! {
     payload ErrorRaisedPayload {
         /// The kind of error.
         kind: ErrorKind,
+        /// Why the provider failed, if it did.
+        provider_error: Option<ProviderErrorKind>,
         /// What went wrong.
         message: String,
     }
