@@ -295,7 +295,7 @@ impl<E: Event> HookHandler<E> {
         });
         match (&self.entry.action, &self.lane) {
             (Action::Command(_), Some(lane)) => {
-                running.transcripts.complete(occasion.scope).await;
+                let _shown = self.entry.background.is_none().then(|| self.status());
                 let invocation = self.invocation(occasion.scope, text);
                 match self.entry.background {
                     Some(background) => {
@@ -305,6 +305,7 @@ impl<E: Event> HookHandler<E> {
                     None => self.run(occasion, lane, invocation).await,
                 }
             }
+        running.transcripts.complete(occasion.scope).await;
             (Action::Prompt { .. }, _) => {
                 occasion.part(&text)?;
                 model::ask_hook(&self.entry, running, occasion.scope, &text).await
