@@ -56,9 +56,12 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
             let entries = becket_fs::read_dir(folder).into_iter().flatten().flatten();
             for path in entries.map(|entry| entry.path()) {
                 let is_folder = becket_fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir());
+        let mut seen = HashSet::new();
+        let mut is_new = |folder: &Path| becket_fs::canonicalize(folder).is_ok_and(|real| seen.insert(real));
                 let is_named = kind.is_none_or(|kind| path.ends_with(kind));
-                match is_folder {
-                    true if depth < DEEPEST => folders.push((path, depth + 1)),
+                match becket_fs::is_dir(&path) {
+                    // A link may lead back to a folder that was seen.
+                    true if depth < DEEPEST && is_new(&path) => folders.push((path, depth + 1)),
                     false if is_markdown(&path) && is_named => found.push(path),
                     _ => {}
                 }

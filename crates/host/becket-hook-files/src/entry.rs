@@ -97,7 +97,7 @@ impl HookEntry {
 pub enum WhileUsed {
     /// While the sub-agent with that name works, and for guards also while those that it asks do.
     Agent(String),
-    /// From the moment at which the user calls it, or the model reads the file, to the end of the session.
+    /// From the moment at which the user calls it, or the model reads the file, to the end of the conversation.
     Text { call: String, file: PathBuf },
 }
 

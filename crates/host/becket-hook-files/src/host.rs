@@ -658,7 +658,45 @@ impl Guests for FileHooks {
         if self.hooks.is_empty() {
             return Ok(Vec::new());
         }
-        let texts = Arc::<TextsInUse>::default();
+        let texts = Arc::new(TextsInUse::new(self.facts.clone()));
+    /// The agents, those that win over others of the same name first: the machine's, the project's, nearest to the
+    /// working directory first, the user's, and those of plugins.
+    fn agents(&self) -> Vec<(&FoundText, &Preset)> {
+        let agents = self
+            .texts
+            .iter()
+            .rev()
+            .filter_map(|found| match &found.text.kind {
+                TextKind::Agent(preset) => Some((found, &**preset)),
+                _ => None,
+            });
+        let mut agents: Vec<_> = agents.collect();
+        agents.sort_by_key(|(found, _)| match (found.source.owner, &found.source.plugin) {
+            (Owner::Machine, _) => 0,
+            (Owner::Project, _) => 1,
+            (Owner::User, None) => 2,
+            (Owner::User, Some(_)) => 3,
+        });
+        agents
+    }
+
+    /// Remarks about agents in whose place others of the same name are used.
+    fn replaced_agents(&self) -> Vec<String> {
+        let agents = self.agents();
+        let place = |found: &FoundText| found.source.file.display().to_string();
+        let replaced = agents.iter().enumerate().filter_map(|(at, (found, _))| {
+            let mut before = agents[..at].iter();
+            let (used, _) = before.find(|(used, _)| used.text.name == found.text.name)?;
+            Some(format!(
+                "{}: the agent `{}` is not used, because there is one of that name in {}",
+                place(found),
+                found.text.name,
+                place(used)
+            ))
+        });
+        replaced.collect()
+    }
+
         texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
         let transcripts = Arc::new(Transcripts::new(
             self.facts.clone(),
@@ -675,6 +713,7 @@ impl Guests for FileHooks {
         let is_late = |entry: &HookEntry| entry.background.is_some() || later(entry);
         if self.hooks.iter().any(|(entry, _)| is_late(entry)) {
             self.late.register(stage.engine);
+        let mut remarks = self.replaced_agents();
         }
         let running = Arc::new(Running {
             system: self.system,
@@ -720,11 +759,10 @@ impl Guests for FileHooks {
     }
 
     fn presets(&self) -> Vec<(String, Preset)> {
-        let agents = self.texts.iter().filter_map(|found| match &found.text.kind {
-            TextKind::Agent(preset) => Some((found.text.name.clone(), (**preset).clone())),
-            _ => None,
-        });
-        agents.collect()
+        let agents = self.agents().into_iter();
+        agents
+            .map(|(found, preset)| (found.text.name.clone(), preset.clone()))
+            .collect()
     }
 
     fn listed(&self) -> Vec<Listed> {
