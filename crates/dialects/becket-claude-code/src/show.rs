@@ -139,11 +139,24 @@ pub fn session_end(input: Input, _: &Scope, end: &SessionEndPayload) -> Input {
 }
 
 pub fn user_prompt(input: Input, _: &Scope, prompt: &UserPromptPayload) -> Input {
-    input.with("prompt", prompt.prompt.as_str())
+    input
+        .with("prompt", prompt.prompt.as_str())
+        .with("source", prompt_source(prompt.source))
+}
+
+/// Where a prompt comes from.
+fn prompt_source(source: InputSource) -> &'static str {
+    match source {
+        InputSource::Interactive | InputSource::Steering | InputSource::FollowUp => "user",
+        InputSource::Rpc => "sdk",
+        InputSource::Hook | InputSource::Agent => "system",
+    }
 }
 
 pub fn steering(input: Input, _: &Scope, steering: &SteeringPayload) -> Input {
-    input.with("prompt", steering.messages.join("\n\n"))
+    input
+        .with("prompt", steering.messages.join("\n\n"))
+        .with("source", "user")
 }
 
 /// A path without links followed, from the session's directory.

@@ -146,6 +146,7 @@ fn entry(
         background: None,
         refuses_on_failure: false,
         loop_limit: None,
+        status: None,
         while_used: None,
         env: env(hook).map_err(wrong)?,
         source: Arc::clone(source),

@@ -209,7 +209,7 @@ fn source(owner: Owner, plugin: Option<&str>) -> Arc<Source> {
     Arc::new(Source {
         file: PathBuf::from("/work/.gemini/settings.json"),
         owner,
-        plugin: plugin.map(PathBuf::from),
+        plugin: plugin.map(|root| PathBuf::from(root).into()),
     })
 }
 
@@ -751,8 +751,7 @@ fn a_hook_answers_in_place_of_the_model() {
 fn an_answer_of_the_model_can_be_replaced_and_refused() {
     let payload = PostResponsePayload {
         message: answered("2", "a secret", Some("c")),
-        at_rest: false,
-        replaced: false,
+        purpose: RequestPurpose::Answer,
     };
     let told = value(show::after_model(Input::default(), &scope(), &payload));
     let candidate = &told["llm_response"]["candidates"][0];

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use becket_agent::front::FrontUpdate;
 use becket_events::{Class, Event, Reply, Scope, SessionRule};
 use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Engine, Failure, Finished, Handler, HandlerInfo, Invocation,
@@ -19,6 +20,7 @@ use crate::entry::{Action, Background, HookEntry};
 use crate::env_file::RunFile;
 use crate::matching::NameMatcher;
 use crate::row::RowOf;
+use crate::status_line::StatusLine;
 use crate::system::{Block, Contract, HookRow, LoadedHook, Running, System};
 use crate::{model, server_tool, web};
 
@@ -252,6 +254,16 @@ impl<E: Event> Handler<E> for HookHandler<E> {
                         failure.detail
                     )));
                 }
+                // The model is told what it would be told of a block.
+                Err(failure)
+                    if self.entry.refuses_on_failure && self.row.contract.block == Block::Feedback =>
+                {
+                    let words = format!("hook {} failed: {}", self.name, failure.detail);
+                    HookAnswer {
+                        notice: vec![words.clone()],
+                        ..HookAnswer::blocking(words)
+                    }
+                }
                 answer => answer?,
             };
             // One that refuses or fails is asked again: the same call may come once more.
@@ -274,6 +286,10 @@ impl<E: Event> Handler<E> for HookHandler<E> {
             self.reply(occasion.payload, answer)
         })
     }
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        self.entry.once && locked(&self.done).contains(&scope.session_id)
+    }
 }
 
 impl<E: Event> HookHandler<E> {
@@ -285,14 +301,11 @@ impl<E: Event> HookHandler<E> {
     async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<HookAnswer, Failure> {
         let running = &self.running;
         let event = self.row.contract.name;
-
-    fn is_done(&self, scope: &Scope) -> bool {
-        self.entry.once && locked(&self.done).contains(&scope.session_id)
-    }
         let text = occasion.text(format!("{} {event}", running.system.dialect.name), || {
             let input = (running.system.input)(event, occasion.scope, &running.facts);
             (self.row.show)(input, occasion.scope, occasion.payload).text()
         });
+        running.transcripts.complete(occasion.scope).await;
         match (&self.entry.action, &self.lane) {
             (Action::Command(_), Some(lane)) => {
                 let _shown = self.entry.background.is_none().then(|| self.status());
@@ -305,17 +318,19 @@ impl<E: Event> HookHandler<E> {
                     None => self.run(occasion, lane, invocation).await,
                 }
             }
-        running.transcripts.complete(occasion.scope).await;
             (Action::Prompt { .. }, _) => {
+                let _shown = self.status();
                 occasion.part(&text)?;
                 model::ask_hook(&self.entry, running, occasion.scope, &text).await
             }
             (Action::Http { .. }, _) => {
+                let _shown = self.status();
                 occasion.part(&text)?;
                 let finished = web::post_hook(&self.entry, running, &text).await?;
                 self.hear(finished)
             }
             (Action::ServerTool { .. }, _) => {
+                let _shown = self.status();
                 occasion.part(&text)?;
                 let finished = server_tool::call_hook(&self.entry, running, &text).await?;
                 self.hear(finished)
@@ -329,6 +344,13 @@ impl<E: Event> HookHandler<E> {
             (Action::Unable(why), _) => Err(Failure::new(Cause::SpawnFailed, why.clone())),
             (Action::Command(_), None) => Err(Failure::new(Cause::SpawnFailed, "it has no program")),
         }
+    }
+
+    /// Shows what the hook's file wants the user to see while the hook runs.
+    fn status(&self) -> Option<StatusLine> {
+        let text = self.entry.status.as_ref()?;
+        let is_seen = self.running.facts.is_attended;
+        is_seen.then(|| StatusLine::new(&self.running.person.ui, &self.name, text))
     }
 
     /// The rules that an answer gives for the rest of the session, in becket's words.
@@ -430,18 +452,32 @@ impl<E: Event> HookHandler<E> {
     /// Starts a program that nobody waits for. What it says reaches the model with the next turn.
     fn start(&self, lane: Arc<CommandLane>, invocation: Invocation, background: Background, scope: &Scope) {
         let (running, contract) = (Arc::clone(&self.running), self.row.contract);
-        let session_id = scope.session_id.clone();
+        let (session_id, name) = (scope.session_id.clone(), self.name.clone());
         let work = async move {
-            let Ok(finished) = lane.run(invocation).await else {
-                return;
+            let finished = lane.run(invocation).await;
+            let wakes =
+                background == Background::Wakes && finished.as_ref().is_ok_and(|finished| finished.code == 2);
+            let heard = finished.and_then(|finished| (running.system.hear)(&contract, &finished));
+            let front = &running.person.front;
+            let answer = match heard {
+                Ok(answer) => answer,
+                Err(failure) => HookAnswer::error(failure.detail),
             };
-            let wakes = background == Background::Wakes && finished.code == 2;
-            let texts = match (running.system.hear)(&contract, &finished) {
-                Ok(answer) if wakes => answer.block.into_iter().chain(answer.context).collect(),
-                Ok(answer) => answer.context,
-                Err(_) => Vec::new(),
-            };
-            running.late.add(&session_id, texts);
+            answer
+                .notice
+                .iter()
+                .for_each(|line| front.show(FrontUpdate::Notice(line)));
+            if let Some(what) = &answer.error {
+                let words = format!("hook {name}, in the background: {what}");
+                front.show(FrontUpdate::Warning(&words));
+            }
+            let order = answer.block.filter(|_| wakes);
+            running
+                .late
+                .add(&session_id, order.into_iter().chain(answer.context).collect());
+            if wakes {
+                running.wake(&session_id);
+            }
         };
         self.running.late.start(work);
     }
