@@ -65,7 +65,7 @@ pub(crate) async fn no_answer(
             if error.kind == ProviderErrorKind::ContextTooLong && !has_older_part(session, run) {
                 error.message = alone_too_long(session, &error.message);
             }
-            session.raise(ErrorKind::Provider, &error.message).await;
+            session.raise_of_provider(&error).await;
             over(TurnEnd::Error, Some(message), Some(Ending::Provider(error)))
         }
         CallFailure::Cancelled(unfinished) => {
@@ -150,8 +150,8 @@ pub(crate) async fn empty_answer(session: &Session, run: &mut Run, message: Mess
     run.empty_answers += 1;
     let (reason, ending) = if run.empty_answers >= MAX_EMPTY_ANSWERS {
         let words = format!("the model answered with nothing {MAX_EMPTY_ANSWERS} times in a row");
-        session.raise(ErrorKind::Provider, &words).await;
         let error = ProviderError::new(ProviderErrorKind::Broken, words);
+        session.raise_of_provider(&error).await;
         (TurnEnd::Error, Some(Ending::Provider(error)))
     } else if run.fuel.burn(session.speaker.agent.settings.empty_answer_cost) {
         session

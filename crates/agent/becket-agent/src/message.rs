@@ -89,6 +89,17 @@ pub(crate) fn detailed_result(
     Message::new(record(new_id(), body))
 }
 
+/// Whether two messages are of the same role.
+pub(crate) fn same_role(one: &Message, other: &Message) -> bool {
+    std::mem::discriminant(one.body()) == std::mem::discriminant(other.body())
+}
+
+/// The answer that hooks want instead of one, if it is an answer too.
+pub(crate) fn instead(message: Message, other: Option<Message>) -> Message {
+    let other = other.filter(|other| same_role(other, &message));
+    other.unwrap_or(message)
+}
+
 /// A message with another text in place of its own; thoughts stay.
 pub(crate) fn with_text(message: &Message, text: String) -> Message {
     let mut record = message.record().clone();

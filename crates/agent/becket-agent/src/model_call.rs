@@ -21,7 +21,7 @@ use crate::entries::{EntryContent, NewEntry};
 use crate::front::{Front, FrontUpdate};
 use crate::fuel::Fuel;
 use crate::guests::Guests;
-use crate::message::{new_id, record, with_text};
+use crate::message::{instead, new_id, record, with_text};
 use crate::missing_results::with_missing_results;
 use crate::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, SendOptions,
@@ -223,10 +223,10 @@ impl<'a> ModelCall<'a> {
         };
         let (reply, handlers) = self.asked::<PostResponse>(payload).await;
         self.agreed("this answer", reply.verdict, handlers).await?;
+        let mut message = instead(message, reply.message.get());
         if self.purpose != RequestPurpose::Answer {
             return Ok(message);
         }
-        let mut message = message;
         if message.tool_calls().is_empty() {
             let text = message.text();
             let payload = || OutputPayload { text: text.clone() };

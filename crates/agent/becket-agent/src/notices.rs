@@ -1,10 +1,17 @@
 //! Tells hooks that something went wrong.
 
-use becket_events::{ErrorKind, ErrorRaised, ErrorRaisedPayload, Level, Notification, NotificationPayload};
+use becket_events::{
+    ErrorKind, ErrorRaised, ErrorRaisedPayload, Level, Notification, NotificationPayload, ProviderErrorKind,
+};
 use becket_gate::Hooks;
 
 /// Tells hooks that something went wrong.
-pub(crate) async fn raise(hooks: &Hooks, kind: ErrorKind, message: &str) {
+pub(crate) async fn raise(
+    hooks: &Hooks,
+    kind: ErrorKind,
+    provider_error: Option<ProviderErrorKind>,
+    message: &str,
+) {
     let payload = || NotificationPayload {
         level: Level::Error,
         message: message.into(),
@@ -12,6 +19,7 @@ pub(crate) async fn raise(hooks: &Hooks, kind: ErrorKind, message: &str) {
     hooks.tell::<Notification>(payload).await;
     let payload = || ErrorRaisedPayload {
         kind,
+        provider_error,
         message: message.into(),
     };
     hooks.tell::<ErrorRaised>(payload).await;

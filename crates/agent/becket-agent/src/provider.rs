@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub use becket_events::ProviderErrorKind;
 use becket_events::{Delta, Header, Json, Message, RequestForm, StopReason, Usage};
 pub use becket_gate::called_tool::ToolFace;
 use futures_util::Stream;
@@ -291,26 +292,6 @@ pub struct ProviderError {
     pub retry_after: Option<Duration>,
     /// How many tokens the model can take, if the provider says so.
     pub window: Option<u64>,
-}
-
-/// The kinds of a provider's failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderErrorKind {
-    /// Trying again may help: overload, a broken connection.
-    Transient,
-    /// Trying again later will help: a limit on the rate.
-    RateLimited,
-    /// The provider took the request and never began to answer.
-    Silent,
-    /// The key is missing or not accepted.
-    Key,
-    /// The context is too long for the model.
-    ContextTooLong,
-    /// The request is wrong, or the model does not exist.
-    Rejected,
-    /// The answer broke off or makes no sense.
-    Broken,
 }
 
 impl ProviderError {

@@ -15,6 +15,7 @@ use crate::fuel::Fuel;
 use crate::inbox::Inbox;
 use crate::notices::raise;
 use crate::progress::SessionProgress;
+use crate::provider::ProviderError;
 use crate::queue::Queues;
 use crate::session_judge::SessionJudge;
 use crate::speaker::Speaker;
@@ -158,7 +159,12 @@ impl Session {
 
     /// Tells hooks that the run failed.
     pub(crate) async fn raise(&self, kind: ErrorKind, message: &str) {
-        raise(&self.hooks, kind, message).await;
+        raise(&self.hooks, kind, None, message).await;
+    }
+
+    /// Tells hooks and the user that the provider failed.
+    pub(crate) async fn raise_of_provider(&self, error: &ProviderError) {
+        raise(&self.hooks, ErrorKind::Provider, Some(error.kind), &error.message).await;
     }
 
     /// Whether hooks agreed to words of the user; otherwise how the run ends.

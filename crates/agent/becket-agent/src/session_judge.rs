@@ -43,7 +43,7 @@ impl SessionJudge {
             false => consent,
         };
         if let Err(reason) = &consent {
-            raise(hooks, ErrorKind::HookBlocked, reason).await;
+            raise(hooks, ErrorKind::HookBlocked, None, reason).await;
         }
         consent
     }

@@ -9,7 +9,7 @@ use becket_gate::Hooks;
 
 use crate::entries::{EntryContent, NewEntry, ShellRun, StoredEntry, seen_message};
 use crate::front::FrontUpdate;
-use crate::message::{from_draft, with_text};
+use crate::message::{from_draft, instead, same_role, with_text};
 use crate::session::Session;
 use crate::session_handle::{HandleError, ShellRunRequest};
 use crate::settings::AgentSettings;
@@ -154,7 +154,9 @@ async fn judged_again(hooks: &Hooks, message: Message) -> Result<Message, String
         message: message.clone(),
         purpose: RequestPurpose::Answer,
     };
-    permitted(hooks.ask::<PostResponse>(payload).await.verdict)?;
+    let reply = hooks.ask::<PostResponse>(payload).await;
+    permitted(reply.verdict)?;
+    let message = instead(message, reply.message.get());
     if !message.tool_calls().is_empty() {
         return Ok(message);
     }
@@ -294,8 +296,4 @@ fn name_in(entry: &NewEntry) -> Option<String> {
         EntryContent::Name { name } => Some(name.clone()),
         _ => None,
     }
-}
-
-fn same_role(one: &Message, other: &Message) -> bool {
-    std::mem::discriminant(one.body()) == std::mem::discriminant(other.body())
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use becket_dialect_kit::called::Called;
 use becket_events::{PermissionRequestPayload, PreToolOutputPayload, PreToolPayload, Profile, Scope};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::tools::profile;
 
@@ -48,6 +48,9 @@ fn server_tool(server: &str, own_name: &str) -> String {
 
 /// The arguments of a call.
 pub fn arguments(call: &Called<'_>) -> Map<String, Value> {
+    if call.face().is_none() && call.own_name == "update_todos" {
+        return todos_of(call.arguments);
+    }
     if call.face().is_some() || call.own_name != "spawn_agent" {
         return call.foreign_arguments();
     }
@@ -65,6 +68,12 @@ const AGENT: &[(&str, &str)] = &[("input", "prompt"), ("preset", "subagent_type"
 
 /// Arguments that a hook wrote for a call, with those of a sub-agent under becket's names.
 pub fn written(call: &Called<'_>, mut written: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(todos)) = written
+        .remove("todos")
+        .filter(|_| call.own_name == "update_todos")
+    {
+        written.insert("content".into(), text_of(&todos).into());
+    }
     if call.own_name == "spawn_agent" {
         for (own, name) in AGENT {
             if let Some(value) = written.remove(*name) {
@@ -74,6 +83,44 @@ pub fn written(call: &Called<'_>, mut written: Map<String, Value>) -> Map<String
     }
     written
 }
+
+/// A list of things to do as Claude Code's tool has it. becket's is a text with one of them in each line.
+fn todos_of(arguments: &Map<String, Value>) -> Map<String, Value> {
+    let mut shown = arguments.clone();
+    let Some(Value::String(content)) = shown.remove("content") else {
+        return arguments.clone();
+    };
+    let lines = content.lines().map(str::trim).filter(|line| !line.is_empty());
+    let todos = lines.map(|line| {
+        let line = line.trim_start_matches(['-', '*']).trim_start();
+        let (state, text) = STATES
+            .iter()
+            .find_map(|(mark, state)| Some((*state, line.strip_prefix(mark)?.trim_start())))
+            .unwrap_or(("pending", line));
+        json!({"content": text, "status": state, "activeForm": text})
+    });
+    shown.insert("todos".into(), todos.collect::<Vec<_>>().into());
+    shown
+}
+
+/// Things to do as becket's tool has them.
+fn text_of(todos: &[Value]) -> String {
+    let lines = todos.iter().map(|todo| {
+        let text = todo.get("content").and_then(Value::as_str).unwrap_or_default();
+        let state = todo.get("status").and_then(Value::as_str);
+        let mark = STATES.iter().find(|(_, name)| Some(*name) == state);
+        format!("- {} {text}", mark.map_or(STATES[0].0, |(mark, _)| mark))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// How a line says how far something is, and Claude Code's word for it.
+const STATES: &[(&str, &str)] = &[
+    ("[ ]", "pending"),
+    ("[~]", "in_progress"),
+    ("[x]", "completed"),
+    ("[X]", "completed"),
+];
 
 pub fn pre_tool_name<'a>(_: &'a Scope, payload: &'a PreToolPayload) -> Cow<'a, str> {
     name(&pre_tool(payload), &payload.tool_source)
@@ -99,5 +146,20 @@ mod tests {
         );
         assert_eq!(server_tool("my server", "my_server_ask"), "mcp__my_server__ask");
         assert_eq!(server_tool("x", "y"), "mcp__x__y");
+    }
+
+    #[test]
+    fn things_to_do_are_a_list_there_and_a_text_here() {
+        let content = "- [ ] bake\n- [x] mix\n- [~] wait";
+        let arguments = Map::from_iter([("content".to_owned(), content.into())]);
+        let shown = todos_of(&arguments);
+        let todo = |text: &str, state: &str| json!({"content": text, "status": state, "activeForm": text});
+        let wanted = json!([
+            todo("bake", "pending"),
+            todo("mix", "completed"),
+            todo("wait", "in_progress")
+        ]);
+        assert_eq!(shown["todos"], wanted);
+        assert_eq!(text_of(shown["todos"].as_array().unwrap()), content);
     }
 }

@@ -225,7 +225,12 @@ fn unserved<'a>(contract: &Contract, members: &'a Members<'_>) -> impl Iterator<
         let is_said = members.map.get(*key).is_some_and(|value| !value.is_null());
         is_said && !(at_start && ["sessionTitle", "initialUserMessage"].contains(key))
     });
-    asked.map(|key| format!("a hook wanted `{key}`, which becket does not have here"))
+    asked.map(|key| match key {
+        "sessionTitle" | "initialUserMessage" => {
+            format!("a hook wanted `{key}`, which counts at SessionStart alone")
+        }
+        _ => format!("a hook wanted `{key}`, which becket does not have"),
+    })
 }
 
 /// Reads the answer to a question about permission.

@@ -1,6 +1,7 @@
 //! Reads hooks from a settings file, a plugin's `hooks.json`, or the front matter of an agent, a skill or a command.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +11,12 @@ use becket_hook_files::{
     Action, Background, Contract, HookEntry, Level, Owner, Reading, Source, WhileUsed, is_markdown, levels,
 };
 use becket_hooks::CommandLine;
+use becket_host::GuestSearch;
 use serde_json::{Map, Value, json};
 
 use crate::rows::{ABSENT_EVENTS, TOOL_EVENTS, rows};
+use crate::sources::MANIFEST;
+use crate::system::option_variable;
 use crate::texts::{SKILL_FILE, while_used};
 
 /// How long a hook may take by default.
@@ -39,8 +43,62 @@ pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
     if !file.is_object() {
         return reading.drop_entry(source, "", "it is no object", true);
     }
+    if let Some(plugin) = source.plugin.as_ref().filter(|_| source.file.ends_with(MANIFEST)) {
+        return read_manifest(file, plugin, source, reading);
+    }
     read_settings(file, source, reading);
     read_hooks(file, source, None, reading);
+}
+
+/// Reads the hooks in the description of a plugin: in its `hooks`, or in parts of it. Texts there name other files.
+fn read_manifest(file: &Value, plugin: &Path, source: &Arc<Source>, reading: &mut Reading) {
+    let hooks = file.get("hooks").unwrap_or(&Value::Null);
+    let parts: Vec<(String, &Value)> = match hooks {
+        Value::Array(parts) => {
+            let parts = parts.iter().enumerate();
+            parts.map(|(at, part)| (format!("/hooks/{at}"), part)).collect()
+        }
+        one => vec![("/hooks".to_owned(), one)],
+    };
+    for (pointer, part) in parts {
+        match (part, part.get("hooks")) {
+            (Value::Null, _) => {}
+            (Value::String(name), _) if becket_fs::is_file(plugin.join(name)) => {}
+            (Value::String(name), _) => {
+                let reason = format!("there is no file {}", plugin.join(name).display());
+                reading.drop_entry(source, pointer, reason, true);
+            }
+            (Value::Object(_), Some(hooks)) => {
+                read_events(
+                    hooks,
+                    (&format!("{pointer}/hooks"), &BTreeMap::new()),
+                    source,
+                    None,
+                    reading,
+                );
+            }
+            _ => read_events(part, (&pointer, &BTreeMap::new()), source, None, reading),
+        }
+    }
+}
+
+/// Variables by which the user sets how often hooks may make the model go on, and how long they may take at the end of
+/// a session, in milliseconds.
+const STOP_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
+const END_TIMEOUT: &str = "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS";
+
+/// Does with hooks what the user's environment says.
+pub fn settle(reading: &mut Reading, place: &GuestSearch<'_>) {
+    let number = |name: &str| place.surroundings.variable(name)?.trim().parse::<u32>().ok();
+    let cap = number(STOP_CAP);
+    let timeout = number(END_TIMEOUT).filter(|most| *most > 0);
+    for entry in &mut reading.entries {
+        match (entry.event, cap, timeout) {
+            ("Stop" | "SubagentStop", Some(cap), _) => entry.loop_limit = Some(cap),
+            ("SessionEnd", _, Some(most)) => entry.timeout = Duration::from_millis(most.into()),
+            _ => {}
+        }
+    }
 }
 
 /// Reads what a file says about all hooks.
@@ -77,13 +135,29 @@ fn read_hooks(file: &Value, source: &Arc<Source>, while_used: Option<WhileUsed>,
     else {
         return;
     };
+    read_events(
+        hooks,
+        ("/hooks", &texts(file.get("env"))),
+        source,
+        while_used,
+        reading,
+    );
+}
+
+/// Reads the hooks in an object with events. It stands at a pointer, in a file that sets these variables.
+fn read_events(
+    hooks: &Value,
+    (pointer, env): (&str, &BTreeMap<String, String>),
+    source: &Arc<Source>,
+    while_used: Option<WhileUsed>,
+    reading: &mut Reading,
+) {
     let is_agent = matches!(while_used, Some(WhileUsed::Agent(_)));
     let rows = rows();
     let contracts: Vec<Contract> = rows.iter().map(|row| row.contract()).collect();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
-    let env = texts(file.get("env"));
     let guards = |event: &str| is_guard(&contracts, event);
-    levels(hooks, "/hooks", source, reading, guards, |level, reading| {
+    levels(hooks, pointer, source, reading, guards, |level, reading| {
         // An agent stops as a sub-agent.
         let event = match level.event {
             "Stop" if is_agent => "SubagentStop",
@@ -99,7 +173,7 @@ fn read_hooks(file: &Value, source: &Arc<Source>, while_used: Option<WhileUsed>,
                     while_used: while_used.clone(),
                     ..entry
                 },
-                &env,
+                env,
             )),
             Err((reason, guards)) => reading.drop_entry(source, level.pointer, reason, guards),
         }
@@ -142,11 +216,7 @@ fn entry(
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(other) => Err(wrong(format!("`{key}` must be a text, not {other}"))),
     };
-    let truth = |key: &str| match hook.get(key) {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::Bool(truth)) => Ok(*truth),
-        Some(other) => Err(wrong(format!("`{key}` must be true or false, not {other}"))),
-    };
+    let truth = |key: &str| truth(hook, key).map_err(wrong);
     let condition = text(hook, "if")?.filter(|text| !text.trim().is_empty());
     if condition.is_some() && !TOOL_EVENTS.contains(&event) {
         return Err(wrong(format!(
@@ -183,6 +253,7 @@ fn entry(
         },
         action,
         loop_limit: None,
+        status: text(hook, "statusMessage")?,
         while_used: None,
         env: BTreeMap::new(),
         source: Arc::clone(source),
@@ -191,21 +262,79 @@ fn entry(
     })
 }
 
-/// A hook with the variables that its file sets for all of them.
+fn truth(hook: &Map<String, Value>, key: &str) -> Result<bool, String> {
+    match hook.get(key) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(truth)) => Ok(*truth),
+        Some(other) => Err(format!("`{key}` must be true or false, not {other}")),
+    }
+}
+
+/// A hook with the variables that its file sets for all of them, and with the options of its plugin.
 fn with_variables(mut entry: HookEntry, env: &BTreeMap<String, String>) -> HookEntry {
     if !env.is_empty() {
         entry.written = format!("{}\n{}", entry.written, json!({ "env": env }));
         entry.env = env.clone();
     }
-    let has_root = entry.source.plugin.is_some() || entry.source.file.ends_with(SKILL_FILE);
-    if let (Action::Command(CommandLine::Shell(line)), false) = (&entry.action, has_root)
-        && line.contains("CLAUDE_PLUGIN_ROOT")
+    if let Action::Command(command) = &mut entry.action
+        && let Err(why) = placed(command, &entry.source)
     {
-        entry.action =
-            Action::Unable("CLAUDE_PLUGIN_ROOT is set for hooks of plugins and skills only".into());
+        entry.action = Action::Unable(why);
     }
     entry
 }
+
+/// Puts the options of a plugin into a command. The error says what the command names and becket does not know.
+fn placed(command: &mut CommandLine, source: &Source) -> Result<(), String> {
+    let text = match &*command {
+        CommandLine::Shell(line) => line.clone(),
+        CommandLine::Exec(words) => words.join(" "),
+    };
+    let is_skill = source.plugin.is_none() && source.file.ends_with(SKILL_FILE);
+    let of_plugins = ["CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"].into_iter();
+    let mut of_plugins = of_plugins.filter(|_| source.plugin.is_none() && !is_skill);
+    if let Some(name) = of_plugins.find(|name| text.contains(name)) {
+        return Err(format!("{name} is set for hooks of plugins and skills only"));
+    }
+    let none = BTreeMap::new();
+    let options = source.plugin.as_ref().map_or(&none, |plugin| &plugin.options);
+    let unknown = |key: &str| {
+        format!(
+            "becket has no value for the option `{key}` of the plugin: it is not set, or Claude Code keeps it as a \
+             secret"
+        )
+    };
+    if let Some((key, _)) = options
+        .iter()
+        .find(|(key, value)| value.is_none() && text.contains(&option_variable(key)))
+    {
+        return Err(unknown(key));
+    }
+    match command {
+        CommandLine::Shell(line) if line.contains(OPTION) => Err(format!(
+            "`{OPTION}NAME}}` counts in `args` only: a line for the shell finds the option in the variable \
+             {}",
+            option_variable("NAME")
+        )),
+        CommandLine::Shell(_) => Ok(()),
+        CommandLine::Exec(words) => {
+            for word in words {
+                for (key, value) in options {
+                    if let Some(value) = value {
+                        *word = word.replace(&format!("{OPTION}{key}}}"), value);
+                    }
+                }
+                if let Some((_, rest)) = word.split_once(OPTION) {
+                    return Err(unknown(rest.split('}').next().unwrap_or(rest)));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What stands before the name of a plugin's option in a command.
+const OPTION: &str = "${user_config.";
 
 /// What a hook does.
 fn action(hook: &Map<String, Value>, event: &str) -> Result<Action, String> {

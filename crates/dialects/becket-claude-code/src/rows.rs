@@ -202,7 +202,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             .context_later()
             .done(),
         row::<ErrorRaised>("StopFailure", Observe, show::error, nothing::<ErrorRaised>)
-            .matching(|_, error| show::error_word(error.kind).into())
+            .matching(|_, error| show::error_word(error).into())
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())
@@ -229,10 +229,19 @@ pub const ABSENT_EVENTS: &[(&str, &str)] = &[
     ("CwdChanged", "becket works in one directory"),
     ("FileChanged", "becket does not watch files"),
     ("DirectoryAdded", "becket works in one directory"),
-    ("WorktreeCreate", "becket makes no worktrees"),
-    ("WorktreeRemove", "becket makes no worktrees"),
-    ("TaskCreated", "becket has no tool for tasks"),
-    ("TaskCompleted", "becket has no tool for tasks"),
+    (
+        "WorktreeCreate",
+        "becket makes a worktree only for an agent file that is told to run in one, and runs hooks of that file alone",
+    ),
+    ("WorktreeRemove", "becket leaves every worktree where it is"),
+    (
+        "TaskCreated",
+        "becket fires no event of its own when a tool makes a task",
+    ),
+    (
+        "TaskCompleted",
+        "becket fires no event of its own when a tool ends a task",
+    ),
     ("TeammateIdle", "becket has no teammates"),
     ("Elicitation", "becket does not let servers ask the user"),
     ("ElicitationResult", "becket does not let servers ask the user"),

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    AttentionPayload, AttentionReason, CompactReason, ConfigChangePayload, ErrorKind, ErrorRaisedPayload,
+    AttentionPayload, AttentionReason, CompactReason, ConfigChangePayload, ErrorRaisedPayload, InputSource,
     InstructionsLoadedPayload, ModelChangePayload, PermissionRequestPayload, PostCompactPayload,
     PreCompactPayload, PreModelChangePayload, PreToolOutputPayload, PreToolPayload, PromptExpansionPayload,
-    Scope, SessionEndPayload, SessionStartPayload, SetupPayload, SetupReason, StartReason, SteeringPayload,
-    StopPayload, ToolBatchPayload, UserPromptPayload, text_of,
+    ProviderErrorKind, Scope, SessionEndPayload, SessionStartPayload, SetupPayload, SetupReason, StartReason,
+    SteeringPayload, StopPayload, ToolBatchPayload, UserPromptPayload, text_of,
 };
 use becket_hook_files::{Input, normalised};
 use serde_json::{Map, Value, json};
@@ -53,10 +53,14 @@ pub fn notification_type(reason: AttentionReason) -> &'static str {
 }
 
 /// The kind of an error.
-pub fn error_word(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Provider => "server_error",
-        ErrorKind::LoopDetected | ErrorKind::HookBlocked | ErrorKind::Store => "unknown",
+pub fn error_word(error: &ErrorRaisedPayload) -> &'static str {
+    use ProviderErrorKind::{Broken, ContextTooLong, Key, RateLimited, Rejected, Silent, Transient};
+    match error.provider_error {
+        Some(RateLimited) => "rate_limit",
+        Some(Key) => "authentication_failed",
+        Some(ContextTooLong | Rejected) => "invalid_request",
+        Some(Transient | Silent | Broken) => "server_error",
+        None => "unknown",
     }
 }
 
@@ -135,11 +139,24 @@ pub fn session_end(input: Input, _: &Scope, end: &SessionEndPayload) -> Input {
 }
 
 pub fn user_prompt(input: Input, _: &Scope, prompt: &UserPromptPayload) -> Input {
-    input.with("prompt", prompt.prompt.as_str())
+    input
+        .with("prompt", prompt.prompt.as_str())
+        .with("source", prompt_source(prompt.source))
+}
+
+/// Where a prompt comes from.
+fn prompt_source(source: InputSource) -> &'static str {
+    match source {
+        InputSource::Interactive | InputSource::Steering | InputSource::FollowUp => "user",
+        InputSource::Rpc => "sdk",
+        InputSource::Hook | InputSource::Agent => "system",
+    }
 }
 
 pub fn steering(input: Input, _: &Scope, steering: &SteeringPayload) -> Input {
-    input.with("prompt", steering.messages.join("\n\n"))
+    input
+        .with("prompt", steering.messages.join("\n\n"))
+        .with("source", "user")
 }
 
 /// A path without links followed, from the session's directory.
@@ -260,6 +277,6 @@ pub fn attention(input: Input, _: &Scope, attention: &AttentionPayload) -> Input
 
 pub fn error(input: Input, _: &Scope, error: &ErrorRaisedPayload) -> Input {
     input
-        .with("error", error_word(error.kind))
+        .with("error", error_word(error))
         .with("error_details", error.message.as_str())
 }

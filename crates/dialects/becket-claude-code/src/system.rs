@@ -9,10 +9,10 @@ use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher,
 use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
-use crate::read::read;
+use crate::read::{read, settle};
 use crate::rows::rows;
 use crate::rules::rules;
-use crate::sources::{is_file, servers, sources};
+use crate::sources::{MANIFEST, is_file, missing, servers, sources};
 use crate::texts::{SKILL_FILE, read_text};
 use crate::tools::profile;
 
@@ -23,12 +23,14 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".claude"],
     sources,
+    missing,
     read_text: Some(read_text),
     servers,
     is_file,
-    manifest: Some(".claude-plugin/plugin.json"),
+    manifest: Some(MANIFEST),
     json: |text| text.into(),
     read,
+    settle,
     rules,
     rows,
     matcher,
@@ -99,8 +101,22 @@ fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
             .collect();
         let data = facts.files.join("plugins").join(names.join("-"));
         variables.insert("CLAUDE_PLUGIN_DATA".into(), text(&data));
+        let options = root.options.iter();
+        variables.extend(options.filter_map(|(key, value)| Some((option_variable(key), value.clone()?))));
     }
     variables
+}
+
+/// The variable in which hooks of a plugin find an option.
+pub fn option_variable(key: &str) -> String {
+    let plain = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_uppercase(),
+        false => '_',
+    };
+    format!(
+        "CLAUDE_PLUGIN_OPTION_{}",
+        key.chars().map(plain).collect::<String>()
+    )
 }
 
 fn run_variables(_: &HookEntry, scope: &Scope, facts: &Facts) -> Vec<(String, String)> {

@@ -242,6 +242,10 @@ impl Reader<'_> {
             background: in_background.then_some(Background::Quiet),
             refuses_on_failure: false,
             loop_limit: None,
+            status: hook
+                .get("statusMessage")
+                .and_then(Value::as_str)
+                .map(ToOwned::to_owned),
             while_used: None,
             written: identity(event, matcher, hook, seconds),
             action,

@@ -630,7 +630,7 @@ fn a_plugins_hook_has_the_plugins_name() {
     let source = Arc::new(Source {
         file: root.join("hooks/hooks.json"),
         owner: Owner::User,
-        plugin: Some(root),
+        plugin: Some(root.into()),
     });
     let mut reading = Reading::default();
     let file = one("Stop", json!({"type": "command", "command": "a"}));

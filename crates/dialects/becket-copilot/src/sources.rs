@@ -41,7 +41,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     let mut sources = Vec::new();
     let mut add = |file: PathBuf, owner, plugin: Option<&Path>| {
         if becket_fs::symlink_metadata(&file).is_ok() {
-            let plugin = plugin.map(Path::to_path_buf);
+            let plugin = plugin.map(|root| root.to_path_buf().into());
             sources.push(Source { file, owner, plugin });
         }
     };

@@ -860,7 +860,7 @@ fn plugins_are_told_their_folders() {
     let source = Source {
         file: root.join("hooks.json"),
         owner: Owner::User,
-        plugin: Some(root),
+        plugin: Some(root.into()),
     };
     let variables = (SYSTEM.variables)(&source, &facts());
     assert_eq!(variables["CLAUDE_PROJECT_DIR"], "/p");

@@ -55,7 +55,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         add(user.join("hooks.json"), Owner::User, None);
         for plugin in plugins(&user.join(PLUGINS)) {
             for file in plugin_files(&plugin)? {
-                add(file, Owner::User, Some(plugin.clone()));
+                add(file, Owner::User, Some(plugin.clone().into()));
             }
         }
     }

@@ -27,12 +27,14 @@ pub static SYSTEM: System = System {
     profile,
     folders: &[".cursor"],
     sources,
+    missing: |_| Vec::new(),
     read_text: None,
     servers: |_| Vec::new(),
     is_file,
     manifest: Some(MANIFEST),
     json: without_comments,
     read,
+    settle: |_, _| {},
     rules: |_, _, _| Ok(RuleLists::default()),
     rows,
     matcher,
@@ -78,7 +80,7 @@ fn shell(facts: &Facts) -> Option<Vec<String>> {
 pub fn directory(source: &Source) -> Option<PathBuf> {
     let folder = source.file.parent();
     match (&source.plugin, source.owner) {
-        (Some(plugin), _) => Some(plugin.clone()),
+        (Some(plugin), _) => Some(plugin.root.clone()),
         (None, Owner::Project) => folder.and_then(Path::parent).map(Path::to_path_buf),
         (None, Owner::Machine | Owner::User) => folder.map(Path::to_path_buf),
     }

@@ -365,7 +365,7 @@ fn a_hook_runs_where_its_file_says() {
         let source = Source {
             file: file.into(),
             owner,
-            plugin: plugin.map(PathBuf::from),
+            plugin: plugin.map(|root| PathBuf::from(root).into()),
         };
         system::directory(&source).unwrap().display().to_string()
     };

@@ -115,7 +115,7 @@ fn said(contract: &Contract, finished: &Finished) -> Result<Said, Failure> {
         .map_err(|_| unreadable("standard output is not UTF-8"))?
         .trim_start_matches('\u{feff}')
         .trim();
-    let decides = contract.class >= Class::Filter || contract.failure_ends_run;
+    let decides = contract.class >= Class::Filter;
     if decides && !finished.complete {
         return Err(unreadable(
             "a background process still holds standard output, so more might have come; redirect its output: \

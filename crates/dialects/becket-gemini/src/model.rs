@@ -3,9 +3,9 @@
 
 use becket_dialect_kit::alignment::{Origin, origins};
 use becket_events::{
-    Append, First, Intersect, Message, MessageBody, MessageEndPayload, MessageEndReply, MessageRecord,
-    ModelContextPayload, ModelContextReply, Part, Rewrite, StopReason, Strictest, ToolOffer,
-    ToolsOfferedPayload, ToolsOfferedReply, Usage, text_of,
+    Append, Intersect, Message, MessageBody, MessageRecord, ModelContextPayload, ModelContextReply, Part,
+    PostResponsePayload, PostResponseReply, Rewrite, StopReason, Strictest, ToolOffer, ToolsOfferedPayload,
+    ToolsOfferedReply, Usage, text_of,
 };
 use becket_hook_files::HookAnswer;
 use becket_hooks::{Cause, Failure};
@@ -237,29 +237,21 @@ fn text_of_response(response: &Map<String, Value>) -> Option<String> {
 }
 
 /// The reply about an answer of the model. A block takes it away with its calls, and ends the run.
-pub fn after_model(payload: &MessageEndPayload, answer: &HookAnswer) -> Result<MessageEndReply, Failure> {
-    if let Some(reason) = &answer.block {
-        let mut record = payload.message.record().clone();
-        if let MessageBody::Assistant {
-            content, tool_calls, ..
-        } = &mut record.body
-        {
-            *content = vec![Part::text(reason)];
-            tool_calls.clear();
-        }
-        return Ok(MessageEndReply {
-            message: Rewrite(Some(Message::new(record))),
-            halt: First(Some(reason.clone())),
+pub fn after_model(payload: &PostResponsePayload, answer: &HookAnswer) -> Result<PostResponseReply, Failure> {
+    let verdict = answer.refusal();
+    if verdict.0.is_some() {
+        return Ok(PostResponseReply {
+            verdict,
             ..Default::default()
         });
     }
     let text = match member(answer, "llm_response")? {
         Some(response) => text_of_response(response)
             .ok_or_else(|| wrong("llm_response.candidates[0].content.parts` must be a list of texts"))?,
-        None => return Ok(MessageEndReply::default()),
+        None => return Ok(PostResponseReply::default()),
     };
     let is_new = text != text_of(payload.message.content());
-    Ok(MessageEndReply {
+    Ok(PostResponseReply {
         message: Rewrite(is_new.then(|| worded(&payload.message, &text))),
         ..Default::default()
     })

@@ -104,7 +104,7 @@ fn leave_out(reading: &mut Reading) {
 
 /// Whether hooks of an event decide. A name that is almost that of a deciding event is probably meant so.
 fn is_guard(contracts: &[Contract], event: &str) -> bool {
-    let decides = |contract: &Contract| contract.class >= Class::Filter || contract.failure_ends_run;
+    let decides = |contract: &Contract| contract.class >= Class::Filter;
     let known = contracts
         .iter()
         .map(|contract| (contract.name, decides(contract)));
@@ -146,6 +146,7 @@ fn entry(
         background: None,
         refuses_on_failure: false,
         loop_limit: None,
+        status: None,
         while_used: None,
         env: env(hook).map_err(wrong)?,
         source: Arc::clone(source),

@@ -2,9 +2,9 @@
 //! answer means.
 
 use becket_events::{
-    Append, Attention, AttentionReason, Class, InputSource, MessageBody, MessageEnd, ModelContext,
-    PreCompact, PreTool, PreToolOutput, PreToolOutputReply, SessionEnd, SessionStart, StartReason, Steering,
-    Stop, ToolsOffered, UserPrompt,
+    Append, Attention, AttentionReason, Class, InputSource, ModelContext, PostResponse, PreCompact, PreTool,
+    PreToolOutput, PreToolOutputReply, RequestPurpose, SessionEnd, SessionStart, StartReason, Steering, Stop,
+    ToolsOffered, UserPrompt,
 };
 use becket_hook_files::{
     Block, HookAnswer, HookRow, before_call, nothing, prompt, row, session_start, steering, stop,
@@ -51,10 +51,9 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         row::<ModelContext>("BeforeModel", Guard, show::before_model, model::before_model)
             .blocks(Block::Refuses)
             .done(),
-        row::<MessageEnd>("AfterModel", Transform, show::after_model, model::after_model)
-            .only(|_, end| !end.replaced && matches!(end.message.body(), MessageBody::Assistant { .. }))
-            .blocks(Block::EndsRun)
-            .failure_ends_run()
+        row::<PostResponse>("AfterModel", Guard, show::after_model, model::after_model)
+            .only(|_, response| response.purpose == RequestPurpose::Answer)
+            .blocks(Block::Refuses)
             .done(),
         row::<PreTool>("BeforeTool", Guard, show::pre_tool, |payload, answer| {
             let call = calls::pre_tool(payload);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    AttentionPayload, CompactReason, MessageEndPayload, ModelContextPayload, PreCompactPayload,
+    AttentionPayload, CompactReason, ModelContextPayload, PostResponsePayload, PreCompactPayload,
     PreToolOutputPayload, PreToolPayload, Scope, SessionEndPayload, SessionStartPayload, StartReason,
     SteeringPayload, StopPayload, ToolsOfferedPayload, UserPromptPayload,
 };
@@ -87,7 +87,7 @@ pub fn before_tool_selection(input: Input, scope: &Scope, offered: &ToolsOffered
     input.with("llm_request", request)
 }
 
-pub fn after_model(input: Input, scope: &Scope, end: &MessageEndPayload) -> Input {
+pub fn after_model(input: Input, scope: &Scope, end: &PostResponsePayload) -> Input {
     input
         .with("llm_request", model::request(model_name(scope), &[]))
         .with("llm_response", model::response(&end.message))

@@ -50,7 +50,11 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         .iter()
         .flat_map(|user| extensions(user, &place.surroundings.cwd));
     for extension in extensions {
-        add(extension.join("hooks/hooks.json"), Owner::User, Some(extension));
+        add(
+            extension.join("hooks/hooks.json"),
+            Owner::User,
+            Some(extension.into()),
+        );
     }
     Ok(sources)
 }

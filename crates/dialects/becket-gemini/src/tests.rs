@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_events::{
-    Class, Message, MessageBody, MessageEndPayload, MessageRecord, ModelContextPayload, OperationKind, Part,
-    PreToolOutputPayload, PreToolPayload, RequestPurpose, Scope, StopReason, ToolCall, ToolOffer,
-    ToolsOfferedPayload, Usage, Verdict,
+    Class, Message, MessageBody, MessageRecord, ModelContextPayload, OperationKind, Part,
+    PostResponsePayload, PreToolOutputPayload, PreToolPayload, RequestPurpose, Scope, StopReason, ToolCall,
+    ToolOffer, ToolsOfferedPayload, Usage, Verdict,
 };
 use becket_hook_files::{
     Action, Contract, Decision, Facts, HookAnswer, Input, NameMatcher, Owner, Reading, Source,
@@ -59,7 +59,7 @@ fn a_row_is_at_most_as_strong_as_its_event() {
     for row in rows() {
         let contract = row.contract();
         assert!(contract.class <= contract.event.info().class, "{}", contract.name);
-        let guards = ["BeforeTool", "BeforeAgent", "BeforeModel"];
+        let guards = ["BeforeTool", "BeforeAgent", "BeforeModel", "AfterModel"];
         assert_eq!(
             contract.class == Class::Guard,
             guards.contains(&contract.name),
@@ -67,7 +67,6 @@ fn a_row_is_at_most_as_strong_as_its_event() {
             contract.name
         );
     }
-    assert!(contract("AfterModel").failure_ends_run);
 }
 
 #[test]
@@ -210,7 +209,7 @@ fn source(owner: Owner, plugin: Option<&str>) -> Arc<Source> {
     Arc::new(Source {
         file: PathBuf::from("/work/.gemini/settings.json"),
         owner,
-        plugin: plugin.map(PathBuf::from),
+        plugin: plugin.map(|root| PathBuf::from(root).into()),
     })
 }
 
@@ -750,10 +749,9 @@ fn a_hook_answers_in_place_of_the_model() {
 
 #[test]
 fn an_answer_of_the_model_can_be_replaced_and_refused() {
-    let payload = MessageEndPayload {
+    let payload = PostResponsePayload {
         message: answered("2", "a secret", Some("c")),
-        at_rest: false,
-        replaced: false,
+        purpose: RequestPurpose::Answer,
     };
     let told = value(show::after_model(Input::default(), &scope(), &payload));
     let candidate = &told["llm_response"]["candidates"][0];
@@ -773,9 +771,7 @@ fn an_answer_of_the_model_can_be_replaced_and_refused() {
         ("a word", 1)
     );
     let reply = model::after_model(&payload, &HookAnswer::blocking("no")).unwrap();
-    let message = reply.message.0.unwrap();
-    assert_eq!((message.text().as_str(), message.tool_calls().len()), ("no", 0));
-    assert_eq!(reply.halt.0.as_deref(), Some("no"));
+    assert_eq!(reply.verdict.0, Some(Verdict::Deny("no".into())));
     let empty = heard(
         "AfterModel",
         0,

@@ -207,6 +207,24 @@ words! {
         Store,
     }
 
+    /// Why a provider failed.
+    ProviderErrorKind {
+        /// Trying again may help: overload, a broken connection.
+        Transient,
+        /// Trying again later will help: a limit on the rate.
+        RateLimited,
+        /// The provider took the request and never began to answer.
+        Silent,
+        /// The key is missing or not accepted.
+        Key,
+        /// The context is too long for the model.
+        ContextTooLong,
+        /// The request is wrong, or the model does not exist.
+        Rejected,
+        /// The answer broke off or makes no sense.
+        Broken,
+    }
+
     /// What made a compaction necessary.
     CompactReason {
         /// The user asked for a compaction.

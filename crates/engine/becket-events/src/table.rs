@@ -598,8 +598,8 @@ events! {
     }
     reply ResponseReply {}
 
-    /// The model has answered, and nobody has seen it yet. May refuse the answer, which ends the run. While a hook
-    /// listens, an answer is shown when it is complete and judged.
+    /// The model has answered, and nobody has seen it yet. May replace the answer by one of the same role, or refuse
+    /// it, which ends the run. While a hook listens, an answer is shown when it is complete and judged.
     "post_response" => PostResponse, class: Guard,
     payload PostResponsePayload {
         /// The answer, with its tool calls.
@@ -610,6 +610,8 @@ events! {
     reply PostResponseReply {
         /// Whether the answer counts.
         verdict: Strictest,
+        /// The answer to take instead.
+        message: Rewrite<Message>,
     }
 
     /// The model has answered without a tool call, and the user is about to see it. May rewrite the text, or refuse
@@ -1452,6 +1454,8 @@ events! {
     payload ErrorRaisedPayload {
         /// The kind of error.
         kind: ErrorKind,
+        /// Why the provider failed, if it did.
+        provider_error: Option<ProviderErrorKind>,
         /// What went wrong.
         message: String,
     }

@@ -15,6 +15,7 @@
 //! A handler in shadow is asked and recorded as any other, but of its answer only what it adds for the model and the
 //! user counts. So those after it are asked as if it were not there, and the record shows what each would have done.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
@@ -148,6 +149,8 @@ impl<'a> Dispatch<'a> {
     }
 
     pub(crate) async fn run(mut self, handlers: &[Registered]) -> (AnyOutcome, Option<DispatchTrace>) {
+        let handlers = not_done(handlers, self.scope);
+        let handlers = &*handlers;
         if self.kind.is_sequential {
             let mut standings = vec![Standing::default(); handlers.len()];
             self.one_after_another(handlers, &mut standings).await;
@@ -162,7 +165,7 @@ impl<'a> Dispatch<'a> {
 
     /// Asks no handler, and records which would be asked.
     pub(crate) fn held_back(mut self, handlers: &[Registered]) -> (AnyOutcome, Option<DispatchTrace>) {
-        for handler in handlers {
+        for handler in &*not_done(handlers, self.scope) {
             if handler.wants(self.scope, self.payload) {
                 self.not_asked(handler);
             }
@@ -496,6 +499,19 @@ impl<'a> Dispatch<'a> {
                 trace
             });
         (self.outcome, trace)
+    }
+}
+
+/// The handlers that still want events.
+fn not_done<'h>(handlers: &'h [Registered], scope: &Scope) -> Cow<'h, [Registered]> {
+    let is_done = |handler: &Registered| handler.is_done(scope);
+    match handlers.iter().any(is_done) {
+        true => handlers
+            .iter()
+            .filter(|handler| !is_done(handler))
+            .cloned()
+            .collect(),
+        false => handlers.into(),
     }
 }
 

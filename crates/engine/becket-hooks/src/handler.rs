@@ -17,6 +17,13 @@ pub trait Handler<E: Event>: Send + Sync {
     fn why_not(&self, _scope: &Scope, _payload: &E::Payload) -> Option<String> {
         None
     }
+
+    /// Whether the handler wants no further events. It is asked before each event and not within one: a guard that has
+    /// just finished still judges what others rewrite.
+    fn is_done(&self, scope: &Scope) -> bool {
+        let _ = scope;
+        false
+    }
 }
 
 /// What the engine calls: a function that answers at once, or an asynchronous handler.

@@ -20,6 +20,11 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
+    /// Whether the handler wants no further events.
+    pub(crate) fn is_done(&self, scope: &Scope) -> bool {
+        matches!(&self.action, AnyAction::Other(handler) if handler.is_done(scope))
+    }
+
     /// Whether the handler wants this event.
     pub(crate) fn wants(&self, scope: &Scope, payload: &dyn AnyPayload) -> bool {
         let condition = self.condition.as_ref();

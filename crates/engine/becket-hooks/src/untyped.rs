@@ -225,6 +225,11 @@ pub(crate) trait AnyHandler: Send + Sync {
     fn why_not(&self, _scope: &Scope, _payload: &dyn AnyPayload) -> Option<String> {
         None
     }
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        let _ = scope;
+        false
+    }
 }
 
 /// A handler with its event's type.
@@ -242,5 +247,9 @@ impl<E: Event> AnyHandler for TypedHandler<E> {
     fn why_not(&self, scope: &Scope, payload: &dyn AnyPayload) -> Option<String> {
         let payload: &dyn Any = payload;
         self.0.why_not(scope, payload.downcast_ref().expect(ONE_EVENT))
+    }
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        self.0.is_done(scope)
     }
 }

@@ -12,7 +12,7 @@ use becket_events::EventId;
 use becket_hooks::CommandLine;
 
 use crate::condition::Condition;
-use crate::entry::{Action, HookEntry, Reading, Source};
+use crate::entry::{Action, Dropped, HookEntry, Reading, Source};
 use crate::expansion::{expanded, replaced};
 use crate::facts::Facts;
 use crate::mistakes;
@@ -195,24 +195,30 @@ pub fn checked(
     let hooks: Vec<CheckedEntry> = hooks.collect();
     let misread = hooks.iter().flat_map(|hook| misread(system, shown, hook));
     file.findings.extend(misread);
+    let dropped = reading.dropped.iter();
     file.findings
-        .extend(reading.dropped.iter().map(|dropped| Finding {
-            file: shown.to_path_buf(),
-            line: line_of(text, &dropped.pointer),
-            kind: Kind::Configuration,
-            severity: match dropped.guards {
-                true => Severity::Wrong,
-                false => Severity::Remark,
-            },
-            message: match &*dropped.pointer {
-                "" => dropped.reason.clone(),
-                pointer => format!("{pointer}: {}", dropped.reason),
-            },
-            hint: None,
-        }));
+        .extend(dropped.map(|dropped| finding(shown, text, dropped)));
     file.findings.extend(softened(system, shown, &hooks));
     file.hooks = boxed(hooks);
     file
+}
+
+/// An entry that is no hook.
+pub fn finding(shown: &Path, text: &str, dropped: &Dropped) -> Finding {
+    Finding {
+        file: shown.to_path_buf(),
+        line: line_of(text, &dropped.pointer),
+        kind: Kind::Configuration,
+        severity: match dropped.guards {
+            true => Severity::Wrong,
+            false => Severity::Remark,
+        },
+        message: match &*dropped.pointer {
+            "" => dropped.reason.clone(),
+            pointer => format!("{pointer}: {}", dropped.reason),
+        },
+        hint: None,
+    }
 }
 
 /// What becket takes for something else in an entry, or cannot do.

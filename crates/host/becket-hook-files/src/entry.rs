@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +19,34 @@ pub struct Source {
     pub file: PathBuf,
     /// Who has put the file there.
     pub owner: Owner,
-    /// The folder of the plugin that the file belongs to.
-    pub plugin: Option<PathBuf>,
+    /// The plugin that the file belongs to.
+    pub plugin: Option<Plugin>,
+}
+
+/// A plugin with hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// The plugin's folder.
+    pub root: PathBuf,
+    /// The plugin's options, as texts by their names. One that is kept where becket does not look has no text.
+    pub options: BTreeMap<String, Option<String>>,
+}
+
+impl From<PathBuf> for Plugin {
+    fn from(root: PathBuf) -> Self {
+        Self {
+            root,
+            options: BTreeMap::new(),
+        }
+    }
+}
+
+impl Deref for Plugin {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.root
+    }
 }
 
 /// Who has put a file there.
@@ -56,6 +83,8 @@ pub struct HookEntry {
     pub refuses_on_failure: bool,
     /// How often the hook may make the model go on, one time after another; `None` for as often as its event allows.
     pub loop_limit: Option<u32>,
+    /// What the user is told while the hook runs.
+    pub status: Option<String>,
     /// When the hook is active, if it is not always.
     pub while_used: Option<WhileUsed>,
     /// Variables of the hook's program that its file sets.
@@ -97,7 +126,7 @@ impl HookEntry {
 pub enum WhileUsed {
     /// While the sub-agent with that name works, and for guards also while those that it asks do.
     Agent(String),
-    /// From the moment at which the user calls it, or the model reads the file, to the end of the session.
+    /// From the moment at which the user calls it, or the model reads the file, to the end of the conversation.
     Text { call: String, file: PathBuf },
 }
 

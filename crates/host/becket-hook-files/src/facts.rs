@@ -51,6 +51,17 @@ impl Facts {
         }
     }
 
+    /// The file with the skills and commands that a conversation uses.
+    pub fn used_texts(&self, context: &str) -> PathBuf {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        let letters = context.chars().map(|letter| match is_plain(letter) {
+            true => letter.to_string(),
+            false => format!("%{:x}", u32::from(letter)),
+        });
+        self.files
+            .join(format!("{}.used.json", letters.collect::<String>()))
+    }
+
     /// The file with the conversation of a session.
     pub fn transcript(&self, session_id: &str) -> PathBuf {
         self.files.join(format!("{session_id}.jsonl"))

@@ -2,18 +2,25 @@
 //! the user calls by name, and hooks that are active only while one of them is used.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_events::{
-    Class, PreFileRead, PreFileReadReply, PromptExpansion, PromptExpansionReply, Scope, SessionStart,
-    SessionStartReply,
+    Class, PreFileRead, PreFileReadReply, PreShell, PreShellPayload, PreShellReply, PromptExpansion,
+    PromptExpansionReply, Scope, SessionStart, SessionStartReply, StartReason,
 };
-use becket_hooks::Engine;
+use becket_hooks::{Cause, Engine, Failure};
+use becket_system::files::read_regular;
 use becket_tools::Preset;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::entry::{HookEntry, Source, WhileUsed};
+use crate::facts::Facts;
+
+/// The largest list of skills and commands in use that is read.
+const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Reads the fields and the body of a Markdown file; `None` if it is something else, such as a page about agents. The
 /// error says why the file cannot be used.
@@ -39,20 +46,70 @@ pub enum TextKind {
     Command,
 }
 
-/// The skills and commands that are in use, by context.
-#[derive(Default)]
-pub struct TextsInUse(Mutex<HashMap<String, HashSet<PathBuf>>>);
+/// The skills and commands that are in use, by context. What is used stays in a conversation, so a file keeps it for
+/// later runs.
+pub struct TextsInUse {
+    facts: Facts,
+    used: Mutex<HashMap<String, HashSet<PathBuf>>>,
+}
 
 impl TextsInUse {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, HashSet<PathBuf>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// None in use yet.
+    pub fn new(facts: Facts) -> Self {
+        Self {
+            facts,
+            used: Mutex::default(),
+        }
     }
 
-    fn note(&self, scope: &Scope, file: &Path) {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, HashSet<PathBuf>>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a text is in use. The error says that later runs will not know it.
+    fn note(&self, scope: &Scope, file: &Path) -> Result<(), Failure> {
         let mut all = self.all();
-        all.entry(scope.context_name.clone())
-            .or_default()
-            .insert(file.to_path_buf());
+        let used = all.entry(scope.context_name.clone()).or_default();
+        if used.insert(file.to_path_buf()) {
+            self.keep(&scope.context_name, used).map_err(unkept)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, context: &str, used: &HashSet<PathBuf>) -> std::io::Result<()> {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.facts.files)?;
+        std::fs::write(self.facts.used_texts(context), json!(used).to_string())
+    }
+
+    /// Takes up what earlier runs of a conversation have used, or forgets it if the conversation begins anew.
+    fn begin(&self, scope: &Scope, reason: StartReason) -> Result<(), Failure> {
+        let context = &scope.context_name;
+        let mut all = self.all();
+        if reason == StartReason::Fork {
+            // The conversation before it is one of those that this run knows.
+            let used: HashSet<PathBuf> = all.values().flatten().cloned().collect();
+            self.keep(context, &used).map_err(unkept)?;
+            all.insert(context.clone(), used);
+            return Ok(());
+        }
+        let kept = self.facts.used_texts(context);
+        if !matches!(reason, StartReason::Resume | StartReason::Reload) {
+            all.remove(context);
+            return match std::fs::remove_file(&kept) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unkept(error)),
+                _ => Ok(()),
+            };
+        }
+        let used: HashSet<PathBuf> = match read_regular(&kept, MOST_BYTES) {
+            Err(error) if error.is_absence() => return Ok(()),
+            Err(error) => return Err(unkept(error)),
+            Ok(used) => serde_json::from_str(&used).map_err(unkept)?,
+        };
+        all.entry(context.clone()).or_default().extend(used);
+        Ok(())
     }
 
     /// Whether a hook is active that its file ties to an agent, a skill or a command.
@@ -82,29 +139,64 @@ impl TextsInUse {
             return;
         }
         const NAME: &str = "skills and commands in use";
-        let (by_file, by_name) = (texts.clone(), texts);
+        let by_name = texts.clone();
         let used = Arc::clone(self);
         engine.on::<PromptExpansion>(NAME, move |occasion| {
             let name = &occasion.payload.name;
-            let called = by_name.iter().filter(|(call, _)| call == name);
-            called.for_each(|(_, file)| used.note(occasion.scope, file));
+            let mut called = by_name.iter().filter(|(call, _)| call == name);
+            called.try_for_each(|(_, file)| used.note(occasion.scope, file))?;
             Ok(PromptExpansionReply::default())
         });
         let used = Arc::clone(self);
+        let by_path = texts.clone();
         engine.on::<PreFileRead>(NAME, move |occasion| {
             let path = Path::new(&occasion.payload.path);
             let is_real =
                 |file: &Path| file == path || becket_fs::canonicalize(file).is_ok_and(|real| real == path);
-            let read = by_file.iter().filter(|(_, file)| is_real(file));
-            read.for_each(|(_, file)| used.note(occasion.scope, file));
+            let mut read = by_path.iter().filter(|(_, file)| is_real(file));
+            read.try_for_each(|(_, file)| used.note(occasion.scope, file))?;
             Ok(PreFileReadReply::default())
+        });
+        let used = Arc::clone(self);
+        engine.on::<PreShell>(NAME, move |occasion| {
+            let PreShellPayload {
+                command, directory, ..
+            } = occasion.payload;
+            let mut read = texts
+                .iter()
+                .filter(|(_, file)| is_named(file, command, directory));
+            read.try_for_each(|(_, file)| used.note(occasion.scope, file))?;
+            Ok(PreShellReply::default())
         });
         let used = Arc::clone(self);
         engine.on::<SessionStart>(NAME, move |occasion| {
             if occasion.scope.parent_session_id.is_none() {
-                used.all().remove(&occasion.scope.context_name);
+                used.begin(occasion.scope, occasion.payload.reason)?;
             }
             Ok(SessionStartReply::default())
         });
     }
+}
+
+/// Whether a command line may read a file: it names the file, and its folder or all folders unless it runs there. A
+/// guard that is active too early is better than one that is not.
+fn is_named(file: &Path, command: &str, directory: &str) -> bool {
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let folder = file.parent().unwrap_or(file);
+    let is_there = || {
+        let directory = Path::new(directory);
+        becket_fs::canonicalize(folder).is_ok_and(|folder| directory == folder)
+    };
+    command.contains(&name(file))
+        && (command.contains(&name(folder)) || command.contains(['*', '?', '$']) || is_there())
+}
+
+fn unkept(error: impl fmt::Display) -> Failure {
+    let why = format!("which skills and commands the conversation uses cannot be kept: {error}");
+    Failure::new(Cause::Raised, why)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use becket_agent::front::FrontUpdate;
 use becket_events::{Class, Event, Reply, Scope, SessionRule};
 use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Engine, Failure, Finished, Handler, HandlerInfo, Invocation,
@@ -19,6 +20,7 @@ use crate::entry::{Action, Background, HookEntry};
 use crate::env_file::RunFile;
 use crate::matching::NameMatcher;
 use crate::row::RowOf;
+use crate::status_line::StatusLine;
 use crate::system::{Block, Contract, HookRow, LoadedHook, Running, System};
 use crate::{model, server_tool, web};
 
@@ -58,7 +60,6 @@ fn register<E: Event>(
     let info = info(&entry, (row.contract.name, class), running.system);
     let names = names(&row, &entry, running.system, &mut remarks);
     let condition = entry.condition.as_deref().map(Condition::read);
-    let done = Arc::new(Mutex::new(BTreeSet::new()));
     let handler = HookHandler {
         row,
         place,
@@ -67,9 +68,9 @@ fn register<E: Event>(
         entry: Arc::new(entry),
         lane,
         running: Arc::clone(running),
-        done: Arc::clone(&done),
+        done: Mutex::default(),
     };
-    let (once, system) = (handler.entry.once, running.system);
+    let system = running.system;
     let (while_used, texts) = (handler.entry.while_used.clone(), Arc::clone(&running.texts));
     let is_active = move |scope: &Scope| {
         let active = while_used
@@ -95,7 +96,6 @@ fn register<E: Event>(
                 && is_active(scope)
                 && is_for(&row, (&names, system), scope, payload)
                 && holds(&row, (condition.as_ref(), system), scope, payload)
-                && !(once && locked(&done).contains(&scope.session_id))
                 // A hook that looks at files would cause itself for ever.
                 && !reader.as_ref().is_some_and(|reader| reader.is_look(&scope.session_id))
         })),
@@ -240,7 +240,7 @@ struct HookHandler<E: Event> {
     lane: Option<Arc<CommandLane>>,
     running: Arc<Running>,
     /// The sessions in which a hook that runs once has run.
-    done: Arc<Mutex<BTreeSet<String>>>,
+    done: Mutex<BTreeSet<String>>,
 }
 
 impl<E: Event> Handler<E> for HookHandler<E> {
@@ -253,6 +253,16 @@ impl<E: Event> Handler<E> for HookHandler<E> {
                         "hook {name} failed: {}",
                         failure.detail
                     )));
+                }
+                // The model is told what it would be told of a block.
+                Err(failure)
+                    if self.entry.refuses_on_failure && self.row.contract.block == Block::Feedback =>
+                {
+                    let words = format!("hook {} failed: {}", self.name, failure.detail);
+                    HookAnswer {
+                        notice: vec![words.clone()],
+                        ..HookAnswer::blocking(words)
+                    }
                 }
                 answer => answer?,
             };
@@ -294,13 +304,16 @@ impl<E: Event> Handler<E> for HookHandler<E> {
         let reason = condition.unmet_text(&all_names(&name, system), &row.call?(payload), &scope.cwd);
         Some(format!("its condition `{written}` does not match {reason}"))
     }
+
+    fn is_done(&self, scope: &Scope) -> bool {
+        self.entry.once && locked(&self.done).contains(&scope.session_id)
+    }
 }
 
 impl<E: Event> HookHandler<E> {
     /// Whether a failure ends the run: no verdict can refuse at such an event.
     fn failure_ends_run(&self) -> bool {
-        let contract = &self.row.contract;
-        contract.failure_ends_run || (self.entry.refuses_on_failure && contract.block == Block::EndsRun)
+        self.entry.refuses_on_failure && self.row.contract.block == Block::EndsRun
     }
 
     async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<HookAnswer, Failure> {
@@ -310,9 +323,10 @@ impl<E: Event> HookHandler<E> {
             let input = (running.system.input)(event, occasion.scope, &running.facts);
             (self.row.show)(input, occasion.scope, occasion.payload).text()
         });
+        running.transcripts.complete(occasion.scope).await;
         match (&self.entry.action, &self.lane) {
             (Action::Command(_), Some(lane)) => {
-                running.transcripts.complete(occasion.scope).await;
+                let _shown = self.entry.background.is_none().then(|| self.status());
                 let invocation = self.invocation(occasion.scope, text);
                 match self.entry.background {
                     Some(background) => {
@@ -323,15 +337,18 @@ impl<E: Event> HookHandler<E> {
                 }
             }
             (Action::Prompt { .. }, _) => {
+                let _shown = self.status();
                 occasion.part(&text)?;
                 model::ask_hook(&self.entry, running, occasion.scope, &text).await
             }
             (Action::Http { .. }, _) => {
+                let _shown = self.status();
                 occasion.part(&text)?;
                 let finished = web::post_hook(&self.entry, running, &text).await?;
                 self.hear(finished)
             }
             (Action::ServerTool { .. }, _) => {
+                let _shown = self.status();
                 occasion.part(&text)?;
                 let finished = server_tool::call_hook(&self.entry, running, &text).await?;
                 self.hear(finished)
@@ -345,6 +362,13 @@ impl<E: Event> HookHandler<E> {
             (Action::Unable(why), _) => Err(Failure::new(Cause::SpawnFailed, why.clone())),
             (Action::Command(_), None) => Err(Failure::new(Cause::SpawnFailed, "it has no program")),
         }
+    }
+
+    /// Shows what the hook's file wants the user to see while the hook runs.
+    fn status(&self) -> Option<StatusLine> {
+        let text = self.entry.status.as_ref()?;
+        let is_seen = self.running.facts.is_attended;
+        is_seen.then(|| StatusLine::new(&self.running.person.ui, &self.name, text))
     }
 
     /// The rules that an answer gives for the rest of the session, in becket's words.
@@ -446,18 +470,32 @@ impl<E: Event> HookHandler<E> {
     /// Starts a program that nobody waits for. What it says reaches the model with the next turn.
     fn start(&self, lane: Arc<CommandLane>, invocation: Invocation, background: Background, scope: &Scope) {
         let (running, contract) = (Arc::clone(&self.running), self.row.contract);
-        let session_id = scope.session_id.clone();
+        let (session_id, name) = (scope.session_id.clone(), self.name.clone());
         let work = async move {
-            let Ok(finished) = lane.run(invocation).await else {
-                return;
+            let finished = lane.run(invocation).await;
+            let wakes =
+                background == Background::Wakes && finished.as_ref().is_ok_and(|finished| finished.code == 2);
+            let heard = finished.and_then(|finished| (running.system.hear)(&contract, &finished));
+            let front = &running.person.front;
+            let answer = match heard {
+                Ok(answer) => answer,
+                Err(failure) => HookAnswer::error(failure.detail),
             };
-            let wakes = background == Background::Wakes && finished.code == 2;
-            let texts = match (running.system.hear)(&contract, &finished) {
-                Ok(answer) if wakes => answer.block.into_iter().chain(answer.context).collect(),
-                Ok(answer) => answer.context,
-                Err(_) => Vec::new(),
-            };
-            running.late.add(&session_id, texts);
+            answer
+                .notice
+                .iter()
+                .for_each(|line| front.show(FrontUpdate::Notice(line)));
+            if let Some(what) = &answer.error {
+                let words = format!("hook {name}, in the background: {what}");
+                front.show(FrontUpdate::Warning(&words));
+            }
+            let order = answer.block.filter(|_| wakes);
+            running
+                .late
+                .add(&session_id, order.into_iter().chain(answer.context).collect());
+            if wakes {
+                running.wake(&session_id);
+            }
         };
         self.running.late.start(work);
     }

@@ -20,7 +20,7 @@ use becket_trust::{CommandItem, Item, Judged, Kind, Trust, refusal};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::check::checked;
+use crate::check::{checked, finding};
 use crate::entry::{Action, Dropped, HookEntry, Owner, Reading, Source};
 use crate::expansion::{expanded, replaced};
 use crate::facts::Facts;
@@ -79,7 +79,9 @@ impl Host for FileHost {
 
     fn check_files(&self, place: &GuestSearch<'_>) -> Result<Vec<HookFile>, CliError> {
         let settings: DialectSettings = place.section()?;
-        let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
+        let reach = settings.reach(self.0.dialect.name);
+        let sources = sources(self.0, place, reach)?;
+        let missing = missing(self.0, place, reach);
         let facts = facts_of(self.0, place);
         let files = sources.into_iter().map(|source| {
             let text = match text_of(&source.file) {
@@ -88,7 +90,11 @@ impl Host for FileHost {
             };
             let text = text.unwrap_or_default();
             let shown = source.file.clone();
-            Ok(checked(self.0, &shown, (source, &facts), &text))
+            let of_file = missing.iter().filter(|dropped| dropped.source.file == shown);
+            let mut file = checked(self.0, &shown, (source, &facts), &text);
+            let findings = of_file.map(|dropped| finding(&shown, &text, dropped));
+            file.findings.extend(findings);
+            Ok(file)
         });
         files.collect()
     }
@@ -105,7 +111,7 @@ impl Host for FileHost {
         let source = Source {
             file: file.whole.clone(),
             owner: Owner::Project,
-            plugin: plugin_of(&file.whole).map(Path::to_path_buf),
+            plugin: plugin_of(&file.whole).map(|root| root.to_path_buf().into()),
         };
         let facts = Facts::beside(&file.whole, self.0.folders);
         Some(checked(self.0, file.shown, (source, &facts), text))
@@ -113,8 +119,10 @@ impl Host for FileHost {
 
     fn find(&self, place: &GuestSearch<'_>) -> Result<Box<dyn Found>, CliError> {
         let settings: DialectSettings = place.section()?;
-        let sources = sources(self.0, place, settings.reach(self.0.dialect.name))?;
+        let reach = settings.reach(self.0.dialect.name);
+        let sources = sources(self.0, place, reach)?;
         let (mut reading, mut rules, facts) = (Reading::default(), Vec::new(), facts_of(self.0, place));
+        reading.dropped = missing(self.0, place, reach);
         let mut texts = Vec::new();
         for source in sources {
             if is_markdown(&source.file) {
@@ -135,6 +143,7 @@ impl Host for FileHost {
             ));
             (self.0.read)(&value, &Arc::new(source), &mut reading);
         }
+        (self.0.settle)(&mut reading, place);
         // Whoever asks becket would make becket ask itself.
         reading.entries.retain(|entry| !entry.asks_becket());
         let mut found = FoundFiles::new(self.0, place, reading, settings.strict);
@@ -188,18 +197,29 @@ fn sources(system: &System, place: &GuestSearch<'_>, reach: Reach) -> Result<Vec
         return Err(CliError::usage(format!("there is no file {}", gone.display())));
     }
     let mut sources = (system.sources)(place)?;
-    sources.retain(|source| match source.owner {
-        _ if given.contains(&source.file) => false,
-        Owner::Machine => true,
-        Owner::Project => reach >= Reach::Project,
-        Owner::User => reach == Reach::All,
-    });
+    sources.retain(|source| !given.contains(&source.file) && is_reached(source.owner, reach));
     sources.extend(given.into_iter().map(|file| Source {
-        plugin: plugin_of(&file).map(Path::to_path_buf),
+        plugin: plugin_of(&file).map(|root| root.to_path_buf().into()),
         owner: Owner::Project,
         file,
     }));
     Ok(sources)
+}
+
+/// What is not there and counts.
+fn missing(system: &System, place: &GuestSearch<'_>, reach: Reach) -> Vec<Dropped> {
+    let mut missing = (system.missing)(place);
+    missing.retain(|dropped| is_reached(dropped.source.owner, reach));
+    missing
+}
+
+/// Whether files of this owner count.
+fn is_reached(owner: Owner, reach: Reach) -> bool {
+    match owner {
+        Owner::Machine => true,
+        Owner::Project => reach >= Reach::Project,
+        Owner::User => reach == Reach::All,
+    }
 }
 
 /// The facts about a run. If the command line names files, their project is that of the first one, because its hooks
@@ -639,6 +659,44 @@ impl FileHooks {
         remarks.collect()
     }
 
+    /// The agents, those that win over others of the same name first: the machine's, the project's, nearest to the
+    /// working directory first, the user's, and those of plugins.
+    fn agents(&self) -> Vec<(&FoundText, &Preset)> {
+        let agents = self
+            .texts
+            .iter()
+            .rev()
+            .filter_map(|found| match &found.text.kind {
+                TextKind::Agent(preset) => Some((found, &**preset)),
+                _ => None,
+            });
+        let mut agents: Vec<_> = agents.collect();
+        agents.sort_by_key(|(found, _)| match (found.source.owner, &found.source.plugin) {
+            (Owner::Machine, _) => 0,
+            (Owner::Project, _) => 1,
+            (Owner::User, None) => 2,
+            (Owner::User, Some(_)) => 3,
+        });
+        agents
+    }
+
+    /// Remarks about agents in whose place others of the same name are used.
+    fn replaced_agents(&self) -> Vec<String> {
+        let agents = self.agents();
+        let place = |found: &FoundText| found.source.file.display().to_string();
+        let replaced = agents.iter().enumerate().filter_map(|(at, (found, _))| {
+            let mut before = agents[..at].iter();
+            let (used, _) = before.find(|(used, _)| used.text.name == found.text.name)?;
+            Some(format!(
+                "{}: the agent `{}` is not used, because there is one of that name in {}",
+                place(found),
+                found.text.name,
+                place(used)
+            ))
+        });
+        replaced.collect()
+    }
+
     fn unread(&self) -> std::sync::MutexGuard<'_, Vec<Unloaded>> {
         self.unloaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -655,10 +713,11 @@ impl Guests for FileHooks {
 
     fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
         bring_texts(stage.engine, &self.texts);
+        let mut remarks = self.replaced_agents();
         if self.hooks.is_empty() {
-            return Ok(Vec::new());
+            return Ok(remarks);
         }
-        let texts = Arc::<TextsInUse>::default();
+        let texts = Arc::new(TextsInUse::new(self.facts.clone()));
         texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
         let transcripts = Arc::new(Transcripts::new(
             self.facts.clone(),
@@ -674,7 +733,7 @@ impl Guests for FileHooks {
         };
         let is_late = |entry: &HookEntry| entry.background.is_some() || later(entry);
         if self.hooks.iter().any(|(entry, _)| is_late(entry)) {
-            self.late.register(stage.engine);
+            self.late.register(stage.engine, &stage.person.front);
         }
         let running = Arc::new(Running {
             system: self.system,
@@ -686,6 +745,7 @@ impl Guests for FileHooks {
             models: Arc::clone(stage.models),
             servers: Arc::clone(stage.servers),
             reader: Arc::clone(stage.reader),
+            person: stage.person.clone(),
             chat: stage.chat.cloned(),
             urls: self.urls.clone(),
             allowed_urls: self.allowed_urls.clone(),
@@ -701,7 +761,7 @@ impl Guests for FileHooks {
         if self.hooks.iter().any(|(entry, _)| gets_file(entry)) {
             running.env_files.register(stage.engine, &self.environment);
         }
-        let mut remarks = self.without_servers(&**stage.servers);
+        remarks.extend(self.without_servers(&**stage.servers));
         for (place, (entry, lane)) in self.hooks.iter().enumerate() {
             for row in rows.iter().filter(|row| row.contract().name == entry.event) {
                 if let Some(same) = self.same_elsewhere(entry, &row.contract(), stage.commands) {
@@ -720,11 +780,10 @@ impl Guests for FileHooks {
     }
 
     fn presets(&self) -> Vec<(String, Preset)> {
-        let agents = self.texts.iter().filter_map(|found| match &found.text.kind {
-            TextKind::Agent(preset) => Some((found.text.name.clone(), (**preset).clone())),
-            _ => None,
-        });
-        agents.collect()
+        let agents = self.agents().into_iter();
+        agents
+            .map(|(found, preset)| (found.text.name.clone(), preset.clone()))
+            .collect()
     }
 
     fn listed(&self) -> Vec<Listed> {

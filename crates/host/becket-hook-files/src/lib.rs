@@ -10,6 +10,7 @@
 //! conversation into a file for hooks,
 //! `found_text.rs` finds agents and skills whose hooks are active while they are used (`guest_text.rs`),
 //! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say,
+//! `status_line.rs` shows what the user is told while a hook runs,
 //! `check.rs` and `mistakes.rs` find what is wrong before anything runs.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
 //! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules. `bridging.rs` is the
@@ -49,6 +50,7 @@ mod row;
 mod rules;
 mod server_tool;
 mod servers;
+mod status_line;
 mod stderr;
 mod system;
 mod text;
@@ -64,7 +66,8 @@ pub use bridging::{
 pub use comments::without_comments;
 pub use condition::{Condition, normalised};
 pub use entry::{
-    Action, Background, Dropped, HookEntry, Owner, Reading, ServerEntry, Source, WhileUsed, server_entries,
+    Action, Background, Dropped, HookEntry, Owner, Plugin, Reading, ServerEntry, Source, WhileUsed,
+    server_entries,
 };
 pub use env_file::EnvFile;
 pub use facts::Facts;

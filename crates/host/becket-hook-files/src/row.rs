@@ -46,7 +46,6 @@ pub fn row<E: Event>(
             has_matcher: false,
             block: Block::Told,
             plain: Plain::Dropped,
-            failure_ends_run: false,
             is_always: true,
             context_later: false,
         },
@@ -97,12 +96,6 @@ impl<E: Event> RowOf<E> {
     /// The row of an event at which the model sees output that is not JSON.
     pub fn plain_context(mut self) -> Self {
         self.contract.plain = Plain::Context;
-        self
-    }
-
-    /// The row of an event at which a failure ends the run.
-    pub fn failure_ends_run(mut self) -> Self {
-        self.contract.failure_ends_run = true;
         self
     }
 

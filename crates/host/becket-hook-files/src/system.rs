@@ -12,13 +12,13 @@ use becket_agent::url_policy::UrlJudge;
 use becket_dialect_kit::RowInfo;
 use becket_events::{Class, EventId, InputSource, Profile, Scope};
 use becket_hooks::{CommandLane, Dialect, Engine, Failure, Finished, HookEnvironment};
-use becket_host::{Bridge, GuestSearch, Reader, ServerCalls};
+use becket_host::{Bridge, GuestSearch, Person, Reader, ServerCalls};
 use becket_system::CliError;
 use becket_tools::Models;
 use serde_json::Value;
 
 use crate::answer::HookAnswer;
-use crate::entry::{HookEntry, Owner, Reading, ServerEntry, Source};
+use crate::entry::{Dropped, HookEntry, Owner, Reading, ServerEntry, Source};
 use crate::env_file::{EnvFile, EnvFiles};
 use crate::facts::Facts;
 use crate::guest_text::{ReadText, TextsInUse};
@@ -40,6 +40,8 @@ pub struct System {
     pub folders: &'static [&'static str],
     /// Finds the files, in the order in which their hooks count. Those that do not exist are left out.
     pub sources: fn(&GuestSearch<'_>) -> Result<Vec<Source>, CliError>,
+    /// Finds what these files or others name and what is not there, such as a plugin that is enabled.
+    pub missing: fn(&GuestSearch<'_>) -> Vec<Dropped>,
     /// Reads Markdown files, if the system has agents, skills and commands with hooks in such files.
     pub read_text: Option<ReadText>,
     /// Finds the MCP servers that the system's own files declare, in the order in which they count.
@@ -52,6 +54,8 @@ pub struct System {
     pub json: fn(&str) -> Cow<'_, str>,
     /// Reads a file.
     pub read: fn(&Value, &Arc<Source>, &mut Reading),
+    /// Changes what was read as the environment of the run wants it.
+    pub settle: fn(&mut Reading, &GuestSearch<'_>),
     /// Reads the permission rules of a file. The error names the rule that cannot be read.
     pub rules: fn(&Value, &Source, &Facts) -> Result<RuleLists, String>,
     /// The system's events.
@@ -131,8 +135,6 @@ pub struct Contract {
     pub block: Block,
     /// The use of output that is not JSON.
     pub plain: Plain,
-    /// Whether a failure ends the run, where hooks decide and becket's event has no verdict.
-    pub failure_ends_run: bool,
     /// Whether every occasion of becket's event is one of this event.
     pub is_always: bool,
     /// Whether text for the model reaches it with its next turn, where becket's event takes none.
@@ -185,6 +187,8 @@ pub struct Running {
     pub models: Models,
     pub servers: Arc<dyn ServerCalls>,
     pub reader: Arc<Reader>,
+    /// The user's side of the run.
+    pub person: Person,
     /// The chat, if a user talks to the agent in one.
     pub chat: Option<SessionHandle>,
     pub urls: UrlJudge,
@@ -227,6 +231,26 @@ impl Running {
         };
         let typed = chat.messages().type_line(input, Delivery::FollowUp);
         typed.map_err(|error| error.to_string())
+    }
+
+    /// Gives an idle chat what hooks in the background have said as a prompt. A session at work hears it with its next
+    /// turn.
+    pub fn wake(&self, session_id: &str) {
+        let Some(chat) = self.chat.as_ref().filter(|chat| chat.is_idle()) else {
+            return;
+        };
+        let said = self.late.take(session_id);
+        if said.is_empty() {
+            return;
+        }
+        let input = TypedInput {
+            text: said.join("\n\n"),
+            images: Vec::new(),
+            source: InputSource::Hook,
+        };
+        if chat.messages().say(input, Delivery::FollowUp).is_err() {
+            self.late.add(session_id, said);
+        }
     }
 
     /// Notes variables that a hook has set for later hooks of its session.

@@ -24,11 +24,16 @@ pub fn value_of(file: &Path, text: &str, json: fn(&str) -> Cow<'_, str>) -> Resu
         });
     }
     if is_markdown(file) {
-        let Some(front) = front_matter(text).filter(|front| has_hooks(front)) else {
+        let Some(front) = front_matter(text) else {
             return Ok(Value::Null);
         };
-        // The line before the front matter counts too.
-        return read_yaml(front, file).map_err(|error| wrong(error.line + 1, error.message));
+        return match read_yaml::<Value>(front, file) {
+            Ok(fields) if fields.get("hooks").is_some() => Ok(fields),
+            // The line before the front matter counts too.
+            Err(error) if mentions_hooks(front) => Err(wrong(error.line + 1, error.message)),
+            // Much front matter is no YAML, and concerns nobody without hooks.
+            Ok(_) | Err(_) => Ok(Value::Null),
+        };
     }
     // Editors of another system put this in front.
     let text = text.trim_start_matches('\u{feff}');
@@ -81,7 +86,10 @@ fn fields_by_line(front: &str) -> Map<String, Value> {
 fn front_matter(text: &str) -> Option<&str> {
     let text = text.trim_start_matches('\u{feff}');
     let rest = text.strip_prefix("---")?;
-    let rest = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'))?;
+    let (first, rest) = rest.split_once('\n')?;
+    if !first.trim().is_empty() {
+        return None;
+    }
     let mut end = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -92,12 +100,17 @@ fn front_matter(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether front matter has the key `hooks`. Much front matter is no YAML, and concerns nobody without hooks.
-fn has_hooks(front: &str) -> bool {
-    let keys = ["hooks:", "\"hooks\":", "'hooks':"];
-    let mut lines = front.lines();
-    lines.any(|line| keys.iter().any(|key| line.starts_with(key)))
+/// Whether front matter that is no YAML may have the key `hooks`: at the beginning of a line, or in braces.
+fn mentions_hooks(front: &str) -> bool {
+    front.match_indices(HOOKS).any(|(at, _)| {
+        let before = front[..at].trim_end_matches([' ', '\t', '"', '\'']);
+        let after = front[at + HOOKS.len()..].trim_start_matches([' ', '\t', '"', '\'']);
+        after.starts_with(':') && (before.is_empty() || before.ends_with(['\n', '{', ',', '?']))
+    })
 }
+
+/// The key of hooks in front matter.
+const HOOKS: &str = "hooks";
 
 #[cfg(test)]
 mod tests {
@@ -121,8 +134,17 @@ mod tests {
     fn front_matter_is_read_if_it_has_hooks() {
         let text = "---\nname: x\nhooks:\n  Stop:\n    - hooks: [{type: command}]\n---\nhooks: text\n";
         let wanted = json!({"name": "x", "hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}});
-        assert_eq!(read("a.md", text).ok(), Some(wanted));
-        assert!(read("a.md", "---\nhooks: [\n---\n").is_err());
+        assert_eq!(read("a.md", text).ok(), Some(wanted.clone()));
+        for text in [
+            "---\n{name: x, hooks: {Stop: [{hooks: [{type: command}]}]}}\n---\n",
+            "---\nname: x\nhooks :\n  Stop:\n    - hooks: [{type: command}]\n---\n",
+            "--- \nname: x\n? hooks\n: Stop:\n    - hooks: [{type: command}]\n---\n",
+        ] {
+            assert_eq!(read("a.md", text).ok(), Some(wanted.clone()), "{text}");
+        }
+        for text in ["hooks: [", "name: [\n\"hooks\" : {}", "{name: x, hooks: {}"] {
+            assert!(read("a.md", &format!("---\n{text}\n---\n")).is_err(), "{text}");
+        }
         for text in [
             "",
             "hooks: {}",

@@ -40,6 +40,17 @@ struct Written {
     last: Option<String>,
 }
 
+impl Written {
+    /// Forgets what was written: the next time all of it is written anew.
+    fn start_over(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        *self = Self {
+            waiting,
+            ..Self::default()
+        };
+    }
+}
+
 impl Transcripts {
     /// Files in the folder of these facts.
     pub fn new(facts: Facts, store: Arc<SqliteStore>, models: Profile, hooks: Profile) -> Self {
@@ -90,6 +101,10 @@ impl Transcripts {
     }
 
     async fn complete_file(&self, id: &str, scope: &Scope) {
+        let is_there = becket_fs::is_file(self.facts.transcript(id));
+        if !is_there && let Some(written) = self.sessions().get_mut(id) {
+            written.start_over();
+        }
         let is_begun = self.sessions().get(id).is_some_and(|written| written.is_begun);
         let earlier = if is_begun {
             Vec::new()
@@ -99,19 +114,24 @@ impl Transcripts {
         let mut sessions = self.sessions();
         let written = sessions.entry(id.to_owned()).or_default();
         let begins = !written.is_begun;
-        let waiting = std::mem::take(&mut written.waiting);
-        if waiting.is_empty() && !begins {
+        if written.waiting.is_empty() && !begins {
             return;
         }
         let mut lines = String::new();
-        for message in earlier.iter().chain(&waiting) {
+        for message in earlier.iter().chain(&written.waiting) {
             if written.ids.insert(message.record().id.clone()) {
                 let line = self.line(message, (id, scope), written.last.as_deref());
                 written.last = Some(message.record().id.clone());
                 lines.push_str(&format!("{line}\n"));
             }
         }
-        written.is_begun = self.write(id, &lines, begins).is_ok();
+        match self.write(id, &lines, begins) {
+            Ok(()) => {
+                written.is_begun = true;
+                written.waiting.clear();
+            }
+            Err(_) => written.start_over(),
+        }
     }
 
     /// The messages of a session before this moment.

@@ -336,12 +336,19 @@ pub(crate) fn further_tools(
     let own = resources.tools.clone();
     let mut asking = subagent_tool_settings(setup, resources.provider, surroundings, own);
     asking.models = loaded.interactive().models(asking.models);
+    let mut remarks = Vec::new();
     for (name, preset) in loaded.guests.presets() {
         // The settings' own presets and the first guest's count.
+        if setup.config.presets.contains_key(&name) {
+            remarks.push(format!(
+                "the preset `{name}` of your settings is used, and not the agent of that name in a file"
+            ));
+        }
         asking.presets.entry(name).or_insert(preset);
     }
     toolbox.tools.extend(subagent_tools(profile, &asking));
-    loaded.guests.add_tools(toolbox)
+    remarks.extend(loaded.guests.add_tools(toolbox));
+    remarks
 }
 
 /// Lets models that decide in place of hooks look at files, as far as the user's rules allow.

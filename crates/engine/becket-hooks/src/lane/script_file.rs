@@ -1,6 +1,7 @@
 //! The script behind a command: the file that an interpreter is given, or that names its interpreter in its first line.
 //!
-//! This is needed for two things. A guard whose script was emptied is broken, and no shell says so. And shells whose
+//! This is needed for two things. A guard whose script was emptied or removed is broken, and no shell says so: an
+//! interpreter ends with 1 without its script, and some agents take that for no opinion. And shells whose
 //! `echo` changes what it prints are started with a plain one, also if the script names them (`shell.rs`).
 
 use std::collections::BTreeMap;
@@ -25,16 +26,47 @@ const BEFORE_COMMANDS: &[&str] = &["command", "env", "exec"];
 /// Options of interpreters that take a value.
 const WITH_VALUES: &[&str] = &["-o", "-O", "+o", "+O", "-W", "-X", "-r", "--require", "--import"];
 
+/// Letters that mean, among the short options of an interpreter, that code follows, or the name of a module.
+const WITH_CODE: &[(&str, &[char])] = &[
+    ("python", &['c', 'm']),
+    ("perl", &['e', 'E']),
+    ("ruby", &['e']),
+    ("lua", &['e']),
+    ("php", &['r']),
+    ("node", &['e', 'p']),
+    ("bun", &['e', 'p']),
+    ("deno", &['e', 'p']),
+];
+
+/// Endings of scripts.
+const ENDINGS: &[&str] = &[
+    "bash", "cjs", "cts", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx", "zsh",
+];
+
 /// The largest file that is searched for something other than blanks.
 const MOST_BLANK: u64 = 64 * 1024;
 
-/// The file that the first command of a line runs as a script, as written; `None` if that is not obvious.
-pub(super) fn script_of_line(line: &str) -> Option<String> {
-    script_of(&plain_words(line))
+/// A script in a command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Script {
+    /// The path as it is written.
+    pub(super) word: String,
+    /// Whether the command cannot do its work without the script. What follows an option may be its value, a word
+    /// without an ending something that the interpreter knows, and a line may say what to do without the script.
+    pub(super) is_needed: bool,
 }
 
-/// The file that a program with its arguments runs as a script, as written; `None` if that is not obvious.
-pub(super) fn script_of(words: &[String]) -> Option<String> {
+/// The file that the first command of a line runs as a script; `None` if that is not obvious.
+pub(super) fn script_of_line(line: &str) -> Option<Script> {
+    let script = script_of(&plain_words(line))?;
+    Some(Script {
+        is_needed: script.is_needed && !line.contains("||"),
+        ..script
+    })
+}
+
+/// The file that a program with its arguments runs as a script; `None` if that is not obvious.
+pub(super) fn script_of(words: &[String]) -> Option<Script> {
     let file_name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_setting = |word: &str| {
         let is_name = |name: &str| {
@@ -49,29 +81,64 @@ pub(super) fn script_of(words: &[String]) -> Option<String> {
     let name = file_name(program);
     let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     if !INTERPRETERS.contains(&name) {
-        return program.contains('/').then(|| program.clone());
+        let script = || Script {
+            word: program.clone(),
+            is_needed: true,
+        };
+        return program.contains('/').then(script);
     }
+    let mut follows_option = false;
     while let Some(word) = words.next() {
         let is_option = word.len() > 1 && word.starts_with(['-', '+']);
         match word.as_str() {
             "run" if matches!(name, "bun" | "deno") => {}
             option if WITH_VALUES.contains(&option) => drop(words.next()),
-            _ if !is_option => return Some(word.clone()),
+            _ if !is_option => {
+                return Some(Script {
+                    is_needed: is_path(name, word, follows_option),
+                    word: word.clone(),
+                });
+            }
             option if !option.starts_with("--") && option.ends_with('c') && name.ends_with("sh") => {
                 return script_of_line(words.next()?);
             }
-            // The code itself, or the name of a module.
-            "-c" | "-e" | "-m" | "-p" | "--eval" | "--print" => return None,
-            _ => {}
+            option if has_code(name, option) => return None,
+            _ => follows_option = true,
         }
     }
     None
 }
 
+/// Whether a word after an interpreter is surely the path of a script, and no name or address that the interpreter
+/// looks for elsewhere.
+fn is_path(interpreter: &str, word: &str, follows_option: bool) -> bool {
+    let ending = Path::new(word).extension().and_then(OsStr::to_str);
+    let has_ending = ending.is_some_and(|ending| ENDINGS.contains(&ending));
+    let has_folder = word.contains('/');
+    let is_sure = match interpreter {
+        "node" | "bun" | "deno" => has_ending,
+        shell if shell.ends_with("sh") => has_folder,
+        _ => has_ending || has_folder,
+    };
+    is_sure && !word.contains(':') && (has_ending || !follows_option)
+}
+
+/// Whether no script follows an option of an interpreter, but code or nothing at all.
+fn has_code(name: &str, option: &str) -> bool {
+    let Some(letters) = option.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+        return matches!(option, "--eval" | "--print");
+    };
+    let of_name = WITH_CODE.iter().find(|(interpreter, _)| *interpreter == name);
+    match of_name {
+        Some((_, with_code)) => letters.contains(*with_code),
+        None => letters.contains('s'),
+    }
+}
+
 /// The path that a word means, with `~` or one variable at its beginning replaced from the environment.
 pub(super) fn expanded(
     word: &str,
-    environment: &BTreeMap<OsString, OsString>,
+    value_of: impl Fn(&str) -> Option<OsString>,
     directory: &Path,
 ) -> Option<PathBuf> {
     let (first, rest) = word.split_once('/').unwrap_or((word, ""));
@@ -81,12 +148,13 @@ pub(super) fn expanded(
         None => None,
     };
     let path = match variable {
-        Some(name) => Path::new(environment.get(OsStr::new(name))?).join(rest),
+        Some(name) => PathBuf::from(value_of(name)?).join(rest),
         None => PathBuf::from(word),
     };
     // Collecting the components removes a `./` from the middle.
     let whole = || directory.join(path).components().collect();
-    (!rest.contains(['$', '`', '*', '?'])).then(whole)
+    let is_literal = !first.starts_with('~') || first == "~";
+    (is_literal && !first.contains('\\') && !rest.contains(['$', '`', '*', '?', '[', '{', '\\'])).then(whole)
 }
 
 /// Whether a file exists and is empty, or empty after a first line that names an interpreter.
@@ -150,23 +218,36 @@ mod tests {
     #[test]
     fn the_script_of_a_line_is_found_where_it_is_plain() {
         let table = [
-            ("./guard.sh", Some("./guard.sh")),
-            ("bash guard.sh --strict", Some("guard.sh")),
-            ("bash -eu -o pipefail guard.sh", Some("guard.sh")),
-            ("python3.12 -u \"my guard.py\" x", Some("my guard.py")),
-            ("/usr/bin/env DEBUG=/x node guard.mjs", Some("guard.mjs")),
-            ("env DEBUG=1 node guard.mjs", Some("guard.mjs")),
-            ("exec ~/guard.sh || exit 2", Some("~/guard.sh")),
-            ("sh -c './guard.sh'", Some("./guard.sh")),
-            ("deno run -A guard.ts", Some("guard.ts")),
+            ("./guard.sh", Some(("./guard.sh", true))),
+            ("bash ./guard.sh --strict", Some(("./guard.sh", true))),
+            ("bash guard.sh", Some(("guard.sh", false))),
+            ("node ./guard", Some(("./guard", false))),
+            ("bash -eu -o pipefail ./guard.sh", Some(("./guard.sh", true))),
+            ("python3.12 -u \"my guard.py\" x", Some(("my guard.py", true))),
+            ("/usr/bin/env DEBUG=/x node guard.mjs", Some(("guard.mjs", true))),
+            ("env DEBUG=1 node guard.mjs", Some(("guard.mjs", true))),
+            ("exec ~/guard.sh || exit 2", Some(("~/guard.sh", false))),
+            ("sh -c './guard.sh'", Some(("./guard.sh", true))),
+            ("bash -lc 'node guard.js 2>/dev/null'", Some(("guard.js", true))),
+            ("deno run -A guard.ts", Some(("guard.ts", true))),
+            ("deno run jsr:@guards/all.ts", Some(("jsr:@guards/all.ts", false))),
+            ("bun run lint", Some(("lint", false))),
+            ("perl -I lib/all guard", Some(("lib/all", false))),
             ("python3 -m guard", None),
+            ("python3 -uc 'print(1/2)'", None),
             ("node -e 'process.exit(2)'", None),
+            ("perl -ne 'exit 2 if m/rm/'", None),
+            ("bash -s x/y", None),
             ("jq -e .tool", None),
             ("cat guard.sh", None),
             ("", None),
         ];
-        for (line, script) in table {
-            assert_eq!(script_of_line(line).as_deref(), script, "{line}");
+        for (line, wanted) in table {
+            let wanted = wanted.map(|(word, is_needed)| Script {
+                word: word.to_owned(),
+                is_needed,
+            });
+            assert_eq!(script_of_line(line), wanted, "{line}");
         }
     }
 

@@ -360,7 +360,10 @@ fn conditions_look_at_the_call() {
 fn user_prompt_submit() {
     let room = with_hook("UserPromptSubmit", "echo today is Monday");
     play(&room, &json!([says("done", &["today is Monday"])]), &[]).ended_with(0);
-    assert_eq!(told(&room, "UserPromptSubmit"), [json!({"prompt": "go"})]);
+    assert_eq!(
+        told(&room, "UserPromptSubmit"),
+        [json!({"prompt": "go", "source": "user"})]
+    );
     for refusal in [
         "echo a secret >&2; exit 2".to_owned(),
         answers(&json!({"decision": "block", "reason": "a secret"})),
@@ -941,7 +944,7 @@ fn what_cannot_be_a_hook_is_reported_and_a_guard_stops_the_run() {
         ),
         (
             json!({"WorktreeCreate": [{"hooks": [command("true")]}]}),
-            "becket makes no worktrees",
+            "worktree",
         ),
         (
             json!({"Whenever": [{"hooks": [command("true")]}]}),
@@ -1163,6 +1166,181 @@ fn hooks_that_do_the_same_run_once_and_ones_marked_so_once_in_a_session() {
     play(&room, &turns, &["--yes"]).ended_with(0);
     assert_eq!(told(&room, "PreToolUse").len(), 2);
     assert_eq!(told(&room, "Stop").len(), 1);
+}
+
+#[test]
+fn a_guard_that_runs_once_still_judges_what_another_hook_rewrites() {
+    let mut once = noting(
+        "PreToolUse",
+        "case \"$IN\" in *secret*) echo no secrets >&2; exit 2;; esac",
+    );
+    once["once"] = true.into();
+    let rewrites = specific("PreToolUse", json!({"updatedInput": {"command": "touch secret"}}));
+    let room = with_hooks(&[("PreToolUse", once), ("PreToolUse", command(&rewrites))]);
+    let turns = json!([shell("touch made"), says("done", &["no secrets"])]);
+    let run = play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(!room.has("secret") && !room.has("made"), "{run:#?}");
+    // Once it has agreed to a call, it is not asked about the next one.
+    let mut agrees = noting("PreToolUse", "");
+    agrees["once"] = true.into();
+    let room = with_hooks(&[("PreToolUse", agrees), ("PreToolUse", command(&rewrites))]);
+    let turns = json!([shell("touch one"), shell("touch two"), says("done", &[])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert_eq!(told(&room, "PreToolUse").len(), 2);
+}
+
+#[test]
+fn a_guard_whose_script_is_not_there_refuses() {
+    for (missing, ran) in [
+        ("node \"$CLAUDE_PROJECT_DIR\"/gone.mjs", false),
+        ("python3 -u ./gone.py 2>/dev/null", false),
+        ("perl ~/gone.pl", false),
+        ("./gone.sh", false),
+        // The line says what to do without it.
+        ("python3 ./gone.py 2>/dev/null || true", true),
+        ("test ! -e gone.sh || ./gone.sh", true),
+        ("python3 -c 'print()'", true),
+    ] {
+        let room = with_hooks(&[("PreToolUse", command(missing))]);
+        let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert_eq!(room.has("made"), ran, "{missing}: {run:#?}");
+        assert!(
+            ran || run.stderr.contains("does not exist"),
+            "{missing}: {run:#?}"
+        );
+    }
+    let room = with_hooks(&[(
+        "PreToolUse",
+        json!({"type": "command", "command": "node", "args": ["${CLAUDE_PROJECT_DIR}/gone.js"]}),
+    )]);
+    play(&room, &touching(), &["--yes"])
+        .ended_with(0)
+        .complained("gone.js does not exist");
+    assert!(!room.has("made"));
+}
+
+/// A plugin in the user's home with this description, installed as `p@m`. Returns its folder.
+fn with_plugin(room: &Room, manifest: &Value) -> String {
+    room.write("../home/plugin/.claude-plugin/plugin.json", manifest.to_string());
+    let root = room.home().join("plugin").display().to_string();
+    let list = json!({"version": 2, "plugins": {"p@m": [{"scope": "user", "installPath": root}]}});
+    room.write("../home/.claude/plugins/installed_plugins.json", list.to_string());
+    root
+}
+
+#[test]
+fn guards_of_plugins_do_not_get_lost() {
+    let refuses = json!({"PreToolUse": [{"hooks": [command("echo plugin says no >&2; exit 2")]}]});
+    let enabled = json!({"enabledPlugins": {"p@m": true}});
+    // Hooks in parts of the plugin's description.
+    for hooks in [
+        json!([refuses]),
+        json!([{ "hooks": refuses }]),
+        json!({ "hooks": refuses }),
+    ] {
+        let room = room();
+        with_plugin(&room, &json!({"name": "p", "hooks": hooks}));
+        room.write("../home/.claude/settings.json", enabled.to_string());
+        let run = play(&room, &touching(), &["--yes"])
+            .ended_with(0)
+            .complained("plugin says no");
+        assert!(!room.has("made"), "{run:#?}");
+    }
+    // A file that the description names and that is not there.
+    for hooks in [json!("./hooks/gone.json"), json!(["./hooks/gone.json"]), json!(7)] {
+        let room = room();
+        with_plugin(&room, &json!({"name": "p", "hooks": hooks}));
+        room.write("../home/.claude/settings.json", enabled.to_string());
+        play(&room, &touching(), &["--yes"]).ended_with(4);
+        assert!(!room.has("made"), "{hooks}");
+    }
+    // A plugin that is not installed.
+    let room = room();
+    room.write("../home/.claude/settings.json", enabled.to_string());
+    play(&room, &touching(), &["--yes"])
+        .ended_with(4)
+        .complained("enabled and not installed");
+    room.run(["hooks", "check"])
+        .ended_with(1)
+        .said("enabled and not installed");
+    // A project enables none, and that is said.
+    let room = room();
+    with_plugin(&room, &json!({"name": "p", "hooks": refuses}));
+    room.write(".claude/settings.json", enabled.to_string());
+    play(&room, &touching(), &["--yes"])
+        .ended_with(0)
+        .complained("a project enables no plugins here");
+    room.write("../home/.claude/settings.json", enabled.to_string());
+    let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!run.stderr.contains("a project enables"), "{run:#?}");
+}
+
+#[test]
+fn options_of_plugins_reach_their_hooks() {
+    let options = json!({
+        "name": "p",
+        "userConfig": {
+            "level": {"type": "string", "default": "loose"},
+            "api-key": {"type": "string", "sensitive": true},
+        },
+    });
+    let settings_of = |level: Option<&str>| {
+        let options = level.map_or(json!({}), |level| json!({"level": level}));
+        json!({"enabledPlugins": {"p@m": true}, "pluginConfigs": {"p@m": {"options": options}}})
+    };
+    let by_variable = command("[ \"$CLAUDE_PLUGIN_OPTION_LEVEL\" = strict ] && exit 2; exit 0");
+    let words = json!([
+        "-c",
+        "test \"$1\" != strict || exit 2",
+        "x",
+        "${user_config.level}"
+    ]);
+    let by_word = json!({"type": "command", "command": "sh", "args": words});
+    for hook in [&by_variable, &by_word] {
+        for (level, refuses) in [(Some("strict"), true), (None, false)] {
+            let room = room();
+            with_plugin(&room, &options);
+            let hooks = settings(&[("PreToolUse", hook.clone())]);
+            room.write("../home/plugin/hooks/hooks.json", hooks.to_string());
+            room.write("../home/.claude/settings.json", settings_of(level).to_string());
+            let run = play(&room, &touching(), &["--yes"]).ended_with(0);
+            assert_eq!(!room.has("made"), refuses, "{hook} {level:?}: {run:#?}");
+        }
+    }
+    // What cannot be put in refuses.
+    let exec = |word: &str| json!({"type": "command", "command": "sh", "args": ["-c", "true", word]});
+    for (hook, words) in [
+        (
+            command("test \"${user_config.level}\" = x; exit 0"),
+            "CLAUDE_PLUGIN_OPTION_NAME",
+        ),
+        (exec("${user_config.api-key}"), "option `api-key`"),
+        (exec("${user_config.levle}"), "option `levle`"),
+        (
+            command("test \"$CLAUDE_PLUGIN_OPTION_API_KEY\"; exit 0"),
+            "option `api-key`",
+        ),
+    ] {
+        let room = room();
+        with_plugin(&room, &options);
+        let hooks = settings(&[("PreToolUse", hook.clone())]);
+        room.write("../home/plugin/hooks/hooks.json", hooks.to_string());
+        room.write("../home/.claude/settings.json", settings_of(None).to_string());
+        play(&room, &touching(), &["--yes"])
+            .ended_with(0)
+            .complained(words);
+        assert!(!room.has("made"), "{hook}");
+    }
+    // A hook of settings has no plugin.
+    for hook in [
+        command("true \"$CLAUDE_PLUGIN_ROOT\"/x"),
+        exec("${CLAUDE_PLUGIN_ROOT}/x"),
+        exec("${user_config.level}"),
+    ] {
+        let room = with_hooks(&[("PreToolUse", hook.clone())]);
+        play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert!(!room.has("made"), "{hook}");
+    }
 }
 
 #[test]

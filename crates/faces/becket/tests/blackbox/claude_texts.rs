@@ -218,15 +218,93 @@ fn hooks_of_a_skill_are_active_once_it_is_used() {
         ]);
         assert!(!room.has("called"), "{file}: {run:#?}");
         assert!(run.stdout.contains("of /skill:bake (claude-code)"), "{run:#?}");
-        // Another run does not use it.
-        play(
-            &room,
-            &json!([shell("touch later"), {"text": "done"}]),
-            &["--trust"],
-        )
-        .ended_with(0);
-        assert!(room.has("later"));
+        // The conversation still has its text, and another one has not.
+        let later = json!([shell("touch later"), {"text": "done"}]);
+        play(&room, &later, &["--trust"]).ended_with(0);
+        assert!(!room.has("later"), "{file}");
+        play(&room, &later, &["--trust", "-c", "other"]).ended_with(0);
+        assert!(room.has("later"), "{file}");
     }
+}
+
+#[test]
+fn a_skill_that_a_shell_reads_or_that_a_link_leads_to_is_guarded_too() {
+    let skill = format!(
+        "---\nname: bake\ndescription: Bakes a cake.\n{}---\nMix first.\n",
+        guard("PreToolUse")
+    );
+    for read in [
+        "cat ~/.claude/skills/bake/SKILL.md",
+        "cd ~/.claude/skills && cat */SKILL.md",
+        "cd ~/.claude/skills/bake; cat SKILL.md",
+    ] {
+        let room = room();
+        room.write("../home/store/bake/SKILL.md", &skill);
+        std::fs::create_dir_all(room.home().join(".claude/skills")).expect("the room is there");
+        let link = room.home().join(".claude/skills/bake");
+        std::os::unix::fs::symlink(room.home().join("store/bake"), &link).expect("the room is there");
+        // A folder in itself does not end the search.
+        std::os::unix::fs::symlink(&link, room.home().join("store/bake/again")).expect("the room is there");
+        let turns = json!([
+            shell("touch before"),
+            {"tool_calls": shell(read)["tool_calls"], "expect": ["Bakes a cake."]},
+            shell("touch after"),
+            {"text": "done", "expect": ["Mix first.", "not here"]},
+        ]);
+        let run = play(&room, &turns, &[]).ended_with(0);
+        assert!(room.has("before") && !room.has("after"), "{read}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_projects_agent_wins_over_the_users_of_that_name() {
+    let room = room();
+    agent(&room, "../home/.claude/agents/reviewer.md", "tools: Read, Bash\n");
+    let child = json!([shell("touch below"), {"text": "reviewed"}]);
+    let turns = json!([asks(&room, &child), {"text": "done"}]);
+    play(&room, &turns, &["--trust"]).ended_with(0);
+    assert!(room.has("below"));
+    std::fs::remove_file(room.work().join("below")).expect("it is there");
+    agent(&room, ".claude/agents/reviewer.md", "tools: Read\n");
+    let run = play(&room, &turns, &["--trust"])
+        .ended_with(0)
+        .complained("the agent `reviewer` is not used");
+    assert!(!room.has("below"), "{run:#?}");
+    // Without trust it is not there, and the user's own is.
+    play(&room, &turns, &[]).ended_with(0);
+    assert!(room.has("below"));
+}
+
+#[test]
+fn hooks_are_found_however_the_front_matter_is_written() {
+    let flow = "{name: reviewer, description: Reviews code., hooks: {PreToolUse: [{hooks: [{type: command, command: \
+                'exit 2'}]}]}}\n";
+    let spaced = guard("PreToolUse").replacen("hooks:", "hooks :", 1);
+    let spaced = format!("name: reviewer\ndescription: Reviews code.\n{spaced}");
+    let turns = |room: &Room| {
+        let child = json!([shell("touch below"), {"text": "reviewed"}]);
+        json!([asks(room, &child), {"text": "done"}])
+    };
+    for front in [flow, &spaced] {
+        let room = room();
+        room.write(
+            ".claude/agents/reviewer.md",
+            format!("---\n{front}---\nYou review.\n"),
+        );
+        let run = play(&room, &turns(&room), &["--trust"]).ended_with(0);
+        assert!(!room.has("below"), "{front}: {run:#?}");
+    }
+    // What cannot be read may hold a guard.
+    let room = room();
+    let broken = flow.trim_end().trim_end_matches('}');
+    room.write(
+        ".claude/agents/reviewer.md",
+        format!("---\n{broken}\n---\nYou review.\n"),
+    );
+    let run = play(&room, &turns(&room), &["--trust"])
+        .ended_with(0)
+        .complained("nothing of this file is used");
+    assert!(!room.has("below"), "{run:#?}");
 }
 
 #[test]

@@ -148,6 +148,7 @@ fn a_broken_guard_refuses_and_an_error_code_does_not() {
     for (broken, goes_on) in [
         ("kill -9 $$", false),
         ("no_such_program_at_all", false),
+        ("node ./gone.mjs", false),
         ("echo all is well", false),
         ("printf '{\"permission\": '", false),
         ("exit 1", true),

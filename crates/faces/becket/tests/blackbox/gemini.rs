@@ -130,6 +130,7 @@ fn a_broken_guard_refuses_and_a_warning_does_not() {
     for (broken, ran) in [
         ("kill -9 $$", false),
         ("no_such_program_at_all", false),
+        ("node $GEMINI_PROJECT_DIR/gone.mjs", false),
         ("printf '{\"decision\": '", false),
         ("exit 2", false),
         ("exit 1", true),
@@ -242,8 +243,22 @@ fn the_model_is_guarded_on_both_sides() {
         .said("my words");
 
     let room = with_hooks(&[("AfterModel", &specific("llm_response", own)), ("AfterAgent", "")]);
-    play(&room, &json!([says("a secret", &[])]), &[]).ended_with(0);
+    let streamed = json!([{"text": "a secret that arrives in pieces", "chunk_delay_ms": 5}]);
+    let run = play(&room, &streamed, &["--json"]).ended_with(0);
     assert_eq!(heard(&room, "AfterAgent")[0]["prompt_response"], "my words");
+    let shown: String = run
+        .events_named("message_update")
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(shown.contains("my words") && !shown.contains("secret"), "{shown}");
+
+    let refuses = answers(&json!({"decision": "deny", "reason": "not these words"}));
+    let room = with_hooks(&[("AfterModel", &refuses)]);
+    let run = play(&room, &streamed, &[])
+        .ended_with(1)
+        .complained("not these words");
+    assert!(!run.stdout.contains("secret"), "{run:#?}");
 
     for broken in ["kill -9 $$", "printf '{half'", "echo no >&2; exit 2"] {
         let room = with_hooks(&[("AfterModel", broken)]);
