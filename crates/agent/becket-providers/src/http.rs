@@ -239,7 +239,11 @@ impl Channel {
         })?;
         let models = list.data.into_iter().map(|model| OfferedModel {
             context_window: windows::listed(&model.more),
-            name: model.id.strip_prefix(MODELS_FOLDER).unwrap_or(&model.id).to_owned(),
+            name: model
+                .id
+                .strip_prefix(MODELS_FOLDER)
+                .unwrap_or(&model.id)
+                .to_owned(),
         });
         Ok(models.collect())
     }

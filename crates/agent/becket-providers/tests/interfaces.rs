@@ -567,7 +567,11 @@ async fn features(wire: Wire) -> BTreeMap<&'static str, bool> {
     };
     let server = ModelServer::start([Response::json(200, &list)]);
     let names = model_at(wire, &server).list_models().await;
-    found.insert("lists its models", names.map(|models| models.into_iter().map(|model| model.name).collect::<Vec<_>>()) == Ok(vec!["a".to_owned()]));
+    found.insert(
+        "lists its models",
+        names.map(|models| models.into_iter().map(|model| model.name).collect::<Vec<_>>())
+            == Ok(vec!["a".to_owned()]),
+    );
 
     found.extend(forms(&*provider));
     found
