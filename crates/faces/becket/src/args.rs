@@ -274,9 +274,9 @@ pub enum Command {
     #[cfg(feature = "acp")]
     /// Be the agent of an editor, such as Zed, Neovim or a JetBrains IDE.
     ///
-    /// Speaks the Agent Client Protocol over standard input and output until the input ends; the editor starts it. Options
-    /// apply to all of its sessions. Hooks, guards, permissions and the record work as in a terminal, and the editor asks
-    /// the questions.
+    /// Speaks the Agent Client Protocol over standard input and output until the input ends; the editor starts it.
+    /// Options apply to all of its sessions. Hooks, guards, permissions and the record work as in a terminal, and the
+    /// editor asks the questions.
     Acp,
     #[cfg(feature = "scheme")]
     /// Evaluate Scheme, typed or piped in.

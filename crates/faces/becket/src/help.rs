@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Command, Id};
 
 /// The commands that `becket --help` lists. `becket help all` lists the others too.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Talk", &["ask", "chat", "acp", "run", "compact", "undo"]),
+    ("Talk", &["ask", "chat", "run", "compact", "undo"]),
     (
         "Hooks",
         &[

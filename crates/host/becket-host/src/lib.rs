@@ -5,10 +5,10 @@
 //! and the calls of hooks to them, `unloaded.rs` guests that could not be understood. `interactive.rs` is everything
 //! that guests bring to a session besides hooks and tools, `agent_file.rs` agents that a file describes,
 //! `run_settings.rs` another system's settings about a run, `reader.rs` files for models that decide in place of hooks,
-//! `client.rs` a program that has started becket and `lines.rs` the lines between them, `bridge.rs` another agent that asks becket's hooks,
-//! `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations as files of another
-//! system. `ui.rs` is the user's side of guests: what guests show
-//! and ask (`shown.rs`), and what they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
+//! `client.rs` a program that has started becket and `lines.rs` the lines between them, `bridge.rs` another agent that
+//! asks becket's hooks, `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations
+//! as files of another system. `ui.rs` is the user's side of guests: what guests show and ask (`shown.rs`), and what
+//! they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
 //! about a call.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

@@ -5,7 +5,7 @@
 //! handlers may not, and JSON-RPC over lines is less code than the adapter would be.
 //!
 //! Reading order: `server.rs` reads requests and has the table of methods; `session.rs` is a session as the server sees
-//! it, `worker.rs` does its work one after another, and `turn.rs` is one prompt. What happens in a session the editor
+//! it, `worker.rs` does its work one after another, `turn.rs` is one prompt, and `turns.rs` those that wait. What happens in a session the editor
 //! gets as updates (`updates.rs`, `tool_calls.rs`, `plan.rs`), and it is asked in `permission.rs` and `dialogs.rs`.
 //! `prompt.rs` reads prompts, `commands.rs` has the slash commands, `settings.rs` the modes and models, `servers.rs`
 //! the MCP servers that the editor hands over, `stored.rs` lists stored conversations and replays them.
@@ -23,9 +23,11 @@ mod server;
 mod servers;
 mod session;
 mod settings;
+mod shown;
 mod stored;
 mod tool_calls;
 mod turn;
+mod turns;
 mod updates;
 mod wire;
 mod worker;

@@ -16,8 +16,8 @@ use becket_run::project_trust::{FIRST_ANSWER_TIMEOUT, Pending, QUESTION};
 use becket_system::harmless_name;
 use tokio_util::sync::CancellationToken;
 
-use super::session::Turns;
 use super::tool_calls::fenced;
+use super::turns::Turns;
 use super::updates::Updates;
 use crate::front::{Style, Wording};
 

@@ -13,7 +13,7 @@ use becket_system::moments::{now, rfc3339};
 use becket_system::{CliError, Folders, Surroundings, harmless_name};
 use serde_json::{Map, Value};
 
-use super::tool_calls::{Call, Outcome};
+use super::tool_calls::{Call, CallEnd};
 use super::updates::Updates;
 use super::wire::{failed, wrong};
 
@@ -74,7 +74,7 @@ impl Stored {
                 place.is_some_and(|(place, ..)| cwd.as_ref().is_none_or(|cwd| cwd == Path::new(place)));
             context.message_count > 0 && is_wanted
         });
-        contexts.sort_by(|one, other| other.last_used_ms.cmp(&one.last_used_ms));
+        contexts.sort_by_key(|context| std::cmp::Reverse(context.last_used_ms));
         let end = start.saturating_add(PAGE).min(contexts.len());
         let page = contexts.get(start..end).unwrap_or_default();
         let names: Vec<String> = page.iter().map(|context| context.name.clone()).collect();
@@ -125,8 +125,8 @@ fn replay(message: &Message, updates: &Updates) {
     {
         let output = lines_of(content);
         let outcome = match is_error {
-            true => Outcome::Failed(&output),
-            false => Outcome::Completed(&output),
+            true => CallEnd::Failed(&output),
+            false => CallEnd::Completed(&output),
         };
         updates.end_call(None, tool_call_id, outcome);
     }

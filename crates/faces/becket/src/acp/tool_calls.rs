@@ -225,12 +225,12 @@ impl Calls {
     }
 
     /// A call is over. A change that was made stays what the editor shows.
-    pub fn end(&mut self, agent: Option<&str>, id: &str, outcome: Outcome<'_>) -> Option<ToolCallUpdate> {
+    pub fn end(&mut self, agent: Option<&str>, id: &str, outcome: CallEnd<'_>) -> Option<ToolCallUpdate> {
         let call = self.open.remove(&key(agent, id))?;
         let fields = match outcome {
-            Outcome::Completed(_) if call.shows_change => status(ToolCallStatus::Completed),
-            Outcome::Completed(output) => completed(output),
-            Outcome::Failed(why) => failed(why),
+            CallEnd::Completed(_) if call.shows_change => status(ToolCallStatus::Completed),
+            CallEnd::Completed(output) => completed(output),
+            CallEnd::Failed(why) => failed(why),
         };
         Some(ToolCallUpdate::new(call.id, fields))
     }
@@ -245,7 +245,7 @@ impl Calls {
 
 /// How a call ended.
 #[derive(Clone, Copy)]
-pub enum Outcome<'a> {
+pub enum CallEnd<'a> {
     /// The call has run; with its output.
     Completed(&'a str),
     /// The call was refused or has failed; with the words about it.

@@ -11,20 +11,16 @@ use agent_client_protocol_schema::v1::{
     SessionNotification, SessionUpdate, ToolCall, ToolCallContent, ToolCallId, ToolCallStatus,
     ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
 };
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Preview, Question};
+use becket_agent::front::{FrontUpdate, Preview, Question};
 use becket_events::{Delta, Message, MessageBody, Part, StopReason};
 use becket_system::{Surroundings, harmless, harmless_name};
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::commands;
-use super::permission::Asker;
 use super::plan;
 use super::settings::Settings;
-use super::tool_calls::{Call, Calls, Outcome, Places, failed, fenced, status};
+use super::tool_calls::{Call, CallEnd, Calls, Places, failed, fenced, status};
 use super::wire::Editor;
 use crate::front::{Output, Todos};
-use crate::opened::Conversation;
 
 /// Tells an editor what happens in one session.
 pub struct Updates {
@@ -117,8 +113,7 @@ impl Updates {
     }
 
     /// Offers the slash commands, if they are not those that the editor knows.
-    pub fn offer_commands(&self, conversation: &Conversation) {
-        let commands = commands::available(conversation);
+    pub fn offer_commands(&self, commands: Vec<AvailableCommand>) {
         let mut state = self.state();
         if state.commands != commands {
             state.commands.clone_from(&commands);
@@ -346,7 +341,7 @@ impl Updates {
     }
 
     /// A call is over.
-    pub fn end_call(&self, agent: Option<&str>, id: &str, outcome: Outcome<'_>) {
+    pub fn end_call(&self, agent: Option<&str>, id: &str, outcome: CallEnd<'_>) {
         self.tell_call(|calls| calls.end(agent, id, outcome));
     }
 
@@ -362,7 +357,7 @@ impl Updates {
             };
             self.begin_call(agent, id, call);
         }
-        self.end_call(agent, id, Outcome::Failed(why));
+        self.end_call(agent, id, CallEnd::Failed(why));
     }
 
     /// The call that a question is about, as the editor is to show it beside the question.
@@ -422,7 +417,7 @@ fn message_id(state: &State) -> MessageId {
 impl Updates {
     /// Tells about something that the agent shows; `agent` is the sub-agent that does it.
     // tidy: a table
-    fn show_of(&self, agent: Option<&str>, update: &FrontUpdate<'_>) {
+    pub fn show_of(&self, agent: Option<&str>, update: &FrontUpdate<'_>) {
         match *update {
             FrontUpdate::Answer { settled } => self.begin_answer(settled),
             FrontUpdate::Delta(delta) => self.delta(delta),
@@ -514,8 +509,8 @@ impl Updates {
 
     fn result(&self, agent: Option<&str>, (id, tool_name): (&str, &str), output: &str, is_error: bool) {
         let outcome = match is_error {
-            true => Outcome::Failed(output),
-            false => Outcome::Completed(output),
+            true => CallEnd::Failed(output),
+            false => CallEnd::Completed(output),
         };
         self.end_call(agent, id, outcome);
         // What a sub-agent is about to do is not the plan of the session.
@@ -531,24 +526,4 @@ fn of_agent(agent: Option<&str>, words: &str) -> String {
         || words.to_owned(),
         |agent| format!("[{}] {words}", harmless_name(agent)),
     )
-}
-
-/// The user's side of a session in an editor.
-pub struct Shown {
-    pub updates: Arc<Updates>,
-    pub asker: Arc<Asker>,
-}
-
-impl Front for Shown {
-    fn show(&self, update: FrontUpdate<'_>) {
-        self.updates.show_of(None, &update);
-    }
-
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(self.asker.ask(question))
-    }
-
-    fn wants_previews(&self) -> bool {
-        true
-    }
 }

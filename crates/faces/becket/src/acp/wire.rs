@@ -43,11 +43,14 @@ enum Read {
     Nothing,
 }
 
+/// becket's own requests that wait for an answer, by their ids.
+type Waiting = HashMap<i64, oneshot::Sender<Result<Value, Error>>>;
+
 /// The editor, as becket talks to it.
 pub struct Editor {
     writer: Arc<LineWriter>,
     /// The requests that wait for an answer; `None` when no more answers will come.
-    waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Result<Value, Error>>>>>,
+    waiting: Mutex<Option<Waiting>>,
     last_id: AtomicI64,
 }
 
@@ -141,7 +144,7 @@ impl Editor {
         self.waiting().take();
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Option<HashMap<i64, oneshot::Sender<Result<Value, Error>>>>> {
+    fn waiting(&self) -> MutexGuard<'_, Option<Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

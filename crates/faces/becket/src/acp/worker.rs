@@ -20,13 +20,15 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::commands;
 use super::dialogs::Dialogs;
 use super::permission::Asker;
 use super::prompt::Prompt;
-use super::session::{Turn, Turns};
 use super::settings::Settings;
+use super::shown::Shown;
 use super::turn;
-use super::updates::{Shown, Updates};
+use super::turns::{Turn, Turns};
+use super::updates::Updates;
 use super::wire::failed;
 use crate::opened::Conversation;
 use crate::options::Options;
@@ -183,7 +185,7 @@ impl Worker {
             if self.settings.learn(conversation) {
                 self.updates.options_changed(&self.settings);
             }
-            self.updates.offer_commands(conversation);
+            self.updates.offer_commands(commands::available(conversation));
         }
     }
 

@@ -87,17 +87,18 @@ fn a_line_that_cannot_be_understood_is_answered_and_the_next_one_is_read() {
         r#"{"jsonrpc":"2.0","id":6,"method":"session/list","params":{}}"#,
     ];
     let answers = answers(&room, &lines.join("\n"));
-    let told: Vec<(Value, i64)> = answers
+    // What is no message is answered as soon as it is read, everything else in its order.
+    let code = |answer: &Value| answer["error"]["code"].as_i64().unwrap_or_default();
+    let (broken, told): (Vec<&Value>, Vec<&Value>) =
+        answers.iter().partition(|answer| answer["id"].is_null());
+    let codes: Vec<i64> = broken.iter().map(|answer| code(answer)).collect();
+    assert_eq!(codes, [-32700, -32600], "{answers:#?}");
+    let told: Vec<(Value, i64)> = told
         .iter()
-        .map(|answer| {
-            let code = answer["error"]["code"].as_i64().unwrap_or_default();
-            (answer["id"].clone(), code)
-        })
+        .map(|answer| (answer["id"].clone(), code(answer)))
         .collect();
     let wanted = [
         (json!(1), -32600),
-        (Value::Null, -32700),
-        (Value::Null, -32600),
         (json!(2), 0),
         (json!("three"), -32601),
         (json!(4), -32602),
@@ -105,11 +106,12 @@ fn a_line_that_cannot_be_understood_is_answered_and_the_next_one_is_read() {
         (json!(6), 0),
     ];
     assert_eq!(told, wanted, "{answers:#?}");
-    assert_eq!(
-        answers[3]["result"]["protocolVersion"], 1,
-        "the version that becket speaks"
+    let all = json!(answers).to_string();
+    assert!(all.contains("`initialize` comes first"), "{all}");
+    assert!(
+        all.contains("\"protocolVersion\":1"),
+        "becket says the version that it speaks: {all}"
     );
-    assert_eq!(answers[0]["error"]["message"], "`initialize` comes first");
 }
 
 #[test]
@@ -836,7 +838,7 @@ fn an_extension_asks_and_tells_through_the_editor() {
                      async (_: string, ctx: any) => { const yes = await ctx.ui.confirm('Sure?', 'Really so?'); \
                      ctx.ui.notify(yes ? 'it is so' : 'it is not', 'warning'); } }); };\n";
     room.write("../home/.pi/agent/extensions/asks.ts", extension);
-    let editor = Editor::with_model(&room, &json!([]), &[]);
+    let editor = Editor::with_model(&room, &json!([said("not asked")]), &[]);
     let id = editor.session(&room.work());
     for (answer, wanted) in [("Yes", "it is so"), ("No", "it is not")] {
         let prompt = editor.begin_prompt(&id, "/ask");
