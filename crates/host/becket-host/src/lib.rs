@@ -52,7 +52,7 @@ pub use host::{
 };
 pub use interactive::{
     CalledCommand, CommandEnd, Completes, GivenFlag, GuestFlag, GuestShell, Interactive, NoInteraction,
-    Prompts, ShellEnd,
+    Prompts, SessionTool, ShellEnd, ToolChoice,
 };
 pub use known_commands::{KnownCommand, KnownCommands};
 pub use options::{API_KEY, GuestOptions, HostOption, NO_CONTEXT_FILES, OptionValue};
