@@ -277,6 +277,7 @@ pub fn the_session_is_inspected(stage: &Stage) {
             "name: none\n",
             &format!("works in {}\n", work.display()),
             "entries: 2 message\n",
+            "in all: 2\n",
             "roots: 1, stands at ",
             "last entry: message\n",
             "the model sees 2 messages\n",
