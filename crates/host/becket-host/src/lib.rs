@@ -44,7 +44,7 @@ pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
 pub use foreign_cli::{
-    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service, foreign_option,
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines, Service, foreign_option,
 };
 pub use host::{
     Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed,

@@ -63,6 +63,7 @@ mod pi_discovery;
 mod pi_events;
 mod pi_examples;
 mod pi_extensions;
+mod pi_front_door;
 mod pi_hostile;
 mod pi_json;
 mod pi_models;
