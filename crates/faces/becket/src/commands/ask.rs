@@ -51,8 +51,7 @@ pub fn run(
             return switch::run(options, surroundings);
         }
         if options.mode.is_some() {
-            // pi has nothing to do then, and says nothing.
-            return Ok(Exit::Answered);
+            return without_prompt(options, surroundings);
         }
         return Err(CliError::usage("the prompt is empty").hint("becket \"Run: ls\", or pipe a prompt in"));
     }
@@ -94,6 +93,15 @@ pub fn run(
         Ok(unless_lost(exit, &output, surroundings))
     });
     result.map(|exit| as_pi_ends(exit, options))
+}
+
+/// Begins a session and ends it, as pi does where there is nothing to ask.
+fn without_prompt(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    cancellable(options, surroundings, async |cancel| {
+        let conversation = Conversation::open(options, surroundings, &cancel).await?;
+        conversation.close(EndReason::Done).await?;
+        Ok(Exit::Answered)
+    })
 }
 
 /// The exit code with `--mode`: pi has one code for everything that fails.
@@ -239,6 +247,7 @@ fn whole_prompt(
         (Some(words), "") => words,
         (Some(words), _) if options.mode.is_some() => format!("{}{words}", piped.trim()),
         (Some(words), piped) => format!("{words}\n\n{piped}"),
+        (None, piped) if options.mode.is_some() => piped.trim_start().to_string(),
         (None, piped) => piped.to_string(),
     };
     Ok(prompt)

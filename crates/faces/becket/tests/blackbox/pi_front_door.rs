@@ -87,7 +87,7 @@ fn what_is_piped_in_comes_before_the_prompt() {
     let start = ["pi", "--model", "openai/m", "-p"];
     room.run_with_input(start.iter().chain(&["Sum it up."]), " 1 2\n3\n")
         .ended_with(0);
-    room.run_with_input(start, "all of it\n").ended_with(0);
+    room.run_with_input(start, " all of it\n").ended_with(0);
     let prompts: Vec<String> = server
         .requests()
         .iter()
