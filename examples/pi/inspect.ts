@@ -23,6 +23,7 @@ const PARTS: Record<string, Part> = {
             `file: ${ctx.sessionManager.getSessionFile() ?? "none"} in ${ctx.sessionManager.getSessionDir()}`,
             `works in ${ctx.sessionManager.getCwd()}`,
             `entries: ${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(", ") || "none"}`,
+            `in all: ${(ctx.sessionManager as any).getEntryCount?.()}`,
             `roots: ${ctx.sessionManager.getTree().length}, stands at ${leaf ?? "its beginning"}`,
             `last entry: ${leaf === null ? "none" : ctx.sessionManager.getEntry(leaf)?.type}`,
             `the model sees ${context?.messages.length} messages`,

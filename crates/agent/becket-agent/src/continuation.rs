@@ -15,6 +15,7 @@ use becket_events::{
 use crate::agent::model_name;
 use crate::batch::FinishedCall;
 use crate::compact::{has_older_part, shorten};
+use crate::current_agent::announce_handoff;
 use crate::endings::Ending;
 use crate::front::FrontUpdate;
 use crate::fuel::REPETITION_COST;
@@ -184,9 +185,30 @@ pub(crate) async fn after_answer(
         return reengage(session, run, "a note to yourself", &note).await;
     }
     match run.fallback {
+        Fallback::CallUser if let Some(successor) = successor(session) => {
+            hand_on(session, run, &successor).await?;
+            Ok((TurnEnd::Continue, None))
+        }
         Fallback::CallUser => Ok((TurnEnd::Normal, Some(Ending::Answered))),
         Fallback::CallAgent => reengage(session, run, "call_agent", "").await,
     }
+}
+
+/// The member of the team that continues when the current one has answered.
+fn successor(session: &Session) -> Option<String> {
+    let team = session.speaker.given.team.as_deref()?;
+    let successor = team.member(session.agent_name())?.successor.clone()?;
+    team.member(&successor).map(|member| member.name.clone())
+}
+
+/// Hands the conversation over after an answer, and tells the other member, since nobody else speaks between them.
+async fn hand_on(session: &mut Session, run: &mut Run, to: &str) -> Result<(), StoreError> {
+    announce_handoff(&session.hooks, &session.speaker, to).await;
+    let from = session.agent_name();
+    let words = format!("The agent `{from}` has done its part. It is your turn, `{to}`: go on with yours.");
+    add_messages(session, vec![note("handoff", &words)]).await?;
+    run.handed_to = Some(to.to_owned());
+    Ok(())
 }
 
 /// Hooks of `stop` and messages from the user may make the model go on.

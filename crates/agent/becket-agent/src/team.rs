@@ -8,6 +8,8 @@
 //! ended it, since the conversation already says that another one goes on. It is an entry of the store, so that the
 //! next session goes on with the same speaker; if that one is not in the team, the first member goes on.
 //!
+//! A member may have a successor, to which the conversation is handed over after each of its answers, whatever it says.
+//!
 //! Each member counts its own requests for a prompt. One count for all would let the first use up the limits of the
 //! others, and a fresh count with every handoff would never end.
 
@@ -40,6 +42,8 @@ pub struct Member {
     pub sub_agents: Vec<String>,
     /// The members that this one may hand the conversation over to.
     pub handoffs: Vec<String>,
+    /// The member that continues the conversation whenever this one has answered.
+    pub successor: Option<String>,
 }
 
 /// Agents that work together. The user talks to the first one.

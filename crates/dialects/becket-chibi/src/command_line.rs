@@ -5,7 +5,9 @@
 
 use std::ffi::{OsStr, OsString};
 
-use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service, foreign_option as option};
+use becket_host::{
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, Service, foreign_option as option,
+};
 use chrono::{DateTime, Local};
 use serde_json::json;
 
@@ -18,7 +20,9 @@ use Service::{Differs, Served};
 /// chibi's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: "chibi",
+    aliases: &[],
     about: "Run becket with chibi's own options",
+    version: None,
     options: OPTIONS,
     keeps_unknown: false,
     translate,
@@ -121,7 +125,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-u", "--username", "--set-username"],
         One("NAME"),
-        Differs("For this run only; to keep it, set `username` in the context's local.toml."),
+        Served("Sets the user's name in the context."),
     ),
     option(
         &[
@@ -274,7 +278,7 @@ const INSPECTS: &str = "`system_prompt` is shown by itself, anything else as par
 const ABOUT_MODELS: &str = "Prints what becket knows about a model, as JSON; it asks no registry.";
 
 /// Translates a command line of chibi into those of becket.
-fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
+fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
     if args.has(CALL_USER) && !args.words.is_empty() {
         return Err("-x (force-call-user) is incompatible with a prompt".into());
     }
@@ -291,12 +295,12 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     if is_asked {
         lines.push(prompt(args));
     }
-    Ok(in_context(args, lines))
+    Ok(AskedOf::Runs(in_context(args, lines).into()))
 }
 
 /// One of becket's command lines.
 struct Line {
-    words: Vec<OsString>,
+    own: OwnLine,
     /// Whether the line is about the chosen context, and not about one that it names, or none.
     is_in_context: bool,
     /// Whether a prompt may follow.
@@ -307,7 +311,7 @@ impl Line {
     /// A line about the chosen context.
     fn here<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
         Self {
-            words: words.into_iter().map(Into::into).collect(),
+            own: OwnLine::command(words),
             is_in_context: true,
             goes_with_prompt: true,
         }
@@ -316,6 +320,12 @@ impl Line {
     /// A line after which no prompt is sent.
     fn printing(mut self) -> Self {
         self.goes_with_prompt = false;
+        self
+    }
+
+    /// The same line with an option.
+    fn with<T: Into<OsString>>(mut self, option: impl IntoIterator<Item = T>) -> Self {
+        self.own.options.extend(option.into_iter().map(Into::into));
         self
     }
 
@@ -338,6 +348,9 @@ fn changes(args: &ForeignArgs) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(text) = args.value(PROMPT) {
         lines.push(Line::here(words!["context", "prompt", set_or_file(text), text]));
+    }
+    if let Some(name) = args.value("--set-username") {
+        lines.push(Line::here(words!["context", "set", "username", name]));
     }
     if let Some(model) = args.value("--set-model") {
         lines.push(Line::here(words!["context", "set", "model", whole_model(model)]));
@@ -386,7 +399,7 @@ fn actions(args: &ForeignArgs) -> Result<Vec<Line>, String> {
     lines.extend(calls(args)?);
     if args.has(TRUST) {
         for line in &mut lines {
-            line.words.insert(0, "--yes".into());
+            line.own.options.insert(0, "--yes".into());
         }
     }
     Ok(lines)
@@ -422,13 +435,8 @@ fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
     for name in ["--model-metadata", "--model-metadata-full"] {
         if let Some(model) = args.value(name) {
             let arguments = json!({"model": model.to_string_lossy()}).to_string();
-            lines.push(Line::elsewhere(words![
-                "--tools",
-                "chibi",
-                "tool",
-                "model_info",
-                arguments
-            ]));
+            let call = Line::elsewhere(words!["tool", "model_info", arguments]);
+            lines.push(call.with(["--tools", "chibi"]));
         }
     }
     if let Some([old, new]) = pair(args, "--rename-context") {
@@ -439,12 +447,11 @@ fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
         lines.push(Line::elsewhere(words.chain([context.clone()])));
     }
     if let Some([context, thing]) = pair(args, "--inspect") {
-        let words = inspection(thing).into_iter();
-        let named = (thing != "home")
-            .then(|| words!["-C", context])
-            .into_iter()
-            .flatten();
-        lines.push(Line::elsewhere(named.chain(words)));
+        let line = Line::elsewhere(inspection(thing));
+        lines.push(match thing == "home" {
+            true => line,
+            false => line.with(words!["-C", context]),
+        });
     }
     if let Some([context, text]) = pair(args, PROMPT_OF) {
         lines.push(Line::elsewhere(words!["context", "create", "--if-new", context]));
@@ -483,45 +490,42 @@ fn calls(args: &ForeignArgs) -> Result<Vec<Line>, String> {
         lines.push(Line::here(words.chain(arguments.into_iter().map(OsString::from))).printing());
     }
     if let Some([tool, arguments]) = pair(args, "--call-tool") {
-        lines.push(Line::here(words!["--tools", "chibi", "tool", tool, arguments]).printing());
+        let call = Line::here(words!["tool", tool, arguments]).printing();
+        lines.push(call.with(["--tools", "chibi"]));
     }
     Ok(lines)
 }
 
 /// The prompt, with the options that are about this run.
 fn prompt(args: &ForeignArgs) -> Line {
-    let mut words: Vec<OsString> = vec!["--tools".into(), "chibi".into()];
+    let mut options: Vec<OsString> = vec!["--tools".into(), "chibi".into()];
     if args.has(TRUST) {
-        words.push("--yes".into());
+        options.push("--yes".into());
     }
     for setting in args.all("--set") {
-        words.extend(words!["--chibi-set"].into_iter().chain(setting.iter().cloned()));
+        options.extend(words!["--chibi-set"].into_iter().chain(setting.iter().cloned()));
     }
     if args.has("--no-tool-calls") {
-        words.extend(words!["--chibi-set", "no_tool_calls=true"]);
+        options.extend(words!["--chibi-set", "no_tool_calls=true"]);
     }
-    for name in ["--set-username", "--ephemeral-username"] {
-        if let Some(user) = args.value(name) {
-            words.extend(words![
-                "--chibi-set",
-                format!("username={}", user.to_string_lossy())
-            ]);
-        }
-    }
-    if !args.words.is_empty() {
-        // chibi takes no notice of what is piped in beside a prompt.
-        words.extend(words![
-            "ask",
-            "--no-stdin",
-            "--",
-            args.words.join(OsStr::new(" "))
+    if let Some(user) = args.value("--ephemeral-username") {
+        options.extend(words![
+            "--chibi-set",
+            format!("username={}", user.to_string_lossy())
         ]);
     }
-    Line::here(words)
+    let is_asked = !args.words.is_empty();
+    // chibi takes no notice of what is piped in beside a prompt.
+    let command: &[&str] = if is_asked { &["ask", "--no-stdin"] } else { &[] };
+    let mut line = Line::here(command).with(options);
+    line.own
+        .prompts
+        .extend(is_asked.then(|| args.words.join(OsStr::new(" "))));
+    line
 }
 
 /// The lines in the context that was chosen, which is made if it is new.
-fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<Vec<OsString>> {
+fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<OwnLine> {
     // Each line may go to another directory, from which a relative path would lead elsewhere.
     let absolute = |path: &OsStr| std::path::absolute(path).map_or_else(|_| path.to_owned(), OsString::from);
     let home = args
@@ -531,34 +535,32 @@ fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<Vec<OsString>> {
     let root = root.map(|root| words![format!("--{ROOT_OPTION}"), absolute(root)]);
     let chosen = args.value(EPHEMERAL).map(|name| ("-C", name));
     let chosen = chosen.or(args.value(SWITCH).map(|name| ("-c", name)));
-    let needs_it = lines.len() != 1
-        || lines
-            .iter()
-            .any(|line| line.words.first() != Some(&"--tools".into()));
-    let mut done: Vec<Vec<OsString>> = Vec::new();
+    let is_prompt = |line: &Line| line.own.options.first() == Some(&"--tools".into());
+    let needs_it = lines.len() != 1 || !lines.iter().all(is_prompt);
+    let mut done: Vec<OwnLine> = Vec::new();
     let mut choice =
         chosen.map(|(flag, name)| (flag, if needs_it { made_up(name) } else { name.to_owned() }));
     if let Some((_, name)) = choice.as_ref().filter(|(_, name)| needs_it && name != "-") {
-        done.push(words!["context", "create", "--if-new", name].into());
+        done.push(OwnLine::command(words!["context", "create", "--if-new", name]));
     }
     if matches!(choice, Some(("-c", _))) && !lines.iter().any(|line| line.is_in_context) {
-        done.extend(
-            choice
-                .take()
-                .map(|(flag, name)| words![flag, name, "ask", "--no-stdin"].into()),
-        );
+        done.extend(choice.take().map(|(flag, name)| OwnLine {
+            options: words![flag, name].into(),
+            ..OwnLine::command(["ask", "--no-stdin"])
+        }));
     }
     for line in lines {
-        let mut words = line.words;
+        let mut own = line.own;
         if let Some((flag, name)) = choice.as_ref().filter(|_| line.is_in_context) {
-            words.splice(0..0, words![*flag, name]);
+            own.options.splice(0..0, words![*flag, name]);
         }
         // Who has switched is there; a second switch would go back, or on to another fresh one.
         choice = choice.filter(|(flag, _)| *flag == "-C" || !line.is_in_context);
-        done.push(words);
+        done.push(own);
     }
-    for words in &mut done {
-        words.splice(0..0, home.iter().chain(&root).flatten().cloned());
+    for own in &mut done {
+        own.options
+            .splice(0..0, home.iter().chain(&root).flatten().cloned());
     }
     done
 }
@@ -658,8 +660,8 @@ mod tests {
         match CLI.read(words.iter().map(OsString::from))? {
             AskedOf::Runs(lines) => {
                 let shown = lines
-                    .iter()
-                    .map(|line| line.join(OsStr::new(" ")).into_string().unwrap());
+                    .all()
+                    .map(|line| line.words().join(OsStr::new(" ")).into_string().unwrap());
                 Ok(shown.collect())
             }
             other => Ok(vec![format!("{other:?}")]),
@@ -701,6 +703,8 @@ mod tests {
                 ],
             ),
             (&["-y", "yes"], &["context prompt --set yes"]),
+            (&["-u", "Ada"], &["context set username Ada"]),
+            (&["-u", "Ada", "go"], &["context set username Ada", &ask("go")]),
             (&["-L"], &["contexts"]),
             (&["-L", "hello"], &["contexts"]),
             (&["-XL", "hello"], &["contexts", &ask("hello")]),

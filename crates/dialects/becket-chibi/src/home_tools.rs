@@ -168,16 +168,22 @@ impl HomeTool {
     fn model_info(&self, arguments: &Map<String, Value>) -> Result<Value, String> {
         let id = self.named(arguments)?;
         // chibi's names of models are those of one provider; becket has more.
-        let named = model_named(id).map(|name| (self.settings.models)(&name));
-        let model = match named {
-            Some(Ok(model)) => model,
-            _ => (self.settings.models)(id)
-                .map_err(|why| format!("failed to fetch metadata for '{id}': {why}"))?,
+        let name = model_named(id);
+        let named = name.as_deref().map(|name| (self.settings.models)(name));
+        let found = match named {
+            Some(Ok(model)) => Ok(model),
+            _ => (self.settings.models)(id),
+        };
+        // A model that cannot be asked, for want of a key, has a name and a provider all the same.
+        let (provider, model) = match (found, name.as_deref().unwrap_or(id).split_once('/')) {
+            (Ok(model), _) => (model.name().to_owned(), model.model().to_owned()),
+            (Err(_), Some((provider, model))) => (provider.to_owned(), model.to_owned()),
+            (Err(why), None) => return Err(format!("failed to fetch metadata for '{id}': {why}")),
         };
         Ok(json!({
             "info": {
-                "id": model.model(),
-                "provider": model.name(),
+                "id": model,
+                "provider": provider,
                 "capabilities": ["Chat"],
                 "context_window": null,
             },

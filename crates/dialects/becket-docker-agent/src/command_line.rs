@@ -5,14 +5,17 @@ use std::path::Path;
 
 use becket_host::ForeignValue::{self, Attached, One};
 use becket_host::Service::{self, Differs, Refused, Served};
-use becket_host::{ForeignArgs, ForeignCli, ForeignOption, foreign_option as option};
+use becket_host::{AskedOf, ForeignArgs, ForeignCli, ForeignOption, OwnLine, foreign_option as option};
 
 use crate::run_options::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE};
 
 /// docker-agent's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: "docker-agent",
+    // Its name until it became a plugin of Docker's.
+    aliases: &["cagent"],
     about: "Run an agent file with docker-agent's own options",
+    version: None,
     options: OPTIONS,
     keeps_unknown: false,
     translate,
@@ -245,8 +248,9 @@ const SAME: &[&str] = &[
     "--hook-stop",
 ];
 
-fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
+fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
     let (file, messages) = match args.words.as_slice() {
+        [command] if command == "version" => return Ok(AskedOf::Version),
         [command, file, messages @ ..] if command == "run" || command == "exec" => (file, messages),
         [command] if command == "run" || command == "exec" => {
             let why = "becket does not look for one, because naming it trusts its hooks";
@@ -262,30 +266,30 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
         }
         [] => return Err("name a command and an agent file, as in `docker-agent run agent.yaml`".to_owned()),
     };
-    let mut line = vec![OsString::from("run"), absolute(file)?];
+    let mut command = vec![OsString::from("run"), absolute(file)?];
     for name in SAME {
         for values in args.all(name) {
-            line.push(name.into());
-            line.extend_from_slice(values);
+            command.push(name.into());
+            command.extend_from_slice(values);
         }
     }
-    line.extend(chosen(args)?);
+    command.extend(chosen(args)?);
     let messages = messages_of(args, messages)?;
-    let mut lines = Vec::new();
-    for (place, message) in messages
-        .iter()
-        .map(Some)
-        .chain(messages.is_empty().then_some(None))
-        .enumerate()
-    {
-        let mut own = conversation(args, place, messages.len());
-        own.extend_from_slice(&line);
-        if let Some(message) = message {
-            own.extend(["--".into(), message.clone()]);
-        }
-        lines.push(own);
+    if !messages.is_empty() {
+        // docker-agent reads standard input only for the message `-`.
+        command.push("--no-stdin".into());
     }
-    Ok(lines)
+    let options = conversation(args, messages.len());
+    let asking = |message: Option<&OsString>| OwnLine {
+        options: options.clone(),
+        prompts: message.into_iter().cloned().collect(),
+        ..OwnLine::command(command.clone())
+    };
+    let lines: Vec<OwnLine> = match messages.is_empty() {
+        true => vec![asking(None)],
+        false => messages.iter().map(|message| asking(Some(message))).collect(),
+    };
+    Ok(AskedOf::Runs(lines.into()))
 }
 
 /// The options that becket has under other names.
@@ -341,15 +345,22 @@ fn flag(name: &str) -> OsString {
     format!("--{name}").into()
 }
 
-/// Where a message goes: into a session that is named, else into a new conversation that the next messages go on with.
-fn conversation(args: &ForeignArgs, place: usize, count: usize) -> Vec<OsString> {
+/// Where the messages go: into a session that is named, else all into one new conversation. None of them changes which
+/// conversation is the project's current one.
+fn conversation(args: &ForeignArgs, count: usize) -> Vec<OsString> {
     match args.value("--session") {
         Some(id) if id == "-1" => Vec::new(),
         Some(id) => vec!["--session".into(), id.to_owned()],
-        None if count > 1 && place > 0 => Vec::new(),
-        None if count > 1 => vec!["--context".into(), "new".into()],
+        None if count > 1 => vec!["--transient".into(), fresh_name()],
         None => vec!["--transient".into(), "new".into()],
     }
+}
+
+/// A name that no other context has: several lines mean the same one.
+fn fresh_name() -> OsString {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let moment = now.map_or(0, |now| now.as_millis());
+    format!("docker-agent-{moment}-{}", std::process::id()).into()
 }
 
 /// The messages, with the command and the files that belong to the first.
@@ -399,12 +410,17 @@ mod tests {
     fn read(line: &str) -> Result<String, String> {
         match CLI.read(line.split_whitespace().map(OsString::from))? {
             AskedOf::Runs(lines) => {
+                let made_up = lines.all().flat_map(|line| &line.options);
+                let made_up = made_up.map(|word| word.to_string_lossy());
+                let made_up = made_up.into_iter().find(|word| word.starts_with("docker-agent-"));
+                let made_up = made_up.map_or("?".to_owned(), |name| name.into_owned());
                 let lines = lines
-                    .iter()
-                    .map(|line| line.join(OsStr::new(" ")).into_string().unwrap());
+                    .all()
+                    .map(|line| line.words().join(OsStr::new(" ")).into_string().unwrap());
                 let lines: Vec<String> = lines.collect();
                 let here = std::path::absolute("x").unwrap().with_file_name("");
-                Ok(lines.join("; ").replace(&here.display().to_string(), "HERE/"))
+                let lines = lines.join("; ").replace(&here.display().to_string(), "HERE/");
+                Ok(lines.replace(&made_up, "NAME"))
             }
             other => Ok(format!("{other:?}")),
         }
@@ -415,37 +431,38 @@ mod tests {
         let new = "--transient new";
         let table = [
             ("run a.yaml", format!("{new} run HERE/a.yaml")),
-            ("run a.yaml hi", format!("{new} run HERE/a.yaml -- hi")),
+            ("run a.yaml hi", format!("{new} run HERE/a.yaml --no-stdin -- hi")),
             (
                 "run --exec --yolo -a bob a.yaml hi",
-                format!("{new} run HERE/a.yaml --agent bob --yes -- hi"),
+                format!("{new} run HERE/a.yaml --agent bob --yes --no-stdin -- hi"),
             ),
             (
                 "run a.yaml one two",
-                "--context new run HERE/a.yaml -- one; run HERE/a.yaml -- two".into(),
+                "--transient NAME run HERE/a.yaml --no-stdin -- one; --transient NAME run HERE/a.yaml --no-stdin -- two".into(),
             ),
-            ("run a.yaml --session -1 hi", "run HERE/a.yaml -- hi".into()),
+            ("run a.yaml --session -1 hi", "run HERE/a.yaml --no-stdin -- hi".into()),
             (
                 "run a.yaml --session=abc hi",
-                "--session abc run HERE/a.yaml -- hi".into(),
+                "--session abc run HERE/a.yaml --no-stdin -- hi".into(),
             ),
             (
                 "run a.yaml --safety strict hi",
-                format!("{new} run HERE/a.yaml --safety strict -- hi"),
+                format!("{new} run HERE/a.yaml --safety strict --no-stdin -- hi"),
             ),
             (
                 "run a.yaml --safety autonomous hi",
-                format!("{new} run HERE/a.yaml --yes -- hi"),
+                format!("{new} run HERE/a.yaml --yes --no-stdin -- hi"),
             ),
             (
                 "run a.yaml -c demo now",
-                format!("{new} run HERE/a.yaml -- /demo now"),
+                format!("{new} run HERE/a.yaml --no-stdin -- /demo now"),
             ),
-            ("run a.yaml --exec", format!("{new} run HERE/a.yaml -- -")),
+            ("run a.yaml --exec", format!("{new} run HERE/a.yaml --no-stdin -- -")),
+            ("version", "Version".into()),
             (
                 "run a.yaml --working-dir d --config-dir c -w=x hi",
                 format!(
-                    "{new} run HERE/a.yaml --working-dir HERE/d --docker-agent-config-dir HERE/c --worktree x -- hi"
+                    "{new} run HERE/a.yaml --working-dir HERE/d --docker-agent-config-dir HERE/c --worktree x --no-stdin -- hi"
                 ),
             ),
         ];

@@ -75,6 +75,9 @@ struct Hook {
     /// the type.
     #[serde(default, rename = "evaluator")]
     _evaluator: Option<de::IgnoredAny>,
+    /// As above.
+    #[serde(default, rename = "evaluator_policy")]
+    _evaluator_policy: Option<de::IgnoredAny>,
 }
 
 /// A list, or a single member without a list.
@@ -84,8 +87,21 @@ struct OneOrMore<T>(Vec<T>);
 impl HooksConfig {
     /// The hooks, in the order of the file, or the first error in them.
     pub fn entries(&self, file: &Path) -> Result<Vec<HookEntry>, SettingsError> {
+        let (entries, remarks) = self.entries_and_remarks(file)?;
+        match remarks.into_iter().next() {
+            None => Ok(entries),
+            Some(remark) => Err(remark),
+        }
+    }
+
+    /// The hooks as `entries` has them, but without builtins that becket does not have and that could only observe. For
+    /// each of those there is a remark.
+    pub fn entries_and_remarks(
+        &self,
+        file: &Path,
+    ) -> Result<(Vec<HookEntry>, Vec<SettingsError>), SettingsError> {
         let contracts = all_contracts();
-        let mut entries = Vec::new();
+        let (mut entries, mut remarks) = (Vec::new(), Vec::new());
         for (event, group) in &self.0 {
             let place = ErrorPosition {
                 file,
@@ -98,7 +114,10 @@ impl HooksConfig {
                 Group::Unknown => return Err(place.error(unknown_event(&event.value, &contracts))),
                 Group::Plain(hooks) => {
                     for hook in hooks {
-                        entries.push(reader.entry(hook, None)?);
+                        match reader.left_out(hook) {
+                            Some(remark) => remarks.push(remark),
+                            None => entries.push(reader.entry(hook, None)?),
+                        }
                     }
                 }
                 Group::Matched(groups) => {
@@ -108,7 +127,7 @@ impl HooksConfig {
                 }
             }
         }
-        Ok(entries)
+        Ok((entries, remarks))
     }
 }
 
@@ -164,6 +183,22 @@ impl Reader<'_> {
         }
         let hooks = group.hooks.0.iter();
         hooks.map(|hook| self.entry(hook, Some(group))).collect()
+    }
+
+    /// The remark about a builtin that becket does not have, if all that it could do here is to observe.
+    fn left_out(&self, hook: &Hook) -> Option<SettingsError> {
+        let is_builtin = hook.kind.as_ref().is_some_and(|kind| kind.value == "builtin");
+        let name = hook.command.as_ref().filter(|_| is_builtin)?;
+        let is_known = Builtin::names().any(|known| known == name.value);
+        if is_known || !self.contract.only_observes() || name.value.trim().is_empty() {
+            return None;
+        }
+        let event = self.contract.name;
+        let message = format!(
+            "there is no builtin `{}`, so this hook of {event} is left out",
+            name.value
+        );
+        Some(self.place.at(name).error(message))
     }
 
     fn entry(&self, hook: &Hook, group: Option<&MatchedHooks>) -> Result<HookEntry, SettingsError> {

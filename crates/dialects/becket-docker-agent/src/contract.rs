@@ -66,6 +66,11 @@ impl Contract {
         self.block != Block::Nothing
     }
 
+    /// Whether a hook of this event can neither refuse nor change anything.
+    pub fn only_observes(&self) -> bool {
+        !self.can_block() && self.permission == Permission::Nothing && self.fields.is_empty()
+    }
+
     /// Whether a field of the output, named in snake_case, has an effect at this event.
     pub fn means(&self, field: &str) -> bool {
         match field {

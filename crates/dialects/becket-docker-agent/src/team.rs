@@ -19,7 +19,7 @@ use becket_agent::tool::Tool;
 use becket_events::{OperationKind, Profile};
 use becket_hooks::{Engine, nearest};
 use becket_host::{AgentCommands, AgentResources, CommandPrompt, Ui};
-use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, SelectError, select};
+use becket_providers::{Api, KEY_VARIABLES, ProviderSettings, Secret, SelectError, select};
 use becket_system::{CliError, Surroundings};
 use becket_tools::facts::GitFacts;
 use becket_tools::{
@@ -203,6 +203,7 @@ impl TeamFile {
                 max_identical_rounds: agent.max_identical_rounds,
                 sub_agents: agent.sub_agents.clone(),
                 handoffs: agent.handoffs.clone(),
+                successor: agent.force_handoff.clone(),
             });
         }
         Ok((members, remarks))
@@ -806,7 +807,10 @@ fn with_provider(
     filled: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<ProviderSettings, String> {
     let mut settings = settings.clone();
-    let says_something = model.interface.is_some() || model.base_url.is_some() || model.token_key.is_some();
+    let says_something = model.interface.is_some()
+        || model.base_url.is_some()
+        || model.token_key.is_some()
+        || !model.headers.is_empty();
     if says_something {
         let entry = settings.providers.entry(model.provider.clone()).or_default();
         let api = model.interface.map(|interface| match interface {
@@ -819,6 +823,9 @@ fn with_provider(
         }
         if model.token_key.is_some() {
             (entry.key, entry.key_variable) = (None, model.token_key.clone());
+        }
+        for (name, value) in &model.headers {
+            entry.headers.insert(name.clone(), Secret::new(filled(value)?));
         }
     }
     Ok(settings)
@@ -835,7 +842,8 @@ fn reachable(file: &AgentFile, first: &AgentDefinition) -> Vec<(usize, usize)> {
             .commands
             .values()
             .filter_map(|command| command.agent.as_ref());
-        for name in agent.sub_agents.iter().chain(&agent.handoffs).chain(of_commands) {
+        let others = agent.sub_agents.iter().chain(&agent.handoffs);
+        for name in others.chain(&agent.force_handoff).chain(of_commands) {
             if let Some(other) = place(name)
                 && !found.iter().any(|(index, _)| *index == other)
             {

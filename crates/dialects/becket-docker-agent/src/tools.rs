@@ -150,6 +150,11 @@ pub fn toolset_tools(toolset_type: &str) -> Option<&'static [&'static str]> {
         .map(|(_, tools)| *tools)
 }
 
+/// The types of toolsets whose tools becket has itself.
+pub fn toolset_types() -> impl Iterator<Item = &'static str> {
+    TOOLSETS.iter().map(|(name, _)| *name)
+}
+
 /// The names of all tools that an agent may have, whatever its toolsets, without those of scripts and servers.
 pub fn tool_names() -> BTreeSet<&'static str> {
     let profile = profile();

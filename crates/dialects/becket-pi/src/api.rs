@@ -161,7 +161,7 @@ const MEMBERS: &[(Object, Support, &str)] = &[
         Object::SessionManager,
         Support::Works,
         "getCwd getSessionDir getSessionId getSessionFile getSessionName getLeafId getLeafEntry getEntry getLabel
-        getChildren getBranch getHeader getEntries getTree buildSessionContext
+        getChildren getBranch getHeader getEntries getEntryCount getTree buildSessionContext
         buildContextEntries",
     ),
     (Object::SessionManager, Support::Later, "buildSessionProjection"),

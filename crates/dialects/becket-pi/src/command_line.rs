@@ -4,20 +4,28 @@
 //! model gets pi's tools.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use becket_host::Service::{Differs, Refused, Served};
-use becket_host::{ForeignArgs, ForeignCli, ForeignOption, ForeignValue, foreign_option as option};
+use becket_host::{
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines,
+    foreign_option as option,
+};
 
 use crate::options::{API_KEY, DEFAULT_TOOLS, NO_CONTEXT_FILES};
 
 /// The name of pi's program.
 pub const PROGRAM: &str = "pi";
 
+/// The version of pi whose extensions becket runs, as extensions see it.
+const VERSION: &str = "0.73.1";
+
 /// pi's command line.
 pub static CLI: ForeignCli = ForeignCli {
     name: PROGRAM,
+    aliases: &[],
     about: "Run becket with pi's own options",
+    version: Some(VERSION),
     options: OPTIONS,
     // Extensions bring options of their own.
     keeps_unknown: true,
@@ -59,7 +67,9 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--mode"],
         ForeignValue::One("MODE"),
-        Served("`text`, `json` or `rpc`."),
+        Differs(
+            "`text`, `json` or `rpc`. At a terminal, answers are shown while they arrive, not only the last.",
+        ),
     ),
     option(&["-p", "--print"], NOTHING, Served("Answers and exits.")),
     option(
@@ -77,7 +87,7 @@ const OPTIONS: &[ForeignOption] = &[
         ForeignValue::One("FILE|ID"),
         Differs(
             "The conversation of that session (its id or the beginning of it), or of that file, which is created if \
-             it is new. The file is written after the run has succeeded, not during it.",
+             it is new. The file is written when the run is over, not during it.",
         ),
     ),
     option(
@@ -94,14 +104,15 @@ const OPTIONS: &[ForeignOption] = &[
         &["--session-dir"],
         ForeignValue::One("FOLDER"),
         Differs(
-            "Nothing: conversations are in becket's own store, and `becket sessions export` writes files.",
+            "The folder for the file of the conversation, and where `--session` and `--continue` look for one. The \
+             file is written when the run is over, not during it.",
         ),
     ),
     option(&["--no-session"], NOTHING, Served("Keeps nothing.")),
     option(
         &["-n", "--name"],
         ForeignValue::One("NAME"),
-        Differs("Nothing: `/name` in a chat and `becket sessions name` name a conversation."),
+        Served("Names the conversation."),
     ),
     option(
         &["--models"],
@@ -114,7 +125,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-nbt", "--no-builtin-tools"],
         NOTHING,
-        Served("Offers only tools that are not built into pi."),
+        Served("Offers only tools that are not becket's own."),
     ),
     option(
         &["-t", "--tools"],
@@ -129,7 +140,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--thinking"],
         ForeignValue::One("LEVEL"),
-        Served("The thinking level; `max` means `xhigh`."),
+        Served("The thinking level; `max` means `xhigh`. An unknown one is ignored with a warning."),
     ),
     option(
         &["-e", "--extension"],
@@ -248,13 +259,13 @@ const COMMANDS: &[&str] = &[
     "mcp",
 ];
 
-fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
+fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
     if args.has("--version") {
-        return Ok(vec![vec!["--version".into()]]);
+        return Ok(AskedOf::Version);
     }
     if let Some(command) = args
-        .words
-        .first()
+        .command
+        .as_ref()
         .and_then(|word| COMMANDS.iter().find(|name| word == *name))
     {
         return Err(format!(
@@ -264,64 +275,115 @@ fn translate(args: &ForeignArgs) -> Result<Vec<Vec<OsString>>, String> {
     }
     if let Some(file) = args.value("--export") {
         let output = args.words.first().map(|page| ["-o".into(), page.clone()]);
-        let line = ["sessions".into(), "page".into(), file.to_owned()].into_iter();
-        return Ok(vec![line.chain(output.into_iter().flatten()).collect()]);
+        let words = ["sessions".into(), "page".into(), file.to_owned()].into_iter();
+        let line = OwnLine::command(words.chain(output.into_iter().flatten()));
+        return Ok(AskedOf::Runs(vec![line].into()));
     }
     if args.has("--list-models") {
         let search = args.value("--list-models").map(OsStr::to_owned);
-        let line = same(args).into_iter().chain(model(args)).chain(["models".into()]);
-        return Ok(vec![line.chain(search).collect()]);
+        let words = std::iter::once("models".into()).chain(search);
+        let options = same(args).into_iter().chain(model(args)).collect();
+        let line = OwnLine {
+            options,
+            ..OwnLine::command::<OsString>(words)
+        };
+        return Ok(AskedOf::Runs(vec![line].into()));
     }
+    run(args).map(AskedOf::Runs)
+}
+
+/// A run, and what is done around it.
+fn run(args: &ForeignArgs) -> Result<OwnLines, String> {
     let around = Around::of(args)?;
-    let mut line = same(args);
-    line.extend(around.choice);
-    line.extend(model(args));
-    line.extend(tools(args));
+    let (level, warning) = thinking(args);
+    let is_chosen = !around.choice.is_empty();
+    let mut options = same(args);
+    options.extend(around.choice);
+    options.extend(model(args));
+    options.extend(level);
+    options.extend(tools(args));
     if let Some(key) = args.value("--api-key") {
-        line.push(joined(&format!("--{API_KEY}="), key));
+        options.push(joined(&format!("--{API_KEY}="), key));
     }
     if args.has("--no-context-files") {
-        line.push(format!("--{NO_CONTEXT_FILES}").into());
+        options.push(format!("--{NO_CONTEXT_FILES}").into());
     }
     if args.has("--approve") {
-        line.push("--trust".into());
+        options.push("--trust".into());
     }
     let (files, words): (Vec<_>, Vec<_>) = args.words.iter().partition(|word| is_file(word));
     let given = files.iter().map(|file| GivenFile::read(file));
     let given: Vec<GivenFile> = given.collect::<Result<_, _>>()?;
-    let first = first_prompt(&words);
-    line.extend(place(args, first.is_none() && given.is_empty()));
+    options.extend(place(args, words.is_empty() && given.is_empty(), is_chosen)?);
+    if let Some(name) = args.value("--name") {
+        options.push(joined("--session-name=", name));
+    }
     for picture in given.iter().filter_map(|file| file.picture.as_ref()) {
-        line.push(joined("--image=", picture.as_os_str()));
+        options.push(joined("--image=", picture.as_os_str()));
     }
     let text: String = given.iter().map(|file| file.text.as_str()).collect();
-    let mut words: Vec<OsString> = words.into_iter().cloned().collect();
-    let first = first.or(words.len().checked_sub(1));
-    match first.and_then(|first| words.get_mut(first)) {
+    let mut prompts: Vec<OsString> = words.into_iter().cloned().collect();
+    match prompts.first_mut() {
         Some(first) => *first = joined(&text, first),
         None if text.is_empty() => {}
-        None => words.push(text.into()),
+        None => prompts.push(text.into()),
     }
-    line.extend(words);
-    Ok([around.before, vec![line], around.after].concat())
+    let line = OwnLine {
+        options,
+        guest_words: args.unknown.clone(),
+        prompts,
+        ..OwnLine::default()
+    };
+    Ok(OwnLines {
+        before: around.before,
+        lines: vec![line],
+        after: around.after,
+        warnings: warning.into_iter().collect(),
+    })
 }
 
 /// What is done around a run whose conversation is in a file, or goes on from another one.
 #[derive(Default)]
 struct Around {
-    before: Vec<Vec<OsString>>,
-    /// The words by which the run finds its conversation.
+    before: Vec<OwnLine>,
+    /// The option by which the run finds its conversation, and the conversation's name.
     choice: Vec<OsString>,
-    after: Vec<Vec<OsString>>,
+    after: Vec<OwnLine>,
 }
 
 impl Around {
     fn of(args: &ForeignArgs) -> Result<Self, String> {
-        match (args.value("--fork"), args.value("--session")) {
-            (Some(from), _) => Self::fork(args, from),
-            (None, Some(file)) if is_session_file(file) => Ok(Self::in_file(file)),
-            (None, Some(id)) => Ok(Self {
+        let folder = args.value("--session-dir").filter(|_| !args.has("--no-session"));
+        let here = |id: &OsStr| folder.and_then(|folder| file_with_id(folder, id));
+        if let Some(from) = args.value("--fork") {
+            let fork = Self::fork(args, &here(from).unwrap_or_else(|| from.to_owned()))?;
+            return Ok(fork.with_file_in(folder.map(in_folder).as_deref()));
+        }
+        let named = args.value("--session");
+        if let Some(file) = named.filter(|name| is_session_file(name)) {
+            return Ok(Self::in_file(file));
+        }
+        if let Some(file) = named.and_then(here) {
+            return Ok(Self::in_file(&file));
+        }
+        if let Some(id) = named {
+            return Ok(Self {
                 choice: vec![joined("--session=", id)],
+                ..Self::default()
+            });
+        }
+        let goes_on = args.has("--continue") || args.has("--resume");
+        match (folder, args.value("--session-id")) {
+            (Some(folder), _) if goes_on && let Some(newest) = newest_file(folder) => {
+                Ok(Self::in_file(&newest))
+            }
+            (Some(folder), None) => Ok(Self {
+                choice: vec!["-C".into(), fresh_name(PROGRAM)],
+                ..Self::default()
+            }
+            .with_file_in(Some(&in_folder(folder)))),
+            (_, Some(id)) => Ok(Self {
+                choice: vec![joined("--context=", id)],
                 ..Self::default()
             }),
             (None, None) => Ok(Self::default()),
@@ -337,44 +399,90 @@ impl Around {
         let name = args.value("--session-id").map(OsStr::to_owned);
         let name = name.unwrap_or_else(|| fresh_name("fork"));
         let mut before = match is_session_file(from) {
-            true => line(["sessions", "import"], from),
-            false => vec![joined("--session=", from), "sessions".into(), "fork".into()],
+            true => OwnLine::command(["sessions".into(), "import".into(), from.to_owned()]),
+            false => OwnLine {
+                options: vec![joined("--session=", from)],
+                ..OwnLine::command(["sessions", "fork"])
+            },
         };
-        before.extend(["--quiet".into(), "--to".into(), name.clone()]);
+        before
+            .command
+            .extend(["--quiet".into(), "--to".into(), name.clone()]);
         Ok(Self {
             before: vec![before],
-            choice: vec![joined("--context=", &name)],
+            choice: vec!["--context".into(), name],
             after: Vec::new(),
         })
     }
 
-    /// A conversation that is read from a file and written back to it. becket's own copy is gone afterwards, so that
-    /// the file is the only one.
+    /// A conversation that is read from a file and written back to it.
     fn in_file(file: &OsStr) -> Self {
         let name = fresh_name(PROGRAM);
         let is_new = becket_fs::read_to_string(Path::new(file)).is_ok_and(|text| text.trim().is_empty());
         let is_there = becket_fs::exists(Path::new(file)) && !is_new;
-        let mut import = line(["sessions", "import"], file);
-        import.extend(["--quiet".into(), "--to".into(), name.clone()]);
-        let mut export = line(["sessions", "export"], &name);
-        export.extend(["--quiet".into(), "--output".into(), file.to_owned()]);
-        let mut destroy = line(["context", "destroy"], &name);
-        destroy.extend(["--quiet".into(), "--yes".into()]);
+        let import = OwnLine::command([
+            "sessions".into(),
+            "import".into(),
+            file.to_owned(),
+            "--quiet".into(),
+            "--to".into(),
+            name.clone(),
+        ]);
         Self {
             before: is_there.then_some(import).into_iter().collect(),
             choice: vec!["-C".into(), name],
-            after: vec![export, destroy],
+            after: Vec::new(),
         }
+        .with_file_in(Some(file))
+    }
+
+    /// The conversation is written to a file, or to one in a folder, and becket's own copy is gone afterwards, so that
+    /// the file is the only one. A run that has said nothing leaves no file.
+    fn with_file_in(mut self, place: Option<&OsStr>) -> Self {
+        let (Some(place), [_, name]) = (place, self.choice.as_slice()) else {
+            return self;
+        };
+        let export = ["sessions", "export", "--if-any", "--quiet"].map(OsString::from);
+        let export = export
+            .into_iter()
+            .chain([joined("--output=", place), name.clone()]);
+        let destroy = ["context", "destroy", "--if-any", "--quiet", "--yes"].map(OsString::from);
+        let destroy = destroy.into_iter().chain([name.clone()]);
+        self.after = vec![OwnLine::command(export), OwnLine::command(destroy)];
+        self
     }
 }
 
-/// Two words of becket's and one that was given.
-fn line(words: [&str; 2], given: &OsStr) -> Vec<OsString> {
-    words
-        .map(OsString::from)
-        .into_iter()
-        .chain([given.to_owned()])
-        .collect()
+/// A folder as the place of a file that has no name yet.
+fn in_folder(folder: &OsStr) -> OsString {
+    Path::new(folder).join("").into()
+}
+
+/// The file in a folder whose session has an id that begins so. pi's files are named after the moment and the id.
+fn file_with_id(folder: &OsStr, id: &OsStr) -> Option<OsString> {
+    let id = id.to_str().filter(|id| !id.is_empty())?;
+    let mut files = session_files(folder).into_iter();
+    let found = files.find(|file| {
+        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.split_once('_').is_some_and(|(_, own)| own.starts_with(id)))
+    })?;
+    Some(found.into())
+}
+
+/// The session file in a folder that was written last.
+fn newest_file(folder: &OsStr) -> Option<OsString> {
+    let written = |file: &PathBuf| std::fs::metadata(file).and_then(|about| about.modified()).ok();
+    Some(session_files(folder).into_iter().max_by_key(written)?.into())
+}
+
+fn session_files(folder: &OsStr) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = listed.map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect();
+    files.sort();
+    files
 }
 
 /// Whether the name of a session is that of a file.
@@ -390,13 +498,6 @@ fn fresh_name(prefix: &str) -> OsString {
     format!("{prefix}-{moment}-{}", std::process::id()).into()
 }
 
-/// The first word that is asked. Options of extensions are among the words, perhaps with a value behind them.
-fn first_prompt(words: &[&OsString]) -> Option<usize> {
-    let takes_next = |word: &OsStr| is_option(word) && !word.as_encoded_bytes().contains(&b'=');
-    let is_value = |at: usize| at > 0 && takes_next(words[at - 1]);
-    (0..words.len()).find(|at| !is_option(words[*at]) && !is_value(*at))
-}
-
 /// The options that becket has by the same name.
 fn same(args: &ForeignArgs) -> Vec<OsString> {
     let mut line = Vec::new();
@@ -410,33 +511,48 @@ fn same(args: &ForeignArgs) -> Vec<OsString> {
     line
 }
 
-/// The model, and how much it thinks, which may stand behind its name.
-fn model(args: &ForeignArgs) -> Vec<OsString> {
+/// The name of the model, and the thinking level that may stand behind it.
+fn model_and_level(args: &ForeignArgs) -> (Option<String>, Option<String>) {
     let name = args
         .value("--model")
         .map(|name| name.to_string_lossy().into_owned());
-    let (name, behind) = match name.as_deref().and_then(|name| name.rsplit_once(':')) {
+    match name.as_deref().and_then(|name| name.rsplit_once(':')) {
         Some((name, level)) if is_level(level) => (Some(name.to_owned()), Some(level.to_owned())),
         _ => (name, None),
-    };
+    }
+}
+
+fn model(args: &ForeignArgs) -> Option<OsString> {
+    let (name, _) = model_and_level(args);
+    name.map(|name| format!("--model={name}").into())
+}
+
+/// How much the model thinks, and a warning about a level that there is not.
+fn thinking(args: &ForeignArgs) -> (Option<OsString>, Option<String>) {
     let said = args
         .value("--thinking")
         .map(|level| level.to_string_lossy().into_owned());
-    let level = said.or(behind).map(|level| match level.as_str() {
-        "max" => "xhigh".to_owned(),
-        _ => level,
+    let warning = said.as_ref().filter(|level| !is_level(level)).map(|level| {
+        format!(
+            "Invalid thinking level \"{level}\". Valid values: {}",
+            LEVELS.join(", ")
+        )
     });
-    let name = name.map(|name| format!("--model={name}").into());
-    name.into_iter()
-        .chain(level.map(|level| format!("--thinking={level}").into()))
-        .collect()
+    let level = said
+        .filter(|level| is_level(level))
+        .or_else(|| model_and_level(args).1);
+    let level = level.map(|level| match level.as_str() {
+        "max" => "--thinking=xhigh".into(),
+        level => format!("--thinking={level}").into(),
+    });
+    (level, warning)
 }
 
+/// pi's thinking levels.
+const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 fn is_level(word: &str) -> bool {
-    matches!(
-        word,
-        "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
-    )
+    LEVELS.contains(&word)
 }
 
 /// The tools: pi's default ones unless some are chosen.
@@ -452,41 +568,43 @@ fn tools(args: &ForeignArgs) -> Vec<OsString> {
     let out = words("--exclude-tools").unwrap_or_default();
     let out = out.split(',').map(str::trim).filter(|name| !name.is_empty());
     chosen.extend(out.map(|name| format!("-{name}")));
-    match chosen.is_empty() {
-        true => vec![
-            format!("--tools={PROGRAM}").into(),
-            format!("--{DEFAULT_TOOLS}").into(),
-        ],
-        false => vec![format!("--tools={}", chosen.join(",")).into()],
-    }
+    let tools = match chosen.is_empty() {
+        true => PROGRAM.to_owned(),
+        false => chosen.join(","),
+    };
+    vec![
+        format!("--tools={tools}").into(),
+        format!("--{DEFAULT_TOOLS}").into(),
+    ]
 }
 
-/// Where the conversation is, and how becket speaks. pi begins anew unless it is told to go on.
-fn place(args: &ForeignArgs, says_nothing: bool) -> Vec<OsString> {
-    let mode = args.value("--mode").map(|mode| joined("--mode=", mode));
+/// How becket speaks, and where the conversation is if nothing else has chosen it. pi begins anew unless it is told to
+/// go on.
+fn place(args: &ForeignArgs, says_nothing: bool, is_chosen: bool) -> Result<Vec<OsString>, String> {
+    let mode = args
+        .value("--mode")
+        .map(|mode| mode.to_string_lossy().into_owned());
+    if let Some(other) = mode.as_ref().filter(|mode| !MODES.contains(&mode.as_str())) {
+        return Err(format!(
+            "Invalid mode \"{other}\". Valid values: {}",
+            MODES.join(", ")
+        ));
+    }
     let is_chat = says_nothing && mode.is_none() && !args.has("--print");
-    let mut line: Vec<OsString> = Vec::new();
-    let is_fork = args.has("--fork");
-    if let Some(id) = args.value("--session-id").filter(|_| !is_fork) {
-        line.push(joined("--context=", id));
-    } else if is_chat {
-        let is_named = ["--session", "--no-session", "--continue", "--resume", "--fork"]
-            .iter()
-            .any(|name| args.has(name));
-        line.extend((!is_named).then(|| "--context=new".into()));
-    } else if args.has("--continue") {
-        line.push("--continue".into());
-    }
-    if is_chat {
-        return line;
-    }
-    line.push(mode.unwrap_or_else(|| "--mode=text".into()));
-    line
+    let goes_on = ["--no-session", "--continue", "--resume"]
+        .iter()
+        .any(|name| args.has(name));
+    let place = match (is_chosen, is_chat) {
+        (false, true) if !goes_on => Some("--context=new".into()),
+        (false, false) if args.has("--continue") => Some("--continue".into()),
+        _ => None,
+    };
+    let mode = (!is_chat).then(|| format!("--mode={}", mode.as_deref().unwrap_or("text")).into());
+    Ok(place.into_iter().chain(mode).collect())
 }
 
-fn is_option(word: &OsStr) -> bool {
-    word.len() > 2 && word.as_encoded_bytes().starts_with(b"--")
-}
+/// How pi speaks to the program that runs it.
+const MODES: [&str; 3] = ["text", "json", "rpc"];
 
 /// Whether a word names a file whose content is sent: `@FILE`.
 fn is_file(word: &OsStr) -> bool {
@@ -496,7 +614,7 @@ fn is_file(word: &OsStr) -> bool {
 /// A file that is sent with the first prompt: its text, or a picture.
 struct GivenFile {
     text: String,
-    picture: Option<std::path::PathBuf>,
+    picture: Option<PathBuf>,
 }
 
 impl GivenFile {
@@ -536,61 +654,89 @@ mod tests {
 
     fn said(line: &str) -> Result<String, String> {
         match CLI.read(line.split_whitespace().map(OsString::from))? {
-            AskedOf::Runs(runs) => {
-                let words = runs.concat();
-                let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-                Ok(words.collect::<Vec<_>>().join(" "))
-            }
+            AskedOf::Runs(lines) => Ok(lines.all().map(shown).collect::<Vec<_>>().join(" ")),
             other => Ok(format!("{other:?}")),
         }
     }
 
+    fn shown(line: &OwnLine) -> String {
+        let words = line.words().join(OsStr::new(" "));
+        words.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn the_version_is_the_one_that_extensions_see() {
+        let module = include_str!("js/modules/pi-coding-agent.ts");
+        assert!(module.contains(&format!("export const VERSION = \"{VERSION}\";")));
+    }
+
+    // tidy: a table
     #[test]
     fn what_is_said_to_pi_is_said_to_becket() {
         let table = [
             ("", "--tools=pi --pi-default-tools --context=new"),
             ("-c", "--tools=pi --pi-default-tools"),
-            ("hello", "--tools=pi --pi-default-tools --mode=text hello"),
-            ("-p a b", "--tools=pi --pi-default-tools --mode=text a b"),
+            ("hello", "--tools=pi --pi-default-tools --mode=text -- hello"),
+            ("-p a b", "--tools=pi --pi-default-tools --mode=text -- a b"),
             (
                 "-c hello",
-                "--tools=pi --pi-default-tools --continue --mode=text hello",
+                "--tools=pi --pi-default-tools --continue --mode=text -- hello",
             ),
             (
                 "--mode json -p --no-session x",
-                "--no-session --tools=pi --pi-default-tools --mode=json x",
+                "--no-session --tools=pi --pi-default-tools --mode=json -- x",
             ),
             ("--mode rpc", "--tools=pi --pi-default-tools --mode=rpc"),
             (
                 "--provider a --model b:high x",
-                "--provider=a --model=b --thinking=high --tools=pi --pi-default-tools --mode=text x",
+                "--provider=a --model=b --thinking=high --tools=pi --pi-default-tools --mode=text -- x",
             ),
             (
                 "--model a/b:free --thinking max x",
-                "--model=a/b:free --thinking=xhigh --tools=pi --pi-default-tools --mode=text x",
+                "--model=a/b:free --thinking=xhigh --tools=pi --pi-default-tools --mode=text -- x",
             ),
-            ("-t read,bash x", "--tools=read,bash --mode=text x"),
-            ("-nt x", "--tools=none --mode=text x"),
-            ("-nbt x", "--tools=-builtin --mode=text x"),
-            ("-xt bash,edit x", "--tools=-bash,-edit --mode=text x"),
+            (
+                "-t read,bash x",
+                "--tools=read,bash --pi-default-tools --mode=text -- x",
+            ),
+            ("-nt x", "--tools=none --pi-default-tools --mode=text -- x"),
+            ("-nbt x", "--tools=-builtin --pi-default-tools --mode=text -- x"),
+            (
+                "-xt bash,edit x",
+                "--tools=-bash,-edit --pi-default-tools --mode=text -- x",
+            ),
             (
                 "-ne -e a.ts --preset p x y",
-                "--extension=a.ts --no-extensions --tools=pi --pi-default-tools --mode=text --preset p x y",
+                "--extension=a.ts --no-extensions --tools=pi --pi-default-tools --mode=text --preset p -- x y",
             ),
             ("--plan x", "--tools=pi --pi-default-tools --context=new --plan x"),
             (
-                "--api-key k --model a/b -nc -a x",
-                "--model=a/b --tools=pi --pi-default-tools --api-key=k --no-context-files --trust --mode=text x",
+                "--plan=1 x",
+                "--tools=pi --pi-default-tools --mode=text --plan=1 -- x",
+            ),
+            ("-p mcp", "--tools=pi --pi-default-tools --mode=text -- mcp"),
+            (
+                "-p -- --yes",
+                "--tools=pi --pi-default-tools --mode=text -- --yes",
+            ),
+            ("-p ---x", "--tools=pi --pi-default-tools --mode=text -- ---x"),
+            (
+                "--thinking bogus --model a/b:low -n it x",
+                "--model=a/b --thinking=low --tools=pi --pi-default-tools --mode=text --session-name=it -- x",
             ),
             (
-                "--offline --verbose --session-dir /s --models a,b x",
-                "--tools=pi --pi-default-tools --mode=text x",
+                "--api-key k --model a/b -nc -a x",
+                "--model=a/b --tools=pi --pi-default-tools --api-key=k --no-context-files --trust --mode=text -- x",
+            ),
+            (
+                "--offline --verbose --no-session --session-dir /s --models a,b x",
+                "--no-session --tools=pi --pi-default-tools --mode=text -- x",
             ),
             (
                 "--session-id s x",
-                "--tools=pi --pi-default-tools --context=s --mode=text x",
+                "--context=s --tools=pi --pi-default-tools --mode=text -- x",
             ),
-            ("-v", "--version"),
+            ("-v", "Version"),
             ("--help", "Help"),
         ];
         for (line, expected) in table {
@@ -600,15 +746,11 @@ mod tests {
 
     /// The lines of a command line, with `NAME` for the name that was made up.
     fn lines(line: &str) -> Vec<String> {
-        let Ok(AskedOf::Runs(runs)) = CLI.read(line.split_whitespace().map(OsString::from)) else {
+        let Ok(AskedOf::Runs(lines)) = CLI.read(line.split_whitespace().map(OsString::from)) else {
             panic!("pi {line}");
         };
-        let runs = runs.into_iter().map(|words| {
-            let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-            words.collect::<Vec<_>>().join(" ")
-        });
         let is_made_up = |word: &&str| word.starts_with("pi-1") || word.starts_with("fork-1");
-        let runs: Vec<String> = runs.collect();
+        let runs: Vec<String> = lines.all().map(shown).collect();
         let mut words = runs.iter().flat_map(|run| run.split([' ', '=']));
         let name = words.find(is_made_up).unwrap_or("?").to_owned();
         runs.iter().map(|run| run.replace(&name, "NAME")).collect()
@@ -616,31 +758,39 @@ mod tests {
 
     #[test]
     fn conversations_in_files_are_brought_in_and_written_back() {
-        let table: [(&str, &[&str]); 6] = [
+        let table: [(&str, &[&str]); 7] = [
             (
                 "--session no/such.jsonl x",
                 &[
-                    "-C NAME --tools=pi --pi-default-tools --mode=text x",
-                    "sessions export NAME --quiet --output no/such.jsonl",
-                    "context destroy NAME --quiet --yes",
+                    "-C NAME --tools=pi --pi-default-tools --mode=text -- x",
+                    "sessions export --if-any --quiet --output=no/such.jsonl NAME",
+                    "context destroy --if-any --quiet --yes NAME",
+                ],
+            ),
+            (
+                "--session-dir no/such x",
+                &[
+                    "-C NAME --tools=pi --pi-default-tools --mode=text -- x",
+                    "sessions export --if-any --quiet --output=no/such/ NAME",
+                    "context destroy --if-any --quiet --yes NAME",
                 ],
             ),
             (
                 "--session 0198 x",
-                &["--session=0198 --tools=pi --pi-default-tools --mode=text x"],
+                &["--session=0198 --tools=pi --pi-default-tools --mode=text -- x"],
             ),
             (
                 "--fork a.jsonl x",
                 &[
                     "sessions import a.jsonl --quiet --to NAME",
-                    "--context=NAME --tools=pi --pi-default-tools --mode=text x",
+                    "--context NAME --tools=pi --pi-default-tools --mode=text -- x",
                 ],
             ),
             (
                 "--fork 0198 --session-id mine",
                 &[
                     "--session=0198 sessions fork --quiet --to mine",
-                    "--context=mine --tools=pi --pi-default-tools",
+                    "--context mine --tools=pi --pi-default-tools",
                 ],
             ),
             ("--export a.jsonl b.html", &["sessions page a.jsonl -o b.html"]),
@@ -653,7 +803,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_refused() {
-        for line in ["--fork x --continue", "-na x", "install npm:x"] {
+        for line in [
+            "--fork x --continue",
+            "-na x",
+            "install npm:x",
+            "-y x",
+            "--mode loud x",
+        ] {
             assert!(said(line).is_err(), "pi {line}");
         }
     }

@@ -6,7 +6,7 @@ use becket_agent::provider::Provider;
 use becket_agent::session_handle::SessionHandle;
 use becket_host::{
     CalledCommand, Completes, Drawing, Found, GivenFlag, GuestFlag, GuestSearch, GuestShell, Interactive,
-    Prompts, ShellEnd,
+    Prompts, ShellEnd, ToolChoice,
 };
 use becket_screen::{Candidate, Completions, Key};
 use becket_tools::Models;
@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use crate::extensions::{ExtensionRegistry, commands, input, placing, shell, shortcuts};
 use crate::found::FoundExtensions;
 use crate::guests::ExtensionGuests;
-use crate::host_call::{FlagKind, HostCall};
+use crate::host_call::FlagKind;
 
 impl ExtensionGuests {
     fn registry(&self) -> Option<Arc<ExtensionRegistry>> {
@@ -101,16 +101,11 @@ impl Interactive for ExtensionGuests {
         self.extensions.renew_session_file();
     }
 
-    fn session_tools(&self) -> Result<Vec<String>, String> {
-        let tools = self.extensions.ask(HostCall::GetAllTools)?;
-        let tools = tools.as_array().into_iter().flatten();
-        let names = tools.filter_map(|tool| tool["name"].as_str());
-        Ok(names.map(ToOwned::to_owned).collect())
-    }
-
-    fn offer_only(&self, names: Vec<String>) -> Result<(), String> {
-        let chosen = self.extensions.ask(HostCall::SetActiveTools { names });
-        chosen.map(|_| ())
+    fn choose_tools(&self, choice: Box<dyn ToolChoice>) {
+        if let Some(registry) = self.registry() {
+            // A run has one command line.
+            let _ = registry.tool_choice.set(choice);
+        }
     }
 
     fn commands(&self) -> Vec<(String, String)> {

@@ -12,6 +12,7 @@ use becket_host::{AboutSession, ForeignSession, SessionFiles};
 use becket_system::Surroundings;
 use serde_json::{Value, json};
 
+use crate::entries::iso;
 use crate::home::{HOME_VARIABLE, home as home_folder};
 use crate::messages::CommandRun;
 use crate::pages;
@@ -244,6 +245,11 @@ impl SessionFiles for PiSessionFiles {
             now_ms: about.begun_ms,
         };
         export(tree, of_file, |session| (about.model_of)(session))
+    }
+
+    fn file_name(&self, about: &AboutSession<'_>) -> String {
+        let moment = iso(about.begun_ms).replace([':', '.'], "-");
+        format!("{moment}_{}.jsonl", about.id)
     }
 
     fn page(&self, text: &str) -> Result<String, String> {

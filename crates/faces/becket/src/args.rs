@@ -1,6 +1,6 @@
 //! The command line. The doc comments are the manual: help, man page and `docs/cli.md` are made from them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use becket_agent::provider::ThinkingLevel;
@@ -203,6 +203,10 @@ pub struct PiOptions {
     #[arg(add = candidates::sessions())]
     pub session: Option<String>,
 
+    /// Name the conversation, as `becket sessions name` does.
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    pub session_name: Option<String>,
+
     /// The provider of the model in `--model`.
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "model")]
     pub provider: Option<String>,
@@ -305,6 +309,9 @@ pub enum Command {
         /// The agent to talk to; default: `root`, or else the first.
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
+        /// Ignore piped input beside a prompt.
+        #[arg(long)]
+        no_stdin: bool,
     },
     /// Replace a conversation by its summary, so that it takes less room.
     Compact {
@@ -511,9 +518,9 @@ pub enum Command {
         /// Send one tiny request to the model, to see whether key and address work.
         #[arg(long, conflicts_with = "files")]
         online: bool,
-        /// Check whether becket can run the files of other agents in this folder: whole, with remarks, or not at all.
-        /// Nothing is run, and nothing is fetched.
-        #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+        /// Check whether becket can run this file of another agent, or those in a folder: whole, with remarks, or not
+        /// at all. Nothing is run, and nothing is fetched.
+        #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
         files: Option<PathBuf>,
     },
     /// Print a completion script for a shell.
@@ -700,6 +707,9 @@ pub enum ContextCommand {
         /// The context.
         #[arg(add = candidates::contexts())]
         name: Option<String>,
+        /// Do nothing if there is no such context.
+        #[arg(long)]
+        if_any: bool,
         /// Print nothing.
         #[arg(long)]
         quiet: bool,
@@ -825,9 +835,12 @@ pub enum SessionsCommand {
         /// The program whose format is written.
         #[arg(long, value_name = "SYSTEM", default_value = "pi", value_parser = session_formats())]
         format: String,
-        /// The file; default: standard output.
+        /// The file, or a folder for a file with a name of its own; default: standard output.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Write nothing if there is no conversation.
+        #[arg(long)]
+        if_any: bool,
         /// Print nothing.
         #[arg(long)]
         quiet: bool,
@@ -1406,6 +1419,7 @@ fn foreign_commands() -> impl Iterator<Item = clap::Command> {
             .allow_hyphen_values(true)
             .trailing_var_arg(true);
         clap::Command::new(cli.name)
+            .aliases(cli.aliases)
             .about(cli.about)
             .disable_help_flag(true)
             .arg(arguments)
@@ -1415,7 +1429,11 @@ fn foreign_commands() -> impl Iterator<Item = clap::Command> {
 /// An error if the command is another program's: its options are its own, so becket's may not stand before it.
 fn not_foreign(matches: &ArgMatches) -> Result<(), clap::Error> {
     let named = matches.subcommand_name().or_else(|| first_of_several(matches));
-    let is_foreign = |name: &&str| Hosts::default().foreign_clis().any(|cli| cli.name == *name);
+    let is_foreign = |name: &&str| {
+        Hosts::default()
+            .foreign_clis()
+            .any(|cli| cli.is_named(OsStr::new(name)))
+    };
     let Some(name) = named.filter(is_foreign) else {
         return Ok(());
     };
@@ -1442,15 +1460,15 @@ fn narrow_command_line(words: &[OsString]) -> Option<clap::Command> {
     if words().any(|word| ["help", "--help", "-h"].contains(&word)) {
         return None;
     }
-    let command = PromptArgs::augment_args(clap::Command::new("becket"));
     let mut named: Vec<&str> = words().filter(|word| Command::has_subcommand(word)).collect();
     if named.is_empty() {
-        return Some(guest_options::add_to(command));
+        return Some(Words::Prompts.command_line());
     }
     named.sort_unstable();
     named.dedup();
     let all = commands();
     let found = named.into_iter().filter_map(|name| all.find_subcommand(name));
+    let command = PromptArgs::augment_args(clap::Command::new("becket"));
     Some(guest_options::add_to(command.subcommands(found.cloned())))
 }
 
@@ -1466,21 +1484,53 @@ pub fn command_names() -> Vec<String> {
     names.map(ToOwned::to_owned).collect()
 }
 
+/// The words that a command line may have besides options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// A command with its arguments, or prompts.
+    CommandsOrPrompts,
+    /// Prompts: no word is a command.
+    Prompts,
+}
+
+impl Words {
+    /// The command line as clap knows it.
+    pub fn command_line(self) -> clap::Command {
+        match self {
+            Self::CommandsOrPrompts => command_line(),
+            Self::Prompts => guest_options::add_to(PromptArgs::augment_args(clap::Command::new("becket"))),
+        }
+    }
+
+    /// Parses a command line by a description that may have more options than becket's own.
+    pub fn parse(self, command: clap::Command, words: &[OsString]) -> Result<ArgMatches, clap::Error> {
+        match self {
+            Self::CommandsOrPrompts => {
+                let matches = help::parse(command, words)?;
+                not_foreign(&matches).map(|()| matches)
+            }
+            Self::Prompts => command.try_get_matches_from(words),
+        }
+    }
+}
+
 impl Args {
     /// Parses a command line, whose first word is the program.
-    pub fn parse_words(words: &[OsString]) -> Result<Self, clap::Error> {
+    pub fn parse_words(words: &[OsString], kind: Words) -> Result<Self, clap::Error> {
+        if kind == Words::Prompts {
+            return Self::of(&kind.parse(kind.command_line(), words)?);
+        }
         let narrow = narrow_command_line(words);
         let parsed = narrow.and_then(|narrow| narrow.try_get_matches_from(words).ok());
         match parsed {
-            Some(matches) => Self::of(&matches),
+            Some(matches) => not_foreign(&matches).and_then(|()| Self::of(&matches)),
             // Help and errors know all commands.
-            None => Self::of(&help::parse(command_line(), words)?),
+            None => Self::of(&kind.parse(kind.command_line(), words)?),
         }
     }
 
     /// Converts what clap has parsed.
     pub fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        not_foreign(matches)?;
         Ok(Self {
             guests: guest_options::given(matches),
             ..Self::from_arg_matches(matches)?
@@ -1490,9 +1540,7 @@ impl Args {
 
 /// The names of becket's own options.
 pub fn own_option_names() -> Vec<String> {
-    option_names(&guest_options::add_to(PromptArgs::augment_args(
-        clap::Command::new("becket"),
-    )))
+    option_names(&Words::Prompts.command_line())
 }
 
 /// The long names of a command's options.

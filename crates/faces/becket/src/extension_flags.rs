@@ -10,15 +10,16 @@ use becket_run::loading::load_kind;
 use becket_run::options::Preloaded;
 use becket_run::{Hosts, Setup, project_trust};
 use becket_system::{CliError, Exit, Surroundings};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::runtime::Runtime;
 
-use crate::args::{Args, command_line, option_names};
+use crate::args::{Args, Words, option_names};
 use crate::help;
 use crate::options::{LentRuntime, Options};
 use crate::process::check_working_directory;
 use crate::running::runtime;
+use crate::typed::{CommandLine, told, unknown_argument};
 
 /// A command line parsed with the options of guests, or the error in it.
 type ReadAgain = Result<(Args, Options), clap::Error>;
@@ -28,13 +29,13 @@ type LoadedFirst = (Runtime, &'static str, Arc<dyn Guests>);
 
 /// Parses a command line that cannot be parsed without extensions. An error is printed here.
 pub fn read_with_extensions(
-    mut arguments: Vec<OsString>,
+    mut line: CommandLine,
     error: clap::Error,
     (hosts, surroundings): (Hosts, &Surroundings),
 ) -> Result<(Args, Options), Exit> {
     let mut error = error;
-    if unknown_argument(&error).as_deref() == Some("-n") && write_out(&mut arguments) {
-        error = match Args::parse_words(&arguments) {
+    if unknown_argument(&error).as_deref() == Some("-n") && write_out(&mut line.arguments) {
+        error = match Args::parse_words(&line.arguments, line.words) {
             Ok(args) => {
                 let options = Options::new(&args, hosts);
                 return Ok((args, options));
@@ -44,17 +45,18 @@ pub fn read_with_extensions(
     }
     if error.kind() == ErrorKind::DisplayHelp {
         return Err(told(
-            &helped(&arguments, (hosts, surroundings)).unwrap_or(error),
+            &helped(&line, (hosts, surroundings)).unwrap_or(error),
+            line.program,
             surroundings,
         ));
     }
     if !unknown_argument(&error).is_some_and(|argument| argument.starts_with("--")) {
-        return Err(told(&error, surroundings));
+        return Err(told(&error, line.program, surroundings));
     }
-    match with_flags(&arguments, (hosts, surroundings)) {
+    match with_flags(&line, (hosts, surroundings)) {
         Ok(Some(Ok(args))) => Ok(args),
-        Ok(Some(Err(error))) => Err(told(&error, surroundings)),
-        Ok(None) => Err(told(&error, surroundings)),
+        Ok(Some(Err(error))) => Err(told(&error, line.program, surroundings)),
+        Ok(None) => Err(told(&error, line.program, surroundings)),
         Err(problem) => {
             surroundings.complain(&problem.to_string());
             Err(problem.exit)
@@ -82,38 +84,26 @@ const SHORT: [(&str, &str); 3] = [
 ];
 
 /// The help with the options of extensions. If they cannot be loaded, it has becket's own only.
-fn helped(arguments: &[OsString], (hosts, surroundings): (Hosts, &Surroundings)) -> Option<clap::Error> {
+fn helped(line: &CommandLine, (hosts, surroundings): (Hosts, &Surroundings)) -> Option<clap::Error> {
     let is_help = |argument: &OsString| argument == "--help" || argument == "-h";
-    let others: Vec<OsString> = arguments
+    let others: Vec<OsString> = line
+        .arguments
         .iter()
         .filter(|argument| !is_help(argument))
         .cloned()
         .collect();
-    let first = without_unknown(&others).filter(|first| first.command.is_none())?;
+    let first = without_unknown(others, line.words).filter(|first| first.command.is_none())?;
     let options = Options::new(&first, hosts);
     let (_, _, guests) = loaded(&options, surroundings).ok().flatten()?;
-    read(arguments, &interactive(&guests)?.flags()).err()
-}
-
-fn told(error: &clap::Error, surroundings: &Surroundings) -> Exit {
-    // A reader such as `head` that has seen enough is no failure.
-    if let Err(broken) = error.print()
-        && broken.kind() != std::io::ErrorKind::BrokenPipe
-    {
-        surroundings.complain(&broken.to_string());
-    }
-    match error.use_stderr() {
-        true => Exit::Usage,
-        false => Exit::Answered,
-    }
+    read(line, &interactive(&guests)?.flags()).err()
 }
 
 /// Loads the extensions that the command line names, and parses it with their options; `None` if they have none.
 fn with_flags(
-    arguments: &[OsString],
+    line: &CommandLine,
     (hosts, surroundings): (Hosts, &Surroundings),
 ) -> Result<Option<ReadAgain>, CliError> {
-    let Some(first) = without_unknown(arguments) else {
+    let Some(first) = without_unknown(line.arguments.clone(), line.words) else {
         return Ok(None);
     };
     let Some((runtime, kind, guests)) = loaded(&Options::new(&first, hosts), surroundings)? else {
@@ -126,7 +116,7 @@ fn with_flags(
     if flags.is_empty() {
         return Ok(None);
     }
-    Ok(Some(read(arguments, &flags).map(|(args, given)| {
+    Ok(Some(read(line, &flags).map(|(args, given)| {
         interactive.set_flags(&given);
         let mut options = Options::new(&args, hosts);
         options.run.preloaded = Preloaded::new(kind, guests);
@@ -169,10 +159,9 @@ fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<Loade
 }
 
 /// The command line without unknown options: enough to see which extensions it names.
-fn without_unknown(arguments: &[OsString]) -> Option<Args> {
-    let mut arguments = arguments.to_vec();
+fn without_unknown(mut arguments: Vec<OsString>, words: Words) -> Option<Args> {
     loop {
-        let error = match Args::parse_words(&arguments) {
+        let error = match Args::parse_words(&arguments, words) {
             Ok(args) => return Some(args),
             Err(error) => error,
         };
@@ -182,16 +171,6 @@ fn without_unknown(arguments: &[OsString]) -> Option<Args> {
             .skip(1)
             .position(|argument| is(argument, &unknown))?;
         arguments.remove(at + 1);
-    }
-}
-
-fn unknown_argument(error: &clap::Error) -> Option<String> {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(argument)) => Some(argument.clone()),
-        _ => None,
     }
 }
 
@@ -205,15 +184,15 @@ fn is(word: &OsStr, option: &str) -> bool {
 }
 
 /// Parses the command line with the options of extensions.
-fn read(arguments: &[OsString], flags: &[GuestFlag]) -> Result<(Args, Vec<GivenFlag>), clap::Error> {
-    let mut command = command_line();
+fn read(line: &CommandLine, flags: &[GuestFlag]) -> Result<(Args, Vec<GivenFlag>), clap::Error> {
+    let mut command = line.words.command_line();
     let own = option_names(&command);
     let usable = |flag: &&GuestFlag| !own.contains(&flag.name);
     let flags: Vec<&GuestFlag> = flags.iter().filter(usable).collect();
     for flag in &flags {
         command = with_option(command, &argument(flag));
     }
-    let matches = help::parse(command, arguments)?;
+    let matches = line.words.parse(command, &line.arguments)?;
     let args = Args::of(&matches)?;
     let given = flags.iter().filter_map(|flag| given(flag, &matches)).collect();
     Ok((args, given))

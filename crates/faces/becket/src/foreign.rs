@@ -3,17 +3,19 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use becket_host::{AskedOf, ForeignCli};
+use becket_host::{AskedOf, ForeignCli, OwnLine, OwnLines};
 use becket_run::Hosts;
 use becket_system::{Exit, Surroundings};
 
+use crate::args::{Command, Words};
 use crate::printing::print;
+use crate::typed::CommandLine;
 use crate::{reading, run as run_own};
 
 /// The program whose command line this is, and its arguments.
 pub fn called(hosts: Hosts, words: &[OsString]) -> Option<(&'static ForeignCli, Vec<OsString>)> {
     let (program, arguments) = words.split_first()?;
-    let by_name = |name: &OsStr| hosts.foreign_clis().find(|cli| OsStr::new(cli.name) == name);
+    let by_name = |name: &OsStr| hosts.foreign_clis().find(|cli| cli.is_named(name));
     if let Some(cli) = Path::new(program).file_name().and_then(by_name) {
         return Some((cli, arguments.to_vec()));
     }
@@ -29,24 +31,16 @@ pub fn run(cli: &'static ForeignCli, words: Vec<OsString>, of: (Hosts, &Surround
     }
 }
 
-fn ended(
-    cli: &'static ForeignCli,
-    words: Vec<OsString>,
-    (hosts, surroundings): (Hosts, &Surroundings),
-) -> Exit {
+fn ended(cli: &'static ForeignCli, words: Vec<OsString>, of: (Hosts, &Surroundings)) -> Exit {
     let printed = match cli.read(words) {
-        Ok(AskedOf::Runs(lines)) => {
-            let mut ends = lines
-                .into_iter()
-                .map(|line| run_line(line, (hosts, surroundings)));
-            return ends
-                .find(|exit| *exit != Exit::Answered)
-                .unwrap_or(Exit::Answered);
-        }
+        Ok(AskedOf::Runs(lines)) => return run_all(cli, &lines, of),
         Ok(AskedOf::Help) => print(&cli.help()),
-        Ok(AskedOf::Version) => print(&format!("{} (becket {})\n", cli.name, env!("CARGO_PKG_VERSION"))),
+        Ok(AskedOf::Version) => match cli.version {
+            Some(version) => print(&format!("{version}\n")),
+            None => print(&format!("{} (becket {})\n", cli.name, env!("CARGO_PKG_VERSION"))),
+        },
         Err(why) => {
-            surroundings.complain(&why);
+            of.1.complain(&why);
             return Exit::Usage;
         }
     };
@@ -56,14 +50,129 @@ fn ended(
     }
 }
 
+/// Runs becket's own command lines. What puts things in order at the end is done even if the run has failed.
+fn run_all(cli: &'static ForeignCli, lines: &OwnLines, of: (Hosts, &Surroundings)) -> Exit {
+    for warning in &lines.warnings {
+        of.1.remark(warning);
+    }
+    let up_to_failure = |lines: &[OwnLine]| {
+        let mut ends = lines.iter().map(|line| run_line(cli, line, of));
+        ends.find(|exit| *exit != Exit::Answered)
+            .unwrap_or(Exit::Answered)
+    };
+    let begun = up_to_failure(&lines.before);
+    if begun != Exit::Answered {
+        return begun;
+    }
+    let ended = up_to_failure(&lines.lines);
+    let mut afterwards = lines.after.iter().map(|line| run_line(cli, line, of));
+    let tidied = afterwards.by_ref().find(|exit| *exit != Exit::Answered);
+    afterwards.for_each(drop);
+    match ended {
+        Exit::Answered => tidied.unwrap_or(Exit::Answered),
+        failed => failed,
+    }
+}
+
 /// Runs one of becket's own command lines.
-fn run_line(line: Vec<OsString>, (hosts, surroundings): (Hosts, &Surroundings)) -> Exit {
-    let words = std::iter::once("becket".into()).chain(line).collect();
-    match reading::read(words, hosts, surroundings) {
+fn run_line(cli: &'static ForeignCli, line: &OwnLine, (hosts, surroundings): (Hosts, &Surroundings)) -> Exit {
+    match reading::read(command_line(cli, line), hosts, surroundings) {
         Ok((args, mut options)) => {
-            options.run.needs_model = true;
+            // A rehearsal would look like a result.
+            options.run.needs_model = asks_model(args.command.as_ref());
             run_own(args, options, surroundings)
         }
         Err(exit) => exit,
+    }
+}
+
+/// Whether a command sends prompts to the model.
+fn asks_model(command: Option<&Command>) -> bool {
+    !matches!(
+        command,
+        Some(
+            Command::Tool { .. }
+                | Command::Context { .. }
+                | Command::Sessions { .. }
+                | Command::Models { .. }
+        )
+    )
+}
+
+/// A line as becket reads it: without a command in it, none of its words is one.
+fn command_line(cli: &'static ForeignCli, line: &OwnLine) -> CommandLine {
+    CommandLine {
+        arguments: std::iter::once("becket".into()).chain(line.words()).collect(),
+        words: match line.command.is_empty() {
+            true => Words::Prompts,
+            false => Words::CommandsOrPrompts,
+        },
+        program: Some(cli),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Args, command_names};
+
+    /// The prompts of a line, if it is one that asks.
+    fn prompts(cli: &'static ForeignCli, words: &[&str]) -> Vec<Vec<String>> {
+        let lines = match cli.read(words.iter().map(OsString::from)) {
+            Ok(AskedOf::Runs(lines)) => lines,
+            other => panic!("{} {words:?}: {other:?}", cli.name),
+        };
+        let lines = lines.all().map(|line| {
+            let line = command_line(cli, line);
+            let args = Args::parse_words(&line.arguments, line.words);
+            let args = args.unwrap_or_else(|error| panic!("{:?}: {error}", line.arguments));
+            match args.command {
+                None => args.asked.prompt,
+                Some(Command::Ask { prompt, .. } | Command::Run { prompt, .. }) => prompt,
+                other => panic!("{} {words:?} is the command {other:?}", cli.name),
+            }
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn no_prompt_of_another_program_is_a_command_or_an_option_of_beckets() {
+        let names = command_names();
+        let foreign = Hosts::default().foreign_clis().map(|cli| cli.name);
+        let names = names.iter().map(String::as_str).chain(foreign);
+        let names: Vec<&str> = names.chain(["help"]).collect();
+        assert!(names.len() > 25, "{names:?}");
+        for cli in Hosts::default().foreign_clis() {
+            let before: &[&str] = match cli.name {
+                "pi" => &["-p", "--session-id", "s"],
+                "chibi" => &[],
+                "docker-agent" => &["run", "agent.yaml"],
+                other => panic!("how is a prompt given to {other}?"),
+            };
+            for name in &names {
+                let asked = prompts(cli, &[before, &[*name]].concat());
+                assert_eq!(asked, [[name.to_string()]], "{}", cli.name);
+                let asked = prompts(cli, &[before, &[*name, "again"]].concat());
+                let asked = asked.concat().join(" ");
+                assert_eq!(asked, format!("{name} again"), "{}", cli.name);
+            }
+            let asked = prompts(cli, &[before, &["--", "--yes"]].concat());
+            assert_eq!(asked, [["--yes"]], "{}", cli.name);
+        }
+    }
+
+    #[test]
+    fn words_after_an_option_of_an_extension_are_no_commands() {
+        for word in command_names() {
+            let line = OwnLine {
+                options: vec!["--mode=text".into()],
+                guest_words: vec![word.clone().into()],
+                ..OwnLine::default()
+            };
+            let cli = Hosts::default().foreign_clis().next().expect("there is one");
+            let line = command_line(cli, &line);
+            let args = Args::parse_words(&line.arguments, line.words).expect("it is a prompt");
+            assert!(args.command.is_none() && args.asked.prompt == [word]);
+        }
     }
 }

@@ -31,6 +31,7 @@ mod running;
 mod since;
 #[cfg(feature = "web")]
 mod timeline;
+mod typed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -73,7 +74,12 @@ pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
     if let Some((cli, words)) = foreign::called(hosts, &words) {
         return foreign::run(cli, words, (hosts, &surroundings)).into();
     }
-    match reading::read(words, hosts, &surroundings) {
+    let line = typed::CommandLine {
+        arguments: words,
+        words: args::Words::CommandsOrPrompts,
+        program: None,
+    };
+    match reading::read(line, hosts, &surroundings) {
         Ok((args, options)) => run(args, options, &surroundings).into(),
         Err(exit) => exit.into(),
     }

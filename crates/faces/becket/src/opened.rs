@@ -11,6 +11,7 @@ use becket_system::{CliError, Surroundings};
 use becket_workbench::Lab;
 use tokio_util::sync::CancellationToken;
 
+use crate::args::RunMode;
 use crate::commands::Shell;
 use crate::front::{Output, Style, TerminalFront, at_screen};
 use crate::options::Options;
@@ -59,16 +60,27 @@ impl Conversation {
             let client = client(Mode::Json, purpose, options, surroundings)?;
             return Self::open_for(client, choice, purpose, options, surroundings, cancel).await;
         }
-        let output = Arc::new(Output::on(&surroundings.screen));
+        let output = Output::on(&surroundings.screen);
+        // Whoever looks at a terminal sees the answers arrive.
+        let output = match options.mode == Some(RunMode::Text) && !surroundings.stdout_is_terminal {
+            true => Arc::new(output.with_last_answer_only()),
+            false => Arc::new(output),
+        };
         let participants = Participants {
             on_ready: on_ready(options, &output),
             ..Participants::user(person(options, surroundings, &output, purpose))
         };
         let caller = caller(options, surroundings, cancel);
-        Ok(Self {
-            conversation: becket_run::Conversation::open(participants, choice, purpose, caller).await?,
-            output,
-        })
+        let conversation = becket_run::Conversation::open(participants, choice, purpose, caller).await?;
+        Self { conversation, output }.named(purpose, options).await
+    }
+
+    /// Names the conversation, if the command line does.
+    async fn named(mut self, purpose: Purpose, options: &Options) -> Result<Self, CliError> {
+        if let (Purpose::Prompts, Some(name)) = (purpose, &options.session_name) {
+            self.set_name(name).await?;
+        }
+        Ok(self)
     }
 
     /// Begins a session for the program that has started becket.
@@ -87,10 +99,8 @@ impl Conversation {
             on_ready: on_ready(options, &output),
         };
         let caller = caller(options, surroundings, cancel);
-        Ok(Self {
-            conversation: becket_run::Conversation::open(participants, choice, purpose, caller).await?,
-            output,
-        })
+        let conversation = becket_run::Conversation::open(participants, choice, purpose, caller).await?;
+        Self { conversation, output }.named(purpose, options).await
     }
 
     /// Begins a session for a user whom becket reaches in another way than its terminal. What is shown there, `person`

@@ -20,6 +20,8 @@ pub struct Options {
     pub color: ColorChoice,
     /// The protocol for the program that runs becket.
     pub mode: Option<RunMode>,
+    /// The name of the conversation, if the command line gives it one.
+    pub session_name: Option<String>,
     /// Whether several prompts are asked one after the other.
     pub takes_many: bool,
     /// The runtime in which guests live that were loaded to read the command line.
@@ -81,6 +83,11 @@ impl Options {
             run,
             color: args.color,
             mode: pi.mode,
+            session_name: pi
+                .session_name
+                .as_deref()
+                .map(|name| name.trim().to_owned())
+                .filter(|name| !name.is_empty()),
             takes_many,
             runtime: LentRuntime::default(),
         }

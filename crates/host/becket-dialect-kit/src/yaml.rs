@@ -1,4 +1,6 @@
 //! Reads YAML into a type, with errors that name file, line, and the nearest right word.
+//!
+//! It is YAML 1.2, as the systems read it whose files these are: `yes`, `no`, `on` and `off` are texts.
 
 use std::path::Path;
 
@@ -9,7 +11,8 @@ pub use serde_saphyr::Spanned;
 
 /// Reads YAML text as a `T`.
 pub fn read_yaml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SettingsError> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let error = error.without_snippet();
         let line = error.location().map_or(1, |location| location.line() as usize);
         let told = error.to_string();
@@ -48,7 +51,7 @@ fn plainly(message: &str) -> String {
         return format!("the key `{key}` stands here twice");
     }
     match message.strip_prefix("invalid ") {
-        Some("bool" | "boolean") => "expected true or false".into(),
+        Some(kind) if kind.starts_with("bool") => "expected true or false".into(),
         Some("f32" | "f64" | "floating point value") => "expected a number".into(),
         Some(kind) if kind.starts_with(['u', 'i']) && kind[1..].parse::<u8>().is_ok() => {
             "expected a whole number in the valid range".into()
@@ -92,6 +95,20 @@ mod tests {
         );
         assert!(fault("model: x\nparts:\n  a: many\n").starts_with("agent.yaml:3: "));
         assert!(fault("model: [x\n").starts_with("agent.yaml:1: "));
+    }
+
+    #[test]
+    fn only_true_and_false_are_no_texts() {
+        let read: BTreeMap<String, serde_json::Value> = read_yaml(
+            "a: [yes, no, on, off, y]\nb: no\nc: [true, False]\n",
+            Path::new("f"),
+        )
+        .unwrap();
+        assert_eq!(read["a"], serde_json::json!(["yes", "no", "on", "off", "y"]));
+        assert_eq!(read["b"], "no");
+        assert_eq!(read["c"], serde_json::json!([true, false]));
+        let flag = read_yaml::<BTreeMap<String, bool>>("a: yes\n", Path::new("f")).unwrap_err();
+        assert_eq!(flag.to_string(), "f:1: expected true or false");
     }
 
     #[test]

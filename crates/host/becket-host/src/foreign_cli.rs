@@ -14,15 +14,81 @@ use std::os::unix::ffi::OsStrExt;
 pub struct ForeignCli {
     /// The program's name, which is becket's command for it.
     pub name: &'static str,
+    /// Other names of the program.
+    pub aliases: &'static [&'static str],
     /// What the command is for, in one line.
     pub about: &'static str,
+    /// The version of the program that becket stands in for, if the program prints nothing else with `--version`.
+    pub version: Option<&'static str>,
     /// The program's options.
     pub options: &'static [ForeignOption],
-    /// Whether unknown options are kept among the words: the program's guests bring options of their own.
+    /// Whether unknown long options are kept: the program's guests bring options of their own.
     pub keeps_unknown: bool,
-    /// becket's own command lines that do what was asked, without the program's name. They are run one after the other
-    /// up to the first that fails. The error says what cannot be done.
-    pub translate: fn(&ForeignArgs) -> Result<Vec<Vec<OsString>>, String>,
+    /// What is asked for, in becket's own command lines. The error says what cannot be done.
+    pub translate: fn(&ForeignArgs) -> Result<AskedOf, String>,
+}
+
+/// becket's own command lines that do what was asked of another program.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct OwnLines {
+    /// The lines that come first. If one of them fails, no further line is run.
+    pub before: Vec<OwnLine>,
+    /// The lines that do what was asked, up to the first that fails.
+    pub lines: Vec<OwnLine>,
+    /// The lines that put things in order when `before` has succeeded, however `lines` ended.
+    pub after: Vec<OwnLine>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl From<Vec<OwnLine>> for OwnLines {
+    fn from(lines: Vec<OwnLine>) -> Self {
+        Self {
+            lines,
+            ..Self::default()
+        }
+    }
+}
+
+impl OwnLines {
+    /// All lines in their order.
+    pub fn all(&self) -> impl Iterator<Item = &OwnLine> {
+        self.before.iter().chain(&self.lines).chain(&self.after)
+    }
+}
+
+/// One of becket's own command lines, by the roles of its words, so that none can be taken for something else.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct OwnLine {
+    /// becket's own options.
+    pub options: Vec<OsString>,
+    /// The command with its arguments. Without one, the line asks its prompts or starts a chat, and no word that
+    /// follows is read as a command.
+    pub command: Vec<OsString>,
+    /// Options that only guests know. A word after one of them is its value or, if it takes none, a prompt.
+    pub guest_words: Vec<OsString>,
+    /// The prompts. None of them is read as an option or as a command.
+    pub prompts: Vec<OsString>,
+}
+
+impl OwnLine {
+    /// A line that consists of a command, with its arguments.
+    pub fn command<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            command: words.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The words of the line, without the program's name.
+    pub fn words(&self) -> Vec<OsString> {
+        let mut words = [&*self.options, &self.command, &self.guest_words].concat();
+        if !self.prompts.is_empty() {
+            words.push("--".into());
+            words.extend_from_slice(&self.prompts);
+        }
+        words
+    }
 }
 
 /// An option of another agent's program.
@@ -81,8 +147,12 @@ pub enum Service {
 #[derive(Debug, Default)]
 pub struct ForeignArgs {
     given: Vec<(&'static str, Vec<OsString>)>,
+    /// The first word of the command line, if it is no option.
+    pub command: Option<OsString>,
     /// What is no option, in order.
     pub words: Vec<OsString>,
+    /// Options that the table does not have, each with the word that may be its value.
+    pub unknown: Vec<OsString>,
 }
 
 impl ForeignArgs {
@@ -106,8 +176,8 @@ impl ForeignArgs {
 /// What a command line asks for.
 #[derive(Debug)]
 pub enum AskedOf {
-    /// becket's own command lines, one after the other.
-    Runs(Vec<Vec<OsString>>),
+    /// becket's own command lines.
+    Runs(OwnLines),
     /// The help.
     Help,
     /// The version.
@@ -129,7 +199,13 @@ impl ForeignCli {
                 _ => {}
             }
         }
-        (self.translate)(&self.parse(words)?).map(AskedOf::Runs)
+        (self.translate)(&self.parse(words)?)
+    }
+
+    /// Whether the program has this name.
+    pub fn is_named(&self, name: &OsStr) -> bool {
+        let mut names = std::iter::once(&self.name).chain(self.aliases);
+        names.any(|own| OsStr::new(own) == name)
     }
 
     fn option(&self, name: &OsStr) -> Option<&'static ForeignOption> {
@@ -145,14 +221,17 @@ impl ForeignCli {
     }
 
     fn parse(&self, words: Vec<OsString>) -> Result<ForeignArgs, String> {
-        let mut args = ForeignArgs::default();
+        let mut args = ForeignArgs {
+            command: words.first().filter(|word| !is_option(word)).cloned(),
+            ..ForeignArgs::default()
+        };
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
             if word == "--" {
                 args.words.extend(words);
                 break;
             }
-            if word.len() < 2 || !is_option(&word) {
+            if !self.reads_as_option(&word) {
                 args.words.push(word);
                 if self.ends_with_words() {
                     args.words.extend(words);
@@ -161,10 +240,13 @@ impl ForeignCli {
                 continue;
             }
             let Some((option, attached)) = self.option_of(&word, &mut args)? else {
-                if !self.keeps_unknown {
+                if !self.keeps_unknown || !is_long(&word) {
                     return Err(self.unknown(&word));
                 }
-                args.words.push(word);
+                let has_value = word.as_bytes().contains(&b'=');
+                args.unknown.push(word);
+                let next = words.next_if(|next| !has_value && self.may_be_value(next));
+                args.unknown.extend(next);
                 continue;
             };
             let values = option
@@ -221,7 +303,19 @@ impl ForeignCli {
         Ok(None)
     }
 
-    fn unknown(&self, word: &OsStr) -> String {
+    /// Whether a word is read as an option. With unknown options, three hyphens begin a text.
+    fn reads_as_option(&self, word: &OsStr) -> bool {
+        let is_text = self.keeps_unknown && word.as_bytes().starts_with(b"---");
+        word.len() > 1 && is_option(word) && !is_text
+    }
+
+    /// Whether a word may be the value of the unknown option before it.
+    fn may_be_value(&self, word: &OsStr) -> bool {
+        !is_option(word) && !word.as_bytes().starts_with(b"@")
+    }
+
+    /// The message about an option that the program does not have.
+    pub fn unknown(&self, word: &OsStr) -> String {
         format!(
             "{} has no option {}; try `{} --help`",
             self.name,
@@ -256,6 +350,10 @@ impl ForeignCli {
 
 fn is_option(word: &OsStr) -> bool {
     word.as_bytes().starts_with(b"-")
+}
+
+fn is_long(word: &OsStr) -> bool {
+    word.as_bytes().starts_with(b"--")
 }
 
 impl ForeignOption {
@@ -323,7 +421,9 @@ mod tests {
 
     static CLI: ForeignCli = ForeignCli {
         name: "toy",
+        aliases: &["plaything"],
         about: "A toy.",
+        version: None,
         options: &[
             ForeignOption {
                 names: &["-c", "--context"],
@@ -358,17 +458,18 @@ mod tests {
                 shown.extend(args.all(name).map(|values| format!("{name}={values:?}")));
             }
             let words = args.words.iter().map(|word| word.to_string_lossy().into_owned());
-            Ok(vec![shown.into_iter().chain(words).map(Into::into).collect()])
+            Ok(AskedOf::Runs(
+                vec![OwnLine::command(shown.into_iter().chain(words))].into(),
+            ))
         },
     };
 
     fn read(line: &str) -> Result<String, String> {
         match CLI.read(line.split_whitespace().map(OsString::from))? {
-            AskedOf::Runs(runs) => Ok(runs
-                .concat()
-                .join(OsStr::new(" "))
-                .into_string()
-                .expect("it is text")),
+            AskedOf::Runs(runs) => {
+                let words = runs.all().flat_map(OwnLine::words).collect::<Vec<_>>();
+                Ok(words.join(OsStr::new(" ")).into_string().expect("it is text"))
+            }
             other => Ok(format!("{other:?}")),
         }
     }
@@ -408,6 +509,18 @@ mod tests {
             let error = read(line).expect_err(line);
             assert!(error.starts_with(expected), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn a_prompt_is_never_an_option_or_a_command() {
+        let line = OwnLine {
+            options: vec!["--mode=text".into()],
+            guest_words: vec!["--plan".into(), "undo".into()],
+            prompts: vec!["doctor".into(), "--yes".into()],
+            ..OwnLine::default()
+        };
+        let words = line.words().join(OsStr::new(" "));
+        assert_eq!(words, "--mode=text --plan undo -- doctor --yes");
     }
 
     #[test]

@@ -23,6 +23,26 @@ pub type CalledCommand = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static,
 /// The program's own completions, given the text before the cursor and whether the user asked for them.
 pub type Completes = Box<dyn Fn(&str, bool) -> BoxFuture<'static, Completions> + Send + Sync>;
 
+/// Picks the tools that the model is offered.
+pub trait ToolChoice: Send + Sync {
+    /// The names of the tools with which a session begins; `None` changes nothing.
+    fn first(&self, tools: &[SessionTool]) -> Option<Vec<String>>;
+
+    /// Whether guests may let the model have this tool later.
+    fn allows(&self, name: &str) -> bool;
+}
+
+/// A tool of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionTool {
+    /// The tool's name, as guests know it.
+    pub name: String,
+    /// Whether the model would be offered the tool if nobody chose.
+    pub is_active: bool,
+    /// Whether the tool is becket's own.
+    pub is_builtin: bool,
+}
+
 /// Guests with which the session and the user interact. Every method has a default that does nothing.
 pub trait Interactive: Any + Send + Sync {
     /// The provider for the model with that name, if a guest brings it.
@@ -96,15 +116,10 @@ pub trait Interactive: Any + Send + Sync {
     /// Rewrites the file of the session, if a guest has asked for it.
     fn renew_session_file(&self) {}
 
-    /// The names of all tools of the session; the error says why they are not known.
-    fn session_tools(&self) -> Result<Vec<String>, String> {
-        Ok(Vec::new())
-    }
-
-    /// Offers the model only these tools.
-    fn offer_only(&self, names: Vec<String>) -> Result<(), String> {
-        let _ = names;
-        Ok(())
+    /// Lets a choice decide, at the beginning of each session and before guests see its tools, which of them the model
+    /// is offered.
+    fn choose_tools(&self, choice: Box<dyn ToolChoice>) {
+        let _ = choice;
     }
 
     /// The commands that can be typed, with their slashes, and what they do.

@@ -45,7 +45,7 @@ pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
 pub use foreign_cli::{
-    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, Service, foreign_option,
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines, Service, foreign_option,
 };
 pub use host::{
     Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed,
@@ -53,7 +53,7 @@ pub use host::{
 };
 pub use interactive::{
     CalledCommand, CommandEnd, Completes, GivenFlag, GuestFlag, GuestShell, Interactive, NoInteraction,
-    Prompts, ShellEnd,
+    Prompts, SessionTool, ShellEnd, ToolChoice,
 };
 pub use known_commands::{KnownCommand, KnownCommands};
 pub use lines::{LineWriter, ReadLine, read_line};

@@ -16,6 +16,9 @@ pub trait SessionFiles: Send + Sync {
     /// A conversation as the text of a file.
     fn write(&self, tree: &Tree, about: &AboutSession<'_>) -> String;
 
+    /// The name that the system would give to the file of a conversation.
+    fn file_name(&self, about: &AboutSession<'_>) -> String;
+
     /// A file's conversation as a page for a browser; the error says why there is none.
     fn page(&self, text: &str) -> Result<String, String>;
 

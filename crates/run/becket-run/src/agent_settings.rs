@@ -185,9 +185,12 @@ fn is_attended(options: &RunOptions, surroundings: &Surroundings) -> bool {
 
 /// The user's name, as the settings of another system say.
 fn user_name(setup: &Setup) -> Result<Option<String>, CliError> {
-    let name = setup
-        .guest_settings
-        .first(|settings| settings.user_name.clone())?;
+    let of_guests = &setup.guest_settings;
+    let of_context = of_guests.context.as_ref();
+    let name = of_context
+        .and_then(|settings| settings.user_name.clone())
+        .or(setup.context.username.clone())
+        .or(of_guests.home()?.and_then(|home| home.user_name.clone()));
     Ok(name.filter(|name| !name.is_empty()))
 }
 

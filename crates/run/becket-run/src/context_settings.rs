@@ -31,6 +31,8 @@ pub struct ContextSettings {
     pub fuel: Option<u32>,
     /// Whose turn it is after an answer: `call_user` for yours, `call_agent` for the model's own.
     pub fallback: Option<Fallback>,
+    /// The user's name, which the model is told.
+    pub username: Option<String>,
 }
 
 /// The settings that count in a context that was entered.
@@ -77,6 +79,7 @@ impl ContextSettings {
             max_tokens: self.max_tokens.or(request.max_tokens),
             fuel: self.fuel.or(other.fuel),
             fallback: self.fallback.or(other.fallback),
+            username: self.username,
         };
         (settings, remark)
     }
@@ -119,7 +122,7 @@ fn written(key: &str, value: &str) -> String {
     let number = || value.parse().ok().filter(|number: &f64| number.is_finite());
     let number = whole.or_else(|| number().map(toml::Value::Float));
     number
-        .filter(|_| key != "model")
+        .filter(|_| !["model", "username"].contains(&key))
         .unwrap_or_else(|| value.into())
         .to_string()
 }

@@ -162,11 +162,10 @@ impl Conversation {
             .interactive
             .models(models(&setup, &assembled.agent.provider, surroundings));
         assembled.interactive.bind().await;
-        let mut current = begin(target, purpose, &assembled).await?;
-        if options.keeps_nothing {
-            current.mark_unkept(&assembled.store).await?;
+        let current = begin_with_tools(target, purpose, &assembled, (options, surroundings)).await?;
+        if let Some(client) = &client {
+            client.begun(&*assembled.interactive)?;
         }
-        tell_beginning(options, &assembled, client.as_deref(), surroundings)?;
         let parts = RunParts {
             options: options.clone(),
             surroundings: surroundings.clone(),
@@ -663,20 +662,23 @@ fn tell_what_goes_on(name: &ContextName, (messages, used_ms): (u64, u64), surrou
     ));
 }
 
-/// Offers the model the tools that the command line names, and tells a reader of events that the session has begun.
-fn tell_beginning(
-    options: &RunOptions,
+/// Begins the session with the tools that the command line names.
+async fn begin_with_tools(
+    target: Target,
+    purpose: Purpose,
     assembled: &Assembled,
-    client: Option<&dyn Client>,
-    surroundings: &Surroundings,
-) -> Result<(), CliError> {
-    if let Some(names) = options.tool_list() {
-        choose_tools(names, assembled, surroundings)?;
+    (options, surroundings): (&RunOptions, &Surroundings),
+) -> Result<CurrentSession, CliError> {
+    let unmet = match options.tool_list() {
+        Some(names) => Some(choose_tools(&names, &*assembled.interactive, surroundings)?),
+        None => None,
+    };
+    let mut current = begin(target, purpose, assembled).await?;
+    if options.keeps_nothing {
+        current.mark_unkept(&assembled.store).await?;
     }
-    match client {
-        Some(client) => client.begun(&*assembled.interactive),
-        None => Ok(()),
-    }
+    let error = unmet.and_then(|unmet| unmet.lock().expect("no panic happens while it is held").take());
+    error.map_or(Ok(current), Err)
 }
 
 /// Does what is asked for through the session handle until `over` is cancelled, or until nothing is left but the

@@ -30,7 +30,6 @@ use tokio_util::sync::CancellationToken;
 use crate::assemble::Assembled;
 use crate::import::{Imported, bring, without_moment};
 use crate::lifetimes::destroy_unkept;
-use crate::offered::choose_tools;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 use crate::target::{UNKEPT, claim, claim_fresh, of_session, parse_name};
@@ -597,11 +596,6 @@ impl Around<'_> {
             .iter()
             .for_each(|handle| handle.config().offer_all_tools());
         interactive.renew().await;
-        if let Some(names) = self.parts.options.tool_list()
-            && let Err(error) = choose_tools(names, self.assembled, &self.parts.surroundings)
-        {
-            self.parts.surroundings.complain(&error.to_string());
-        }
     }
 }
 

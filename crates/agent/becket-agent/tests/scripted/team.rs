@@ -90,6 +90,7 @@ fn member(stage: &Stage, name: &'static str, turns: Vec<Turn>, others: &[&str]) 
         max_identical_rounds: None,
         sub_agents: others.clone(),
         handoffs: others,
+        successor: None,
     };
     (member, model)
 }

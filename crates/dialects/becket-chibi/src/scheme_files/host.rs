@@ -8,6 +8,7 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::tool::Tool;
 use becket_agent::vfs::{self, Kind, Vfs, VfsPath, VfsPlace};
 use becket_check::{CheckedHook, Finding, HookFile, NamedFile, Start, Subject, boxed};
+use becket_events::Profile;
 use becket_hooks::Section;
 use becket_host::{Found, FoundGuest, GuestSearch, Guests, Host, Loading, Report, Stage, Toolbox, Unloaded};
 use becket_system::CliError;
@@ -217,9 +218,12 @@ impl Guests for SchemeFiles {
             let world = self.world(Tier::Sandboxed);
             toolbox.tools.push(Arc::new(EvalTool::new(world, self.callers())));
         }
+        // Under another system's names, the model has that system's tools.
+        let is_own = toolbox.profile.name == Profile::own().name;
         for tool in self.home_tools() {
             let name = &tool.spec().face.name;
-            let is_wanted = self.has_home() || toolbox.profile.extras.iter().any(|extra| extra == name);
+            let is_wanted =
+                (is_own && self.has_home()) || toolbox.profile.extras.iter().any(|extra| extra == name);
             // A plugin may have brought one of that name.
             if is_wanted && toolbox.tool(name).is_none() {
                 toolbox.tools.push(Arc::clone(tool));

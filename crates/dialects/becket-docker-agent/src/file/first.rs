@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::reader::Reader;
-use super::written::{FirstTodo, WrittenAgent, WrittenFile, WrittenToolset};
+use super::written::{AnyToolset, FirstTodo, WrittenAgent, WrittenFile, WrittenToolset};
 
 /// Refuses the keys of the first files in later ones: there they are mistakes.
 pub(super) fn look_at(reader: &Reader<'_>, written: &WrittenFile) -> Result<(), SettingsError> {
@@ -63,13 +63,13 @@ pub(super) fn look_at(reader: &Reader<'_>, written: &WrittenFile) -> Result<(), 
 }
 
 /// The toolsets that an agent of the first files has by other keys.
-pub(super) fn toolsets(agent: &WrittenAgent) -> Vec<Spanned<WrittenToolset>> {
+pub(super) fn toolsets(agent: &WrittenAgent) -> Vec<Spanned<AnyToolset>> {
     let mut sets = Vec::new();
     if let Some(todo) = &agent.todo {
         let shared = matches!(todo.value, FirstTodo::Shared { shared: true });
         if !matches!(todo.value, FirstTodo::Has(false)) {
             let mut set = of_type("todo", todo);
-            set.value.shared = shared.then(|| beside(todo, IgnoredAny));
+            set.value.known.shared = shared.then(|| beside(todo, IgnoredAny));
             sets.push(set);
         }
     }
@@ -80,19 +80,20 @@ pub(super) fn toolsets(agent: &WrittenAgent) -> Vec<Spanned<WrittenToolset>> {
         let path = memory.value.path.clone().filter(|path| !path.is_empty());
         sets.extend(path.map(|path| {
             let mut set = of_type("memory", memory);
-            set.value.path = Some(beside(memory, path));
+            set.value.known.path = Some(beside(memory, path));
             set
         }));
     }
     sets
 }
 
-fn of_type<T>(name: &str, place: &Spanned<T>) -> Spanned<WrittenToolset> {
-    let set = WrittenToolset {
+fn of_type<T>(name: &str, place: &Spanned<T>) -> Spanned<AnyToolset> {
+    let known = WrittenToolset {
         r#type: Some(beside(place, name.to_owned())),
         ..WrittenToolset::default()
     };
-    beside(place, set)
+    let unknown = Vec::new();
+    beside(place, AnyToolset { known, unknown })
 }
 
 /// A value that stands where another one does.

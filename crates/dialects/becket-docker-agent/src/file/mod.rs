@@ -76,6 +76,8 @@ pub struct AgentDefinition {
     pub sub_agents: Vec<String>,
     /// The agents to which this one can hand the conversation.
     pub handoffs: Vec<String>,
+    /// The agent that continues the conversation after each answer of this one.
+    pub force_handoff: Option<String>,
     /// Prompts that the user can call by name.
     pub commands: BTreeMap<String, CommandDefinition>,
     /// The agent's hooks; those that come from flags are last.
@@ -107,6 +109,8 @@ pub struct ModelDefinition {
     pub in_turn: Vec<ModelDefinition>,
     /// Models that are asked instead if there is no key for this one; the first that can be asked counts.
     pub instead: Vec<ModelDefinition>,
+    /// Further headers of every request; their values may name variables.
+    pub headers: BTreeMap<String, String>,
     /// The address that unloads the model.
     pub unload_api: Option<String>,
 }

@@ -267,13 +267,12 @@ fn definition(
     let agent = &agent.value;
     reader.look_at(agent.unserved())?;
     let names = written.agents.names();
-    let mut handoffs = reader.agents(&agent.handoffs, names.clone())?;
-    let next = reader
-        .agents(agent.force_handoff.as_slice(), names.clone())?
-        .pop();
-    handoffs.extend(next.clone().filter(|name| !handoffs.contains(name)));
     let mut hooks = match &agent.hooks {
-        Some(hooks) => hooks.entries(reader.file)?,
+        Some(hooks) => {
+            let (entries, remarks) = hooks.entries_and_remarks(reader.file)?;
+            reader.remarks.extend(remarks.iter().map(ToString::to_string));
+            entries
+        }
         None => Vec::new(),
     };
     let toolsets = toolsets(reader, agent, written)?;
@@ -285,15 +284,16 @@ fn definition(
         model: model(reader, agent, written)?,
         description: agent.description.clone().unwrap_or_default(),
         welcome_message: agent.welcome_message.clone(),
-        instruction: instruction(reader, agent)? + &ending(agent, next.as_deref()),
+        instruction: instruction(reader, agent)? + &form(agent),
         answer_schema: agent
             .structured_output
             .as_ref()
             .map(|form| Arc::new(form.schema.clone().into())),
         safety: safety(reader, agent.safety.as_ref())?,
         toolsets,
-        sub_agents: reader.agents(&agent.sub_agents, names)?,
-        handoffs,
+        sub_agents: reader.agents(&agent.sub_agents, names.clone())?,
+        handoffs: reader.agents(&agent.handoffs, names.clone())?,
+        force_handoff: successor(reader, name, agent, written)?,
         commands: commands(reader, agent, written)?,
         hooks,
         max_iterations: limit(agent.max_iterations),
@@ -301,17 +301,38 @@ fn definition(
     })
 }
 
-/// What the agent is told besides its instruction: the form of its answers, and who goes on after it.
-fn ending(agent: &WrittenAgent, next: Option<&str>) -> String {
+/// The agent that goes on after each answer. A circle would have no end.
+fn successor(
+    reader: &mut Reader<'_>,
+    name: &str,
+    agent: &WrittenAgent,
+    written: &WrittenFile,
+) -> Result<Option<String>, SettingsError> {
+    let Some(first) = &agent.force_handoff else {
+        return Ok(None);
+    };
+    let names = written.agents.names();
+    let of = |name: &str| written.agents.get(name)?.value.force_handoff.as_ref();
+    let chain = std::iter::successors(Some(first), |next| of(&next.value));
+    if chain
+        .take(written.agents.0.len() + 1)
+        .any(|next| next.value == name)
+    {
+        let message = format!("`force_handoff` leads back to `{name}`, so the conversation would never end");
+        return Err(reader.error(line_of(first), message));
+    }
+    let mut known = reader.agents(std::slice::from_ref(first), names)?;
+    Ok(known.pop())
+}
+
+/// What the agent is told besides its instruction: the form of its answers.
+fn form(agent: &WrittenAgent) -> String {
     let form = agent.structured_output.as_ref().map(|form| {
         let about = form.description.as_deref().map(|about| format!(" ({about})")).unwrap_or_default();
         let schema = serde_json::Value::Object(form.schema.clone());
         format!("\n\nAnswer with one JSON value{about} that follows this JSON Schema, and with nothing else:\n{schema}")
     });
-    let next = next.map(|name| {
-        format!("\n\nWhen your part is done, always hand the conversation over to `{name}` with `handoff`.")
-    });
-    form.unwrap_or_default() + &next.unwrap_or_default()
+    form.unwrap_or_default()
 }
 
 /// The agent's instruction, or the content of the files that it names, which are in the folder of the agent file.
@@ -563,6 +584,7 @@ fn described(
         },
         in_turn: Vec::new(),
         instead: Vec::new(),
+        headers: settings.headers.clone(),
         unload_api: settings.unload_api.clone(),
         provider,
     })

@@ -293,3 +293,60 @@ fn what_a_toolset_may_reach_is_kept() {
     let safer = file.agents[0].hooks.iter().find(|hook| hook.preempt_yolo);
     assert_eq!(safer.map(|hook| hook.event), Some("pre_tool_use"));
 }
+
+#[test]
+fn what_cannot_restrict_is_left_out_with_a_remark() {
+    let file = read(
+        "agents:\n  root:\n    toolsets:\n      - type: telepathy\n        range: {km: 3}\n      - type: rag\n        \
+         new_key: 1\n    hooks:\n      session_end:\n        - type: builtin\n          command: add_weather\n\
+         providers:\n  p: {base_url: 'http://x', headers: {X-Team: a}}\n",
+    )
+    .unwrap();
+    assert_eq!(
+        file.remarks,
+        [
+            "agent.yaml:11: there is no builtin `add_weather`, so this hook of session_end is left out",
+            "agent.yaml:4: toolsets of type `telepathy` are not served, so this one is left out",
+            "agent.yaml:6: toolsets of type `rag` are not served, so this one is left out",
+        ]
+    );
+    assert!(file.agents[0].toolsets.is_empty());
+    for (text, why) in [
+        (
+            "agents:\n  root:\n    toolsets:\n      - type: shell\n        lmits: 1\n",
+            "agent.yaml:5: unknown key `lmits`",
+        ),
+        (
+            "agents:\n  root:\n    hooks:\n      pre_tool_use:\n        - hooks:\n            - {type: builtin, command: judge}\n",
+            "`judge`",
+        ),
+        (
+            "agents:\n  root:\n    hooks:\n      pre_tool_use:\n        - hooks:\n            - {type: evaluator, evaluator: x, evaluator_policy: y}\n",
+            "hooks of the type evaluator are not served",
+        ),
+        (
+            "agents:\n  a: {force_handoff: b}\n  b: {force_handoff: a}\n",
+            "agent.yaml:2: `force_handoff` leads back to `a`",
+        ),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn words_that_older_yaml_takes_for_booleans_are_texts() {
+    let file = read(
+        "agents:\n  root:\n    description: no\n    toolsets:\n      - type: script\n        shell:\n          pick:\n            \
+         cmd: echo $answer\n            args: {answer: {enum: [yes, no]}}\n",
+    )
+    .unwrap();
+    assert_eq!(file.agents[0].description, "no");
+    let ToolsetKind::Script(scripts) = &file.agents[0].toolsets[0].kind else {
+        panic!("{:?}", file.agents[0].toolsets)
+    };
+    assert_eq!(
+        scripts[0].arguments["answer"]["enum"],
+        serde_json::json!(["yes", "no"])
+    );
+}

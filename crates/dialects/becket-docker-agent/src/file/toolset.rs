@@ -4,9 +4,10 @@ use becket_dialect_kit::yaml::{Spanned, line_of};
 use becket_hooks::{SettingsError, nearest};
 
 use super::reader::Reader;
-use super::written::{Ordered, WrittenRemote, WrittenScript, WrittenToolset};
+use super::written::{AnyToolset, Ordered, Table, WrittenRemote, WrittenScript, WrittenToolset};
 use super::{Fence, McpDefinition, McpReach, ScriptDefinition, Toolset, ToolsetKind};
 use crate::fence::Domain;
+use crate::tools::toolset_types;
 use crate::toolset_tools;
 
 const MCP: &str = "mcp";
@@ -16,39 +17,9 @@ const OPEN_URL: &str = "open_url";
 /// How references to servers of Docker's catalogue begin.
 const CATALOGUE: &str = "docker:";
 
-/// docker-agent's types of toolsets. becket serves `mcp`, `script`, and those whose tools it has.
-const TYPES: &[&str] = &[
-    "shell",
-    "filesystem",
-    "fetch",
-    "think",
-    "todo",
-    "memory",
-    SCRIPT,
-    MCP,
-    "background_jobs",
-    "tasks",
-    "user_prompt",
-    "mcp_catalog",
-    "file",
-    "plan",
-    "session_plan",
-    "session_context",
-    "api",
-    "a2a",
-    "lsp",
-    "openapi",
-    OPEN_URL,
-    "model_picker",
-    "background_agents",
-    "scheduler",
-    "rag",
-    "git",
-    "webhook",
-];
-
-fn is_served(name: &str) -> bool {
-    matches!(name, MCP | SCRIPT | OPEN_URL) || toolset_tools(name).is_some()
+/// The types of toolsets that becket serves.
+fn served() -> impl Iterator<Item = &'static str> {
+    toolset_types().chain([MCP, SCRIPT, OPEN_URL])
 }
 
 /// A key that not all toolsets have.
@@ -95,25 +66,33 @@ impl WrittenToolset {
     }
 }
 
-/// Reads a toolset; one that refers to a server of the file becomes that server. A type that becket has not is left out
-/// with a remark: a tool that is not offered restricts nobody.
+/// Reads a toolset; one that refers to a server of the file becomes that server. A type that becket does not have is
+/// left out with a remark, whatever its keys: a tool that is not offered restricts nobody. A misspelt type is an error.
 pub(super) fn toolset(
     reader: &mut Reader<'_>,
-    written: &Spanned<WrittenToolset>,
-    servers: &Ordered<Spanned<WrittenToolset>>,
+    written: &Spanned<AnyToolset>,
+    servers: &Ordered<Spanned<AnyToolset>>,
 ) -> Result<Option<Toolset>, SettingsError> {
     let (line, set) = (line_of(written), &written.value);
     let Some(kind) = &set.r#type else {
         return Err(reader.error(line, "a toolset has a `type`, as in `type: shell`"));
     };
     let name = kind.value.as_str();
-    if !is_served(name) {
-        if !TYPES.contains(&name) {
-            return Err(reader.error(line_of(kind), unknown_type(name)));
+    if !served().any(|served| served == name) {
+        if let Some(near) = served().find(|served| is_slip(name, served)) {
+            let message = format!("there is no toolset of type `{name}`; did you mean `{near}`?");
+            return Err(reader.error(line_of(kind), message));
         }
         let message = format!("toolsets of type `{name}` are not served, so this one is left out");
         reader.leave_out_tools(line_of(kind), message);
         return Ok(None);
+    }
+    if let Some(key) = set.unknown.first() {
+        let message = match nearest(&key.value, WrittenToolset::keys()) {
+            Some(near) => format!("unknown key `{}`; did you mean `{near}`?", key.value),
+            None => format!("unknown key `{}`", key.value),
+        };
+        return Err(reader.error(line_of(key), message));
     }
     reader.look_at(set.unserved())?;
     for Particular { key, line, types } in set.particular() {
@@ -143,6 +122,17 @@ pub(super) fn toolset(
         instruction: set.instruction.clone().or_else(|| defined?.instruction.clone()),
         readonly: set.readonly || defined.is_some_and(|definition| definition.readonly),
     }))
+}
+
+/// Whether a name differs from another one by a single letter, so that it is a slip and no type of its own.
+fn is_slip(name: &str, other: &str) -> bool {
+    let (name, other): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
+    let same =
+        |pairs: &mut dyn Iterator<Item = (&char, &char)>| pairs.take_while(|(one, two)| one == two).count();
+    let (shorter, longer) = (name.len().min(other.len()), name.len().max(other.len()));
+    let before = same(&mut name.iter().zip(&other));
+    let behind = same(&mut name.iter().rev().zip(other.iter().rev()));
+    shorter > 3 && longer - behind.min(shorter - before.min(shorter)) - before <= 1
 }
 
 /// What the tools of the set may reach.
@@ -177,15 +167,6 @@ fn open_url(reader: &Reader<'_>, set: &WrittenToolset, line: usize) -> Result<To
             url: url.value.clone(),
         }),
         None => Err(reader.error(line, "a toolset of type open_url has a `url`")),
-    }
-}
-
-fn unknown_type(name: &str) -> String {
-    let served: Vec<&str> = TYPES.iter().copied().filter(|name| is_served(name)).collect();
-    let there = format!("there are {}", served.join(", "));
-    match nearest(name, served.iter().copied()) {
-        Some(near) => format!("there is no toolset of type `{name}`; did you mean `{near}`?"),
-        None => format!("there is no toolset of type `{name}`; {there}"),
     }
 }
 
@@ -278,8 +259,8 @@ fn is_tool_name(name: &str) -> bool {
 /// The server of the file to which a toolset refers.
 fn referred<'a>(
     set: &WrittenToolset,
-    servers: &'a Ordered<Spanned<WrittenToolset>>,
-) -> Option<&'a Spanned<WrittenToolset>> {
+    servers: &'a Ordered<Spanned<AnyToolset>>,
+) -> Option<&'a Spanned<AnyToolset>> {
     servers.get(&set.r#ref.as_ref()?.value)
 }
 
@@ -287,7 +268,7 @@ fn server(
     reader: &mut Reader<'_>,
     set: &WrittenToolset,
     line: usize,
-    servers: &Ordered<Spanned<WrittenToolset>>,
+    servers: &Ordered<Spanned<AnyToolset>>,
 ) -> Result<McpDefinition, SettingsError> {
     let name = || set.name.as_ref().map(|name| name.value.clone());
     if let Some(wanted) = &set.r#ref {
@@ -336,7 +317,7 @@ fn server(
     Ok(McpDefinition { name: name(), reach })
 }
 
-fn unknown_server(name: &str, servers: &Ordered<Spanned<WrittenToolset>>) -> String {
+fn unknown_server(name: &str, servers: &Ordered<Spanned<AnyToolset>>) -> String {
     match nearest(name, servers.names()) {
         Some(near) => format!("there is no server `{name}` under `mcps`; did you mean `{near}`?"),
         None => format!("there is no server `{name}` under `mcps`"),

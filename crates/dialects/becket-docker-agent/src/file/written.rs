@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 
 use becket_dialect_kit::yaml::{Spanned, line_of};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -35,7 +36,7 @@ macro_rules! keys {
         $(#[$meta:meta])*
         $name:ident { $($(#[$about:meta])* $key:ident: $type:ty,)* }
         idle { $($idle:ident: $instead:literal,)* }
-        refused { $($refused:ident: $advice:literal,)* }
+        refused { $($refused:ident: $advice:expr,)* }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Default, Deserialize)]
@@ -44,6 +45,11 @@ macro_rules! keys {
             $($(#[$about])* pub(super) $key: $type,)*
             $(pub(super) $idle: Option<Spanned<IgnoredAny>>,)*
             $(pub(super) $refused: Option<Spanned<IgnoredAny>>,)*
+        }
+
+        impl Table for $name {
+            const KEYS: &'static [&'static str] =
+                &[$(stringify!($key),)* $(stringify!($idle),)* $(stringify!($refused),)*];
         }
 
         impl $name {
@@ -63,6 +69,84 @@ macro_rules! keys {
     };
 }
 
+/// A table whose keys are known.
+pub(super) trait Table {
+    /// The keys, as the code names them.
+    const KEYS: &'static [&'static str];
+
+    /// The keys as files write them.
+    fn keys() -> impl Iterator<Item = &'static str> {
+        Self::KEYS.iter().map(|key| key.trim_start_matches("r#"))
+    }
+}
+
+/// A table that may have keys which becket does not know: whether that matters is decided later.
+#[derive(Debug, Default)]
+pub(super) struct Open<T> {
+    pub(super) known: T,
+    /// The keys that becket does not know.
+    pub(super) unknown: Vec<Spanned<String>>,
+}
+
+impl<T> Deref for Open<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.known
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Table> Deserialize<'de> for Open<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Tables<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + Table> Visitor<'de> for Tables<T> {
+            type Value = Open<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let mut unknown = Vec::new();
+                let table = KnownKeys {
+                    map,
+                    is_known: |key| T::keys().any(|known| known == key),
+                    unknown: &mut unknown,
+                };
+                let known = T::deserialize(MapAccessDeserializer::new(table))?;
+                Ok(Open { known, unknown })
+            }
+        }
+        deserializer.deserialize_map(Tables(PhantomData))
+    }
+}
+
+/// The entries of a table whose keys are known; the other keys are put aside.
+struct KnownKeys<'a, A> {
+    map: A,
+    is_known: fn(&str) -> bool,
+    unknown: &'a mut Vec<Spanned<String>>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for KnownKeys<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<Spanned<String>>()? {
+            if (self.is_known)(&key.value) {
+                return seed.deserialize(key.value.into_deserializer()).map(Some);
+            }
+            self.map.next_value::<IgnoredAny>()?;
+            self.unknown.push(key);
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
 keys! {
     /// The whole file.
     WrittenFile {
@@ -71,8 +155,8 @@ keys! {
         agents: Ordered<Spanned<WrittenAgent>>,
         models: Ordered<Spanned<WrittenModel>>,
         providers: Ordered<Spanned<WrittenProvider>>,
-        mcps: Ordered<Spanned<WrittenToolset>>,
-        toolsets: Ordered<Spanned<WrittenToolset>>,
+        mcps: Ordered<Spanned<AnyToolset>>,
+        toolsets: Ordered<Spanned<AnyToolset>>,
         commands: Ordered<WrittenCommands>,
         permissions: Permissions,
         runtime: WrittenRuntime,
@@ -84,10 +168,14 @@ keys! {
         flavors: "no flavor is chosen, so the file is run as it is written",
     }
     refused {
-        budget: "limit the run with `max_iterations`, or with `--fuel`",
-        budgets: "limit the run with `max_iterations`, or with `--fuel`",
+        budget: BUDGETS,
+        budgets: BUDGETS,
     }
 }
+
+/// Why budgets are not served, and what to write instead.
+const BUDGETS: &str = "becket knows the price of a run only when it is over, and a ceiling that is not enforced is \
+                       worse than none; limit the run with `max_iterations`, or with `--fuel`";
 
 /// How the file is meant to be run.
 #[derive(Debug, Default, Deserialize)]
@@ -119,7 +207,7 @@ keys! {
         welcome_message: Option<String>,
         instruction: Option<Spanned<OneOrMore>>,
         instruction_file: Option<Spanned<OneOrMore>>,
-        toolsets: Vec<Spanned<WrittenToolset>>,
+        toolsets: Vec<Spanned<AnyToolset>>,
         use_toolsets: Vec<Spanned<String>>,
         sub_agents: Vec<Spanned<String>>,
         handoffs: Vec<Spanned<String>>,
@@ -165,7 +253,7 @@ keys! {
         routing: "the agent answers itself",
     }
     refused {
-        budgets: "limit the run with `max_iterations`, or with `--fuel`",
+        budgets: BUDGETS,
     }
 }
 
@@ -274,6 +362,7 @@ keys! {
         presence_penalty: Option<f64>,
         parallel_tool_calls: Option<bool>,
         thinking_budget: Option<Thinking>,
+        headers: BTreeMap<String, String>,
         unload_api: Option<String>,
     }
     idle {
@@ -285,6 +374,9 @@ keys! {
     }
     refused {}
 }
+
+/// A set of tools as a file has it: of a type that becket does not have, it may have any keys.
+pub(super) type AnyToolset = Open<WrittenToolset>;
 
 keys! {
     /// A set of tools. Its type decides which keys it may have.

@@ -416,7 +416,12 @@ fn models_names(registry: &ExtensionRegistry, names: &[String]) -> Result<Vec<St
     let tools = registry.session.config().tools().map_err(refused)?;
     let wanted = tools.iter().filter(|tool| {
         let known = pi_name(tool);
-        let is_hidden = tools::exposure(registry, &tool.spec.source, &known) == Exposure::Hidden;
+        // Extensions do not see it, so they cannot mean to leave it out.
+        if tool.is_active && tools::ends_turn(tool) {
+            return true;
+        }
+        let is_hidden = tools::exposure(registry, &tool.spec.source, &known) == Exposure::Hidden
+            || !registry.allows_tool(&known);
         let mut names = names.iter();
         !is_hidden && names.any(|name| *name == known || *name == tool.spec.face.name)
     });
@@ -425,7 +430,8 @@ fn models_names(registry: &ExtensionRegistry, names: &[String]) -> Result<Vec<St
 
 fn all_tools(registry: &ExtensionRegistry) -> Result<Vec<ToolInfo>, HostError> {
     let tools = registry.session.config().tools().map_err(refused)?;
-    let shown = tools.iter().map(|tool| ToolInfo {
+    let shown = tools.iter().filter(|tool| !tools::ends_turn(tool));
+    let shown = shown.map(|tool| ToolInfo {
         name: pi_name(tool),
         description: tool.spec.face.description.clone(),
         parameters: tool.spec.face.parameters.clone(),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use becket_agent::front::FrontUpdate;
@@ -16,7 +16,7 @@ use becket_agent::session_handle::SessionHandle;
 use becket_agent::store::Store;
 use becket_events::{EventId, Profile};
 use becket_hooks::{Cause, DispatchTrace, Engine, Failure, HandlerRun, LaneKind, Mark};
-use becket_host::{Failed, GivenFlag, Person, Ui};
+use becket_host::{Failed, GivenFlag, Person, ToolChoice, Ui};
 use becket_js::{Extension, Kit, Report, Reporter};
 use becket_providers::ProviderSettings;
 use becket_screen::Screen;
@@ -58,6 +58,8 @@ pub struct ExtensionRegistry {
     pub input_listeners: InputListeners,
     /// Whether an extension has asked for the file of the session.
     pub session_file: AtomicBool,
+    /// Picks the tools with which a session begins, if the command line names some.
+    pub tool_choice: OnceLock<Box<dyn ToolChoice>>,
     state: Mutex<RegistryState>,
 }
 
@@ -154,8 +156,14 @@ impl ExtensionRegistry {
             components: Components::default(),
             input_listeners: InputListeners::default(),
             session_file: AtomicBool::new(false),
+            tool_choice: OnceLock::new(),
             state: Mutex::default(),
         }
+    }
+
+    /// Whether the command line lets the model have this tool.
+    pub fn allows_tool(&self, name: &str) -> bool {
+        self.tool_choice.get().is_none_or(|choice| choice.allows(name))
     }
 
     /// The agent's parts, once there is an agent.

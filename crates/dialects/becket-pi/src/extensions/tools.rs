@@ -3,8 +3,10 @@
 use std::sync::{Arc, Weak};
 
 use becket_agent::session_handle::ToolSeen;
+use becket_agent::tool::{BUILTIN, Handoff};
 use becket_events::{OperationKind, SessionStart, SessionStartReply};
 use becket_hooks::Engine;
+use becket_host::SessionTool;
 use becket_js::HostError;
 
 use super::answer::refused;
@@ -42,6 +44,7 @@ pub fn add(registry: &Arc<ExtensionRegistry>, name: &str, tool: ToolDefinition) 
         ));
         return;
     }
+    let tool_name = tool.name.clone();
     let offer = registry.extensions.with(name, |guest| {
         guest.tools.retain(|other| other.name != tool.name);
         guest.tools.push(tool.clone());
@@ -50,7 +53,7 @@ pub fn add(registry: &Arc<ExtensionRegistry>, name: &str, tool: ToolDefinition) 
             definition: tool,
         })
     });
-    let takes_tools = registry.state().takes_tools;
+    let takes_tools = registry.state().takes_tools && registry.allows_tool(&tool_name);
     if let (true, Some(Some(offer)), Some(stage)) = (takes_tools, offer, registry.stage()) {
         let active = match offer.definition.is_active_at_first() {
             true => None,
@@ -106,6 +109,7 @@ pub fn register(engine: &Engine, registry: &Arc<ExtensionRegistry>) {
     engine.on::<SessionStart>("tools that are not active at first", move |occasion| {
         if let Some(registry) = registry.upgrade().filter(|_| crate::show::is_own(occasion.scope)) {
             leave_out_inactive(&registry);
+            choose(&registry);
         }
         Ok(SessionStartReply::default())
     });
@@ -132,6 +136,31 @@ fn leave_out_inactive(registry: &ExtensionRegistry) {
     registry.session.config().set_active_tools(names);
 }
 
+/// Offers the tools that the command line names.
+fn choose(registry: &ExtensionRegistry) {
+    let (Some(choice), Ok(tools)) = (registry.tool_choice.get(), registry.session.config().tools()) else {
+        return;
+    };
+    let shown: Vec<SessionTool> = tools
+        .iter()
+        .map(|tool| SessionTool {
+            name: pi_name(tool),
+            is_active: tool.is_active,
+            is_builtin: tool.spec.source == BUILTIN,
+        })
+        .collect();
+    if let Some(names) = choice.first(&shown) {
+        let chosen = tools.iter().filter(|tool| {
+            let known = pi_name(tool);
+            names
+                .iter()
+                .any(|name| *name == known || *name == tool.spec.face.name)
+        });
+        let names = chosen.map(|tool| tool.spec.face.name.clone()).collect();
+        registry.session.config().set_active_tools(names);
+    }
+}
+
 /// The extension that has a tool with that name.
 fn owner_of(registry: &ExtensionRegistry, tool: &str) -> Option<String> {
     let owners = registry.extensions.each(|guest| {
@@ -144,8 +173,14 @@ fn owner_of(registry: &ExtensionRegistry, tool: &str) -> Option<String> {
 /// The tools that the model is offered, under pi's names.
 pub fn active_tools(registry: &ExtensionRegistry) -> Result<Vec<String>, HostError> {
     let tools = registry.session.config().tools().map_err(refused)?;
-    let active = tools.iter().filter(|tool| tool.is_active);
+    let active = tools.iter().filter(|tool| tool.is_active && !ends_turn(tool));
     Ok(active.map(pi_name).collect())
+}
+
+/// Whether a tool is becket's own that ends the turn. The model is offered it only if its answer does not, and pi has
+/// no such tool, so extensions do not see it.
+pub fn ends_turn(tool: &ToolSeen) -> bool {
+    tool.spec.handoff == Some(Handoff::Person) && tool.spec.source == BUILTIN
 }
 
 /// The name of a tool; pi's name if pi has its operation.

@@ -11,10 +11,14 @@ const streams = new Map<number, AbortController>();
 /** What pi's providers can do besides, and becket's cannot. */
 const OTHERS = ["oauth", "images", "classifiers", "refreshModels"];
 
-/** Brings a provider, or changes one: what is not said stays as it was. */
-export function registerProvider(name: string, config: Config): void {
+/** Brings a provider, or changes one: what is not said stays as it was. Newer versions also take a whole provider. */
+export function registerProvider(name: string | Config, config: Config): void {
     notOver();
-    if (typeof name === "object") throw new Error("not supported by becket yet: registerProvider(provider)");
+    if (typeof name === "object" && name !== null) {
+        mustBe("string", name.id, "registerProvider: the id of the provider");
+        providers.delete(name.id);
+        return registerProvider(name.id, configOf(name));
+    }
     mustBe("string", name, "registerProvider: the name");
     const said = Object.entries(config ?? {}).filter(([, value]) => value !== undefined);
     const all: Config = { ...providers.get(name), ...Object.fromEntries(said) };
@@ -33,6 +37,41 @@ export function registerProvider(name: string, config: Config): void {
         },
     });
     providers.set(name, all);
+}
+
+/** A whole provider as a configuration: it streams by itself, with the key that its own functions find. */
+function configOf(provider: Config): Config {
+    const { id, name, headers, auth = {}, refreshModels } = provider;
+    mustBe("function", provider.getModels, `registerProvider("${id}"): getModels`);
+    mustBe("function", provider.streamSimple, `registerProvider("${id}"): streamSimple`);
+    const models = [...provider.getModels()];
+    return {
+        name,
+        models,
+        refreshModels,
+        oauth: auth.oauth,
+        baseUrl: provider.baseUrl ?? models[0]?.baseUrl ?? "provider:",
+        api: models[0]?.api ?? "provider",
+        // The program asks for no key: the provider has ways of its own.
+        apiKey: "none",
+        streamSimple: async (model: any, context: any, options: any) => {
+            const found = await resolved(provider, options?.signal);
+            const baseUrl = found?.baseUrl ?? model.baseUrl ?? provider.baseUrl;
+            const all = { ...headers, ...found?.headers, ...options?.headers };
+            const given = { ...options, apiKey: found?.apiKey, headers: all };
+            return provider.streamSimple({ ...model, baseUrl }, context, given);
+        },
+    };
+}
+
+/** What a whole provider finds about its key. */
+async function resolved({ id, auth }: Config, signal = new AbortController().signal): Promise<any> {
+    if (auth?.apiKey === undefined) return undefined;
+    const { env } = (globalThis as any).process;
+    const ctx = { env: async (name: string) => env[name], fileExists: async () => false };
+    const found = await auth.apiKey.resolve({ ctx, credential: undefined, signal });
+    if (found === undefined) throw new Error(`No API key found for ${id}`);
+    return found.auth;
 }
 
 /** A provider as this extension has registered it. */

@@ -46,6 +46,7 @@ export const sessionManager = {
     getBranch: (fromId?: string): Entry[] => see({ session_branch: { fromId } }),
     getHeader: (): unknown => see("session_header") ?? null,
     getEntries: (): Entry[] => see("session_entries"),
+    getEntryCount: (): number => (see("session_entries") as Entry[]).length,
     getTree: (): Node[] => treeOf(see("session_entries")),
     buildSessionContext: (): unknown => see("session_context"),
     buildContextEntries: (): Entry[] => see("boundary_context").contextEntries,

@@ -72,6 +72,7 @@ function collector({ cwd, sessionDir, sessionId, sessionFile, header }: Coming) 
         getHeader: () => header,
         isPersisted: () => sessionFile !== null,
         getEntries: (): Entry[] => [...entries],
+        getEntryCount: (): number => entries.length,
         getEntry: find,
         getLeafId: () => leaf,
         getLeafEntry: () => find(leaf),

@@ -116,6 +116,7 @@ async fn the_session_can_be_read() {
         ("s.getBranch('b').length", json!(2)),
         ("s.getHeader()", json!(null)),
         ("s.getEntries().length", json!(4)),
+        ("s.getEntryCount()", json!(4)),
         ("s.getTree().map((node: any) => node.entry.id)", json!(["a", "d"])),
         ("s.getTree()[0].label", json!("start")),
         (

@@ -24,6 +24,7 @@ fn work_line(options: &Options, surroundings: &Surroundings) -> Option<WorkLine>
 /// Whether what is piped in belongs to the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piped {
+    /// It follows the prompt; with `--mode` it stands before it, as pi has it.
     Added,
     Ignored,
 }
@@ -42,12 +43,15 @@ pub fn run(
     let (words, further) = (words.next(), words.collect::<Vec<_>>());
     let named = words.is_some();
     let prompt = match piped {
-        Piped::Added => whole_prompt(words, surroundings)?,
+        Piped::Added => whole_prompt(words, options, surroundings)?,
         Piped::Ignored => words.unwrap_or_default(),
     };
     if prompt.trim().is_empty() {
         if options.run.context.is_some() && !named {
             return switch::run(options, surroundings);
+        }
+        if options.mode.is_some() {
+            return without_prompt(options, surroundings);
         }
         return Err(CliError::usage("the prompt is empty").hint("becket \"Run: ls\", or pipe a prompt in"));
     }
@@ -83,9 +87,21 @@ pub fn run(
         let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
         conversation.close(reason).await?;
         let exit = conclude(&end?, &output, surroundings);
+        if exit == Exit::Answered {
+            output.write_last_answer();
+        }
         Ok(unless_lost(exit, &output, surroundings))
     });
     result.map(|exit| as_pi_ends(exit, options))
+}
+
+/// Begins a session and ends it, as pi does where there is nothing to ask.
+fn without_prompt(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
+    cancellable(options, surroundings, async |cancel| {
+        let conversation = Conversation::open(options, surroundings, &cancel).await?;
+        conversation.close(EndReason::Done).await?;
+        Ok(Exit::Answered)
+    })
 }
 
 /// The exit code with `--mode`: pi has one code for everything that fails.
@@ -216,8 +232,12 @@ fn near_command(word: &str) -> Option<String> {
     nearest(word, names.iter().map(String::as_str)).map(ToString::to_string)
 }
 
-/// The prompt of the command line, followed by what was piped in.
-fn whole_prompt(words: Option<String>, surroundings: &Surroundings) -> Result<String, CliError> {
+/// The prompt of the command line, with what was piped in.
+fn whole_prompt(
+    words: Option<String>,
+    options: &Options,
+    surroundings: &Surroundings,
+) -> Result<String, CliError> {
     let piped = match &words {
         _ if surroundings.stdin_is_terminal => String::new(),
         Some(_) => piped::beside_a_prompt(surroundings)?,
@@ -225,7 +245,9 @@ fn whole_prompt(words: Option<String>, surroundings: &Surroundings) -> Result<St
     };
     let prompt = match (words, piped.trim_end()) {
         (Some(words), "") => words,
+        (Some(words), _) if options.mode.is_some() => format!("{}{words}", piped.trim()),
         (Some(words), piped) => format!("{words}\n\n{piped}"),
+        (None, piped) if options.mode.is_some() => piped.trim_start().to_string(),
         (None, piped) => piped.to_string(),
     };
     Ok(prompt)

@@ -88,7 +88,15 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         #[cfg(feature = "acp")]
         Some(Command::Acp) => acp::run(&options, surroundings),
         #[cfg(feature = "docker-agent")]
-        Some(Command::Run { file, prompt, agent }) => run::run(&options, (file, agent), prompt, surroundings),
+        Some(Command::Run {
+            file,
+            prompt,
+            agent,
+            no_stdin,
+        }) => {
+            let piped = if no_stdin { Piped::Ignored } else { Piped::Added };
+            run::run(&options, (file, agent), (prompt, piped), surroundings)
+        }
         Some(Command::Compact { name, instructions }) => {
             compact::run(&options, name, instructions, surroundings)
         }

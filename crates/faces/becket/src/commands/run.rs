@@ -12,7 +12,7 @@ use crate::options::Options;
 pub fn run(
     options: &Options,
     (file, agent): (PathBuf, Option<String>),
-    prompt: Vec<String>,
+    (prompt, piped): (Vec<String>, ask::Piped),
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     if let Some(profile) = &options.run.tools {
@@ -28,6 +28,6 @@ pub fn run(
     match prompt.as_slice() {
         [] => chat::run(&options, surroundings),
         [from_pipe] if from_pipe == "-" => ask::run(&options, Vec::new(), ask::Piped::Added, surroundings),
-        _ => ask::run(&options, prompt, ask::Piped::Added, surroundings),
+        _ => ask::run(&options, prompt, piped, surroundings),
     }
 }

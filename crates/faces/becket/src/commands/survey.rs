@@ -1,4 +1,4 @@
-//! `becket doctor --files DIR`: says of other agents' files whether becket runs them, and what it leaves out.
+//! `becket doctor --files PATH`: says of other agents' files whether becket runs them, and what it leaves out.
 
 use std::path::{Path, PathBuf};
 
@@ -15,15 +15,18 @@ use crate::printing::print;
 /// A file, with the remarks on it or the reason why it is refused.
 type Surveyed = (PathBuf, Result<Vec<String>, String>);
 
-/// Reads every file in the folder and below it. The exit code is 1 if a file is refused.
+/// Reads a file, or every file in a folder and below it. The exit code is 1 if a file is refused.
 pub fn run(options: &Options, folder: &Path, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut files = Vec::new();
-    files_below(&surroundings.cwd, folder, &mut files)?;
+    match surroundings.cwd.join(folder).is_file() {
+        true => files.push(folder.to_owned()),
+        false => files_below(&surroundings.cwd, folder, &mut files)?,
+    }
     files.sort();
     let surveyed = survey(options, files, surroundings)?;
     if surveyed.is_empty() {
         let what = format!("there is no agent file in {}", folder.display());
-        return Err(CliError::usage(what).hint("name a folder with agent files"));
+        return Err(CliError::usage(what).hint("name an agent file, or a folder with some"));
     }
     for (file, result) in &surveyed {
         print(&line(options, file, result))?;

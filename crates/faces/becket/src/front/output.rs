@@ -5,7 +5,7 @@
 //! could not be written ends the program with 1, though the run is finished and stored.
 
 use std::io::{ErrorKind, Write};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use becket_host::{Drawing, Whose};
 use becket_screen::{Slot, wrapped};
@@ -35,6 +35,8 @@ pub struct Output {
     cut: Mutex<Option<String>>,
     /// Whether something else writes to standard output.
     is_muted: bool,
+    /// The last answer, where only that one is written, when the run is over.
+    last_answer: Option<Mutex<String>>,
 }
 
 impl Output {
@@ -52,6 +54,26 @@ impl Output {
             screen: screen.clone(),
             activity: Activity::on(screen),
             ..Self::default()
+        }
+    }
+
+    /// Writes only the last answer, when it is asked for.
+    pub fn with_last_answer_only(mut self) -> Self {
+        self.last_answer = Some(Mutex::default());
+        self
+    }
+
+    /// Where the last answer is kept, if only that one is written.
+    pub fn last_answer(&self) -> Option<MutexGuard<'_, String>> {
+        let last = self.last_answer.as_ref()?;
+        Some(last.lock().expect("no panic happens while it is held"))
+    }
+
+    /// Writes the last answer, if only that one is written.
+    pub fn write_last_answer(&self) {
+        let last = self.last_answer().map(|mut last| std::mem::take(&mut *last));
+        if let Some(last) = last.filter(|last| !last.is_empty()) {
+            self.write(&last);
         }
     }
 
@@ -155,7 +177,7 @@ impl Output {
         }
     }
 
-    fn echoed(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+    fn echoed(&self) -> MutexGuard<'_, Option<String>> {
         self.echoed
             .lock()
             .expect("no panic happens while the words are held")
@@ -205,7 +227,7 @@ impl Output {
         self.cut().take()
     }
 
-    fn cut(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+    fn cut(&self) -> MutexGuard<'_, Option<String>> {
         self.cut
             .lock()
             .expect("no panic happens while the output is held")
@@ -246,7 +268,7 @@ impl Output {
         }
     }
 
-    fn trouble(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+    fn trouble(&self) -> MutexGuard<'_, Option<String>> {
         self.trouble
             .lock()
             .expect("no panic happens while the trouble is held")

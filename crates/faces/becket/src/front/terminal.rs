@@ -249,6 +249,7 @@ impl TerminalFront {
 
     /// Shows the rest of the answer: its message is complete.
     fn message(&self, message: &Message) {
+        self.keep_if_last(message);
         match message.body() {
             MessageBody::Assistant {
                 content,
@@ -280,7 +281,7 @@ impl TerminalFront {
                         self.take(&message.text(), &mut markdown);
                     }
                     self.write_out(&self.finished(&mut markdown));
-                } else if whole {
+                } else if whole && self.output.last_answer().is_none() {
                     let text = message.text();
                     let end = if text.ends_with('\n') { "" } else { "\n" };
                     self.write_out(&format!("{text}{end}"));
@@ -300,6 +301,25 @@ impl TerminalFront {
                     ),
                 );
             }
+            _ => {}
+        }
+    }
+
+    /// Keeps the text of an answer, where only the last one is written: each block as lines of its own. A result of a
+    /// tool behind it makes it none.
+    fn keep_if_last(&self, message: &Message) {
+        let Some(mut last) = self.output.last_answer() else {
+            return;
+        };
+        match message.body() {
+            MessageBody::Assistant { content, .. } => {
+                let texts = content.iter().filter_map(|part| match part {
+                    Part::Text { text } => Some(format!("{text}\n")),
+                    _ => None,
+                });
+                *last = texts.collect();
+            }
+            MessageBody::Tool { .. } => last.clear(),
             _ => {}
         }
     }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use testkit::{Finished, ModelServer, OpenAiStream, Response, Room, needs};
 
-use crate::room;
+use crate::terminal::Terminal;
+use crate::{repository_file, room};
 
 fn with_file(text: &str) -> Room {
     let room = room();
@@ -165,6 +166,9 @@ fn the_table_of_a_folder_says_which_files_run() {
         (&line["state"], &line["file"]),
         (&json!("remarks"), &json!("files/deeper/more.yaml"))
     );
+    room.run(["doctor", "--files", "files/whole.yaml"])
+        .ended_with(0)
+        .said("complete  files/whole.yaml\n");
     room.run(["doctor", "--files", "nowhere"]).ended_with(2);
 }
 
@@ -526,4 +530,49 @@ fn a_server_of_the_catalogue_is_run_by_the_gateway_of_the_settings() {
     ));
     play(&room, &json!([{"text": "done"}]), &[]);
     assert_eq!(room.read("asked"), "run --servers search\n");
+}
+
+#[test]
+fn tools_that_a_gateway_serves_are_called() {
+    if !needs("python3") {
+        return;
+    }
+    let room = agent(&["type: mcp, ref: 'docker:search', name: shop"]);
+    let server = repository_file("crates/faces/becket/tests/blackbox/mcp/server.py");
+    let gateway = format!("#!/bin/sh\necho \"$@\" > asked\nexec python3 {server} well\n");
+    room.script("gateway", &gateway);
+    let gateway = room.work().join("gateway");
+    room.config(&format!(
+        "[docker_agent]\nmcp_gateway = [\"{}\", \"run\"]\n",
+        gateway.display()
+    ));
+    let turns = json!([
+        {"tool_calls": [{"name": "shop_echo", "arguments": {"text": "hello"}}]},
+        {"text": "done"},
+    ]);
+    let run = play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(results(&run)[0].contains("hello"), "{run:?}");
+    assert_eq!(room.read("asked"), "run --servers search\n");
+}
+
+#[test]
+fn a_question_of_user_prompt_is_answered_by_the_user() {
+    let room = agent(&["type: user_prompt"]);
+    let ask = |arguments: Value| json!({"tool_calls": [{"name": "user_prompt", "arguments": arguments}]});
+    let model = room.model(&json!([
+        ask(json!({"message": "Which colour?", "schema": {"type": "string", "enum": ["red", "blue"]}})),
+        ask(json!({"message": "How many?", "schema": {"type": "integer"}})),
+        {"text": "all asked", "expect": [r#"\"response\":\"blue\""#, r#"\"response\":7"#]},
+    ]));
+    let Some(terminal) = Terminal::start(room, &["--yes", "--model", &model, "run", "agent.yaml"]) else {
+        return;
+    };
+    terminal.wait_for("becket>");
+    terminal.enter("go");
+    terminal.wait_for("Which colour?");
+    terminal.press("Down");
+    terminal.press("Enter");
+    terminal.wait_for("How many?");
+    terminal.enter("7");
+    terminal.wait_for("all asked");
 }

@@ -213,3 +213,28 @@ fn a_program_of_the_model_finds_no_way_to_the_model() {
     let environment = room.read("../environment");
     assert!(!environment.contains("BECKET_MODEL_SOCKET"), "{environment}");
 }
+
+#[test]
+fn a_name_that_chibi_stores_is_told_to_the_model_from_then_on() {
+    let server = ModelServer::start([says("one"), says("two")]);
+    let room = connected(&server);
+    room.run(["chibi", "-u", "Ada"])
+        .ended_with(0)
+        .complained("is Ada");
+    room.run(["chibi", "hello"]).ended_with(0);
+    room.run(["chibi", "-U", "Grace", "hello"]).ended_with(0);
+    let requests = server.requests();
+    assert!(requests[0].text().contains("Ada"), "{}", requests[0].text());
+    let text = requests[1].text();
+    assert!(text.contains("Grace") && !text.contains("Ada"), "{text}");
+}
+
+#[test]
+fn what_chibi_knows_of_a_model_needs_no_key() {
+    let room = room();
+    let run = room.run(["chibi", "--model-metadata", "anthropic/claude-sonnet-4"]);
+    let run = run.ended_with(0);
+    let info: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(info["info"]["provider"], "openrouter");
+    assert_eq!(info["info"]["id"], "anthropic/claude-sonnet-4");
+}

@@ -66,6 +66,7 @@ mod pi_discovery;
 mod pi_events;
 mod pi_examples;
 mod pi_extensions;
+mod pi_front_door;
 mod pi_hostile;
 mod pi_json;
 mod pi_models;

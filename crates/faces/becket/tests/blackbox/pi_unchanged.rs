@@ -563,11 +563,8 @@ fn pi_s_command_line_is_understood() {
     let run = room
         .run(["pi", "-p", "--model", &model, "first", "second"])
         .ended_with(0);
-    assert!(
-        run.stdout.contains("one") && run.stdout.contains("two"),
-        "{}",
-        run.stdout
-    );
+    // Both published versions print the last answer only.
+    assert_eq!(run.stdout, "two\n");
     let seen = |words: &[&str]| -> Value {
         let model = room.model(&json!([{"text": "fine"}]));
         let hook = room.hooks("[[hook]]\nevent = \"pre_request\"\ncommand = \"cat > request.json\"\n");
@@ -616,4 +613,33 @@ fn a_login_that_is_not_done_is_told() {
         doctor.stdout.contains("becket does no login for corporate"),
         "{doctor:#?}"
     );
+}
+
+#[test]
+fn a_whole_provider_of_newer_versions_is_served() {
+    let room = room();
+    room.write(
+        "provider.ts",
+        "import { createAssistantMessageEventStream, createProvider, envApiKeyAuth, fauxAssistantMessage }
+            from '@earendil-works/pi-ai/compat';
+        export default (pi: any) => {
+            const streamSimple = (model: any, context: any, options: any) => {
+                const events = createAssistantMessageEventStream();
+                const text = `${model.id} with ${options.apiKey} at ${model.baseUrl}`;
+                events.push({ type: 'done', reason: 'stop', message: fauxAssistantMessage(text) } as any);
+                return events;
+            };
+            const model = { id: 'one', name: 'one', api: 'house', provider: 'house', reasoning: false, input: ['text'],
+                cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 1000, maxTokens: 100 };
+            pi.registerProvider(createProvider({ id: 'house', name: 'House', baseUrl: 'http://127.0.0.1:9/v1',
+                auth: { apiKey: envApiKeyAuth('House key', ['HOUSE_TOKEN']) }, models: [model],
+                api: { stream: streamSimple, streamSimple } }));
+        };",
+    );
+    let words = ["pi", "-p", "-e", "provider.ts", "--model", "house/one", "go"];
+    room.run(words)
+        .ended_with(1)
+        .complained("No API key found for house");
+    let run = room.with("HOUSE_TOKEN", "t").run(words).ended_with(0);
+    assert_eq!(run.stdout, "one with t at http://127.0.0.1:9/v1\n");
 }

@@ -165,3 +165,23 @@ fn the_guards_of_an_agent_stay_when_it_hands_the_word_over() {
     play(&room, &scripts, &["--yes"]).ended_with(0);
     assert!(!room.has("forbidden"));
 }
+
+#[test]
+fn a_forced_handoff_happens_whatever_the_agent_says() {
+    let room = room();
+    room.write(
+        "agent.yaml",
+        "agents:\n  root:\n    model: scripted/root.json\n    force_handoff: writer\n  writer:\n    \
+         model: scripted/writer.json\n    instruction: You write.\n",
+    );
+    let scripts = [
+        ("root", json!([{"text": "I say nothing of it."}])),
+        (
+            "writer",
+            json!([{"text": "written", "expect": ["go", "I say nothing of it.", "It is your turn, `writer`"]}]),
+        ),
+    ];
+    let run = play(&room, &scripts, &[]).ended_with(0);
+    assert_eq!(texts(&run, "agent_switch", "kind"), ["handoff"]);
+    assert_eq!(texts(&run, "turn_start", "agent_name"), ["root", "writer"]);
+}

@@ -165,6 +165,7 @@ export class SessionManager {
     this.entries.findLast((entry) => entry.type === "session_info")?.name || undefined;
   getHeader = (): unknown => this.header;
   getEntries = (): Entry[] => [...this.entries];
+  getEntryCount = (): number => this.entries.length;
   getEntry = (id: string | null): Entry | undefined => this.entries.find((entry) => entry.id === id);
   getLeafId = (): string | null => this.leaf;
   getLeafEntry = (): Entry | undefined => this.getEntry(this.leaf);

@@ -149,6 +149,43 @@ export function lazyApi(load: () => Promise<{ stream: StreamFunction; streamSimp
   return { stream: later("stream"), streamSimple: later("streamSimple") };
 }
 
+/** A provider of several parts, as newer versions of pi have it. */
+export function createProvider(input: any): any {
+  const single = typeof input.api?.stream === "function" ? input.api : undefined;
+  const of = (model: any) => {
+    const api = single ?? input.api?.[model.api];
+    if (api === undefined) throw new Error(`Provider ${input.id} has no API implementation for "${model.api}"`);
+    return api;
+  };
+  if (single === undefined && Object.values(input.api ?? {}).length === 0) {
+    throw new Error(`Provider ${input.id}: at least one of "api", "images", or "classifiers" is required.`);
+  }
+  const { id, name = id, baseUrl, headers, auth, models = [], fetchModels, filterModels } = input;
+  const run = (how: "stream" | "streamSimple"): StreamFunction => (model, context, options) =>
+    lazyStream(async () => of(model)[how](model, context, options), model);
+  return {
+    id, name, baseUrl, headers, auth, filterModels,
+    refreshModels: fetchModels,
+    getModels: () => models.filter((model: any) => (model.type ?? "chat") === "chat"),
+    getAllModels: () => models,
+    stream: run("stream"),
+    streamSimple: run("streamSimple"),
+  };
+}
+
+/** A key from the first of these variables that is set. */
+export const envApiKeyAuth = (name: string, variables: readonly string[]): any => ({
+  name,
+  resolve: async ({ ctx, credential }: any) => {
+    if (credential?.key) return { auth: { apiKey: credential.key }, source: "stored credential" };
+    for (const source of variables) {
+      const apiKey = await ctx.env(source);
+      if (apiKey) return { auth: { apiKey }, source };
+    }
+    return undefined;
+  },
+});
+
 export function unregisterApiProviders(source: string): void {
   for (const [api, entry] of providers) if (entry.source === source) providers.delete(api);
 }

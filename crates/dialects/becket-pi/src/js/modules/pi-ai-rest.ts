@@ -7,7 +7,7 @@ export const {
   antigravityOAuthProvider, azureOpenAIResponsesProvider, bedrockProviderModule, buildRequest, builtinImagesModels,
   builtinImagesProviders, builtinModels, builtinProviders, closeOpenAICodexWebSocketSessions, collapseSystemMessages,
   convertMessages, createFauxCore, createImagesModels, createImagesProvider, createInitialSystemMessage, createModels,
-  createProvider, declarationsEqual, defaultProviderAuthContext, envApiKeyAuth, extractRetryDelay, fauxProvider,
+  declarationsEqual, defaultProviderAuthContext, extractRetryDelay, fauxProvider,
   formatUserAgent, geminiCliOAuthProvider, generateImages, generateImagesOpenRouter, getAttributionHeaders,
   getBuiltinClassifierModel, getBuiltinClassifierModels, getBuiltinImageModel, getBuiltinImageModels,
   getBuiltinModelDataGeneratedAt, getClientVersion, getCurrentSystemMessage, getCurrentSystemPrompt, getCurrentTools,

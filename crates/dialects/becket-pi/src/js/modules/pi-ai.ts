@@ -27,6 +27,7 @@ export const {
   streamSimpleMistral, streamSimpleOpenAICodexResponses, streamSimpleOpenAICompletions, streamSimpleOpenAIResponses,
   anthropicMessagesApi, azureOpenAIResponsesApi, bedrockConverseStreamApi, googleGenerativeAIApi, googleVertexApi,
   mistralConversationsApi, openAICodexResponsesApi, openAICompletionsApi, openAIResponsesApi, lazyApi,
+  createProvider, envApiKeyAuth,
 } = room("pi:ai-stream");
 
 export const {

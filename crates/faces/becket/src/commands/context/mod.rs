@@ -47,7 +47,12 @@ impl ContextCommands<'_> {
             ContextCommand::List | ContextCommand::Clear { .. } => {
                 unreachable!("it was taken care of before")
             }
-            ContextCommand::Destroy { name, quiet } => {
+            ContextCommand::Destroy {
+                name: Some(name),
+                if_any: true,
+                ..
+            } if self.store.context(&name)?.is_none() => Ok(()),
+            ContextCommand::Destroy { name, quiet, .. } => {
                 let name = self.context(name).await?;
                 let current = life::destroy(self, &name).await?;
                 if !quiet {

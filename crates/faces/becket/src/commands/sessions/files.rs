@@ -26,15 +26,34 @@ fn files(format: &str, hosts: Hosts) -> Result<&'static dyn SessionFiles, CliErr
     })
 }
 
+/// How a conversation is written.
+pub struct Export {
+    /// The program whose format is written.
+    pub format: String,
+    /// The file or the folder; `None` is standard output.
+    pub output: Option<PathBuf>,
+    /// Whether nothing is written if there is no conversation.
+    pub if_any: bool,
+    /// Whether nothing is printed.
+    pub quiet: bool,
+}
+
 /// Writes a conversation as a file.
 pub fn export(
     options: &Options,
     context: Option<String>,
-    (format, output, quiet): (&str, Option<PathBuf>, bool),
+    wanted: Export,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
+    if wanted.if_any && is_unknown(options, context.as_deref(), surroundings)? {
+        return Ok(Exit::Answered);
+    }
     let (store, name) = place(options, context, surroundings)?;
     let (tree, origin) = store.conversation(name.as_str())?;
+    if wanted.if_any && tree.entries().is_empty() {
+        return Ok(Exit::Answered);
+    }
+    let files = files(&wanted.format, options.run.hosts)?;
     let sessions = store.sessions(Some(name.as_str()))?;
     let models: HashMap<&str, &str> = sessions
         .iter()
@@ -44,30 +63,48 @@ pub fn export(
     let first = first.or_else(|| sessions.last().map(|session| session.id.as_str()));
     let begun = sessions.iter().find(|session| Some(session.id.as_str()) == first);
     let cwd = surroundings.cwd.display().to_string();
-    let text = files(format, options.run.hosts)?.write(
-        &tree,
-        &AboutSession {
-            id: first.unwrap_or(name.as_str()),
-            cwd: begun.map_or(cwd.as_str(), |session| session.cwd.as_str()),
-            origin: origin.as_ref(),
-            contexts: &Setup::read(&options.run, surroundings)?.contexts(),
-            begun_ms: begun.map_or(0, |session| session.started_ms),
-            model_of: &|session| models.get(session).copied().unwrap_or_default().to_owned(),
-        },
-    );
-    let Some(output) = output else {
+    let about = AboutSession {
+        id: first.unwrap_or(name.as_str()),
+        cwd: begun.map_or(cwd.as_str(), |session| session.cwd.as_str()),
+        origin: origin.as_ref(),
+        contexts: &Setup::read(&options.run, surroundings)?.contexts(),
+        begun_ms: begun.map_or(0, |session| session.started_ms),
+        model_of: &|session| models.get(session).copied().unwrap_or_default().to_owned(),
+    };
+    let text = files.write(&tree, &about);
+    let Some(output) = wanted.output else {
         print(&text)?;
         return Ok(Exit::Answered);
     };
-    let file = surroundings.cwd.join(output);
+    let is_folder = output.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let mut file = surroundings.cwd.join(output);
+    if is_folder || file.is_dir() {
+        file.push(files.file_name(&about));
+    }
+    let folder = file.parent().unwrap_or(&surroundings.cwd);
+    std::fs::create_dir_all(folder)
+        .map_err(|error| CliError::failed(format!("cannot create {}: {error}", folder.display())))?;
     std::fs::write(&file, text)
         .map_err(|error| CliError::failed(format!("cannot write {}: {error}", file.display())))?;
-    if quiet {
+    if wanted.quiet {
         return Ok(Exit::Answered);
     }
     let entries = counted(tree.entries().len() as u64, "entry");
     surroundings.remark(&format!("{entries} of {name} are in {}", file.display()));
     Ok(Exit::Answered)
+}
+
+/// Whether a context is named that does not exist.
+fn is_unknown(
+    options: &Options,
+    context: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<bool, CliError> {
+    let store = Folders::find(options.run.home.as_deref(), surroundings)?.open_store()?;
+    Ok(match context {
+        Some(name) => store.context(name)?.is_none(),
+        None => false,
+    })
 }
 
 /// Makes a context from a file.

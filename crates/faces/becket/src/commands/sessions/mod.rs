@@ -56,8 +56,17 @@ pub fn run(
             name,
             format,
             output,
+            if_any,
             quiet,
-        } => files::export(options, name, (&format, output, quiet), surroundings),
+        } => {
+            let export = files::Export {
+                format,
+                output,
+                if_any,
+                quiet,
+            };
+            files::export(options, name, export, surroundings)
+        }
         SessionsCommand::Import { file, to, quiet } => {
             files::import(options, &file, (to, quiet), surroundings)
         }

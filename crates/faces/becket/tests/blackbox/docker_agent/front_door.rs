@@ -177,3 +177,47 @@ fn a_mode_of_safety_without_an_agent_file_is_an_error() {
     let run = with_hooks(&[]).run(["--safety", "strict", "--model", "rehearsal", "Hi"]);
     run.ended_with(2).complained("`--safety` is for agent files");
 }
+
+#[test]
+fn piped_text_is_read_only_for_a_hyphen() {
+    let room = with_hooks(&[("user_prompt_submit", "")]);
+    for message in ["go", "-"] {
+        let model = room.model(&json!([says("one", &[])]));
+        let words = ["docker-agent", "run", "agent.yaml", message, "--model", &model];
+        room.run_with_input(words, "piped\n").ended_with(0);
+    }
+    let prompts: Vec<Value> = heard(&room, "user_prompt_submit")
+        .iter()
+        .map(|input| input["prompt"].clone())
+        .collect();
+    assert_eq!(prompts, ["go", "piped"]);
+}
+
+#[test]
+fn several_messages_leave_the_project_s_conversation_alone() {
+    let room = with_hooks(&[]);
+    room.run(["-c", "mine", "--model", "rehearsal", "hello"])
+        .ended_with(0);
+    let model = room.model(&json!([says("one", &[]), says("two", &[])]));
+    let words = [
+        "docker-agent",
+        "run",
+        "agent.yaml",
+        "first",
+        "second",
+        "--model",
+        &model,
+    ];
+    room.run(words).ended_with(0);
+    let contexts = room.run(["contexts"]).ended_with(0).stdout;
+    let current = contexts.lines().find(|line| line.starts_with('*'));
+    assert!(current.is_some_and(|line| line.contains("mine")), "{contexts}");
+}
+
+#[test]
+fn its_earlier_name_and_its_version_are_understood() {
+    let room = with_hooks(&[]);
+    for program in ["docker-agent", "cagent"] {
+        room.run([program, "version"]).ended_with(0).said("becket");
+    }
+}

@@ -126,11 +126,11 @@ pub const PROOFS: &[Proof] = &[
     Proof {
         test: "the_session_is_inspected",
         example: "inspect",
-        tells: "ctx.sessionManager ctx.signal
-            ctx.sessionManager.getEntries ctx.sessionManager.getLeafId ctx.sessionManager.buildSessionContext
-            ctx.sessionManager.getSessionId ctx.sessionManager.getHeader ctx.sessionManager.getSessionName
-            ctx.sessionManager.getSessionFile ctx.sessionManager.getSessionDir ctx.sessionManager.getCwd
-            ctx.sessionManager.getTree ctx.sessionManager.getEntry",
+        tells: "ctx.sessionManager ctx.signal ctx.sessionManager.getEntries ctx.sessionManager.getEntryCount
+            ctx.sessionManager.getLeafId ctx.sessionManager.buildSessionContext ctx.sessionManager.getSessionId
+            ctx.sessionManager.getHeader ctx.sessionManager.getSessionName ctx.sessionManager.getSessionFile
+            ctx.sessionManager.getSessionDir ctx.sessionManager.getCwd ctx.sessionManager.getTree
+            ctx.sessionManager.getEntry",
         ..NOTHING
     },
     Proof {

@@ -277,6 +277,7 @@ pub fn the_session_is_inspected(stage: &Stage) {
             "name: none\n",
             &format!("works in {}\n", work.display()),
             "entries: 2 message\n",
+            "in all: 2\n",
             "roots: 1, stands at ",
             "last entry: message\n",
             "the model sees 2 messages\n",
@@ -557,8 +558,8 @@ pub fn a_session_says_what_it_can_do(stage: &Stage) {
     let tools = tools.expect("a line about tools");
     let (counts, names) = tools.split_once(" (").expect("their names");
     let count = names.split(", ").count();
-    // The usual thirteen and the one that ends a turn; the others come only with what they are for.
-    assert!(counts.ends_with(&format!("tools: 14 of {count}")), "{tools}");
+    // The usual thirteen; the others come only with what they are for.
+    assert!(counts.ends_with(&format!("tools: 13 of {count}")), "{tools}");
     assert!(names.contains("bash") && names.contains("read"), "{tools}");
 }
 
