@@ -11,6 +11,7 @@ use super::settings::Settings;
 use super::updates::Updates;
 use crate::commands::Report;
 use crate::opened::Conversation;
+use crate::options::Options;
 
 /// One of becket's own commands.
 struct OwnCommand {
@@ -132,7 +133,7 @@ fn command(name: &str, about: &str, words: &str) -> AvailableCommand {
 pub async fn run(
     line: &str,
     conversation: &mut Conversation,
-    (updates, settings, surroundings): (&Updates, &Settings, &Surroundings),
+    (updates, settings, place): (&Updates, &Settings, (&Options, &Surroundings)),
     cancel: &CancellationToken,
 ) -> Result<Ran, CliError> {
     if !line.starts_with('/')
@@ -154,7 +155,7 @@ pub async fn run(
     };
     let said = match own.does {
         Does::Help => help(conversation),
-        Does::Report(report) => fenced(&report.text(conversation, surroundings)),
+        Does::Report(report) => fenced(&report.text(conversation, place)),
         Does::Compact => {
             let words = (!rest.is_empty()).then(|| rest.to_owned());
             compacted(&conversation.compact(words, cancel.clone()).await?)

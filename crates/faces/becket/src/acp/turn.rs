@@ -12,12 +12,13 @@ use super::settings::Settings;
 use super::updates::Updates;
 use super::wire::failed;
 use crate::opened::Conversation;
+use crate::options::Options;
 
 /// Runs a prompt, and says why it ended.
 pub async fn run(
     prompt: Prompt,
     conversation: &mut Conversation,
-    session: (&Updates, &Settings, &Surroundings),
+    session: (&Updates, &Settings, (&Options, &Surroundings)),
     cancel: &CancellationToken,
 ) -> Result<StopReason, Error> {
     let told = |error: CliError| failed(error.to_string());

@@ -477,11 +477,19 @@ impl Updates {
             FrontUpdate::ToolResult {
                 tool_call_id,
                 tool_name,
+                arguments,
                 output,
                 is_error,
                 ..
             } => {
-                self.result(agent, (tool_call_id, tool_name), output, is_error);
+                self.end_of(agent, tool_call_id, output, is_error);
+                // What a sub-agent is about to do is not the plan of the session.
+                if let Some(todos) = Todos::of(tool_name, arguments, output)
+                    && !is_error
+                    && agent.is_none()
+                {
+                    self.send(SessionUpdate::Plan(plan::of(&todos)));
+                }
             }
             FrontUpdate::Notice(text) => self.notice(NoticeSeverity::Info, &of_agent(agent, text)),
             FrontUpdate::Warning(text) => self.warn(&of_agent(agent, text)),
@@ -507,17 +515,12 @@ impl Updates {
         }
     }
 
-    fn result(&self, agent: Option<&str>, (id, tool_name): (&str, &str), output: &str, is_error: bool) {
+    fn end_of(&self, agent: Option<&str>, id: &str, output: &str, is_error: bool) {
         let outcome = match is_error {
             true => CallEnd::Failed(output),
             false => CallEnd::Completed(output),
         };
         self.end_call(agent, id, outcome);
-        // What a sub-agent is about to do is not the plan of the session.
-        let todos = Todos::of(tool_name, output).filter(|_| !is_error && agent.is_none());
-        if let Some(todos) = todos {
-            self.send(SessionUpdate::Plan(plan::of(&todos)));
-        }
     }
 }
 

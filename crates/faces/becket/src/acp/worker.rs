@@ -126,7 +126,8 @@ impl Worker {
         }
         match &mut self.conversation {
             Some(conversation) if !cancel.is_cancelled() => {
-                let session = (&*self.updates, &*self.settings, &self.surroundings);
+                let place = (&self.options, &self.surroundings);
+                let session = (&*self.updates, &*self.settings, place);
                 let answer = turn::run(prompt, conversation, session, cancel).await;
                 self.learn();
                 answer

@@ -1255,7 +1255,7 @@ fn guards_of_plugins_do_not_get_lost() {
         assert!(!room.has("made"), "{hooks}");
     }
     // A plugin that is not installed.
-    let room = room();
+    let room = crate::room();
     room.write("../home/.claude/settings.json", enabled.to_string());
     play(&room, &touching(), &["--yes"])
         .ended_with(4)
@@ -1264,7 +1264,7 @@ fn guards_of_plugins_do_not_get_lost() {
         .ended_with(1)
         .said("enabled and not installed");
     // A project enables none, and that is said.
-    let room = room();
+    let room = crate::room();
     with_plugin(&room, &json!({"name": "p", "hooks": refuses}));
     room.write(".claude/settings.json", enabled.to_string());
     play(&room, &touching(), &["--yes"])

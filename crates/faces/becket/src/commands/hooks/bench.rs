@@ -33,7 +33,8 @@ pub fn run(options: &Options, wanted: &BenchArgs, surroundings: &Surroundings) -
         set: PayloadOverrides::set(&wanted.set).map_err(CliError::usage)?,
         ..PayloadOverrides::default()
     };
-    let (mut jq, surroundings) = &mut JqReport::begin(options, surroundings)?;
+    let (mut jq, surroundings) = JqReport::begin(options, surroundings)?;
+    let surroundings = &surroundings;
     cancellable(options, surroundings, async |cancel| {
         let lab = lab(options, surroundings, None, &cancel).await?.begin().await;
         let costs = measure(&lab, event, &overrides, (wanted.runs, &mut jq), &cancel).await;

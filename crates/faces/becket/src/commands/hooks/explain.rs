@@ -36,7 +36,8 @@ pub fn run(
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let arguments = tool_arguments(arguments)?;
-    let (jq, surroundings) = &mut JqReport::begin(options, surroundings)?;
+    let (mut jq, surroundings) = JqReport::begin(options, surroundings)?;
+    let surroundings = &surroundings;
     cancellable(options, surroundings, async |cancel| {
         let diary = Arc::new(Diary::default());
         let lab = lab(options, surroundings, Some(diary.clone()), &cancel)
