@@ -1255,7 +1255,7 @@ fn guards_of_plugins_do_not_get_lost() {
         assert!(!room.has("made"), "{hooks}");
     }
     // A plugin that is not installed.
-    let room = crate::room();
+    let room = room();
     room.write("../home/.claude/settings.json", enabled.to_string());
     play(&room, &touching(), &["--yes"])
         .ended_with(4)
