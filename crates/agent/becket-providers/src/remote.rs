@@ -33,8 +33,8 @@ pub(crate) fn reader(api: Api) -> Box<dyn AnswerReader> {
     match api {
         Api::OpenAi => Box::new(openai::Reader::new("fuzz")),
         Api::Anthropic => Box::new(anthropic::Reader::new("fuzz", seal)),
-        Api::Responses => Box::new(responses::Reader::new("fuzz", seal)),
-        Api::Gemini => Box::new(gemini::Reader::new("fuzz", seal)),
+        Api::Responses => Box::new(responses::ItemReader::new("fuzz", seal)),
+        Api::Gemini => Box::new(gemini::ChunkReader::new("fuzz", seal)),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::conversation::fresh_call_id;
 use crate::signature::Seal;
 
 /// The state of an answer while it is read.
-pub(crate) struct Reader {
+pub(crate) struct ChunkReader {
     model: String,
     seal: Seal,
     calls: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Reader {
     usage: Usage,
 }
 
-impl Reader {
+impl ChunkReader {
     pub fn new(model: &str, seal: Seal) -> Self {
         Self {
             model: model.to_owned(),
@@ -144,7 +144,7 @@ impl Reader {
     }
 }
 
-impl AnswerReader for Reader {
+impl AnswerReader for ChunkReader {
     fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable> {
         let value: Value = serde_json::from_str(data)
             .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;

@@ -17,7 +17,7 @@ use crate::api::Api;
 use crate::http::{Endpoint, KeyHeader};
 use crate::interface::Interface;
 use crate::signature::Seal;
-pub(crate) use answer::Reader;
+pub(crate) use answer::ChunkReader;
 use model::Generation;
 
 /// The version of the interface, where the base address names none.
@@ -69,7 +69,7 @@ impl Interface for GenerateContent {
     }
 
     fn reader(&self) -> Box<dyn AnswerReader> {
-        Box::new(Reader::new(&self.model, self.seal.clone()))
+        Box::new(ChunkReader::new(&self.model, self.seal.clone()))
     }
 
     fn reads(&self, signature: &str) -> bool {

@@ -15,7 +15,7 @@ use crate::conversation::fresh_call_id;
 use crate::signature::Seal;
 
 /// The state of a response while it is read.
-pub(crate) struct Reader {
+pub(crate) struct ItemReader {
     model: String,
     seal: Seal,
     /// The items, by their place in the response.
@@ -48,7 +48,7 @@ enum Status {
     Filtered,
 }
 
-impl Reader {
+impl ItemReader {
     pub fn new(model: &str, seal: Seal) -> Self {
         Self {
             model: model.to_owned(),
@@ -237,7 +237,7 @@ fn content_of(item: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-impl AnswerReader for Reader {
+impl AnswerReader for ItemReader {
     fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable> {
         if data.trim() == "[DONE]" {
             return Ok(Progress::Finished);
@@ -259,11 +259,11 @@ impl AnswerReader for Reader {
                 self.refused = true;
                 self.text(place, &event, parts);
             }
-            "response.reasoning_summary_part.added" => {
-                // A blank line between the parts of a summary.
-                if event.get("summary_index").and_then(Value::as_u64) > Some(0) {
-                    self.thought(place, "\n\n", parts);
-                }
+            // A blank line between the parts of a summary.
+            "response.reasoning_summary_part.added"
+                if event.get("summary_index").and_then(Value::as_u64) > Some(0) =>
+            {
+                self.thought(place, "\n\n", parts);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.thought(place, text_at(&event, "delta"), parts);

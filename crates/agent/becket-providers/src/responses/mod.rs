@@ -16,7 +16,7 @@ use crate::api::Api;
 use crate::http::Endpoint;
 use crate::interface::{Interface, below, beside};
 use crate::signature::Seal;
-pub(crate) use answer::Reader;
+pub(crate) use answer::ItemReader;
 
 /// The path of requests.
 const PATH: &str = "/responses";
@@ -53,7 +53,7 @@ impl Interface for Responses {
     }
 
     fn reader(&self) -> Box<dyn AnswerReader> {
-        Box::new(Reader::new(&self.model, self.seal.clone()))
+        Box::new(ItemReader::new(&self.model, self.seal.clone()))
     }
 
     fn reads(&self, signature: &str) -> bool {

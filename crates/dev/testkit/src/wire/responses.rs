@@ -110,14 +110,12 @@ fn check_options(body: &Value) -> Checked {
     if let Some(reasoning) = body.get("reasoning") {
         only(reasoning, "reasoning", &["effort", "summary"])?;
     }
-    let included = body["include"].as_array().into_iter().flatten();
-    included
-        .map(|name| {
-            must(name == "reasoning.encrypted_content", || {
-                format!("Invalid value: {name}")
-            })
+    let mut included = body["include"].as_array().into_iter().flatten();
+    included.try_for_each(|name| {
+        must(name == "reasoning.encrypted_content", || {
+            format!("Invalid value: {name}")
         })
-        .collect()
+    })
 }
 
 fn check_item(item: &Value) -> Checked {
