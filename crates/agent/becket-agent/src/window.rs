@@ -1,5 +1,5 @@
-//! How many tokens models can take, as far as that is known. What a provider says in its refusal of a request is learned
-//! for the rest of the run.
+//! How many tokens models can take, as far as that is known. What a provider says in its refusal of a request is
+//! learned for the rest of the run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -16,7 +16,6 @@ use serde_json::{Map, Value, json};
 
 use crate::rows::{ABSENT_EVENTS, TOOL_EVENTS, rows};
 use crate::sources::MANIFEST;
-use crate::system::option_variable;
 use crate::texts::{SKILL_FILE, while_used};
 
 /// How long a hook may take by default.
@@ -437,4 +436,16 @@ fn timeout(hook: &Map<String, Value>, event: &str) -> Result<Duration, String> {
         ("SessionEnd", Some(given)) => given.min(MOST_AT_THE_END),
         (_, given) => given.unwrap_or(usual),
     })
+}
+
+/// The variable in which hooks of a plugin find an option.
+pub fn option_variable(key: &str) -> String {
+    let plain = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_uppercase(),
+        false => '_',
+    };
+    format!(
+        "CLAUDE_PLUGIN_OPTION_{}",
+        key.chars().map(plain).collect::<String>()
+    )
 }

@@ -9,7 +9,7 @@ use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher,
 use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
-use crate::read::{read, settle};
+use crate::read::{option_variable, read, settle};
 use crate::rows::rows;
 use crate::rules::rules;
 use crate::sources::{MANIFEST, is_file, missing, servers, sources};
@@ -105,18 +105,6 @@ fn variables(source: &Source, facts: &Facts) -> BTreeMap<String, String> {
         variables.extend(options.filter_map(|(key, value)| Some((option_variable(key), value.clone()?))));
     }
     variables
-}
-
-/// The variable in which hooks of a plugin find an option.
-pub fn option_variable(key: &str) -> String {
-    let plain = |letter: char| match letter.is_ascii_alphanumeric() {
-        true => letter.to_ascii_uppercase(),
-        false => '_',
-    };
-    format!(
-        "CLAUDE_PLUGIN_OPTION_{}",
-        key.chars().map(plain).collect::<String>()
-    )
 }
 
 fn run_variables(_: &HookEntry, scope: &Scope, facts: &Facts) -> Vec<(String, String)> {

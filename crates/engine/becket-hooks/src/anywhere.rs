@@ -5,17 +5,6 @@ use regex_syntax::ast::{AssertionKind, Ast, ClassPerlKind, Repetition, Repetitio
 
 use crate::matcher::Pattern;
 
-/// A condition that only a whole text meets, where a part of it was probably meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WholeText {
-    /// The path of the field, with dots.
-    pub field: String,
-    /// The pattern as its author wrote it.
-    pub text: String,
-    /// The pattern that finds it anywhere, as TOML; `None` if there is none.
-    pub anywhere: Option<String>,
-}
-
 impl Pattern {
     /// The pattern as it is written in `match`: on one line of TOML.
     pub(crate) fn in_toml(&self) -> String {

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::anywhere::WholeText;
+use crate::matcher::WholeText;
 use crate::own_format::OwnHandler;
 use crate::plain_words::plain_words;
 use crate::settings_file::{SettingsError, TextPlace, read_toml, unknown};

@@ -37,7 +37,6 @@ mod toml_text;
 mod trace;
 mod untyped;
 
-pub use anywhere::WholeText;
 pub use echo_proof::echo_proof;
 pub use engine::{Engine, HandlerKey, Registration, Watcher};
 pub use failure::{Cause, Failure};
@@ -50,7 +49,7 @@ pub use lane::{
     Program, ScriptHandler, Terminal, TerminalInput, Tree, Unanswerable, WorkerLane, become_subreaper,
     end_programs, guest_environment, inherited_environment, reap_orphans,
 };
-pub use matcher::{Matcher, Pattern};
+pub use matcher::{Matcher, Pattern, WholeText};
 pub use mistakes::{Layout, read_around_mistakes, read_or_mistakes};
 pub use occasion::Occasion;
 pub use outcome::Outcome;

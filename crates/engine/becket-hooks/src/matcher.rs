@@ -7,7 +7,6 @@ use becket_events::{Payload, Scope};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::anywhere::WholeText;
 use crate::glob::{Glob, Slashes};
 
 /// How the names of fields end whose texts are no sentences: places and names.
@@ -205,6 +204,17 @@ impl Condition {
 fn shortened(text: &str) -> &str {
     const MOST: usize = 80;
     &text[..text.floor_char_boundary(MOST)]
+}
+
+/// A condition that only a whole text meets, where a part of it was probably meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeText {
+    /// The path of the field, with dots.
+    pub field: String,
+    /// The pattern as its author wrote it.
+    pub text: String,
+    /// The pattern that finds it anywhere, as TOML; `None` if there is none.
+    pub anywhere: Option<String>,
 }
 
 #[cfg(test)]

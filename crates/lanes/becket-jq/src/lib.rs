@@ -5,8 +5,8 @@
 //! compiles and runs the filter, `prelude.jq` holds what jq has and the crates have not, `output.rs` writes the
 //! results, `end.rs` has the exit codes.
 //!
-//! `hook_jq.rs` is the program that hooks find as `jq`, also where the machine has one: `quick.rs` answers what every jq
-//! answers in the same way, and `machine.rs` starts the machine's jq for the rest.
+//! `hook_jq.rs` is the program that hooks find as `jq`, also where the machine has one: `quick.rs` answers what every
+//! jq answers in the same way, and `machine.rs` starts the machine's jq for the rest.
 //!
 //! No filter and no input overflows the stack: a run has its own, which `bounds.rs` and `checked.rs` keep from being
 //! used up, and a panic counts as a filter that failed.

@@ -30,8 +30,8 @@ fn is_program(file: &Path) -> bool {
         .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// Runs the machine's jq with these arguments and with all of the input, whatever of it was read. Where it can, it takes
-/// the place of this process.
+/// Runs the machine's jq with these arguments and with all of the input, whatever of it was read. Where it can, it
+/// takes the place of this process.
 pub(crate) fn run(program: &Path, arguments: &[OsString], read: Read) -> ExitCode {
     let mut command = Command::new(program);
     command.arg0("jq").args(arguments);

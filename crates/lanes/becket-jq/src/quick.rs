@@ -1,8 +1,8 @@
 //! Answers what every jq answers in the same way, without starting another one.
 //!
 //! `syntax.rs` has the closed list of filters, `pattern.rs` the regular expressions, `plain.rs` the inputs; the options
-//! are here. Whatever is not of these lists, and every error, is left to the machine's jq, which gets the same arguments
-//! and the same input: nothing of an answer is written before all of it is known.
+//! are here. Whatever is not of these lists, and every error, is left to the machine's jq, which gets the same
+//! arguments and the same input: nothing of an answer is written before all of it is known.
 
 mod pattern;
 mod plain;

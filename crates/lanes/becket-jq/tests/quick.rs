@@ -172,7 +172,6 @@ fn filters() -> impl Strategy<Value = String> {
                 .clone()
                 .prop_map(|one| format!("({one}) | test(\"^r?m\\\\s\")")),
             inner.clone().prop_map(|one| format!("({one}) | contains(\"a\")")),
-            inner.clone().prop_map(|one| format!("({one}) | has(\"a\")")),
             inner.clone().prop_map(|one| format!("({one}) | .[0]")),
             inner.clone().prop_map(|one| format!(".a = ({one})")),
             pair.clone()

@@ -143,10 +143,9 @@ pub fn agent_settings(
             .or(config.fallback)
             .or(home.and_then(|home| home.fallback))
             .unwrap_or(usual.fallback),
-        ending_tool: if config.call_user || profile(setup, options)?.extras.contains(&CALL_USER) {
-            EndingTool::Always
-        } else {
-            EndingTool::WhenNeeded
+        ending_tool: match config.call_user || profile(setup, options)?.extras.contains(&CALL_USER) {
+            true => EndingTool::Always,
+            false => EndingTool::WhenNeeded,
         },
         reflection: config
             .reflection

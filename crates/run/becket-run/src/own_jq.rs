@@ -1,9 +1,9 @@
 //! becket's own `jq`, for hooks.
 //!
-//! A folder with a link named `jq` to `becket-jq`, the small program beside becket, is the first one of a hook's `PATH`:
-//! starting the machine's jq takes longer than everything else that most hooks do. Where the small program is missing,
-//! becket is its own `jq` when it is called by that name; then the folder is the last one, and only where no other has a
-//! `jq`.
+//! A folder with a link named `jq` to `becket-jq`, the small program beside becket, is the first one of a hook's
+//! `PATH`: starting the machine's jq takes longer than everything else that most hooks do. Where the small program is
+//! missing, becket is its own `jq` when it is called by that name; then the folder is the last one, and only where no
+//! other has a `jq`.
 //!
 //! Only hooks find it, not the model's tools: a tool that lacks a program fails visibly, a guard that lacks one may
 //! look as if it agreed.

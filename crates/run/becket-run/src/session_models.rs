@@ -77,8 +77,8 @@ impl<'a> SessionModels<'a> {
         self.assembled.models()
     }
 
-    /// The models that the provider in use lists, as `provider/name`; the error says why it lists none. The windows that
-    /// it names count from now on.
+    /// The models that the provider in use lists, as `provider/name`; the error says why it lists none. The windows
+    /// that it names count from now on.
     pub async fn of_provider(&self, limit: Duration) -> Result<Vec<String>, String> {
         let provider = self.current();
         let listed = tokio::time::timeout(limit, provider.list_models()).await;

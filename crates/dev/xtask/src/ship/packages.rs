@@ -148,11 +148,15 @@ pub fn npm(release: &Release<'_>, folder: &Path) -> Result<PathBuf, Problem> {
         copy(&tree.join(name), &package.join(name))?;
     }
     let (_, processor) = release.target.processor();
+    let programs: serde_json::Map<_, _> = PROGRAMS
+        .map(|program| (program.to_owned(), json!(format!("bin/{program}"))))
+        .into_iter()
+        .collect();
     let description = json!({
         "name": "becket", "version": release.version, "license": "MIT OR Apache-2.0",
         "description": "A hook engine for LLM agents, and an agent in which hooks fire",
         "os": ["linux"], "cpu": [processor],
-        "bin": PROGRAMS.map(|program| (program.to_owned(), json!(format!("bin/{program}")))).into_iter().collect::<serde_json::Map<_, _>>(),
+        "bin": programs,
     });
     write(&package.join("package.json"), format!("{description:#}\n"))?;
     let file = folder.join(format!("becket-{}.tgz", release.version));

@@ -49,10 +49,10 @@ pub fn show_with(
 type ChosenModel = (Arc<dyn Provider>, Option<u64>);
 
 /// A line: what it is about, the value, and where the value comes from if it is a setting.
-type Row = (&'static str, Value, Option<String>);
+type Line = (&'static str, Value, Option<String>);
 
 /// The files and folders of a run.
-fn in_files(place: &Place<'_>) -> Vec<Row> {
+fn in_files(place: &Place<'_>) -> Vec<Line> {
     let setup = &place.setup;
     let file = setup.folders.config_file();
     let there = |exists: bool| if exists { "" } else { " (not there)" };
@@ -82,7 +82,7 @@ fn in_effect(
     chosen: Option<ChosenModel>,
     options: &Options,
     surroundings: &Surroundings,
-) -> Result<Vec<Row>, CliError> {
+) -> Result<Vec<Line>, CliError> {
     let setup = &place.setup;
     let (provider, window) = match chosen {
         Some(chosen) => chosen,
@@ -185,7 +185,7 @@ fn presets(config: &Config) -> String {
 }
 
 /// Prints the rows as lines, or as one JSON object.
-fn show(options: &Options, rows: &[Row]) -> Result<(), CliError> {
+fn show(options: &Options, rows: &[Line]) -> Result<(), CliError> {
     if options.run.json {
         let key = |name: &str| name.replace(' ', "_");
         let mut object: Map<String, Value> = rows

@@ -1,6 +1,8 @@
 //! Where the value of a setting in effect comes from: the command line, the context, a file, the environment, or
 //! becket itself.
 
+use std::path::Path;
+
 use becket_agent::UNLIMITED;
 use becket_providers::{address, origins};
 use becket_run::agent_settings::{agent_settings, profile};
@@ -8,12 +10,33 @@ use becket_run::models::{has_model_of_home, provider};
 use becket_run::setup::Setup;
 use becket_run::target::ContextChoice;
 use becket_system::{CliError, Surroundings};
+use toml_edit::DocumentMut;
 
-use crate::commands::settings::read;
 use crate::options::Options;
 
 /// The origin of what no one has set.
 pub const DEFAULT: &str = "default";
+
+/// The text of the settings; empty if there is no file.
+pub fn text_of(file: &Path) -> Result<String, CliError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(CliError::usage(format!(
+            "cannot read {}: {error}",
+            file.display()
+        ))),
+    }
+}
+
+/// The settings as they are written.
+pub fn read(file: &Path) -> Result<DocumentMut, CliError> {
+    let text = text_of(file)?;
+    text.parse().map_err(|error| {
+        CliError::usage(format!("{} is not TOML: {error}", file.display()))
+            .hint("`becket config edit` opens the file")
+    })
+}
 
 /// A value and where it comes from.
 type Found = (String, String);

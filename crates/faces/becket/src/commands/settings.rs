@@ -8,10 +8,10 @@ use becket_run::config::Config;
 use becket_run::config_page::{config_keys, config_schema, project_schema};
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use serde_json::json;
-use toml_edit::{DocumentMut, Item, Key, Table};
+use toml_edit::{Item, Key, Table};
 
 use crate::args::ConfigCommand;
-use crate::commands::setting_origin::{DEFAULT, Place};
+use crate::commands::setting_origin::{DEFAULT, Place, read, text_of};
 use crate::options::Options;
 use crate::printing::print;
 
@@ -186,25 +186,6 @@ fn setting(key: &str) -> Result<(Vec<String>, String), CliError> {
             }))
         }
     }
-}
-
-fn text_of(file: &Path) -> Result<String, CliError> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(CliError::usage(format!(
-            "cannot read {}: {error}",
-            file.display()
-        ))),
-    }
-}
-
-pub(super) fn read(file: &Path) -> Result<DocumentMut, CliError> {
-    let text = text_of(file)?;
-    text.parse().map_err(|error| {
-        CliError::usage(format!("{} is not TOML: {error}", file.display()))
-            .hint("`becket config edit` opens the file")
-    })
 }
 
 /// Checks that a run could read the settings.

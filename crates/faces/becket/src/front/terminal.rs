@@ -489,14 +489,10 @@ impl TerminalFront {
                 is_error,
                 ..
             } => {
-                if concurrency == Concurrency::WithOthers {
-                    let line = self.call_line(tool_name, arguments, summary);
-                    self.say(who, &format!("{} {line}", self.err.cyan("←")));
-                }
-                match Todos::of(tool_name, arguments, output).filter(|_| !is_error) {
-                    Some(todos) => self.todos(who, &todos),
-                    None => self.tool_result(who, output, is_error),
-                }
+                let is_late = concurrency == Concurrency::WithOthers;
+                let line = is_late.then(|| self.call_line(tool_name, arguments, summary));
+                let todos = Todos::of(tool_name, arguments, output).filter(|_| !is_error);
+                self.tell_result(who, line, todos, (output, is_error));
             }
             FrontUpdate::Notice(text) => self.remark(who, &self.err.green("•"), text),
             FrontUpdate::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
@@ -517,6 +513,25 @@ impl TerminalFront {
                 let who = format!("{who}{} ", self.err.dim(&format!("[{}]", harmless_name(agent))));
                 self.show_of(&who, update);
             }
+        }
+    }
+}
+
+impl TerminalFront {
+    /// Shows what a call has brought, after the line of a call that is only shown now.
+    fn tell_result(
+        &self,
+        who: &str,
+        line: Option<String>,
+        todos: Option<Todos>,
+        (output, is_error): (&str, bool),
+    ) {
+        if let Some(line) = line {
+            self.say(who, &format!("{} {line}", self.err.cyan("←")));
+        }
+        match todos {
+            Some(todos) => self.todos(who, &todos),
+            None => self.tool_result(who, output, is_error),
         }
     }
 }

@@ -276,7 +276,7 @@ fn refused_calls_are_listed_with_reason_and_hook() {
     room.run(["--yes", "Run: true"]).ended_with(0);
     let run = room.run(["audit", "refused", "--since", "1h"]).ended_with(0);
     let run = run.said("shell rm -rf build\n    not today  (hook no)");
-    let run = run.said("shell touch x\n    nobody is there");
+    let run = run.said("shell touch x\n    it needs approval");
     run.said("2 calls refused since 1h");
     let listed = room.run(["audit", "refused", "--json"]).ended_with(0).events();
     assert_eq!(listed.len(), 2);

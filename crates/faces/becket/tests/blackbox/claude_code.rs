@@ -183,7 +183,7 @@ fn a_hook_begins_with_a_message_of_its_own() {
     let room = with_hooks(&hooks);
     let model = room.model(&json!([says("done", &[])]));
     let run = room.run_with_input(["--trust", "--model", &model, "chat"], "hello\n");
-    assert!(run.ended_with(0).stderr.contains("in a chat you begin"));
+    assert!(run.ended_with(0).stderr.contains("it is ignored in a chat"));
     assert_eq!(told(&room, "UserPromptSubmit").len(), 1);
 }
 
@@ -439,8 +439,8 @@ fn pre_tool_use_decides() {
             "because",
         ),
         // Silence decides nothing, and nobody is there to be asked.
-        (String::new(), false, "nobody is there"),
-        ("echo just talk".to_owned(), false, "nobody is there"),
+        (String::new(), false, "it needs approval"),
+        ("echo just talk".to_owned(), false, "it needs approval"),
     ] {
         let room = with_hook("PreToolUse", &answer);
         let run = play(&room, &touching(), &[]);
@@ -808,7 +808,7 @@ fn notifications_and_failures() {
         &[],
     );
     assert_ne!(run.code, 0);
-    assert_eq!(told(&room, "StopFailure")[0]["error"], "server_error");
+    assert_eq!(told(&room, "StopFailure")[0]["error"], "invalid_request");
 }
 
 #[test]

@@ -674,7 +674,7 @@ fn a_patch_is_judged_file_by_file_before_anything_is_written() {
     }
     // A file that may not be read is not moved to where it could be; and somebody must say yes.
     let deny = "[permissions]\ndeny = [\"read:path=*d.txt\"]\n";
-    for (config, more, words) in [(deny, &["--yes"][..], "d.txt"), ("", &[], "nobody is there")] {
+    for (config, more, words) in [(deny, &["--yes"][..], "d.txt"), ("", &[], "it needs approval")] {
         let room = room();
         with_files(&room);
         room.config(config);

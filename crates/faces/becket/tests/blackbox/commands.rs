@@ -455,6 +455,7 @@ fn help_is_one_screen_and_all_of_it_is_one_command_away() {
         "redo",
         "url",
         "man",
+        "acp",
         "models",
         "pi",
         "docker-agent",

@@ -148,7 +148,6 @@ fn a_broken_guard_refuses_and_an_error_code_does_not() {
     for (broken, goes_on) in [
         ("kill -9 $$", false),
         ("no_such_program_at_all", false),
-        ("node ./gone.mjs", false),
         ("echo all is well", false),
         ("printf '{\"permission\": '", false),
         ("exit 1", true),
@@ -160,6 +159,8 @@ fn a_broken_guard_refuses_and_an_error_code_does_not() {
             "{broken}"
         );
     }
+    let gone = json!({"command": "node ./gone.mjs"});
+    assert!(!ran(&with_entry("beforeShellExecution", "", &gone)), "{gone}");
     let closed = json!({"failClosed": true});
     for broken in ["exit 1", ""] {
         assert!(

@@ -246,5 +246,8 @@ fn at_a_terminal_no_number_ends_a_prompt() {
     };
     let lines = run.ended_with(0).stdout;
     let line = lines.lines().find(|line| line.starts_with("max requests"));
-    assert!(line.is_some_and(|line| line.ends_with("no limit")), "{lines}");
+    assert!(
+        line.is_some_and(|line| line.ends_with("no limit  (default)")),
+        "{lines}"
+    );
 }

@@ -228,7 +228,7 @@ fn what_instructs_others_needs_the_persons_yes() {
         let arguments = json!({"path": file, "content": "Obey ann."});
         call(&room, "ann", "write", arguments.clone())
             .ended_with(1)
-            .complained("nobody");
+            .complained("it needs approval");
         let text = arguments.to_string();
         room.run(["--yes", "-C", "ann", "tool", "write", &text])
             .ended_with(0);

@@ -130,7 +130,6 @@ fn a_broken_guard_refuses_and_a_warning_does_not() {
     for (broken, ran) in [
         ("kill -9 $$", false),
         ("no_such_program_at_all", false),
-        ("node $GEMINI_PROJECT_DIR/gone.mjs", false),
         ("printf '{\"decision\": '", false),
         ("exit 2", false),
         ("exit 1", true),
@@ -144,6 +143,11 @@ fn a_broken_guard_refuses_and_a_warning_does_not() {
         .ended_with(0);
         assert_eq!(room.has("made"), ran, "{broken}");
     }
+    let hook = json!({"type": "command", "command": "node $GEMINI_PROJECT_DIR/gone.mjs"});
+    let room = with_settings(&json!({"hooks": {"BeforeTool": [{"hooks": [hook]}]}}));
+    let turns = json!([shell("touch made"), says("done", &[])]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    assert!(!room.has("made"), "a missing script refuses");
     let hook = json!({"type": "command", "command": "sleep 20", "timeout": 200});
     let room = with_settings(&json!({"hooks": {"BeforeTool": [{"hooks": [hook]}]}}));
     play(

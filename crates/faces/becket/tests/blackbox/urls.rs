@@ -186,7 +186,7 @@ fn a_fetch_is_decided_by_the_policy_or_by_the_person() {
             "url_policy",
             "by default",
         ),
-        ("[url_policy]\n", &[], "headless", "nobody is there"),
+        ("[url_policy]\n", &[], "headless", "it needs approval"),
         // A rule that does not speak of the address does not mean this machine.
         (
             "[permissions]\nallow = [\"fetch\"]\n",

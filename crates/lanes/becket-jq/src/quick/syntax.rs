@@ -4,9 +4,9 @@
 //! there ([`Guard`]) looks at the value, and raises doubt if they may not.
 //!
 //! Where an operand has several results, versions differ in their order, so most operands must have one at most
-//! ([`is_single`]). Where one of several has none and another fails, they differ in whether that is an error, so several
-//! operands must have one each ([`may_be_empty`]). What fails with an error may fail with another message elsewhere, so a message must never become a
-//! value: `try` has no `catch`.
+//! ([`is_single`]). Where one of several has none and another fails, they differ in whether that is an error, so
+//! several operands must have one each ([`may_be_empty`]). What fails with an error may fail with another message
+//! elsewhere, so a message must never become a value: `try` has no `catch`.
 
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Pattern, Term};

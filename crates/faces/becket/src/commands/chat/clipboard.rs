@@ -1,5 +1,5 @@
-//! The picture in the clipboard, for Ctrl-V: a program of the desktop is asked for it. It goes into a file that only the
-//! user can read, whose path is put into the line, as if the file had been dropped there.
+//! The picture in the clipboard, for Ctrl-V: a program of the desktop is asked for it. It goes into a file that only
+//! the user can read, whose path is put into the line, as if the file had been dropped there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
