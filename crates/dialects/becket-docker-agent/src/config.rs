@@ -194,8 +194,10 @@ impl Reader<'_> {
             return None;
         }
         let event = self.contract.name;
+        let meant = nearest(&name.value, Builtin::names());
+        let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
         let message = format!(
-            "there is no builtin `{}`, so this hook of {event} is left out",
+            "there is no builtin `{}`, so this hook of {event} is left out{meant}",
             name.value
         );
         Some(self.place.at(name).error(message))
