@@ -322,11 +322,11 @@ fn options_of(manifest: &Value, chosen: &Map<String, Value>) -> BTreeMap<String,
     .collect()
 }
 
+/// The options of a plugin by name; `None` for one that cannot be written into a variable.
+type PluginOptions = BTreeMap<String, Option<String>>;
+
 /// The files of a plugin that hold hooks, and its options.
-fn plugin_files(
-    plugin: &Path,
-    enabled: &Enabled,
-) -> Result<(Vec<PathBuf>, BTreeMap<String, Option<String>>), CliError> {
+fn plugin_files(plugin: &Path, enabled: &Enabled) -> Result<(Vec<PathBuf>, PluginOptions), CliError> {
     if !becket_fs::is_dir(plugin) {
         return Err(CliError::usage(format!(
             "the plugin in {} is enabled, and there is no such folder",

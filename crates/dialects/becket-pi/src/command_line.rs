@@ -471,12 +471,12 @@ fn file_with_id(folder: &OsStr, id: &OsStr) -> Option<OsString> {
 
 /// The session file in a folder that was written last.
 fn newest_file(folder: &OsStr) -> Option<OsString> {
-    let written = |file: &PathBuf| std::fs::metadata(file).and_then(|about| about.modified()).ok();
+    let written = |file: &PathBuf| becket_fs::metadata(file).and_then(|about| about.modified()).ok();
     Some(session_files(folder).into_iter().max_by_key(written)?.into())
 }
 
 fn session_files(folder: &OsStr) -> Vec<PathBuf> {
-    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let listed = becket_fs::read_dir(folder).into_iter().flatten().flatten();
     let files = listed.map(|entry| entry.path());
     let mut files: Vec<PathBuf> = files
         .filter(|file| file.extension().is_some_and(|ending| ending == "jsonl"))

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use becket_jq::hook_jq::quick_answer;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use testkit::needs;
 
 /// Filters of real hooks and of the guides, and what is near to them: one on each line. A line that begins with `-` or
 /// ends with a file has options in front, separated by tabs.
@@ -23,15 +24,6 @@ const INPUTS: [&str; 5] = [
     "\"git push\"",
     "{\"b\":1,\"a\":{\"b\":[]},\"b\":3} {\"tool_name\":\"Write\"}\n",
 ];
-
-fn has_jq() -> bool {
-    let found = Command::new("jq").arg("--version").output().is_ok();
-    if !found {
-        assert!(std::env::var_os("BECKET_TEST_ALL").is_none(), "needs jq");
-        println!("skipped: needs jq");
-    }
-    found
-}
 
 /// What the machine's jq answers.
 fn machine(arguments: &[OsString], input: &str) -> (Vec<u8>, u8, String) {
@@ -82,7 +74,7 @@ fn compare(arguments: &[OsString], input: &str) -> Result<bool, String> {
 
 #[test]
 fn filters_of_hooks_are_answered_as_by_the_machine_s_jq() {
-    if !has_jq() {
+    if !needs("jq") {
         return;
     }
     let lines: Vec<&str> = FILTERS.lines().filter(|line| !line.is_empty()).collect();
@@ -183,7 +175,7 @@ fn filters() -> impl Strategy<Value = String> {
 
 #[test]
 fn random_filters_are_answered_as_by_the_machine_s_jq() {
-    if !has_jq() {
+    if !needs("jq") {
         return;
     }
     let config = Config {

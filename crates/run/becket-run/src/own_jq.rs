@@ -64,7 +64,7 @@ pub fn choose(
     variables: &BTreeMap<OsString, OsString>,
 ) -> Option<OwnJq> {
     let quick = becket.map(|becket| becket.with_file_name(QUICK));
-    match quick.filter(|quick| choice == JqChoice::Quick && quick.is_file()) {
+    match quick.filter(|quick| choice == JqChoice::Quick && becket_fs::is_file(quick)) {
         Some(quick) => Some(OwnJq::First(quick)),
         None => (!is_on_path(variables)).then_some(OwnJq::Last),
     }

@@ -1,16 +1,16 @@
 //! Which jq has answered hooks: becket's quick one, or the machine's, and why.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
-#[cfg(feature = "jq")]
-use becket_run::own_jq::REPORT_VARIABLE;
 use becket_system::{CliError, Folders, Surroundings};
 
 use crate::options::Options;
 
 /// What the starts of `jq` say of themselves, in a file of its own.
 pub struct JqReport {
-    file: std::path::PathBuf,
+    file: PathBuf,
     read: usize,
 }
 
@@ -18,14 +18,12 @@ impl JqReport {
     /// A report, and surroundings whose hooks write it. Where no file can be made, there is nothing to report.
     pub fn begin(options: &Options, surroundings: &Surroundings) -> Result<(Self, Surroundings), CliError> {
         let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
-        let mut surroundings = surroundings.clone();
         let file = folders.cache.join(format!("jq-report-{}", std::process::id()));
-        #[cfg(feature = "jq")]
+        let mut reported = surroundings.clone();
         if std::fs::create_dir_all(&folders.cache).is_ok() && std::fs::File::create(&file).is_ok() {
-            let variable = (REPORT_VARIABLE.into(), file.clone().into());
-            surroundings.variables.extend([variable]);
+            reported.variables.extend(variable(&file));
         }
-        Ok((Self { file, read: 0 }, surroundings))
+        Ok((Self { file, read: 0 }, reported))
     }
 
     /// Who has answered since the last time, with the number of starts.
@@ -44,6 +42,17 @@ impl Drop for JqReport {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.file);
     }
+}
+
+/// The variable that tells `jq` where to report.
+#[cfg(feature = "jq")]
+fn variable(file: &Path) -> Option<(OsString, OsString)> {
+    Some((becket_run::own_jq::REPORT_VARIABLE.into(), file.into()))
+}
+
+#[cfg(not(feature = "jq"))]
+fn variable(_: &Path) -> Option<(OsString, OsString)> {
+    None
 }
 
 /// Who has answered, in words, such as `jq: quick 12×, /usr/bin/jq (filter) 3×`; empty if nobody called it.
