@@ -427,7 +427,7 @@ fn a_file_of_a_models_is_behind_the_gate_and_its_hooks_wait_for_trust() {
     assert!(result(&yes).starts_with("result: hello Ada"), "{}", result(&yes));
     room.run(["vfs", "trust", address])
         .ended_with(0)
-        .complained("trusted from now on");
+        .complained("is now trusted");
     let third = run(&room, &[], &[hello]);
     assert_eq!(
         third.events_named("agent_start")[0]["prompt"],

@@ -685,7 +685,7 @@ fn a_hook_refuses_answers_or_changes_what_it_is_given() {
         (
             r#"{"verdict":{"insist":"sure?"}}"#,
             &["--yes"],
-            "refused: sure?; it needs approval",
+            "refused: sure?; it needs your approval",
         ),
         (
             r#"{"tools":["fetch","nothing"]}"#,
