@@ -445,7 +445,7 @@ fn a_bar_tells_what_went_in_what_came_out_and_what_was_changed() {
     );
     assert!(tells(&call, "Input", "rm -rf build"), "{call:#}");
     assert!(tells(&call, "What the model saw", "deleting is"), "{call:#}");
-    assert!(tells(&call, "Hooks", "skipped"), "{call:#}");
+    assert!(tells(&call, "Hooks", "not asked"), "{call:#}");
 
     let hook = details(&json!({"kind": "hook", "decision": "denied"}));
     assert!(tells(&hook, "Input", "rm -rf build"), "{hook:#}");
@@ -498,7 +498,7 @@ fn what_no_hook_refused_and_what_got_no_answer_is_there_too() {
     let bars = served.bars(&session);
     let call = one(&bars, &json!({"kind": "tool", "decision": "denied"}));
     let details = served.details(&session, call);
-    assert!(details["reason"].to_string().contains("nobody"), "{details:#}");
+    assert!(details["reason"].to_string().contains("it needs approval"), "{details:#}");
 
     let model = room.model(&json!([{"error": {"kind": "rejected", "message": "too <i>many</i> words"}}]));
     room.run(["--model", &model, "-c", "failing", "hello"])
