@@ -541,6 +541,8 @@ fn a_new_hook_of_every_kind_and_language_is_checked_and_its_test_passes() {
     room.run(["hooks", "new", "guard", "other", "--lang", "claude"])
         .ended_with(2)
         .complained("add this entry by hand");
+    // No run would start beside a file that may hold guards and cannot be read.
+    std::fs::remove_file(room.work().join(".claude/settings.json")).expect("it is there");
     room.run(["hooks", "new", "guard", "schemed", "--lang", "scheme"])
         .ended_with(0);
     let examined = room.run(["doctor", "--chibi-home", "schemed-home"]);
