@@ -146,7 +146,7 @@ mod tests {
         ] {
             meaning(key);
         }
-        assert!(meaning("providers.NAME.api").contains("`openai` or `anthropic`; default: `openai`"));
+        assert!(meaning("providers.NAME.api").contains("`gemini`"));
         assert!(meaning("mcp.servers.NAME.transport").contains("`streamable`"));
     }
 }
