@@ -57,7 +57,10 @@ impl ChunkReader {
             (Some(candidate), _) => self.candidate(candidate, parts),
             (None, Some(reason)) => {
                 let message = format!("the prompt was blocked ({reason})");
-                Err(Unreadable::Reported(json!({"error": {"message": message}})))
+                // The same prompt would be blocked again.
+                Err(Unreadable::Reported(
+                    json!({"error": {"code": 400, "message": message}}),
+                ))
             }
             (None, None) => Ok(()),
         }

@@ -498,7 +498,10 @@ fn what_no_hook_refused_and_what_got_no_answer_is_there_too() {
     let bars = served.bars(&session);
     let call = one(&bars, &json!({"kind": "tool", "decision": "denied"}));
     let details = served.details(&session, call);
-    assert!(details["reason"].to_string().contains("it needs approval"), "{details:#}");
+    assert!(
+        details["reason"].to_string().contains("it needs approval"),
+        "{details:#}"
+    );
 
     let model = room.model(&json!([{"error": {"kind": "rejected", "message": "too <i>many</i> words"}}]));
     room.run(["--model", &model, "-c", "failing", "hello"])
