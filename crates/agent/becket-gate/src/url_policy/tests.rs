@@ -225,7 +225,7 @@ async fn what_is_denied_by_its_name_is_not_looked_up() {
 fn a_rule_that_cannot_be_meant_is_an_error() {
     let table = [
         ("", UrlVerdict::Deny, "empty"),
-        (" https://a/", UrlVerdict::Deny, "blanks"),
+        (" https://a/", UrlVerdict::Deny, "spaces around it"),
         (
             "preset:loopbak",
             UrlVerdict::Deny,
