@@ -114,6 +114,7 @@ put() {
 put 755 becket bin/becket
 put 755 becket-hook bin/becket-hook
 put 755 becket-jq bin/becket-jq
+put 755 becket-sandbox bin/becket-sandbox
 put 644 completions/becket share/bash-completion/completions/becket
 put 644 completions/_becket share/zsh/site-functions/_becket
 put 644 completions/becket.fish share/fish/vendor_completions.d/becket.fish

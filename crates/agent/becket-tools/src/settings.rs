@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
+use becket_sandbox::Confinement;
+
 use crate::jobs::Jobs;
 
 /// The environment and the limits of the tools.
@@ -12,6 +14,8 @@ use crate::jobs::Jobs;
 pub struct ToolSettings {
     /// The whole environment of commands. Keys that commands must not see have to be left out by the caller.
     pub environment: BTreeMap<OsString, OsString>,
+    /// What confines commands, if anything does.
+    pub confinement: Option<Confinement>,
     /// How long a command may take by default.
     pub shell_timeout: Duration,
     /// The longest time that a command may ask for.
@@ -36,6 +40,7 @@ impl Default for ToolSettings {
     fn default() -> Self {
         Self {
             environment: BTreeMap::new(),
+            confinement: None,
             shell_timeout: Duration::from_secs(120),
             shell_timeout_limit: Duration::from_secs(3600),
             shell_output_bytes: 1024 * 1024,

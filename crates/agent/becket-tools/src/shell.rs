@@ -14,6 +14,7 @@ use std::time::Duration;
 use becket_agent::tool::{Parent, Progress, SessionVariables, ToolOutput, ToolRun};
 use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
+use becket_sandbox::Confinement;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -65,7 +66,8 @@ pub(crate) async fn run(
         Ok((tree, pipes)) => {
             let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
             let ending = follow(tree, &mut output, limit, &run).await;
-            report(output, &ending, limit)
+            let confined = settings.confinement.as_ref().map(Confinement::told);
+            report(output, &ending, limit, confined)
         }
         Err(error) => ToolOutput::error(format!(
             "Cannot start {shell} in {}: {error}.",
@@ -106,7 +108,13 @@ pub(crate) fn start(
     let folder = open_folder(directory)?;
     // The command value holds our copies of the writing ends; it goes at the end of this function, so that a pipe
     // closes when the last process closes it.
-    let child = Command::new(shell)
+    let program = match &settings.confinement {
+        Some(confinement) => confinement
+            .command(shell)
+            .map_err(|problem| io::Error::other(problem.to_string()))?,
+        None => std::process::Command::new(shell),
+    };
+    let child = Command::from(program)
         .arg("-c")
         .arg(command)
         .current_dir(judged_directory(&folder, directory))
@@ -271,7 +279,7 @@ impl Pieces {
     }
 }
 
-fn report(output: Output, ending: &Ending, limit: Duration) -> OperationAnswer {
+fn report(output: Output, ending: &Ending, limit: Duration, confined: Option<&str>) -> OperationAnswer {
     let still_open = output.is_open();
     let Output { standard, error, .. } = output;
     let left_out = standard.kept.left_out() + error.as_ref().map_or(0, |error| error.kept.left_out());
@@ -289,7 +297,8 @@ fn report(output: Output, ending: &Ending, limit: Duration) -> OperationAnswer {
     let with_code = exit_code
         .filter(|code| *code != 0)
         .map(|code| format!("exit code {code}"));
-    for note in notes.iter().chain(&with_code) {
+    let confined = confined.filter(|_| with_code.is_some()).map(str::to_owned);
+    for note in notes.iter().chain(&with_code).chain(&confined) {
         add_note(&mut text, note);
     }
     let timed_out = matches!(ending, Ending::TimedOut);

@@ -59,7 +59,7 @@ impl Release {
         for file in texts
             .into_iter()
             .chain(completions)
-            .chain(["becket-hook", "becket-jq"])
+            .chain(["becket-hook", "becket-jq", "becket-sandbox"])
         {
             std::fs::write(tree.join(file), file).unwrap();
         }

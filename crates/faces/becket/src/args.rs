@@ -7,6 +7,7 @@ use becket_agent::provider::ThinkingLevel;
 use becket_events::PermissionMode;
 use becket_host::GuestOptions;
 use becket_run::Hosts;
+use becket_run::sandbox::SandboxProfile;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -137,6 +138,14 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
     pub permission_mode: Option<PermissionMode>,
 
+    /// What the model's commands may touch: off, read-only or workspace.
+    ///
+    /// The kernel enforces it. `read-only` lets commands write nothing, `workspace` the project and temporary files; in
+    /// both there is no network, and keys are hidden. `becket sandbox explain` shows it. The setting `sandbox.shell` does
+    /// the same for every run.
+    #[arg(long, global = true, value_name = "PROFILE", value_parser = sandbox_profile())]
+    pub sandbox: Option<SandboxProfile>,
+
     /// Trust this project's hooks for this run.
     ///
     /// This covers everything in the project: hooks, plugins, extensions, rules. `becket hooks trust` is permanent.
@@ -240,6 +249,13 @@ fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
     let shown = |mode: &PermissionMode| PossibleValue::new(mode.word()).help(mode.about());
     let words = PossibleValuesParser::new(PermissionMode::ALL.iter().map(shown));
     words.map(|word| PermissionMode::of_word(&word).unwrap_or_default())
+}
+
+/// Reads a profile of the sandbox; each word is shown with what it means.
+fn sandbox_profile() -> impl TypedValueParser<Value = SandboxProfile> {
+    let shown = |profile: SandboxProfile| PossibleValue::new(profile.word()).help(profile.about());
+    let words = PossibleValuesParser::new(SandboxProfile::ALL.map(shown));
+    words.map(|word| SandboxProfile::of_word(&word).unwrap_or_default())
 }
 
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
@@ -499,6 +515,11 @@ pub enum Command {
     Snapshots {
         #[command(subcommand)]
         command: Option<SnapshotsCommand>,
+    },
+    /// Show what commands may touch in a sandbox, and run one there.
+    Sandbox {
+        #[command(subcommand)]
+        command: SandboxCommand,
     },
     /// Check web addresses against the URL policy.
     Url {
@@ -1105,6 +1126,28 @@ pub enum IndexCommand {
         /// Rank definitions by their use in files with this in their path.
         #[arg(long, value_name = "PART")]
         focus: Option<String>,
+    },
+}
+
+/// What can be done with the sandbox.
+#[derive(Debug, Subcommand)]
+pub enum SandboxCommand {
+    /// Show what a command could read and write, and what enforces it.
+    ///
+    /// The profile is that of `--sandbox` or of the settings; default: workspace.
+    Explain,
+    /// Run a command in the sandbox, and exit with its exit code.
+    ///
+    /// No hooks and rules are asked.
+    Run {
+        /// The command and its arguments.
+        #[arg(
+            value_name = "COMMAND",
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        command: Vec<String>,
     },
 }
 

@@ -57,6 +57,7 @@ impl Options {
                 true => PermissionMode::Yes.into(),
                 false => args.permission_mode.unwrap_or_default().into(),
             },
+            sandbox: args.sandbox,
             setup: match (args.init, args.maintenance) {
                 (true, _) => Some(SetupReason::Init),
                 (false, true) => Some(SetupReason::Maintenance),

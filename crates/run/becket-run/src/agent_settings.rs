@@ -270,7 +270,7 @@ pub(crate) fn subagents(setup: &Setup) -> SubagentSettings {
 }
 
 /// Where a permission mode allows no edit: what decides about later runs, and what hooks are made of.
-fn protected(setup: &Setup, options: &RunOptions, surroundings: &Surroundings) -> ProtectedPlaces {
+pub(crate) fn protected(setup: &Setup, options: &RunOptions, surroundings: &Surroundings) -> ProtectedPlaces {
     let mut places = ProtectedPlaces::default();
     let hidden = options.hosts.iter().flat_map(|host| host.hidden_folders());
     let settings = SETTINGS.iter().filter(|name| !name.contains('/'));

@@ -188,7 +188,16 @@ pub async fn assemble(
     let prompts = interactive.prompts().filter(|_| setup.team.is_none());
     settings.prompt_library = prompts.map(|prompts| prompts as Arc<dyn PromptLibrary>);
     settings.approval.installed.extend(loaded.guests.names());
-    let reader = reader(tool_settings(setup, &environment), &settings, (&engine, &store));
+    let sandbox = Sandbox::of_run(setup, options, surroundings)?;
+    tell(
+        sandbox.iter().filter_map(|sandbox| sandbox.gap.clone()).collect(),
+        surroundings,
+    );
+    let tool_settings = ToolSettings {
+        confinement: sandbox.as_ref().map(Sandbox::confinement),
+        ..tool_settings(setup, &environment)
+    };
+    let reader = reader(tool_settings.clone(), &settings, (&engine, &store));
     // A user, at a terminal or of a program that steers, may want something of the session that is none of the model's.
     let has_user = surroundings.stdin_is_terminal || options.client == Some(Mode::Rpc);
     let handle = interactive.handle().or_else(|| has_user.then(SessionHandle::new));
@@ -200,13 +209,13 @@ pub async fn assemble(
         surroundings,
         provider: &provider,
         providers: &setup.provider_settings(),
-        tools: &tool_settings(setup, &environment),
+        tools: &tool_settings,
         server_tools: &|server| loaded.guests.server_tools(server),
         request: &settings.options,
         contexts: &settings.contexts,
         memories: &setup.folders.data.join("memory.db"),
     };
-    let own_tools = |profile: &Profile| becket_tools(setup, profile, &environment, &settings, &store);
+    let own_tools = |profile: &Profile| becket_tools(setup, profile, &tool_settings, &settings, &store);
     let (tools, team) = tools_of_run(setup, &loaded, &resources, &own_tools)?;
     go_on_without(setup, &loaded, &*person.ui, caller).await?;
     let missing = check_restricted_tools(setup, &loaded)?;
@@ -412,7 +421,7 @@ pub(crate) fn register_hooks(
 pub(crate) fn becket_tools(
     setup: &Setup,
     profile: &Profile,
-    environment: &HookEnvironment,
+    tool_settings: &ToolSettings,
     settings: &AgentSettings,
     store: &Arc<SqliteStore>,
 ) -> Vec<Arc<dyn Tool>> {
@@ -425,7 +434,7 @@ pub(crate) fn becket_tools(
         store: store.clone(),
         vfs: settings.vfs.clone(),
     };
-    let mut tools = operation_tools(profile, tool_settings(setup, environment));
+    let mut tools = operation_tools(profile, tool_settings.clone());
     tools.extend(own_tools(profile, &notes));
     tools.extend(context_tools(profile, &between));
     tools.extend(todo_tools(profile, &settings.contexts));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use becket_agent::Rules;
@@ -18,6 +18,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::rule_spelling;
+use crate::sandbox::SandboxProfile;
 
 /// The user's settings. Tables about guests stand beside these and are read by their hosts; unknown keys are found for
 /// all of them together.
@@ -50,6 +51,8 @@ pub struct Config {
     pub presets: BTreeMap<String, PresetConfig>,
     /// What may run without asking you.
     pub permissions: PermissionsConfig,
+    /// What the model's commands may touch, enforced by the kernel.
+    pub sandbox: SandboxConfig,
     /// Which web addresses may be fetched. Without a policy, becket asks.
     pub url_policy: Option<UrlPolicyConfig>,
     /// Checkpoints of the working directory, for `becket undo`.
@@ -61,6 +64,22 @@ pub struct Config {
     /// Hooks that apply to every run.
     #[schemars(with = "Vec<HookEntry>")]
     pub hook: Vec<Spanned<HookEntry>>,
+}
+
+/// What the model's commands may touch, enforced by the kernel.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxConfig {
+    /// What commands may write: nothing (`read-only`), the project and temporary folders (`workspace`), or whatever you
+    /// may (`off`); default: off. `--sandbox` overrides it.
+    pub shell: Option<SandboxProfile>,
+    /// Whether to refuse commands if the kernel cannot enforce all of it; otherwise becket says at the start what is
+    /// missing; default: false.
+    pub require: bool,
+    /// More folders that commands may write in `workspace`.
+    pub writable: Vec<PathBuf>,
+    /// More files and folders that commands can neither read nor write.
+    pub hidden: Vec<PathBuf>,
 }
 
 /// How hooks are run.

@@ -47,6 +47,7 @@ pub mod remarks;
 pub mod restricted_tools;
 mod rule_spelling;
 mod run_guests;
+pub mod sandbox;
 mod session_models;
 pub mod setup;
 pub mod snapshots;

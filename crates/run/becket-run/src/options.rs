@@ -12,6 +12,7 @@ use becket_system::Surroundings;
 use tokio_util::sync::CancellationToken;
 
 use crate::hosts::Hosts;
+use crate::sandbox::SandboxProfile;
 
 /// What a run is asked for. The default is a run as the user's settings want it, in the current context.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +54,8 @@ pub struct RunOptions {
     /// What needs the user's yes, and what is refused without a question. The user can change it while the run goes on,
     /// and it stays wherever the run goes on.
     pub permission_mode: SharedMode,
+    /// What the model's commands may touch, in place of what the settings say.
+    pub sandbox: Option<SandboxProfile>,
     /// What hooks are to do to the project before the session begins.
     pub setup: Option<SetupReason>,
     /// How many requests one prompt may cause.

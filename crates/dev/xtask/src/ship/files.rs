@@ -11,7 +11,7 @@ use crate::problem::{Problem, output};
 use crate::workspace::Workspace;
 
 /// The programs.
-pub const PROGRAMS: [&str; 3] = ["becket", "becket-hook", "becket-jq"];
+pub const PROGRAMS: [&str; 4] = ["becket", "becket-hook", "becket-jq", "becket-sandbox"];
 
 /// Everything that is packed.
 pub struct Release<'a> {

@@ -29,6 +29,7 @@ const PROGRAMS: &[&str] = &[
     "becket",
     "becket-hook",
     "becket-jq",
+    "becket-sandbox",
     "testkit",
     "bench",
     "fuzz",

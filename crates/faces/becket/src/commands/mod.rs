@@ -30,6 +30,7 @@ mod redo;
 mod replay;
 #[cfg(feature = "docker-agent")]
 mod run;
+mod sandbox;
 #[cfg(feature = "scheme")]
 mod scheme;
 mod send;
@@ -145,6 +146,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Undo { call, force }) => undo::run(&options, call, force, surroundings),
         Some(Command::Redo { force }) => redo::run(&options, force, surroundings),
         Some(Command::Snapshots { command }) => snapshots::run(&options, command, surroundings),
+        Some(Command::Sandbox { command }) => sandbox::run(&options, command, surroundings),
         Some(Command::Url { command }) => url::run(&options, command, surroundings),
         Some(Command::Permissions { command }) => permissions::run(&options, command, surroundings),
         Some(Command::Config { command: None }) => config::run(&options, surroundings),
@@ -243,6 +245,7 @@ fn check_context_options(options: &Options, command: &Command) -> Result<(), Cli
         Command::Permissions { .. } => ("permissions", false),
         Command::Completions { .. } => ("completions", false),
         Command::Man { .. } => ("man", false),
+        Command::Sandbox { .. } => ("sandbox", true),
         Command::Url { .. } => ("url", true),
         Command::Config { command: None } => ("config", true),
         Command::Config { .. } => ("config", false),

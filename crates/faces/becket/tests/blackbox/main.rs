@@ -91,6 +91,7 @@ mod projects;
 mod recorded;
 mod replay;
 mod restrictions;
+mod sandbox;
 mod scheme;
 mod scheme_hostile;
 mod scheme_reach;

@@ -1,0 +1,131 @@
+//! The small program: it reads a plan, confines itself, and becomes the program behind it.
+//!
+//! `becket-sandbox [OPTION…] -- PROGRAM [ARGUMENT…]`. It ends with 126 if it cannot confine itself, and nothing has been
+//! started then. `becket-sandbox --check` says what this machine can hold, in lines of a name and `yes` or a reason.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, UnshareFlags, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+};
+
+use crate::plan::{Network, Plan, Strength};
+use crate::problem::Problem;
+use crate::{PROGRAM, access_rules, kernel, mounts, system_calls};
+
+/// The exit code of a program that was found and could not be started.
+const NOT_STARTED: u8 = 126;
+
+/// The small program.
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if words == ["--check"] {
+        return check();
+    }
+    let problem = match Plan::from_options(words) {
+        Ok((plan, command)) => start(&plan, &command),
+        Err(problem) => problem,
+    };
+    tell(&format!("{PROGRAM}: {problem}"));
+    ExitCode::from(NOT_STARTED)
+}
+
+#[expect(clippy::print_stderr, reason = "the program's only messages")]
+fn tell(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Returns only if the program cannot be started.
+fn start(plan: &Plan, command: &[OsString]) -> Problem {
+    let Some((program, arguments)) = command.split_first() else {
+        return Problem::new("there is no program behind `--`");
+    };
+    if let Err(problem) = confine(plan) {
+        return problem;
+    }
+    let error = Command::new(program).args(arguments).exec();
+    Problem::at(format!("cannot start {}", program.to_string_lossy()), error)
+}
+
+/// Confines this process and all that it becomes or starts, for good.
+fn confine(plan: &Plan) -> Result<(), Problem> {
+    if plan.strength == Strength::Full {
+        enter_namespaces(plan.network)?;
+        mounts::build(plan)?;
+    }
+    set_no_new_privs(true).map_err(|error| Problem::at("cannot give up privileges", error))?;
+    access_rules::restrict(plan)?;
+    if plan.strength == Strength::Full {
+        give_up_capabilities()?;
+    }
+    system_calls::filter(plan)?;
+    kernel::keep_standard_descriptors().map_err(|error| Problem::at("cannot close inherited files", error))
+}
+
+/// Makes namespaces in which the user stays who they are.
+fn enter_namespaces(network: Network) -> Result<(), Problem> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    if network == Network::Off {
+        flags |= UnshareFlags::NEWNET;
+    }
+    kernel::unshare(flags).map_err(|error| Problem::at("cannot make namespaces", error))?;
+    for (file, text) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ] {
+        fs::write(format!("/proc/self/{file}"), text)
+            .map_err(|error| Problem::at(format!("cannot write {file} of the namespace"), error))?;
+    }
+    if network == Network::Off {
+        kernel::switch_loopback_on().map_err(|error| Problem::at("cannot switch the loopback on", error))?;
+    }
+    Ok(())
+}
+
+/// Gives up the rights inside of the namespaces, also for a user who is root there.
+fn give_up_capabilities() -> Result<(), Problem> {
+    let failed = |error| Problem::at("cannot give up capabilities", error);
+    for capability in CapabilitySet::all().iter() {
+        match remove_capability_from_bounding_set(capability) {
+            // The kernel does not know that one.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    clear_ambient_capability_set().map_err(failed)?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    set_capabilities(None, sets).map_err(failed)
+}
+
+/// Says what this machine can hold, by trying it.
+#[expect(clippy::print_stdout, reason = "the answer of `--check`")]
+fn check() -> ExitCode {
+    let nothing = Plan::default();
+    let layers = [
+        (
+            "namespaces",
+            enter_namespaces(Network::Off).and_then(|()| mounts::build(&nothing)),
+        ),
+        ("landlock", access_rules::restrict(&nothing)),
+        ("filter", system_calls::filter(&nothing)),
+    ];
+    for (name, result) in layers {
+        match result {
+            Ok(()) => println!("{name} yes"),
+            Err(problem) => println!("{name} {problem}"),
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,115 @@
+//! `becket sandbox`: what commands could touch, and running one.
+
+use std::fmt::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+
+use becket_run::sandbox::{Sandbox, SandboxProfile};
+use becket_run::setup::Setup;
+use becket_sandbox::{Access, Strength};
+use becket_system::{CliError, Exit, Surroundings, harmless};
+use serde_json::json;
+
+use crate::args::SandboxCommand;
+use crate::options::Options;
+use crate::printing::print;
+
+/// Explains the sandbox, or runs a command in it.
+pub fn run(
+    options: &Options,
+    command: SandboxCommand,
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
+    let setup = Setup::read(&options.run, surroundings)?;
+    let mut options = options.clone();
+    let wanted = options.run.sandbox.or(setup.config.sandbox.shell);
+    // Who asks for a sandbox gets one, also where commands of the model run without.
+    options.run.sandbox = wanted
+        .filter(|profile| *profile != SandboxProfile::Off)
+        .or(Some(SandboxProfile::Workspace));
+    let Some(sandbox) = Sandbox::of_run(&setup, &options.run, surroundings)? else {
+        return Err(CliError::usage("there is no sandbox"));
+    };
+    match command {
+        SandboxCommand::Explain => {
+            print(&match options.run.json {
+                true => format!("{}\n", as_json(&sandbox)),
+                false => harmless(&as_text(&sandbox)),
+            })?;
+            Ok(Exit::Answered)
+        }
+        SandboxCommand::Run { command } => {
+            if let Some(gap) = &sandbox.gap {
+                surroundings.remark(gap);
+            }
+            start(&sandbox, &command)
+        }
+    }
+}
+
+/// Runs a command and ends with its exit code.
+fn start(sandbox: &Sandbox, command: &[String]) -> Result<Exit, CliError> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(CliError::usage("there is no command").hint("becket sandbox run -- COMMAND"));
+    };
+    let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("cannot run {program}: {error}"));
+    let confinement = sandbox.confinement();
+    let mut confined = confinement.command(program).map_err(|problem| failed(&problem))?;
+    let status = confined
+        .args(arguments)
+        .status()
+        .map_err(|error| failed(&error))?;
+    let code = status
+        .code()
+        .or_else(|| Some(128 + status.signal()?))
+        .unwrap_or(1);
+    // What was reserved for the command goes before the program does.
+    drop(confinement);
+    std::process::exit(code)
+}
+
+fn as_json(sandbox: &Sandbox) -> serde_json::Value {
+    let paths = |access| sandbox.plan.with(access).collect::<Vec<&Path>>();
+    json!({
+        "profile": sandbox.profile.word(),
+        "writable": paths(Access::Writable),
+        "protected": paths(Access::ReadOnly),
+        "scratch": paths(Access::Scratch),
+        "hidden": paths(Access::Hidden),
+        "network": false,
+        "namespaces": sandbox.plan.strength == Strength::Full,
+        "gap": sandbox.gap,
+    })
+}
+
+fn as_text(sandbox: &Sandbox) -> String {
+    let mut text = format!(
+        "profile    {}\n           {}\n",
+        sandbox.profile.word(),
+        sandbox.profile.about()
+    );
+    for (title, access) in [
+        ("writable", Access::Writable),
+        ("protected", Access::ReadOnly),
+        ("scratch", Access::Scratch),
+        ("hidden", Access::Hidden),
+    ] {
+        let mut paths: Vec<_> = sandbox.plan.with(access).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        for (number, path) in paths.into_iter().enumerate() {
+            let title = if number == 0 { title } else { "" };
+            let _ = writeln!(text, "{title:<10} {}", path.display());
+        }
+    }
+    text += "network    none but a loopback of its own\n";
+    text += match sandbox.plan.strength {
+        Strength::Full => "enforced   by namespaces, Landlock and a filter of system calls\n",
+        Strength::LandlockOnly => "enforced   by Landlock and a filter of system calls\n",
+    };
+    if let Some(gap) = &sandbox.gap {
+        let _ = writeln!(text, "gap        {gap}");
+    }
+    text + "\nProtected paths are read-only; what is written to scratch paths is gone with the command. All other files \
+            can be read.\n"
+}

@@ -1,0 +1,402 @@
+//! What the model's commands may touch: a profile of the settings becomes a plan for `becket-sandbox`.
+//!
+//! In every profile but `off` keys and becket's own folders are neither readable nor writable, and there is no network.
+//! In `workspace` the project and the folders for temporary files can be written, except for what decides about later
+//! runs: those places are the ones in which permission modes allow no edit, so there is one list of them.
+
+use std::path::{Path, PathBuf};
+
+use becket_agent::gate::ProtectedPlaces;
+use becket_sandbox::{Access, Confinement, Network, Placeholder, Plan, Strength, Support};
+use becket_system::{CliError, Surroundings, project_root::SETTINGS};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::agent_settings::protected;
+use crate::options::RunOptions;
+use crate::setup::Setup;
+
+/// What commands may write.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxProfile {
+    /// Whatever the user may.
+    #[default]
+    Off,
+    /// Nothing.
+    ReadOnly,
+    /// The project and the folders for temporary files.
+    Workspace,
+}
+
+impl SandboxProfile {
+    /// All profiles.
+    pub const ALL: [Self; 3] = [Self::Off, Self::ReadOnly, Self::Workspace];
+
+    /// The profile's word in settings and on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::ReadOnly => "read-only",
+            Self::Workspace => "workspace",
+        }
+    }
+
+    /// The profile with that word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|profile| profile.word() == word)
+    }
+
+    /// A sentence about the profile.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Off => "Commands may do what you may.",
+            Self::ReadOnly => "Commands can write nothing and have no network.",
+            Self::Workspace => "Commands can write the project and temporary files, and have no network.",
+        }
+    }
+}
+
+/// Files and folders of a home that hold keys.
+// tidy: a table
+const KEYS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/doctl",
+    ".config/fly",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".docker/config.json",
+    ".fly",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".netrc",
+    ".npmrc",
+    ".oci",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".ssh",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+];
+
+/// Folders of a home that tools fill again when they are missing. What is written there is gone with the command, so
+/// that a command cannot leave anything for a later one that is not confined.
+const CACHES: &[&str] = &[
+    ".bun/install/cache",
+    ".cache",
+    ".cargo",
+    ".gradle",
+    ".local/share/pnpm",
+    ".m2",
+    ".npm",
+    ".rustup",
+    ".yarn",
+    "go/pkg",
+];
+
+/// Sockets of daemons, among them those with the rights of root.
+const SOCKETS: &str = "/run";
+
+/// How many folders below the project are searched for `.env` files, and how deep.
+const ENV_SEARCH: (usize, usize) = (2_000, 4);
+
+/// Folders of a repository with too many files to search, none of them the user's.
+const NOT_SEARCHED: &[&str] = &[".git", "node_modules", "target", ".venv", "vendor"];
+
+/// What is in `.git` and decides what git runs. The rest has to be writable for a commit.
+const OF_GIT: &[&str] = &[
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+    "info",
+    "modules",
+];
+
+/// A profile with what it means here.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// The profile.
+    pub profile: SandboxProfile,
+    /// What commands may touch.
+    pub plan: Plan,
+    /// What stands at protected places where nothing is.
+    pub missing: Vec<Placeholder>,
+    /// Why the kernel does not hold all of the plan.
+    pub gap: Option<String>,
+    launcher: PathBuf,
+    list: PathBuf,
+}
+
+impl Sandbox {
+    /// The sandbox of a run's commands; `None` if they are not confined.
+    pub fn of_run(
+        setup: &Setup,
+        options: &RunOptions,
+        surroundings: &Surroundings,
+    ) -> Result<Option<Self>, CliError> {
+        let profile = options.sandbox.or(setup.config.sandbox.shell).unwrap_or_default();
+        if profile == SandboxProfile::Off {
+            return Ok(None);
+        }
+        let hint = "`--sandbox off` runs commands without a sandbox";
+        let becket = options.becket_program.clone().unwrap_or_default();
+        let (support, launcher) = Support::find(&becket).map_err(|problem| {
+            CliError::usage(format!("commands cannot be confined: {problem}")).hint(hint)
+        })?;
+        let gap = support.no_namespaces.as_ref().map(|reason| {
+            format!(
+                "the sandbox has gaps, because there are no namespaces ({reason}): commands can write protected files \
+                 inside of the project, and change the mode of any file of yours"
+            )
+        });
+        if let Some(gap) = gap.as_ref().filter(|_| setup.config.sandbox.require) {
+            return Err(CliError::usage(gap).hint("`sandbox.require` refuses that"));
+        }
+        let places = protected(setup, options, surroundings);
+        let place = Place::new(setup, surroundings);
+        let missing = place.missing(profile, options);
+        Ok(Some(Self {
+            profile,
+            plan: place.plan(profile, &places, &missing, support.strength()),
+            missing,
+            gap,
+            launcher,
+            list: place.list(),
+        }))
+    }
+
+    /// Starts commands in this sandbox.
+    pub fn confinement(&self) -> Confinement {
+        let reserved = match self.plan.strength {
+            Strength::Full => self.missing.clone(),
+            Strength::LandlockOnly => Vec::new(),
+        };
+        let writes = match self.profile {
+            SandboxProfile::Workspace => "only the project and temporary files could be written",
+            SandboxProfile::Off | SandboxProfile::ReadOnly => "nothing could be written",
+        };
+        let told = format!(
+            "the command ran in the sandbox `{}`: {writes}, keys and settings were out of reach, and there was no network",
+            self.profile.word()
+        );
+        Confinement::new(
+            self.launcher.clone(),
+            &self.plan,
+            told,
+            (self.list.clone(), reserved),
+        )
+    }
+}
+
+/// The folders of a run.
+struct Place<'a> {
+    setup: &'a Setup,
+    /// The project, without links.
+    project: PathBuf,
+    home: Option<PathBuf>,
+    /// Where commands put temporary files.
+    temporary: Vec<PathBuf>,
+}
+
+impl<'a> Place<'a> {
+    fn new(setup: &'a Setup, surroundings: &Surroundings) -> Self {
+        let real = |path: &Path| becket_fs::canonicalize(path).ok();
+        let given = surroundings.variable("TMPDIR").map(PathBuf::from);
+        let usual = ["/tmp", "/var/tmp"].map(PathBuf::from);
+        Self {
+            setup,
+            project: real(&surroundings.cwd.join(&setup.project_root))
+                .unwrap_or_else(|| surroundings.cwd.clone()),
+            home: surroundings
+                .variable("HOME")
+                .and_then(|home| real(Path::new(home))),
+            temporary: given
+                .into_iter()
+                .chain(usual)
+                .filter_map(|path| real(&path))
+                .collect(),
+        }
+    }
+
+    fn plan(
+        &self,
+        profile: SandboxProfile,
+        places: &ProtectedPlaces,
+        missing: &[Placeholder],
+        strength: Strength,
+    ) -> Plan {
+        let mut paths = Vec::new();
+        let mut add =
+            |access, found: Vec<PathBuf>| paths.extend(found.into_iter().map(|path| (access, path)));
+        add(Access::Scratch, self.below_home(CACHES));
+        if profile == SandboxProfile::Workspace {
+            let more = self.setup.config.sandbox.writable.iter();
+            let more = more.filter_map(|path| becket_fs::canonicalize(path).ok());
+            add(
+                Access::Writable,
+                self.temporary.iter().cloned().chain(more).collect(),
+            );
+            add(Access::Writable, vec![self.project.clone()]);
+            add(Access::ReadOnly, self.protected(places));
+            add(
+                Access::ReadOnly,
+                missing.iter().map(|one| one.path().to_path_buf()).collect(),
+            );
+        }
+        add(Access::Hidden, self.hidden());
+        Plan {
+            paths,
+            network: Network::Off,
+            strength,
+        }
+    }
+
+    /// Protected places that are there.
+    fn protected(&self, places: &ProtectedPlaces) -> Vec<PathBuf> {
+        let named = places.names.iter().flat_map(|name| match name.as_str() {
+            ".git" => self.of_git(),
+            name => vec![self.project.join(name)],
+        });
+        let there = named.chain(places.paths.iter().cloned());
+        there.filter(|path| becket_fs::exists(path)).collect()
+    }
+
+    fn of_git(&self) -> Vec<PathBuf> {
+        let git = self.project.join(".git");
+        match becket_fs::is_dir(&git) {
+            true => OF_GIT.iter().map(|name| git.join(name)).collect(),
+            // In a linked worktree it is a file that says where the repository is.
+            false => vec![git],
+        }
+    }
+
+    /// What stands where settings of agents, hooks of git and its word about another repository could be created.
+    fn missing(&self, profile: SandboxProfile, options: &RunOptions) -> Vec<Placeholder> {
+        if profile != SandboxProfile::Workspace {
+            return Vec::new();
+        }
+        let of_agents = options.hosts.iter().flat_map(|host| host.hidden_folders());
+        let own = SETTINGS.iter().filter(|name| !name.contains('/'));
+        let mut names: Vec<&str> = of_agents
+            .chain(own)
+            .copied()
+            .chain([".git", ".git/hooks"])
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let folders = names
+            .into_iter()
+            .map(|name| Placeholder::Folder(self.project.join(name)));
+        // It names the folder in which it stands.
+        let common = Placeholder::File(self.project.join(".git/commondir"), ".\n");
+        folders
+            .chain(becket_fs::is_file(self.project.join(".git/HEAD")).then_some(common))
+            .filter(|one| !becket_fs::exists(one.path()) && !becket_fs::is_symlink(one.path()))
+            .collect()
+    }
+
+    fn hidden(&self) -> Vec<PathBuf> {
+        let folders = &self.setup.folders;
+        let own = [&folders.config, &folders.data, &folders.cache]
+            .into_iter()
+            .cloned();
+        let more = self.setup.config.sandbox.hidden.iter().cloned();
+        let sockets = [PathBuf::from(SOCKETS)];
+        let mut paths: Vec<_> = self.below_home(KEYS);
+        let all = own.chain(folders.home.clone()).chain(more).chain(sockets);
+        paths.extend(all.filter_map(|path| becket_fs::canonicalize(path).ok()));
+        env_files(&self.project, ENV_SEARCH.1, &mut (ENV_SEARCH.0), &mut paths);
+        paths
+    }
+
+    /// What is there of files and folders in the home, without links.
+    fn below_home(&self, names: &[&str]) -> Vec<PathBuf> {
+        let home = self.home.iter();
+        let paths = home.flat_map(|home| names.iter().map(|name| home.join(name)));
+        paths
+            .filter_map(|path| becket_fs::canonicalize(path).ok())
+            .collect()
+    }
+
+    /// The file that lists the placeholders of this project.
+    fn list(&self) -> PathBuf {
+        let name = blake3::hash(self.project.as_os_str().as_encoded_bytes()).to_hex();
+        self.setup.folders.data.join("sandbox").join(&name[..16])
+    }
+}
+
+/// The `.env` files of a project, as far as the search goes.
+fn env_files(folder: &Path, depth: usize, folders_left: &mut usize, found: &mut Vec<PathBuf>) {
+    if depth == 0 || *folders_left == 0 {
+        return;
+    }
+    *folders_left -= 1;
+    for entry in becket_fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let kind = entry.file_type();
+        if kind.as_ref().is_ok_and(|kind| kind.is_dir()) {
+            if !NOT_SEARCHED.contains(&&*name) {
+                env_files(&entry.path(), depth - 1, folders_left, found);
+            }
+        } else if is_env_file(&name) {
+            found.extend(becket_fs::canonicalize(entry.path()));
+        }
+    }
+}
+
+/// `.env`, `.env.local` and the like, but no example.
+fn is_env_file(name: &str) -> bool {
+    const EXAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
+    match name.strip_prefix(".env") {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix('.').is_some_and(|ending| {
+            !EXAMPLES
+                .iter()
+                .any(|example| ending.split('.').any(|part| part == *example))
+        }),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_of_env_files_are_no_secrets() {
+        for name in [".env", ".env.local", ".env.production"] {
+            assert!(is_env_file(name), "{name}");
+        }
+        for name in [
+            ".env.example",
+            ".env.local.sample",
+            ".envrc",
+            "a.env",
+            ".environment",
+        ] {
+            assert!(!is_env_file(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_profile_is_found_by_its_word() {
+        for profile in SandboxProfile::ALL {
+            assert_eq!(SandboxProfile::of_word(profile.word()), Some(profile));
+        }
+    }
+}
