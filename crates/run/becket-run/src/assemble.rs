@@ -39,6 +39,7 @@ use crate::otel::{self, Export};
 use crate::remarks::{remarks_of_run, tell};
 use crate::restricted_tools::check_restricted_tools;
 use crate::run_guests::RunGuests;
+use crate::sandbox::Sandbox;
 use crate::setup::Setup;
 use crate::snapshots::keeper;
 use crate::tool_names::tool_names;

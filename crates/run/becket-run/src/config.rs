@@ -314,11 +314,11 @@ pub struct PermissionsConfig {
     #[schemars(with = "Vec<String>")]
     pub ask: Vec<Spanned<String>>,
     /// Folders, besides the working directory, that may be read without asking.
-    pub readable: Vec<std::path::PathBuf>,
+    pub readable: Vec<PathBuf>,
     /// The file in which the rules stand, and its text.
     #[serde(skip)]
     #[schemars(skip)]
-    source: (std::path::PathBuf, String),
+    source: (PathBuf, String),
 }
 
 /// Which addresses of the web may be fetched: the first list with a rule that matches decides, in the order below. A

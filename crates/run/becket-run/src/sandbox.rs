@@ -110,8 +110,11 @@ const CACHES: &[&str] = &[
 /// Sockets of daemons, among them those with the rights of root.
 const SOCKETS: &str = "/run";
 
-/// How many folders below the project are searched for `.env` files, and how deep.
-const ENV_SEARCH: (usize, usize) = (2_000, 4);
+/// How many folders of the project are searched for `.env` files.
+const SEARCHED_FOLDERS: usize = 2_000;
+
+/// How deep the search for `.env` files goes.
+const SEARCHED_DEPTH: usize = 4;
 
 /// Folders of a repository with too many files to search, none of them the user's.
 const NOT_SEARCHED: &[&str] = &[".git", "node_modules", "target", ".venv", "vendor"];
@@ -221,9 +224,7 @@ impl<'a> Place<'a> {
             setup,
             project: real(&surroundings.cwd.join(&setup.project_root))
                 .unwrap_or_else(|| surroundings.cwd.clone()),
-            home: surroundings
-                .variable("HOME")
-                .and_then(|home| real(Path::new(home))),
+            home: surroundings.variable("HOME").and_then(|home| real(home.as_ref())),
             temporary: given
                 .into_iter()
                 .chain(usual)
@@ -319,7 +320,8 @@ impl<'a> Place<'a> {
         let mut paths: Vec<_> = self.below_home(KEYS);
         let all = own.chain(folders.home.clone()).chain(more).chain(sockets);
         paths.extend(all.filter_map(|path| becket_fs::canonicalize(path).ok()));
-        env_files(&self.project, ENV_SEARCH.1, &mut (ENV_SEARCH.0), &mut paths);
+        let mut folders_left = SEARCHED_FOLDERS;
+        env_files(&self.project, SEARCHED_DEPTH, &mut folders_left, &mut paths);
         paths
     }
 
