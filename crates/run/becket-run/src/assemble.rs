@@ -191,7 +191,7 @@ pub async fn assemble(
     settings.approval.installed.extend(loaded.guests.names());
     let sandbox = Sandbox::of_run(setup, options, surroundings)?;
     tell(
-        sandbox.iter().filter_map(|sandbox| sandbox.gap.clone()).collect(),
+        sandbox.iter().filter_map(|sandbox| sandbox.gap.clone()),
         surroundings,
     );
     let tool_settings = ToolSettings {
