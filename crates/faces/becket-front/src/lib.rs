@@ -1,8 +1,8 @@
 //! How a run looks in a terminal: answers on standard output, everything else on standard error.
 //!
 //! Start with `terminal.rs`, which shows what an agent tells its front, and `output.rs`, where it is shown.
-//! `wording.rs` says what a question is about, and `person.rs` asks it; `alert.rs` rings for who looks elsewhere. `markdown.rs`, `highlight.rs`, `table.rs` and
-//! `sgr.rs` give text its look.
+//! `wording.rs` says what a question is about, and `person.rs` asks it; `alert.rs` rings for a user who looks
+//! elsewhere. `markdown.rs`, `highlight.rs`, `table.rs` and `sgr.rs` give text its look.
 //!
 //! This crate knows neither the command line nor how runs are made and stored: whatever has an agent can be shown.
 
