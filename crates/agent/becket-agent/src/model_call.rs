@@ -323,7 +323,7 @@ impl<'a> ModelCall<'a> {
                 () = self.hooks.cancel().cancelled() => None,
                 result = self.attempt((&request.body, &options), tries, &mut assembly) => Some(result),
             };
-            let error = match attempt {
+            let mut error = match attempt {
                 Some(Err(CallFailure::Provider(error, _))) => error,
                 Some(result) => return result,
                 None => return Err(self.cancelled(&assembly)),
@@ -336,6 +336,12 @@ impl<'a> ModelCall<'a> {
                 Waited::Enough => self.replace(&assembly, &error).await,
                 Waited::Cancelled => return Err(self.cancelled(&assembly)),
                 Waited::GivenUp => {
+                    if tries > 0 {
+                        let tries = tries + 1;
+                        error
+                            .message
+                            .push_str(&format!("; becket tried {tries} times, so try again later"));
+                    }
                     let words = Some(error.message.clone());
                     let unfinished = self.unfinished(&assembly, StopReason::Error, words);
                     return Err(CallFailure::Provider(error, Some(unfinished)));

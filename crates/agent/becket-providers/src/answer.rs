@@ -203,7 +203,7 @@ impl<R: AnswerReader> Reading<R> {
             Err(Unreadable::Reported(value)) => return Err(self.reported(&value)),
             Err(Unreadable::Nonsense(what)) => {
                 let message = format!(
-                    "{} sent an answer that makes no sense: {what}. Ask again",
+                    "The server sent an answer that makes no sense: {what}: {}",
                     self.origin.place
                 );
                 return Err(ProviderError::new(
@@ -240,7 +240,7 @@ impl<R: AnswerReader> Reading<R> {
         };
         ProviderError::new(
             kind,
-            self.masked(format!("{} {what}. Ask again", self.origin.place)),
+            self.masked(format!("The server {what}: {}", self.origin.place)),
         )
     }
 

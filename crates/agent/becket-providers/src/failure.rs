@@ -196,16 +196,16 @@ pub(crate) fn from_status(
     let wish = retry_after.filter(|wait| *wait >= SHORT_WAIT);
     let hint = match wish {
         Some(wait) => format!(
-            "It asks for a wait of {}, until {}",
+            ". It asks for a wait of {}, until {}",
             in_words(wait),
             clock_time(now + wait)
         ),
-        None => hint(kind, Some(status)).to_owned(),
+        None => hint(kind, Some(status)),
     };
     ProviderError {
         kind,
         window: windows::named(&words).filter(|_| kind == ProviderErrorKind::ContextTooLong),
-        message: format!("{words} (status {status}). {hint}: {place}"),
+        message: format!("{words} (status {status}){hint}: {place}"),
         retry_after,
     }
 }
@@ -219,20 +219,17 @@ pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
         window: windows::named(&object.message).filter(|_| kind == ProviderErrorKind::ContextTooLong),
         ..ProviderError::new(
             kind,
-            format!("The answer broke off: {}. {hint}: {place}", object.message),
+            format!("The answer broke off: {}{hint}: {place}", object.message),
         )
     }
 }
 
-/// A hint at what to try after a failure of that kind.
-fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
-    match (kind, status) {
+/// A hint at what to try after a failure of that kind; empty where trying again is all there is, which becket does.
+fn hint(kind: ProviderErrorKind, status: Option<u16>) -> String {
+    let words = match (kind, status) {
         (_, Some(300..400)) => "Redirects are not followed; set the base URL to the final address",
         (_, Some(404)) => "Check the model's name and the base URL",
         (_, Some(402)) => "Check the account's credit",
-        (ProviderErrorKind::Transient | ProviderErrorKind::RateLimited | ProviderErrorKind::Silent, _) => {
-            "Trying again later may help"
-        }
         (ProviderErrorKind::Key, _) => "Check the provider's key and what it is allowed to use",
         (ProviderErrorKind::ContextTooLong, _) => {
             "Shorten or compact the conversation, or use a model with a larger context"
@@ -240,8 +237,15 @@ fn hint(kind: ProviderErrorKind, status: Option<u16>) -> &'static str {
         (ProviderErrorKind::Rejected, _) => {
             "Check the model's name, the account and what hooks changed in the request"
         }
-        (ProviderErrorKind::Broken, _) => "Ask again",
-    }
+        (
+            ProviderErrorKind::Transient
+            | ProviderErrorKind::RateLimited
+            | ProviderErrorKind::Silent
+            | ProviderErrorKind::Broken,
+            _,
+        ) => return String::new(),
+    };
+    format!(". {words}")
 }
 
 /// The wait that the provider asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
@@ -541,7 +545,7 @@ mod tests {
             told("5400")
         );
         assert!(
-            told("3").ends_with("(status 429). Trying again later may help: here"),
+            told("3").ends_with("slow down (status 429): here"),
             "{}",
             told("3")
         );

@@ -340,7 +340,8 @@ impl Channel {
     /// A failure to reach the provider: the cause first, the whole address last.
     fn unreachable(&self, error: reqwest::Error) -> ProviderError {
         let host = self.host();
-        let words = match Unreachable::of(&error) {
+        let why = Unreachable::of(&error);
+        let words = match why {
             Unreachable::NoSuchHost => {
                 format!("The host {host} is not known here; check the base URL and the network")
             }
@@ -351,13 +352,20 @@ impl Channel {
                 let seconds = self.connect.as_secs_f64();
                 format!("No connection to {host} within {seconds} s; check the network and the base URL")
             }
+            Unreachable::WithoutTls => {
+                format!("{host} does not speak TLS; if that is right, write the base URL with http://")
+            }
             Unreachable::Otherwise => {
-                let cause = describe(error);
-                format!("{host} cannot be reached ({cause}); check the network and the base URL")
+                let cause = first_cause(&error);
+                format!("{host} cannot be reached: {cause}; check the network and the base URL")
             }
         };
         let message = format!("{words}: {}", self.place);
-        ProviderError::new(ProviderErrorKind::Transient, self.masked(&message))
+        let kind = match why {
+            Unreachable::WithoutTls => ProviderErrorKind::Rejected,
+            _ => ProviderErrorKind::Transient,
+        };
+        ProviderError::new(kind, self.masked(&message))
     }
 
     /// The failure of a provider that took the request and never began to answer.
@@ -504,6 +512,8 @@ enum Unreachable {
     NoSuchHost,
     Refused,
     TimedOut,
+    /// The server's first bytes are no TLS.
+    WithoutTls,
     Otherwise,
 }
 
@@ -515,6 +525,9 @@ impl Unreachable {
             if cause.to_string().starts_with("dns error") {
                 return Self::NoSuchHost;
             }
+            if cause.to_string().contains("InvalidContentType") {
+                return Self::WithoutTls;
+            }
             let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
             if kind == Some(io::ErrorKind::ConnectionRefused) {
                 return Self::Refused;
@@ -525,6 +538,14 @@ impl Unreachable {
             false => Self::Otherwise,
         }
     }
+}
+
+/// The innermost cause of an error of the client: what is around it only says that a request failed.
+fn first_cause(error: &reqwest::Error) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes
+        .last()
+        .map_or_else(|| "no connection".to_owned(), ToString::to_string)
 }
 
 /// An error of the client and its causes, without the address.

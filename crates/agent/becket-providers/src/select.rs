@@ -11,7 +11,7 @@ use std::sync::Arc;
 use becket_agent::provider::Provider;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use url::Url;
+use url::{ParseError, Url};
 
 use crate::api::Api;
 use crate::http::{Endpoint, Timeouts, without_credentials};
@@ -428,14 +428,15 @@ impl Choice<'_> {
             return Err(SelectError::BadAddress(message));
         };
         let bad = |why: &str| {
-            let message =
-                format!("{place} is no address that can be used ({why}). Write it as https://HOST/PATH");
+            let message = format!("{place} cannot be used: {why}. Write it as https://HOST/PATH");
             SelectError::BadAddress(message)
         };
-        let url = Url::parse(text.trim()).map_err(|error| bad(&error.to_string()))?;
-        match (url.scheme(), url.has_host()) {
-            ("http" | "https", true) => Ok(url),
-            _ => Err(bad("it must begin with http:// or https://")),
+        match Url::parse(text.trim()) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+            Ok(_) | Err(ParseError::RelativeUrlWithoutBase) => {
+                Err(bad("it must begin with http:// or https://"))
+            }
+            Err(error) => Err(bad(&error.to_string())),
         }
     }
 

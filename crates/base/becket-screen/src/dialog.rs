@@ -320,6 +320,9 @@ impl Dialog {
                     lines.push(format!("/ {}", select.filter));
                 }
                 lines.extend(select.choice.rows(&entries, area.width));
+                if entries.is_empty() {
+                    lines.push("  nothing matches; Backspace removes letters".into());
+                }
                 match lettered {
                     true => "a letter, or ↑↓ and Enter; Escape cancels",
                     false => "↑↓ choose, Enter accepts, Escape cancels; type to filter",

@@ -22,6 +22,7 @@ use crate::editor::{CompletionRequest, Completions, Editor};
 use crate::keys::{Input, Key, Phase, Protocol, Splitter, Waits};
 use crate::list::Entry;
 use crate::live::{Narrowing, Painter, Size};
+use crate::notification::Notifier;
 use crate::overlay::{Id, OverlayOptions};
 use crate::terminal::{Arrived, Ears, Streams, Terminal, Waker};
 use crate::text::Colours;
@@ -227,6 +228,11 @@ impl Screen {
     /// Rings the terminal's bell.
     pub fn ring(&self) {
         self.shared.terminal.tell("\x07");
+    }
+
+    /// Lets the terminal notify the desktop.
+    pub fn notify(&self, notifier: Notifier, title: &str, text: &str) {
+        self.shared.terminal.tell(&notifier.bytes(title, text));
     }
 
     /// Gives a text to the terminal for its clipboard. Not every terminal takes it.

@@ -29,7 +29,7 @@ pub struct ChibiConfig {
     /// File names of plugins to treat as the older generation, whatever becket detects.
     #[schemars(with = "Vec<String>")]
     pub older: Vec<Spanned<String>>,
-    /// Plugins, by file name, that are of the newer generation, whatever they look like.
+    /// File names of plugins to treat as the newer generation, whatever becket detects.
     #[schemars(with = "Vec<String>")]
     pub newer: Vec<Spanned<String>>,
     /// File names of plugins that read your answers from stdin when called.

@@ -405,7 +405,9 @@ impl<'a> Dispatch<'a> {
             reply_json = shadow.reply;
             effect = shadow.effect.unwrap_or(effect);
         }
-        if let Some(trace) = &mut self.trace {
+        // What is no hook of anybody's is worth a line only if it did something.
+        let is_idle = effect == Effect::None && handler.info.is_of_the_program();
+        if let Some(trace) = self.trace.as_mut().filter(|_| !is_idle) {
             let mut run = run_of(handler, effect);
             run.input_hash = input_hash;
             run.reply = reply_json;

@@ -120,10 +120,10 @@ pub fn told(
     surroundings.remark(&match away {
         Away::Reload => "reloaded extensions, skills, prompt templates and themes".to_owned(),
         Away::Tree(_) => "the conversation continues from there".to_owned(),
-        Away::New => format!("started a new conversation in the context {name}"),
+        Away::New => format!("started the new conversation {name}"),
         Away::Resume(_) | Away::Fork(_) | Away::Clone => {
             let messages = counted(conversation.message_count() as u64, "message");
-            format!("now in the context {name}, with {messages}")
+            format!("now in the conversation {name}, with {messages}")
         }
     });
     text

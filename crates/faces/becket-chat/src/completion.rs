@@ -9,6 +9,7 @@ use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
 use becket_system::Surroundings;
 
 use super::own_commands::COMMANDS;
+use super::thinking;
 
 /// How many files are searched for one request.
 const MOST_FILES: usize = 20_000;
@@ -102,7 +103,10 @@ impl Completer {
             return self.names(before);
         }
         if let Some(argument) = before.strip_prefix("/model ") {
-            return self.models(argument);
+            return containing(argument, self.known().models.clone());
+        }
+        if let Some(argument) = before.strip_prefix("/thinking ") {
+            return containing(argument, thinking::names().map(ToOwned::to_owned));
         }
         if let Some((command, argument)) = arguments_of(before) {
             return Completions {
@@ -118,21 +122,6 @@ impl Completer {
         let (word, directory) = (word.to_owned(), self.directory.clone());
         let found = tokio::task::spawn_blocking(move || files(&word, &directory)).await;
         found.unwrap_or_default()
-    }
-
-    /// The models whose names contain the text.
-    fn models(&self, written: &str) -> Completions {
-        let fits = |model: &String| model.to_lowercase().contains(&written.trim().to_lowercase());
-        let models = self.known().models.clone().into_iter().filter(fits);
-        let candidates = models.take(MOST_SHOWN).map(|model| Candidate {
-            value: model,
-            ..Candidate::default()
-        });
-        Completions {
-            prefix: written.to_owned(),
-            candidates: candidates.collect(),
-            submits: true,
-        }
     }
 
     /// Commands that begin with the text, and then those that contain it.
@@ -159,6 +148,23 @@ impl Completer {
             candidates: candidates.collect(),
             submits: true,
         }
+    }
+}
+
+/// The names that contain the text.
+fn containing(written: &str, names: impl IntoIterator<Item = String>) -> Completions {
+    let wanted = written.trim().to_lowercase();
+    let names = names
+        .into_iter()
+        .filter(|name| name.to_lowercase().contains(&wanted));
+    let candidates = names.take(MOST_SHOWN).map(|name| Candidate {
+        value: name,
+        ..Candidate::default()
+    });
+    Completions {
+        prefix: written.to_owned(),
+        candidates: candidates.collect(),
+        submits: true,
     }
 }
 

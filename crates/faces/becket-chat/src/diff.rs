@@ -1,18 +1,21 @@
 //! `/diff`: what has changed in the git repository of the working directory since the last commit, new files included.
 //!
-//! A repository may name programs that git would run for a diff; they are not run.
+//! A repository may name programs for git to run: filters of contents, another program for differences, a monitor of
+//! files, hooks, a server that has missing objects. So files are not compared by the repository itself, but by an empty
+//! one without settings, which reads the objects of the first and has a copy of its index.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Output as Done, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
+use becket_face_kit::Conversation;
 use becket_front::{Kind, Output, Style, result_line};
+use becket_hooks::guest_environment;
 use becket_system::{Surroundings, counted, harmless};
 use tokio::process::Command;
 
@@ -25,14 +28,33 @@ const MOST_LINES: usize = 500;
 /// How many bytes of a new file are read.
 const MOST_BYTES: u64 = 256 * 1024;
 
-/// The options that keep git from running programs of the repository.
+/// The options of every call: nothing is written, and where the repository has settings, no program runs.
 const SAFE: &[&str] = &[
     "--no-pager",
     "--no-optional-locks",
     "-c",
     "core.fsmonitor=false",
     "-c",
-    "color.ui=false",
+    "core.hooksPath=/dev/null",
+];
+
+/// The variables of every call: no words that depend on the language, and no missing objects from elsewhere.
+const QUIET: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// What is asked of the repository: its top, its objects, its index and the kind of its hashes.
+const PLACES: &[&str] = &[
+    "rev-parse",
+    "--show-toplevel",
+    "--git-path",
+    "objects",
+    "--git-path",
+    "index",
+    "--show-object-format",
 ];
 
 /// The changes of all tracked files.
@@ -46,13 +68,26 @@ const DIFF: &[&str] = &[
 /// The names of new files that are not ignored.
 const NEW_FILES: &[&str] = &["ls-files", "--others", "--exclude-standard", "-z"];
 
+/// Where changes are looked for.
+pub struct Looking<'a> {
+    /// The user's environment.
+    pub environment: &'a BTreeMap<OsString, OsString>,
+    /// The folder that is in the repository.
+    pub folder: &'a Path,
+    /// A folder of this process that becket may fill and remove.
+    pub scratch: &'a Path,
+}
+
+/// The folder of this process for `/diff`.
+pub fn scratch(conversation: &Conversation) -> PathBuf {
+    let cache = &conversation.setup().folders.cache;
+    cache.join("diff").join(std::process::id().to_string())
+}
+
 /// The changes as coloured lines; the error says why there are none.
-pub async fn of(
-    environment: Arc<BTreeMap<OsString, OsString>>,
-    folder: &Path,
-    style: Style,
-) -> Result<Vec<String>, String> {
-    let lines = tokio::time::timeout(TIMEOUT, changes(environment, folder)).await;
+pub async fn of(looking: Looking<'_>, style: Style) -> Result<Vec<String>, String> {
+    let lines = tokio::time::timeout(TIMEOUT, changes(&looking)).await;
+    let _ = fs::remove_dir_all(looking.scratch);
     let lines = lines.map_err(|_| format!("git took longer than {} seconds", TIMEOUT.as_secs()))??;
     let shown = lines.iter().take(MOST_LINES);
     let mut shown: Vec<String> = shown.map(|line| result_line(line, Kind::Diff, style)).collect();
@@ -64,46 +99,108 @@ pub async fn of(
     Ok(shown)
 }
 
-async fn changes(
-    environment: Arc<BTreeMap<OsString, OsString>>,
-    folder: &Path,
-) -> Result<Vec<String>, String> {
-    let mut git = Git {
+async fn changes(looking: &Looking<'_>) -> Result<Vec<String>, String> {
+    let mut environment = guest_environment(looking.environment.clone());
+    environment.extend(QUIET.iter().map(|(name, value)| (name.into(), value.into())));
+    let mut user = Git {
         environment,
-        folder: folder.to_owned(),
+        folder: looking.folder.to_owned(),
     };
-    let root = git.run(&["rev-parse", "--show-toplevel"]).await?;
-    if !root.status.success() {
-        return Err(match first_line(&root.stderr) {
-            // Its words are those of LC_ALL=C.
-            words if words.contains("not a git repository") => {
-                "there is no git repository here, so nothing can be compared".into()
-            }
-            words => words,
-        });
-    }
-    let root = root.stdout.strip_suffix(b"\n").unwrap_or(&root.stdout);
-    git.folder = PathBuf::from(OsStr::from_bytes(root));
-    let has_commit = git.run(&["rev-parse", "--verify", "--quiet", "HEAD"]).await?;
-    // Without a commit everything is compared with the empty tree, whose name depends on the kind of hash.
-    let before = match has_commit.status.success() {
-        true => "HEAD".to_owned(),
-        false => git.text(&["hash-object", "-t", "tree", "--stdin"]).await?,
+    let repository = Repository::of(&user).await?;
+    let sealed = repository
+        .sealed(looking.scratch, &user)
+        .map_err(|error| format!("the repository cannot be read: {error}"))?;
+    let before = match &repository.commit {
+        Some(commit) => commit.clone(),
+        // Without a commit everything is compared with the empty tree, whose name depends on the kind of hash.
+        None => sealed.text(&["hash-object", "-t", "tree", "--stdin"]).await?,
     };
-    let diff = git.text(&[DIFF, &[before.trim(), "--"][..]].concat()).await?;
+    let diff = sealed.text(&[DIFF, &[before.trim(), "--"][..]].concat()).await?;
     let mut lines: Vec<String> = diff.lines().map(ToOwned::to_owned).collect();
-    let names = git.checked(NEW_FILES).await?;
+    // Which files are ignored, the repository and the user's settings say.
+    user.folder.clone_from(&repository.top);
+    let names = user.checked(NEW_FILES).await?;
     let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let names: Vec<OsString> = names.map(|name| OsString::from_vec(name.to_vec())).collect();
-    let root = git.folder;
-    let new = tokio::task::spawn_blocking(move || new_files(&root, &names));
+    let new = tokio::task::spawn_blocking(move || new_files(&repository.top, &names));
     lines.extend(new.await.map_err(|error| error.to_string())?);
     Ok(lines)
 }
 
-/// Runs git in a folder.
+/// The user's repository.
+struct Repository {
+    top: PathBuf,
+    objects: PathBuf,
+    index: PathBuf,
+    has_sha256: bool,
+    /// The last commit, if there is one.
+    commit: Option<String>,
+}
+
+impl Repository {
+    async fn of(git: &Git) -> Result<Self, String> {
+        let places = git.checked(PLACES).await.map_err(|words| {
+            // The words are those of LC_ALL=C.
+            match words.contains("not a git repository") {
+                true => "there is no git repository here, so nothing can be compared".into(),
+                false => words,
+            }
+        })?;
+        let places: Vec<&[u8]> = places.trim_ascii_end().split(|byte| *byte == b'\n').collect();
+        let [top, objects, index, hashes] = places[..] else {
+            return Err("the names of the repository's folders cannot be read".into());
+        };
+        let place = |path: &[u8]| git.folder.join(OsStr::from_bytes(path));
+        let commit = git.run(&["rev-parse", "--verify", "--quiet", "HEAD"]).await?;
+        let name = String::from_utf8_lossy(&commit.stdout).trim().to_owned();
+        Ok(Self {
+            top: place(top),
+            objects: place(objects),
+            index: place(index),
+            has_sha256: hashes == b"sha256",
+            commit: commit.status.success().then_some(name),
+        })
+    }
+
+    /// Another repository with the same objects and index, and without settings. It is made in this folder.
+    fn sealed(&self, folder: &Path, git: &Git) -> io::Result<Git> {
+        fs::create_dir_all(folder.join("refs"))?;
+        fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")?;
+        fs::write(
+            folder.join("config"),
+            match self.has_sha256 {
+                true => "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n",
+                false => "[core]\nrepositoryformatversion = 0\n",
+            },
+        )?;
+        match fs::copy(&self.index, folder.join("index")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let folders = [
+            ("GIT_DIR", folder),
+            ("GIT_WORK_TREE", self.top.as_path()),
+            ("GIT_OBJECT_DIRECTORY", self.objects.as_path()),
+            ("HOME", folder),
+            ("XDG_CONFIG_HOME", folder),
+        ];
+        let folders = folders.map(|(name, path)| (name.into(), path.as_os_str().to_owned()));
+        let others = QUIET
+            .iter()
+            .chain(&[("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_ATTR_NOSYSTEM", "1")]);
+        let others = others.map(|(name, value)| (name.into(), value.into()));
+        let path = git.environment.get_key_value(OsStr::new("PATH"));
+        let path = path.map(|(name, value)| (name.clone(), value.clone()));
+        Ok(Git {
+            environment: folders.into_iter().chain(others).chain(path).collect(),
+            folder: self.top.clone(),
+        })
+    }
+}
+
+/// Runs git in a folder, with these variables and no others.
 struct Git {
-    environment: Arc<BTreeMap<OsString, OsString>>,
+    environment: BTreeMap<OsString, OsString>,
     folder: PathBuf,
 }
 
@@ -114,8 +211,7 @@ impl Git {
             .args(arguments)
             .current_dir(&self.folder)
             .env_clear()
-            .envs(self.environment.as_ref())
-            .env("LC_ALL", "C")
+            .envs(&self.environment)
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use becket_agent::provider::ThinkingLevel;
 use becket_agent::session_handle::SessionHandle;
 use becket_events::Usage;
 use becket_face_kit::{Conversation, HookCounts, dollars, spent_on, window};
@@ -66,9 +67,18 @@ impl Footer {
     fn parts(&self) -> Vec<String> {
         let model = self.handle.config().model().ok();
         let model = model.map(|model| harmless_name(&format!("{}/{}", model.name(), model.model())));
+        let thinking = self.handle.config().thinking().ok().flatten();
+        let thinking = thinking.filter(|level| *level != ThinkingLevel::Off);
+        let thinking = thinking.map(|level| format!("thinking {}", level.name()));
         let seen = self.output.activity().spent();
         let cost = spent_on(&seen, self.rest, &self.handle, &self.prices).map(dollars);
-        let parts = [model, window(&self.handle), cost, Some(self.hooks.in_words())];
+        let parts = [
+            model,
+            thinking,
+            window(&self.handle),
+            cost,
+            Some(self.hooks.in_words()),
+        ];
         parts.into_iter().flatten().collect()
     }
 }

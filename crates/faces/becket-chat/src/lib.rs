@@ -1,12 +1,13 @@
 //! The chat: prompts one after another. On a terminal that can show it there is a screen (`talk.rs`, with
 //! `completion.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`). `own_commands.rs` has
-//! becket's own commands; `diff.rs`, `keeping.rs` and `picker.rs` carry some of them out. `opening.rs` is what a chat
-//! begins with, `footer.rs` what stands below it; `dropped.rs` finds pictures in a line, and `clipboard.rs` the one in
-//! the clipboard.
+//! becket's own commands; `diff.rs`, `keeping.rs`, `picker.rs` and `thinking.rs` carry some of them out. `opening.rs`
+//! is what a chat begins with, `footer.rs` what stands below it; `alert.rs` tells a user who looks elsewhere,
+//! `dropped.rs` finds pictures in a line, and `clipboard.rs` the one in the clipboard.
 //!
 //! This crate does not know the command line. What the program's own commands do in a chat, the program says
 //! (`RunCalled`).
 
+mod alert;
 mod away;
 mod clipboard;
 mod completion;
@@ -21,6 +22,7 @@ mod own_commands;
 mod picker;
 mod place;
 mod talk;
+mod thinking;
 
 use becket_events::EndReason;
 use becket_face_kit::{Conversation, Options, listening, unless_lost};

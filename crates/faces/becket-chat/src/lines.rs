@@ -13,10 +13,11 @@ use tokio::sync::mpsc;
 use super::away::{self, Away};
 use super::dropped::{pictures, tell_unsent};
 use super::own_commands::{
-    Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
+    Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
+    usage,
 };
 use super::place::Place;
-use super::{diff, keeping};
+use super::{diff, keeping, thinking};
 
 /// Runs the chat until the input ends or the user leaves.
 pub async fn talk(
@@ -76,6 +77,16 @@ async fn run_line(
             conversation.output().write(&text);
         }
         Means::Model(name) => choose_model(name, conversation, surroundings),
+        Means::Thinking(name) => thinking::set(name, conversation, surroundings),
+        // Lines of a pipe may be anybody's.
+        Means::Go(_) if !surroundings.stdin_is_terminal => {
+            surroundings.complain("/go needs a user at a terminal");
+        }
+        Means::Go(words) => {
+            if let Some(line) = carry_out(words, options, surroundings) {
+                prompt(&line, conversation, signals, surroundings).await?;
+            }
+        }
         Means::Compact(instructions) => {
             let end = conversation.compact(instructions, signals.next()).await?;
             conclude_summary(&end, surroundings);
@@ -84,8 +95,12 @@ async fn run_line(
         Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
         Means::Name(name) => call(name, conversation, surroundings).await?,
         Means::Diff => {
-            let environment = conversation.environment().clone();
-            let lines = diff::of(environment, &surroundings.cwd, style).await;
+            let looking = diff::Looking {
+                environment: conversation.environment(),
+                folder: &surroundings.cwd,
+                scratch: &diff::scratch(conversation),
+            };
+            let lines = diff::of(looking, style).await;
             diff::show(lines, &conversation.output(), surroundings);
         }
         Means::Copy => surroundings.remark("there is no screen to copy from; /export writes a file"),

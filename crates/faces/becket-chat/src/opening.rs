@@ -21,7 +21,7 @@ pub fn first_lines(conversation: &Conversation, style: Style, surroundings: &Sur
             counted(messages, "message"),
             ago(used_ms)
         ),
-        None => format!("a new conversation in the context {context}"),
+        None => format!("a new conversation: {context}"),
     };
     let model = harmless_name(&conversation.models().current_name());
     [

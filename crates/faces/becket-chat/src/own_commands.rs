@@ -1,7 +1,8 @@
 //! becket's own commands in a chat.
 
 use becket_agent::Refused;
-use becket_face_kit::{Conversation, Report};
+use becket_events::PermissionMode;
+use becket_face_kit::{Conversation, Options, Report};
 use becket_host::CommandEnd;
 use becket_system::{CliError, Surroundings, harmless_name};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +47,12 @@ pub const COMMANDS: &[OwnCommand] = &[
     own("/model", "[NAME]", "choose another model", |name| {
         Means::Model(name)
     }),
+    own(
+        "/thinking",
+        "[LEVEL]",
+        "choose how much the model thinks",
+        |level| Means::Thinking(level),
+    ),
     own("/cost", "", "tokens and cost of each model", |_| {
         Means::Report(Report::Cost)
     }),
@@ -64,8 +71,14 @@ pub const COMMANDS: &[OwnCommand] = &[
     own(
         "/permissions",
         "",
-        "the permission mode and the rules that count",
+        "the permission mode and the rules in effect",
         |_| Means::Report(Report::Permissions),
+    ),
+    own(
+        "/go",
+        "[WORDS]",
+        "leave plan mode, and let the model carry out its plan",
+        |words| Means::Go(words),
     ),
     own("/config", "", "the settings in effect", |_| {
         Means::Prints(Prints::Config)
@@ -167,6 +180,10 @@ pub enum Means<'a> {
     Usage,
     /// Shows the model, or changes to the one of this name.
     Model(&'a str),
+    /// Shows how much the model thinks, or sets it.
+    Thinking(&'a str),
+    /// Leaves plan mode and lets the model carry out its plan; the words are added to that.
+    Go(&'a str),
     /// Compacts the conversation; the text says what the summary should pay attention to.
     Compact(Option<String>),
     /// Continues in another place.
@@ -197,6 +214,8 @@ impl<'a> Means<'a> {
             Self::Report(_)
             | Self::Clear
             | Self::Diff
+            | Self::Thinking(_)
+            | Self::Go(_)
             | Self::Copy
             | Self::Export(_)
             | Self::Prints(Prints::Config)
@@ -243,6 +262,20 @@ pub fn help(conversation: &Conversation) -> String {
 pub fn usage(conversation: &Conversation) -> String {
     let usage = conversation.usage();
     format!("{} tokens in, {} out\n", usage.input_tokens, usage.output_tokens)
+}
+
+/// Leaves plan mode. Returns the prompt that lets the model carry out its plan, unless the mode is another one.
+pub fn carry_out(words: &str, options: &Options, surroundings: &Surroundings) -> Option<String> {
+    let mode = &options.run.permission_mode;
+    if mode.get() != PermissionMode::Plan {
+        let mode = mode.get().word();
+        surroundings.remark(&format!(
+            "the mode is {mode}, not plan; say what the model should do"
+        ));
+        return None;
+    }
+    mode.set(PermissionMode::Ask);
+    Some(format!("Carry out your plan. {words}").trim_end().to_owned())
 }
 
 /// Shows the model in use, or changes it.

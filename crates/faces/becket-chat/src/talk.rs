@@ -21,13 +21,13 @@ use becket_agent::Input;
 use becket_agent::session_handle::{Delivery, Moved, SessionHandle};
 use becket_events::{InputSource, PermissionMode};
 use becket_face_kit::{Conversation, Options, Shell, conclude_summary, known_models, remark_on};
-use becket_front::{Kind, Output, PROMPT, Style, result_line};
+use becket_front::{Alert, Kind, Output, PROMPT, Style, result_line};
 use becket_host::{CalledCommand, Interactive};
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
     Streams, can_show,
 };
-use becket_system::{CliError, Exit, Signals, Surroundings, harmless};
+use becket_system::{CliError, Exit, Signals, Surroundings, counted, harmless};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -38,10 +38,11 @@ use super::footer::Footer;
 use super::opening::show_end;
 use super::outside;
 use super::own_commands::{
-    Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
+    Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
+    usage,
 };
 use super::place::Place;
-use super::{clipboard, diff, keeping, picker};
+use super::{alert, clipboard, diff, keeping, picker, thinking};
 
 /// How many lines of history are kept.
 const HISTORY_LINES: usize = 10_000;
@@ -54,6 +55,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The key of the widget that shows waiting messages.
 const WAITING: &str = "becket";
+
+/// How many waiting messages are shown.
+const WAITING_LINES: usize = 5;
 
 /// The name of the permission mode in the status line.
 const MODE: &str = "becket-mode";
@@ -193,8 +197,8 @@ struct Chat<'a> {
     pictures: PathBuf,
     /// The waiting messages as they are shown.
     shown: Vec<String>,
-    /// After how long the end of work, or a question that waits, rings the terminal's bell.
-    bell_after: Option<Duration>,
+    /// How the user is told of the end of long work, and of a question that waits.
+    alert: Option<Alert>,
 }
 
 /// The next step of the loop.
@@ -219,8 +223,8 @@ impl<'a> Chat<'a> {
         } = place;
         let style = Style::choose(options.color, true, surroundings);
         let guests = Arc::clone(conversation.guests());
-        let bell_after = conversation.setup().config.chat.bell_after();
-        conversation.output().activity().ring_after(bell_after);
+        let alert = alert::of(&conversation.setup().config.chat, surroundings);
+        conversation.output().activity().alert_with(alert);
         Self {
             completer: Completer::new(&screen, &guests, surroundings),
             footer: Footer::new(&screen, &handle, conversation, style),
@@ -239,7 +243,7 @@ impl<'a> Chat<'a> {
             interrupted_at: None,
             pictures: pictures_folder(conversation),
             shown: Vec::new(),
-            bell_after,
+            alert,
         }
     }
 
@@ -306,8 +310,8 @@ impl<'a> Chat<'a> {
             .set_work(|work| work.is_busy = false);
         // Whoever has just answered a question is there.
         let alone = begun.elapsed().saturating_sub(self.output.activity().asked_for());
-        if self.bell_after.is_some_and(|long| alone >= long) {
-            self.screen.ring();
+        if let Some(alert) = self.alert.filter(|alert| alone >= alert.after) {
+            alert.give(&self.screen, "done");
         }
         done
     }
@@ -356,15 +360,16 @@ impl<'a> Chat<'a> {
             Means::Report(report) => self
                 .output
                 .say(&report.text(conversation, (options, surroundings))),
-            Means::Model("") => {
-                let screen = self.screen.clone();
-                let names = self.beside(picker::names(conversation, surroundings)).await;
-                let chosen = self.beside_question(picker::choose(&names, conversation, &screen));
-                if let Some(name) = chosen.await {
-                    choose_model(&name, conversation, surroundings);
+            Means::Model("") => self.pick_model(conversation).await,
+            Means::Model(name) => choose_model(name, conversation, surroundings),
+            Means::Thinking("") => self.pick_thinking(conversation).await,
+            Means::Thinking(name) => thinking::set(name, conversation, surroundings),
+            Means::Go(words) => {
+                if let Some(prompt) = carry_out(words, options, surroundings) {
+                    self.show_mode();
+                    return self.say(&prompt, conversation, signals).await;
                 }
             }
-            Means::Model(name) => choose_model(name, conversation, surroundings),
             Means::Compact(instructions) => {
                 let work = conversation.compact(instructions, signals.next());
                 conclude_summary(&self.beside(work).await?, surroundings);
@@ -375,13 +380,7 @@ impl<'a> Chat<'a> {
             }
             Means::Away(away) => self.leave_for(away, conversation, signals).await?,
             Means::Name(name) => call(name, conversation, surroundings).await?,
-            Means::Diff => {
-                let environment = Arc::clone(&self.shell.environment);
-                let text = self
-                    .beside(diff::of(environment, &surroundings.cwd, self.style))
-                    .await;
-                diff::show(text, &self.output, surroundings);
-            }
+            Means::Diff => self.show_diff(conversation).await,
             Means::Copy => keeping::copy(conversation, &self.screen, surroundings),
             Means::Export(file) => keeping::export(file, conversation, surroundings),
             Means::Prints(prints) => {
@@ -392,6 +391,37 @@ impl<'a> Chat<'a> {
             Means::Other => return self.say(line, conversation, signals).await,
         }
         Ok(())
+    }
+
+    /// Lets the user choose a model.
+    async fn pick_model(&mut self, conversation: &Conversation) {
+        let (screen, surroundings) = (self.screen.clone(), self.place.surroundings);
+        let names = self.beside(picker::names(conversation, surroundings)).await;
+        let chosen = self.beside_question(picker::choose(&names, conversation, &screen));
+        if let Some(name) = chosen.await {
+            choose_model(&name, conversation, surroundings);
+        }
+    }
+
+    /// Lets the user choose how much the model thinks.
+    async fn pick_thinking(&mut self, conversation: &Conversation) {
+        let screen = self.screen.clone();
+        let chosen = self.beside_question(thinking::choose(conversation, &screen));
+        if let Some(name) = chosen.await {
+            thinking::set(name, conversation, self.place.surroundings);
+        }
+    }
+
+    /// Shows what has changed in the git repository.
+    async fn show_diff(&mut self, conversation: &Conversation) {
+        let environment = Arc::clone(&self.shell.environment);
+        let looking = diff::Looking {
+            environment: &environment,
+            folder: &self.place.surroundings.cwd,
+            scratch: &diff::scratch(conversation),
+        };
+        let lines = self.beside(diff::of(looking, self.style)).await;
+        diff::show(lines, &self.output, self.place.surroundings);
     }
 
     /// Sends a line to the model.
@@ -618,7 +648,7 @@ impl<'a> Chat<'a> {
         let words = match mode {
             PermissionMode::Ask => None,
             PermissionMode::AcceptEdits => Some(self.style.yellow(&words)),
-            PermissionMode::Plan => Some(self.style.cyan(&words)),
+            PermissionMode::Plan => Some(self.style.cyan(&format!("{words}; /go carries the plan out"))),
             PermissionMode::Yes => Some(self.style.red(&words)),
         };
         self.screen.set_status(MODE, words.as_deref());
@@ -738,7 +768,11 @@ impl<'a> Chat<'a> {
         let shown: Vec<String> = said.chain(lines).map(|line| harmless(&line)).collect();
         if shown != self.shown {
             let dim = |line: &String| self.style.dim(&line.replace('\n', " "));
-            let lines: Vec<String> = shown.iter().map(dim).collect();
+            let mut lines: Vec<String> = shown.iter().take(WAITING_LINES).map(dim).collect();
+            if let Some(left) = shown.len().checked_sub(WAITING_LINES + 1) {
+                let more = format!("… {}", counted(left as u64 + 1, "more line"));
+                lines.push(self.style.dim(&more));
+            }
             let slot = Slot::Above(WAITING.into());
             self.screen.set(slot, (!lines.is_empty()).then_some(lines));
             self.shown = shown;

@@ -19,6 +19,8 @@ mod shell;
 pub use conversation::{Conversation, caller, client, on_ready, person};
 pub use ending::{conclude, conclude_summary, remark_on, unless_lost};
 pub use options::{LentRuntime, Options, RunMode};
-pub use reports::{HookCounts, Report, dollars, folder, known_models, spent, spent_on, window};
+pub use reports::{
+    HookCounts, Report, dollars, folder, known_models, spent, spent_on, thinking_level, window,
+};
 pub use running::{cancellable, listening, progress, runtime};
 pub use shell::Shell;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use becket_agent::provider::ThinkingLevel;
 use becket_agent::session_handle::SessionHandle;
 use becket_agent::tool::ToolSpec;
 use becket_agent::{EndingTool, ListedRule, RuleOrigin};
@@ -169,7 +170,7 @@ fn server_lines(_: &Conversation) -> Vec<(String, String)> {
     Vec::new()
 }
 
-/// The permission mode, and the rules that count right now.
+/// The permission mode, and the rules in effect.
 fn permissions(conversation: &Conversation, options: &Options) -> String {
     let mode = options.run.permission_mode.get().word();
     let judge = conversation.handle().and_then(|handle| handle.judge().ok());
@@ -195,7 +196,9 @@ fn permissions(conversation: &Conversation, options: &Options) -> String {
         format!("{decision:<6} {}  ({origin})\n", harmless_name(&rule.text))
     };
     let rules: String = match rules.as_slice() {
-        [] => "no rules count here; a question about a call offers one if there is a safe one\n".into(),
+        [] => {
+            "no rules are in effect here; a question about a call offers one if there is a safe one\n".into()
+        }
         rules => rules.iter().map(line).collect(),
     };
     format!("mode   {mode} (Shift+Tab changes it)\n{rules}")
@@ -207,12 +210,17 @@ fn rules_of(config: &PermissionsConfig) -> impl Iterator<Item = String> + '_ {
     lists.map(|rule| rule.get_ref().clone())
 }
 
+/// How much the model thinks, if that is set.
+pub fn thinking_level(conversation: &Conversation) -> Option<ThinkingLevel> {
+    conversation.handle()?.config().thinking().ok().flatten()
+}
+
 fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
     let handle = conversation.handle();
     let usage = handle.as_ref().and_then(|handle| handle.context_usage().ok());
     let window = match usage.map(|usage| usage.is_window_known) {
         Some(true) => handle.as_ref().and_then(window),
-        _ => usage.map(|usage| format!("{} tokens, of how many is not known", in_thousands(usage.tokens))),
+        _ => usage.map(|usage| format!("{} tokens; its size is not known", in_thousands(usage.tokens))),
     };
     let window = window.unwrap_or_else(|| "unknown".into());
     let money = handle
@@ -223,8 +231,14 @@ fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
     let rows = [
         ("becket", env!("CARGO_PKG_VERSION").to_owned()),
         ("model", harmless_name(&conversation.models().current_name())),
+        (
+            "thinking",
+            thinking_level(conversation)
+                .map_or("not set", ThinkingLevel::name)
+                .into(),
+        ),
         ("folder", folder(surroundings)),
-        ("context", conversation.context_name().to_string()),
+        ("name", conversation.context_name().to_string()),
         ("messages", conversation.message_count().to_string()),
         ("window", window),
         (
@@ -235,7 +249,13 @@ fn status(conversation: &Conversation, surroundings: &Surroundings) -> String {
                 in_thousands(usage.output_tokens)
             ),
         ),
-        ("cost", money.map_or_else(|| "unknown".into(), dollars)),
+        (
+            "cost",
+            money.map_or_else(
+                || "not known; `prices` in the settings sets prices".into(),
+                dollars,
+            ),
+        ),
         ("tools", tools.to_string()),
         (
             "hooks",

@@ -9,6 +9,7 @@ use becket_events::Usage;
 use becket_screen::Slot;
 use becket_system::OpenScreen;
 
+use super::alert::Alert;
 use super::sgr::tool_line;
 use super::style::Style;
 
@@ -40,8 +41,8 @@ struct State {
     spent: BTreeMap<String, Usage>,
     /// How long questions have waited for the user since work began.
     asked_for: Duration,
-    /// After how long a question that waits rings the terminal's bell.
-    ring_after: Option<Duration>,
+    /// How the user is told of a question that waits.
+    alert: Option<Alert>,
 }
 
 impl Activity {
@@ -103,22 +104,21 @@ impl Activity {
         self.show_tokens(&state);
     }
 
-    /// Sets after how long a question that waits rings the terminal's bell.
-    pub fn ring_after(&self, long: Option<Duration>) {
-        self.state().ring_after = long;
+    /// Sets how the user is told of a question that waits.
+    pub fn alert_with(&self, alert: Option<Alert>) {
+        self.state().alert = alert;
     }
 
-    /// Waits for the user's answer, and rings the terminal's bell once if that takes long.
+    /// Waits for the user's answer, and alerts them once if that takes long.
     pub async fn asking<T>(&self, answer: impl Future<Output = T>) -> T {
         let begun = Instant::now();
-        let long = self.state().ring_after;
+        let alert = self.state().alert;
         let bell = async {
-            match long {
-                Some(long) => tokio::time::sleep(long).await,
-                None => std::future::pending().await,
-            }
-            if let Some(screen) = self.screen.get() {
-                screen.ring();
+            if let Some(alert) = alert {
+                tokio::time::sleep(alert.after).await;
+                if let Some(screen) = self.screen.get() {
+                    alert.give(&screen, "a question waits for your answer");
+                }
             }
             std::future::pending::<()>().await;
         };

@@ -1,12 +1,13 @@
 //! How a run looks in a terminal: answers on standard output, everything else on standard error.
 //!
 //! Start with `terminal.rs`, which shows what an agent tells its front, and `output.rs`, where it is shown.
-//! `wording.rs` says what a question is about, and `person.rs` asks it. `markdown.rs`, `highlight.rs`, `table.rs` and
-//! `sgr.rs` give text its look.
+//! `wording.rs` says what a question is about, and `person.rs` asks it; `alert.rs` rings for a user who looks
+//! elsewhere. `markdown.rs`, `highlight.rs`, `table.rs` and `sgr.rs` give text its look.
 //!
 //! This crate knows neither the command line nor how runs are made and stored: whatever has an agent can be shown.
 
 mod activity;
+mod alert;
 mod highlight;
 mod markdown;
 mod output;
@@ -21,6 +22,7 @@ mod terminal;
 mod todos;
 mod wording;
 
+pub use alert::Alert;
 pub use markdown::{broken, render};
 pub use output::{Output, PROMPT};
 pub use progress::{Progress, bar, write_over};

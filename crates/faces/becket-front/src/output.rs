@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use becket_host::{Drawing, Whose};
 use becket_screen::{Slot, wrapped};
-use becket_system::{CliError, Detail, LinePause, OpenScreen, harmless_indented};
+use becket_system::{CliError, Detail, LinePause, OpenScreen, counted, harmless_indented};
 
 use super::activity::Activity;
 use super::style::Style;
@@ -17,6 +17,9 @@ use super::todos::Todos;
 
 /// The prompt in front of what the user types.
 pub const PROMPT: &str = "becket> ";
+
+/// How many lines of what the user said are shown.
+const SAID_LINES: usize = 20;
 
 /// The name of the widget with what is to be done.
 const TODOS: &str = "becket todos";
@@ -139,11 +142,7 @@ impl Output {
     pub fn show_said(&self, text: &str, style: Style) {
         match self.screen.get() {
             Some(_) => self.show_words(text, style),
-            None => self.say(&format!(
-                "{}{}",
-                style.bold(PROMPT),
-                harmless_indented(text, "  ")
-            )),
+            None => self.say(&format!("{}{}", style.bold(PROMPT), shortened(text, style))),
         }
     }
 
@@ -171,8 +170,7 @@ impl Output {
                 Some(drawing) => drawing.transformed(text.to_owned(), Whose::Person, true),
                 None => text.to_owned(),
             };
-            let text = harmless_indented(&text, "  ");
-            let words = format!("{}{text}", style.bold(PROMPT));
+            let words = format!("{}{}", style.bold(PROMPT), shortened(&text, style));
             screen.print(&wrapped(&words, screen.size().columns));
         }
     }
@@ -263,7 +261,7 @@ impl Output {
             None => Ok(()),
             Some(error) => Err(
                 CliError::failed(format!("cannot write to standard output: {error}"))
-                    .hint("the answer is stored in the context all the same"),
+                    .hint("the answer is stored in the conversation all the same"),
             ),
         }
     }
@@ -272,5 +270,37 @@ impl Output {
         self.trouble
             .lock()
             .expect("no panic happens while the trouble is held")
+    }
+}
+
+/// What the user said, without the rest of a long text: whoever has pasted it knows it.
+fn shortened(text: &str, style: Style) -> String {
+    let begins: Vec<&str> = text.lines().take(SAID_LINES).collect();
+    let left = text.lines().count() - begins.len();
+    let shown = harmless_indented(&begins.join("\n"), "  ");
+    match left {
+        0 => shown,
+        left => {
+            let more = counted(left as u64, "more line");
+            format!("{shown}\n  {}", style.dim(&format!("… {more}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_long_paste_is_counted() {
+        let lines = |count: usize| {
+            (1..=count)
+                .map(|line| format!("line {line}\n"))
+                .collect::<String>()
+        };
+        assert_eq!(shortened("one\ntwo", Style::plain()), "one\n  two");
+        assert!(shortened(&lines(20), Style::plain()).ends_with("line 20"));
+        let long = shortened(&lines(5000), Style::plain());
+        assert!(long.ends_with("line 20\n  … 4980 more lines"), "{long}");
     }
 }

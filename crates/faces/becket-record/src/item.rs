@@ -79,7 +79,10 @@ impl Item {
             _ => {
                 let how = match facts["refused"].as_str() {
                     Some(reason) => reason.lines().next().unwrap_or_default().to_owned(),
-                    None => format!("allowed by {}", words(&facts["allowed_by"])),
+                    None => format!(
+                        "allowed by {}",
+                        decider(facts["allowed_by"].as_str().unwrap_or_default())
+                    ),
                 };
                 let failed = match (&facts["is_error"], facts["refused"].is_null()) {
                     (Value::Bool(true), true) => ", failed",
@@ -92,6 +95,15 @@ impl Item {
                 text
             }
         }
+    }
+}
+
+/// Who decided about a call, in words.
+pub fn decider(source: &str) -> String {
+    match source {
+        "person" => "you".to_owned(),
+        "person_for_session" => "your earlier yes".to_owned(),
+        source => source.replace('_', " "),
     }
 }
 

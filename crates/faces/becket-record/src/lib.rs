@@ -16,5 +16,5 @@ pub mod timeline;
 mod tree;
 
 pub use export::Form;
-pub use item::{Item, verdict_of};
+pub use item::{Item, decider, verdict_of};
 pub use tree::Family;

@@ -720,6 +720,7 @@ pub enum ContextCommand {
         name: Option<String>,
     },
     /// Delete a context for good: its conversation, archive, settings and files. Asks first.
+    #[command(aliases = ["delete", "remove", "rm"])]
     Destroy {
         /// The context.
         #[arg(add = candidates::contexts())]

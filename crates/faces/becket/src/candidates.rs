@@ -7,10 +7,13 @@ use becket_dialects::{dialect_names, profile_names};
 use becket_events::EVENTS;
 use becket_run::config_page::config_keys;
 use becket_store::{SessionSummary, SqliteStore};
-use becket_system::Folders;
+use becket_system::{Folders, harmless_name};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use crate::process;
+
+/// How many letters of a prompt stand beside a session.
+const TITLE: usize = 60;
 
 /// The names of contexts.
 pub fn contexts() -> ArgValueCandidates {
@@ -21,12 +24,18 @@ pub fn contexts() -> ArgValueCandidates {
     })
 }
 
-/// The ids of sessions, each with its context.
+/// The ids of sessions, each with the beginning of its first prompt, else its context.
 pub fn sessions() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let sessions = stored(|store| store.sessions(None));
-        let candidate =
-            |session: SessionSummary| CompletionCandidate::new(session.id).help(Some(session.context.into()));
+        let candidate = |session: SessionSummary| {
+            let prompt = session
+                .prompt
+                .as_deref()
+                .and_then(|prompt| prompt.trim().lines().next());
+            let about: String = prompt.unwrap_or(&session.context).chars().take(TITLE).collect();
+            CompletionCandidate::new(session.id).help(Some(harmless_name(&about).into()))
+        };
         sessions.into_iter().map(candidate).collect()
     })
 }

@@ -79,6 +79,9 @@ fn hide(command: Command, common: &[Id]) -> Command {
     command
         .mut_subcommands(|below| hide(below, common))
         .after_help(COMMON)
+        // For manual pages.
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_version_flag(true)
 }
 
 /// The first screen: what a newcomer needs.

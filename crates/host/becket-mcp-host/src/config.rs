@@ -68,7 +68,7 @@ pub enum McpTransport {
 pub struct McpToolsConfig {
     /// Tools to offer, as globs; default: all.
     pub allow: Vec<String>,
-    /// Globs of the tools that are not offered.
+    /// Tools not to offer, as globs.
     pub deny: Vec<String>,
 }
 

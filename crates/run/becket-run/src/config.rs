@@ -86,8 +86,8 @@ pub struct SandboxConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HooksConfig {
-    /// The `jq` of hooks: `quick` for becket's own, which leaves everything to the machine's jq that could be answered
-    /// differently there; `system` for the machine's alone; default: `quick`.
+    /// The `jq` of hooks. `quick`: becket's own answers what every jq answers alike, and the machine's jq the rest;
+    /// `system`: the machine's jq answers everything; default: `quick`.
     pub jq: JqChoice,
 }
 
@@ -108,8 +108,8 @@ pub enum JqChoice {
 pub struct AgentConfig {
     /// The system prompt; default: becket's own.
     pub instructions: Option<String>,
-    /// The most model requests per prompt. When it is reached at a terminal, becket asks whether to continue, and
-    /// there is no limit unless this is set; default: 1000.
+    /// The most model requests per prompt. At a terminal there is no limit unless you set one, and becket then asks
+    /// whether to continue; default: 1000.
     pub max_requests: Option<NonZeroU32>,
     /// Old name of `max_requests`, which wins if both are set.
     pub max_iterations: Option<NonZeroU32>,
@@ -126,8 +126,8 @@ pub struct AgentConfig {
     /// How often to retry a failed request or an answer that broke off; three times as often when rate-limited;
     /// default: 3.
     pub max_retries: Option<u32>,
-    /// How long a provider may send nothing, in seconds, before or during an answer; 600 for a local model unless set;
-    /// at most 30 days; default: 120.
+    /// How long a provider may send nothing, in seconds, before or during an answer; at most 30 days. For a model on
+    /// this machine it is 600 unless you set it; default: 120.
     #[schemars(with = "Option<u64>")]
     pub idle_timeout: Option<Spanned<u64>>,
     /// The sampling temperature; default: the provider's.
@@ -164,6 +164,24 @@ pub struct ChatConfig {
     /// Ring the terminal bell when work took longer than this, or a question about a call has waited that long, in
     /// seconds; 0 for never; default: 20.
     pub bell_after: Option<u64>,
+    /// Notify the desktop when the bell rings: `auto` in terminals that are known to do so (iTerm2, WezTerm, Ghostty,
+    /// kitty, foot, rxvt-unicode), `osc9` or `osc777` with that sequence in any terminal, `none` never; default: auto.
+    pub notification: Notification,
+}
+
+/// How the chat notifies the desktop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Notification {
+    /// With the sequence that the terminal is known to have.
+    #[default]
+    Auto,
+    /// With OSC 9.
+    Osc9,
+    /// With OSC 777.
+    Osc777,
+    /// Not at all.
+    None,
 }
 
 impl ChatConfig {

@@ -29,9 +29,9 @@ pub struct ContextSettings {
     pub max_tokens: Option<u64>,
     /// The most rounds of tool calls that one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
-    /// Whose turn it is after an answer: `call_user` for yours, `call_agent` for the model's own.
+    /// Who goes next after an answer: you (`call_user`) or the model again (`call_agent`).
     pub fallback: Option<Fallback>,
-    /// The user's name, which the model is told.
+    /// Your name, for the model.
     pub username: Option<String>,
 }
 

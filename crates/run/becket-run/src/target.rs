@@ -200,8 +200,10 @@ pub fn claim(name: &ContextName, store: &SqliteStore) -> Result<Claim, CliError>
     store.claim(name)?.ok_or_else(|| {
         let process = store.claimed_by(name);
         let process = process.map_or(String::new(), |id| format!(" (process {id})"));
-        CliError::failed(format!("the context {name} is in use by another becket{process}"))
-            .hint("wait until that one has ended, or use another context: `-C new` creates a fresh one")
+        CliError::failed(format!(
+            "the conversation {name} is in use by another becket{process}"
+        ))
+        .hint("wait until that one has ended, or start another conversation with `-C new`")
     })
 }
 

@@ -165,7 +165,7 @@ async fn rewriters_compose_and_each_sees_the_one_before() {
 #[tokio::test]
 async fn what_was_told_in_few_words_is_kept_although_nobody_changed_it() {
     let (engine, notebook) = engine();
-    engine.on::<PreTool>("reads", |occasion| {
+    guard(&engine, "reads", false, |occasion| {
         occasion.json();
         Ok(PreToolReply::default())
     });
@@ -176,6 +176,20 @@ async fn what_was_told_in_few_words_is_kept_although_nobody_changed_it() {
     assert_eq!(kept(0).unwrap()["arguments"]["command"], "ls");
     assert_eq!(kept(1), None, "it is long");
     assert!(traces.iter().all(|trace| trace.effective.is_none()));
+}
+
+#[tokio::test]
+async fn a_part_of_the_program_that_says_nothing_is_not_recorded_as_a_hook() {
+    let (engine, notebook) = engine();
+    engine.on::<PreTool>("listens", |_| Ok(PreToolReply::default()));
+    ask(&engine, "ls").await;
+    assert!(notebook.traces.lock().unwrap().is_empty());
+    guard(&engine, "a hook", false, |_| Ok(PreToolReply::default()));
+    engine.on::<PreTool>("refuses", |_| Ok(deny("no")));
+    ask(&engine, "ls").await;
+    let traces = notebook.traces.lock().unwrap();
+    let names: Vec<_> = traces[0].runs.iter().map(|run| run.handler.as_str()).collect();
+    assert_eq!(names, ["a hook", "refuses"]);
 }
 
 #[tokio::test]
@@ -199,6 +213,7 @@ fn guard(
     engine.register(Registration {
         info: HandlerInfo {
             shadow,
+            source: "hooks.toml".into(),
             ..HandlerInfo::native(name, Class::Guard)
         },
         order: Vec::new(),

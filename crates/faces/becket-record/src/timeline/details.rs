@@ -10,6 +10,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use similar::{ChangeTag, TextDiff};
 
+use crate::item::decider;
+
 use super::asked::{Asked, Run};
 use super::record::Record;
 use super::tree::{Node, Origin};
@@ -295,7 +297,7 @@ fn tool(call: &ToolCall, result: Option<&Message>, noted: &Value, asked: &[Asked
         changed.title = "Difference: what hooks changed in the result".into();
         sections.push(changed);
     }
-    let allowed_by = noted["allowed_by"].as_str();
+    let allowed_by = noted["allowed_by"].as_str().map(decider);
     let refused = noted["refused"].as_str().map(ToOwned::to_owned);
     let worst = |decision: Decision| asked.iter().find_map(|asked| refusal(asked, decision));
     Details {
@@ -303,10 +305,13 @@ fn tool(call: &ToolCall, result: Option<&Message>, noted: &Value, asked: &[Asked
         reason: worst(Decision::Denied)
             .or(refused)
             .or_else(|| worst(Decision::Failed)),
-        facts: [("call", Some(call.id.as_str())), ("allowed by", allowed_by)]
-            .into_iter()
-            .filter_map(|(name, value)| Some(fact(name, value?)))
-            .collect(),
+        facts: [
+            ("call", Some(call.id.as_str())),
+            ("allowed by", allowed_by.as_deref()),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some(fact(name, value?)))
+        .collect(),
         sections,
         ..Details::default()
     }

@@ -184,6 +184,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "logout",
         "keys come from variables or settings, and becket stores no others",
     ),
+    (
+        "resume",
+        "`becket` alone continues this project's conversation, and `becket -c NAME` another one",
+    ),
     ("start", "`becket` alone starts a chat"),
     ("status", "`becket doctor` shows what is active"),
     (

@@ -136,7 +136,7 @@ fn refusal(time_ms: u64, record: &Value) -> String {
     let handlers = record["handlers"].as_array().into_iter().flatten();
     let handlers: Vec<&str> = handlers.filter_map(Value::as_str).collect();
     let by = match handlers.is_empty() {
-        true => word("source").to_owned(),
+        true => becket_record::decider(word("source")),
         false => format!("hook {}", handlers.join(", ")),
     };
     let (when, tool) = (moment_in_words(time_ms), word("tool_name"));
@@ -254,14 +254,14 @@ impl Account {
     fn words(&self, session_id: &str) -> String {
         let end = match (self.problem(), self.ledger) {
             (Some(problem), _) => format!("WRONG: {problem}"),
-            (None, Some(ledger)) => format!("{} used, difference {}", ledger.used, ledger.difference()),
-            (None, None) => "not ended, or cut short".into(),
+            (None, Some(ledger)) => format!("ok, {} used", counted(ledger.used, "permit")),
+            (None, None) => "still open, or killed".into(),
         };
         format!(
-            "{session_id}  {}  {}, {}, {} refused, hooks decided {}  {end}\n",
+            "{session_id}  {}  {} allowed, {} run, {} refused, hooks decided {}  {end}\n",
             self.context,
-            counted(self.allowed, "permit"),
-            counted(self.operations, "operation"),
+            counted(self.allowed, "call"),
+            self.operations,
             self.refused,
             counted(self.decided_by_hooks, "time"),
         )

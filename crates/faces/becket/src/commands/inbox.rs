@@ -39,13 +39,14 @@ pub fn wake(options: &Options, name: Option<String>, surroundings: &Surroundings
         let is_named = name.is_some() || inboxes.is_chosen();
         let wanted = inboxes.wanted(name)?;
         let names = inboxes.with_mail(wanted.as_ref()).await?;
+        let has_mail = !names.is_empty();
         let mut names = match is_named {
             true => names,
             false => inboxes.existing(names)?,
         };
         names.extend(inboxes.woken_in_vain(wanted.as_ref(), &names)?);
         inboxes.store.close().await?;
-        if names.is_empty() {
+        if names.is_empty() && !has_mail {
             surroundings.remark("there are no messages");
         }
         wake_all(&names, options, surroundings, &cancel).await

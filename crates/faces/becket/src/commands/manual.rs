@@ -23,6 +23,7 @@ pub fn page(words: &[String]) -> Result<Exit, CliError> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
+        .source(concat!("becket ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)
         .map_err(|error| CliError::failed(format!("cannot write the manual page: {error}")))?;
     print(&String::from_utf8_lossy(&page))?;

@@ -159,7 +159,10 @@ fn the_ledger_says_that_operations_are_permits_used() {
         (&own["permits"], &own["used"], &own["refused"]),
         (&json!(2), &json!(2), &json!(1))
     );
-    room.run(["audit"]).ended_with(0).said("2 used, difference 0");
+    room.run(["audit"])
+        .ended_with(0)
+        .said("2 calls allowed, 2 run, 1 refused, hooks decided ")
+        .said("ok, 2 permits used");
     // The log outlives what it tells of.
     room.run(["--yes", "context", "destroy", &room.context()])
         .ended_with(0);

@@ -79,7 +79,7 @@ fn a_chat_begins_with_three_lines_and_with_the_end_of_what_goes_on() {
             first[0].contains(" · scripted/script · ") && first[0].ends_with("/work"),
             "{first:?}"
         );
-        assert_eq!(first[1], format!("a new conversation in the context {context}"));
+        assert_eq!(first[1], format!("a new conversation: {context}"));
         assert!(first[2].starts_with("/help lists commands") && first[2].ends_with("2 hooks, 1 guard"));
         terminal.enter("memorable words");
         terminal.wait_for("with points");
@@ -155,7 +155,7 @@ fn without_a_known_price_or_window_neither_cost_nor_share_is_made_up() {
     terminal.wait_for("the price is not known");
     terminal.wait_for_mark();
     terminal.enter("/status");
-    terminal.wait_for("window    12.5k tokens, of how many is not known");
+    terminal.wait_for("window    12.5k tokens; its size is not known");
     terminal.wait_for_mark();
     terminal.enter("/config");
     terminal.wait_for("at 80 % of 128000 tokens (the model's window is not known)");
@@ -312,7 +312,7 @@ fn without_colours_and_on_a_dumb_terminal_everything_can_be_read() {
     };
     terminal.wait_until("the mark", |text| text.trim_end().ends_with("becket>"));
     assert!(
-        terminal.text().contains("a new conversation in the context"),
+        terminal.text().contains("a new conversation: "),
         "{}",
         terminal.text()
     );
@@ -451,7 +451,7 @@ fn chooses_conversations_in(size: (usize, usize)) {
     terminal.wait_for("one");
     terminal.wait_for_mark();
     terminal.enter("/new");
-    terminal.wait_for("started a new conversation in the context");
+    terminal.wait_for("started the new conversation");
     terminal.enter("Mend the nets.");
     terminal.wait_for("two");
     terminal.wait_for_mark();
@@ -459,7 +459,7 @@ fn chooses_conversations_in(size: (usize, usize)) {
     terminal.wait_for("Which conversation?");
     terminal.wait_for("→ 1. Paint the boats, all of them, with a colour that l…");
     terminal.press("Enter");
-    terminal.wait_for("now in the context");
+    terminal.wait_for("now in the conversation");
     // Its end is shown again, below what was said since.
     terminal.wait_until("its end", |text| text.matches("\none").count() == 2);
     terminal.enter("/tree");
@@ -571,6 +571,150 @@ fn the_end_of_long_work_rings_and_of_short_work_does_not() {
     terminal.wait_for("late");
     terminal.wait_until("the bell", |_| terminal.room.read("long").contains('\x07'));
     assert!(!terminal.room.read("short").contains('\x07'));
+    leave(&terminal);
+}
+
+#[test]
+fn the_desktop_is_notified_where_settings_or_terminal_say_so() {
+    let turns = json!([{"text": "late", "delay_ms": 1500}]);
+    for (settings, program, sequence) in [
+        ("notification = \"osc9\"", None, Some("\x1b]9;becket: done\x07")),
+        (
+            "notification = \"osc777\"",
+            None,
+            Some("\x1b]777;notify;becket;done\x07"),
+        ),
+        ("", Some("WezTerm"), Some("\x1b]9;becket: done\x07")),
+        ("notification = \"none\"", Some("WezTerm"), None),
+        ("", Some("tmux"), None),
+    ] {
+        let mut room = room();
+        if let Some(program) = program {
+            room = room.with("TERM_PROGRAM", program);
+        }
+        room.config(&format!("[chat]\nbell_after = 1\n{settings}\n"));
+        let Some(terminal) = chat(room, &turns, &[]) else {
+            return;
+        };
+        terminal.record("raw");
+        terminal.enter("go");
+        terminal.wait_for("late");
+        terminal.wait_until("the bell", |_| {
+            let raw = terminal.room.read("raw");
+            sequence.is_none_or(|sequence| raw.contains(sequence)) && raw.contains('\x07')
+        });
+        let raw = terminal.room.read("raw");
+        let is_notified = raw.contains("\x1b]9;") || raw.contains("\x1b]777;");
+        assert_eq!(is_notified, sequence.is_some(), "{settings} {program:?}: {raw:?}");
+        leave(&terminal);
+    }
+}
+
+#[test]
+fn how_much_the_model_thinks_is_chosen_in_the_chat() {
+    let said = || {
+        Response::events(
+            OpenAiStream::new("o3")
+                .text("thought about it")
+                .finish("stop")
+                .done(),
+        )
+    };
+    let server = ModelServer::start([said(), said()]);
+    let arguments = ["--model", "openai/o3", "chat"];
+    let Some(terminal) = Terminal::start_sized(connected(&server), &arguments, (200, 60), KIND) else {
+        return;
+    };
+    wait_for_chat(&terminal);
+    terminal.enter("/thinking most");
+    terminal.wait_for("there is no thinking level `most`; there are off, minimal, low, medium, high, xhigh");
+    terminal.wait_for_mark();
+    terminal.enter("/thinking");
+    terminal.wait_for("How much thinking?");
+    terminal.type_in("hig");
+    terminal.wait_for("→ 1. high");
+    terminal.type_in("zzz");
+    terminal.wait_for("nothing matches");
+    for _ in "zzz".chars() {
+        terminal.press("BSpace");
+    }
+    terminal.wait_for("→ 1. high");
+    terminal.press("Enter");
+    terminal.wait_for("thinking is high from the next request on");
+    terminal.enter("go");
+    terminal.wait_for("thought about it");
+    terminal.wait_until("the footer", |_| {
+        footer(&terminal).starts_with("openai/o3 · thinking high")
+    });
+    assert_eq!(server.requests()[0].json()["reasoning_effort"], "high");
+    leave(&terminal);
+}
+
+#[test]
+fn a_plan_is_carried_out_when_the_user_says_so() {
+    let turns = json!([
+        {"text": "I would touch it."},
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "touch it"}}],
+         "expect": ["Carry out your plan. Gently."]},
+        {"text": "carried out"}
+    ]);
+    let Some(terminal) = chat(room(), &turns, &["--permission-mode", "plan"]) else {
+        return;
+    };
+    terminal.wait_for("plan mode (Shift+Tab changes it); /go carries the plan out");
+    terminal.enter("plan it");
+    terminal.wait_for("I would touch it.");
+    terminal.wait_for_mark();
+    terminal.enter("/go Gently.");
+    terminal.wait_for("command: touch it");
+    assert!(
+        !terminal.visible().contains("plan mode ("),
+        "{}",
+        terminal.visible()
+    );
+    terminal.press("y");
+    terminal.wait_for("carried out");
+    terminal.wait_for_mark();
+    assert!(terminal.room.has("it"));
+    terminal.enter("/go");
+    terminal.wait_for("the mode is ask, not plan");
+    leave(&terminal);
+    let traced = terminal.room.run(["trace"]).ended_with(0);
+    traced.said("allowed by you");
+}
+
+#[test]
+fn a_pipe_does_not_leave_plan_mode() {
+    let room = room();
+    let model = room.model(&json!([{"text": "unused"}]));
+    let run = room.run_with_input(["--model", &model, "--permission-mode", "plan", "chat"], "/go\n");
+    run.ended_with(0).complained("/go needs a user at a terminal");
+}
+
+#[test]
+fn many_waiting_messages_leave_room_for_the_rest() {
+    let server =
+        ModelServer::start([
+            Response::events(OpenAiStream::new("m").text("late").finish("stop").done())
+                .after(Duration::from_secs(600)),
+        ]);
+    let arguments = ["--model", "openai/m", "chat"];
+    let Some(terminal) = Terminal::start_sized(connected(&server), &arguments, (80, 24), KIND) else {
+        return;
+    };
+    wait_for_chat(&terminal);
+    terminal.enter("go");
+    terminal.wait_for("Working");
+    for number in 1..=8 {
+        terminal.enter(&format!("message {number}"));
+    }
+    terminal.wait_for("… 3 more lines");
+    let rows = rows(&terminal);
+    assert!(rows.contains(&"steering: message 5".to_owned()), "{rows:?}");
+    assert!(!rows.contains(&"steering: message 6".to_owned()), "{rows:?}");
+    terminal.press("Escape");
+    terminal.wait_for("becket: cancelled");
+    terminal.press("C-c");
     leave(&terminal);
 }
 
@@ -706,7 +850,7 @@ fn commands_say_what_the_chat_works_with() {
         ("/hooks", "pre_tool             guard"),
         ("/tools", "builtin: "),
         ("/mcp", "no MCP server brings tools here"),
-        ("/permissions", "no rules count here"),
+        ("/permissions", "no rules are in effect here"),
         ("/config", "shell timeout    120 s"),
         ("/cost", "script: "),
         ("/export", &format!("{context}.md")),
@@ -736,6 +880,7 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
     }
     let room = room();
     room.write("boats.txt", "red\n");
+    room.write("notes.md", "one\n");
     for arguments in [
         vec!["init", "-q"],
         vec!["add", "."],
@@ -751,6 +896,17 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
         // A repository cannot make becket run a program.
         vec!["config", "core.fsmonitor", "touch ran; false"],
         vec!["config", "diff.external", "touch ran; false"],
+        vec!["config", "diff.own.command", "touch ran"],
+        vec!["config", "diff.own.textconv", "touch ran; cat"],
+        vec!["config", "filter.own.clean", "touch ran; cat"],
+        vec!["config", "filter.own=b.process", "touch ran"],
+        vec!["config", "filter.own=b.required", "true"],
+        vec!["config", "core.hooksPath", "."],
+        vec!["config", "core.pager", "touch ran; cat"],
+        vec!["config", "remote.far.url", "ext::sh -c 'touch ran'"],
+        vec!["config", "remote.far.promisor", "true"],
+        vec!["config", "protocol.ext.allow", "always"],
+        vec!["config", "extensions.partialClone", "far"],
     ] {
         let git = room
             .command_of("git".as_ref(), arguments)
@@ -759,6 +915,12 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
         assert!(git.success());
     }
     room.write("boats.txt", "blue\n");
+    room.write("notes.md", "two\n");
+    room.write(
+        ".gitattributes",
+        "boats.txt filter=own diff=own\n*.md filter=own=b diff=own\n",
+    );
+    write_program(&room.work().join("post-index-change"), "#!/bin/sh\ntouch ran\n");
     let Some(terminal) = chat(room, &json!([{"text": "copied words"}]), &[]) else {
         return;
     };
@@ -781,7 +943,8 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
         screen.contains("\x1b[32m+blue") && screen.contains("\x1b[31m-red"),
         "{screen:?}"
     );
-    assert!(!terminal.room.has("ran"));
+    terminal.wait_for("+two");
+    assert!(!terminal.room.has("ran"), "{}", terminal.text());
     leave(&terminal);
 }
 

@@ -490,7 +490,8 @@ fn contexts_are_listed_by_either_name() {
 fn every_command_has_a_manual_page() {
     let room = room();
     let page = room.run(["man", "hooks", "test"]).ended_with(0);
-    page.said(".TH becket-hooks-test").said("\\-\\-faults");
+    page.said(".TH becket-hooks-test 1  \"becket 0.1.0\"")
+        .said("\\-\\-faults");
     room.run(["man", "hooks", "tets"])
         .ended_with(2)
         .complained("did you mean `test`?");
@@ -559,6 +560,7 @@ fn what_looks_like_a_command_is_not_sent_to_the_model() {
         ("contxtss", "`becket contexts`"),
         ("init", "becket doctor"),
         ("login", "keys"),
+        ("resume", "becket -c NAME"),
         ("logout", "keys"),
         ("update", "does not update itself"),
         ("upgrade", "does not update itself"),

@@ -558,7 +558,7 @@ fn a_context_in_use_is_not_shared_and_a_killed_run_does_not_keep_it() {
     ] {
         room.run(command)
             .ended_with(1)
-            .complained("the context work is in use")
+            .complained("the conversation work is in use")
             .complained(&process);
     }
     room.run(["-C", "aside", "hello"]).ended_with(0);

@@ -335,6 +335,9 @@ fn contexts_with_mail_are_woken() {
     run.complained("there are messages for nobody, which does not exist");
     assert_eq!(waiting(&room), [format!("nobody: {}: lost", room.context())]);
     assert!(prompts(&room, "one")[0].contains("> first"));
+    let run = room.run(["inbox"]).ended_with(0);
+    let run = run.complained("there are messages for nobody, which does not exist");
+    assert!(!run.stderr.contains("there are no messages"), "{run:#?}");
     room.run(["--model", &model, "inbox", "--wake", "nobody"])
         .ended_with(0)
         .said("I am up.");

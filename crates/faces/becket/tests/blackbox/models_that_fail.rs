@@ -1,5 +1,6 @@
 //! Models that fail: answers that break off, servers that say nothing, limits on the rate, and what the user is told.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -107,7 +108,7 @@ fn an_error_without_a_known_code_in_an_answer_is_no_reason_to_give_up() {
         let run = connected(&server).run(["hello"]).ended_with(0).said("whole");
         let line = line_with(&run, "the engine stumbled");
         assert!(
-            line.contains("The answer broke off: the engine stumbled. Ask again: http://"),
+            line.contains("The answer broke off: the engine stumbled: http://"),
             "{line}"
         );
         assert!(!run.stderr.contains("the model's name"), "{}", run.stderr);
@@ -225,9 +226,11 @@ fn limits_on_the_rate_are_waited_for_longer_than_faults() {
         let server = ModelServer::start(busy.into_iter().chain([said("at last")]));
         let room = connected(&server);
         room.config("[agent]\nmax_retries = 1\n");
-        room.run(["hello"]).ended_with(code);
+        let run = room.run(["hello"]).ended_with(code);
         let asked = if code == 0 { 4 } else { 2 };
         assert_eq!(server.requests().len(), asked, "{status}");
+        let is_told = run.stderr.contains("becket tried 2 times, so try again later");
+        assert_eq!(is_told, code == 3, "{}", run.stderr);
     }
 }
 
@@ -308,6 +311,28 @@ fn a_host_that_cannot_be_reached_is_one_sentence_with_the_address_at_its_end() {
         assert!(line.ends_with(&format!(": {url}/chat/completions")), "{line}");
         assert_eq!(line.matches(&url).count(), 1, "{line}");
     }
+}
+
+#[test]
+fn a_server_without_tls_is_told_as_that() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("this machine has a free port");
+    let place = listener.local_addr().expect("it has an address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let run = at(&format!("https://{place}/v1")).run(["hello"]).ended_with(3);
+    let told = format!("{place} does not speak TLS; if that is right, write the base URL with http://");
+    assert_eq!(run.stderr.matches(&told).count(), 1, "{}", run.stderr);
+}
+
+#[test]
+fn an_address_without_its_beginning_is_a_mistake_in_the_settings() {
+    at("127.0.0.1:8080/v1")
+        .run(["hello"])
+        .ended_with(2)
+        .complained("OPENAI_BASE_URL cannot be used: it must begin with http:// or https://");
 }
 
 #[test]

@@ -398,10 +398,10 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
         .run_with_input(["--model", &model, "chat"], lines)
         .ended_with(0)
         .complained("the conversation is called the harbour")
-        .complained("started a new conversation in the context ")
+        .complained("started the new conversation ")
         .complained("say which: /resume NAME")
-        .complained(&format!("now in the context {here}, with 2 messages"))
-        .complained(&format!("now in the context {here}_"));
+        .complained(&format!("now in the conversation {here}, with 2 messages"))
+        .complained(&format!("now in the conversation {here}_"));
     assert!(
         run.stdout.contains(&format!("{here}  the harbour, 2 messages")),
         "{run:#?}"
@@ -449,13 +449,13 @@ fn a_chat_on_a_screen_goes_where_the_person_chooses() {
     terminal.enter("!echo shown-words");
     terminal.wait_for("  shown-words");
     terminal.enter("/new");
-    terminal.wait_for("started a new conversation in the context");
+    terminal.wait_for("started the new conversation");
     terminal.enter("Second");
     terminal.wait_for("two");
     terminal.enter("/resume");
     terminal.wait_for("Which conversation?");
     terminal.press("Enter");
-    terminal.wait_for(&format!("now in the context {here}, with 3 messages"));
+    terminal.wait_for(&format!("now in the conversation {here}, with 3 messages"));
     terminal.enter("/fork");
     terminal.wait_for("Which message do you want to rephrase?");
     terminal.press("Enter");

@@ -240,7 +240,7 @@ fn eight_processes_share_one_home() {
             let run = run.finish();
             if context == "shared" && run.code == 1 {
                 // Whoever comes while another is in the context is told so, and leaves nothing behind.
-                run.complained("the context shared is in use");
+                run.complained("the conversation shared is in use");
                 continue;
             }
             answered += 1;
