@@ -1,7 +1,7 @@
 //! Budgets of agent files: how much money, how many tokens and how much working time a run may take.
 //!
-//! Every answer is counted when it arrives, for all agents that draw from a budget together. A request for which nothing
-//! is left is refused, which ends the run, so that a run goes over a limit by one answer at most.
+//! Every answer is counted when it arrives, for all agents that draw from a budget together. A request for which
+//! nothing is left is refused, which ends the run, so that a run goes over a limit by one answer at most.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};

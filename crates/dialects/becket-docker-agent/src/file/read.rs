@@ -8,7 +8,6 @@ use becket_agent::provider::ThinkingLevel;
 
 use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 use becket_hooks::{SettingsError, nearest};
-use becket_providers::Price;
 
 use super::duration::duration;
 use super::first;
@@ -16,7 +15,8 @@ use super::flags::hooks_of_flags;
 use super::reader::Reader;
 use super::toolset::toolset;
 use super::written::{
-    Thinking, WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider, WrittenRuntime,
+    Thinking, WrittenAgent, WrittenCommands, WrittenCost, WrittenFile, WrittenModel, WrittenProvider,
+    WrittenRuntime,
 };
 use super::{
     AgentDefinition, AgentFile, Budget, CommandDefinition, Interface, ModelDefinition, Safety, Sampling,
@@ -635,12 +635,7 @@ fn described(
                 .or(settings.thinking_budget.as_ref())
                 .and_then(thinking),
         },
-        price: model.cost.as_ref().map(|cost| Price {
-            input: cost.input,
-            output: cost.output,
-            cache_read: Some(cost.cache_read),
-            cache_write: Some(cost.cache_write),
-        }),
+        price: model.cost.as_ref().map(WrittenCost::price),
         in_turn: Vec::new(),
         instead: Vec::new(),
         headers: settings.headers.clone(),

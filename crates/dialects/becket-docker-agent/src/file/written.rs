@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use becket_dialect_kit::yaml::{Spanned, line_of};
+use becket_providers::Price;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -345,6 +346,18 @@ pub(super) struct WrittenCost {
     pub(super) output: f64,
     pub(super) cache_read: f64,
     pub(super) cache_write: f64,
+}
+
+impl WrittenCost {
+    /// The price in becket's terms.
+    pub(super) fn price(&self) -> Price {
+        Price {
+            input: self.input,
+            output: self.output,
+            cache_read: Some(self.cache_read),
+            cache_write: Some(self.cache_write),
+        }
+    }
 }
 
 /// How much a model thinks, by name or as a number of tokens.
