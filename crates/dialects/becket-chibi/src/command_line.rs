@@ -4,14 +4,16 @@
 //! that print something, or are about other contexts, send no prompt unless `-X` is given, as in chibi.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use becket_host::{
-    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, Service, foreign_option as option,
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnOption, Service,
+    foreign_option as option,
 };
 use chrono::{DateTime, Local};
 use serde_json::json;
 
-use crate::home::ROOT_OPTION;
+use crate::home::{HOME_OPTION, ROOT_OPTION, SETTING_OPTION};
 use crate::local_settings::model_named;
 
 use ForeignValue::{None as NoValue, One, Rest, Two};
@@ -309,11 +311,19 @@ struct Line {
 
 impl Line {
     /// A line about the chosen context.
-    fn here<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
+    fn here(command: &[&'static str]) -> Self {
         Self {
-            own: OwnLine::command(words),
+            own: OwnLine::command(command),
             is_in_context: true,
             goes_with_prompt: true,
+        }
+    }
+
+    /// A line about something that it names, after which no prompt is sent.
+    fn elsewhere(command: &[&'static str]) -> Self {
+        Self {
+            is_in_context: false,
+            ..Self::here(command).printing()
         }
     }
 
@@ -323,37 +333,42 @@ impl Line {
         self
     }
 
-    /// The same line with an option.
-    fn with<T: Into<OsString>>(mut self, option: impl IntoIterator<Item = T>) -> Self {
-        self.own.options.extend(option.into_iter().map(Into::into));
+    /// The same line about these names and texts.
+    fn about<T: Into<OsString>>(mut self, values: impl IntoIterator<Item = T>) -> Self {
+        self.own = self.own.about(values);
         self
     }
 
-    /// A line about something that it names, after which no prompt is sent.
-    fn elsewhere<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
-        Self {
-            is_in_context: false,
-            ..Self::here(words).printing()
-        }
+    /// The same line with an option of its command.
+    fn option(mut self, option: OwnOption) -> Self {
+        self.own = self.own.option(option);
+        self
+    }
+
+    /// The same line with an option that stands before its command.
+    fn with(mut self, option: OwnOption) -> Self {
+        self.own.options.push(option);
+        self
     }
 }
 
-/// Words of a line, with values that were given among them.
-macro_rules! words {
-    ($($word:expr),* $(,)?) => { [$(OsString::from($word)),*] };
+/// chibi's tools, which a call or a prompt has.
+fn own_tools() -> OwnOption {
+    OwnOption::with("tools", "chibi")
 }
 
 /// Changes of the context that last, before anything else happens in it.
 fn changes(args: &ForeignArgs) -> Vec<Line> {
+    let set = |key: OsString, value: OsString| Line::here(&["context", "set"]).about([key, value]);
     let mut lines = Vec::new();
     if let Some(text) = args.value(PROMPT) {
-        lines.push(Line::here(words!["context", "prompt", set_or_file(text), text]));
+        lines.push(Line::here(&["context", "prompt"]).option(text_or_file(text)));
     }
     if let Some(name) = args.value("--set-username") {
-        lines.push(Line::here(words!["context", "set", "username", name]));
+        lines.push(set("username".into(), name.to_owned()));
     }
     if let Some(model) = args.value("--set-model") {
-        lines.push(Line::here(words!["context", "set", "model", whole_model(model)]));
+        lines.push(set("model".into(), whole_model(model)));
     }
     for (name, key, unit) in [
         ("--destroy-at", "destroy_at", ""),
@@ -361,7 +376,7 @@ fn changes(args: &ForeignArgs) -> Vec<Line> {
     ] {
         if let Some(value) = args.value(name) {
             let value = format!("{}{unit}", value.to_string_lossy());
-            lines.push(Line::here(words!["context", "set", key, value]));
+            lines.push(set(key.into(), value.into()));
         }
     }
     lines
@@ -370,7 +385,7 @@ fn changes(args: &ForeignArgs) -> Vec<Line> {
 /// What is to be done besides the prompt.
 fn actions(args: &ForeignArgs) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
-    for (name, words, prints) in [
+    for (name, command, prints) in [
         ("--archive-current-history", &["context", "clear"][..], false),
         ("--compact-current-context", &["compact"], false),
         ("--clear-cache", &["cache", "clear", "--here"], true),
@@ -378,38 +393,39 @@ fn actions(args: &ForeignArgs) -> Result<Vec<Line>, String> {
         ("--destroy-current-context", &["context", "destroy"], true),
     ] {
         if args.has(name) {
-            let line = Line::here(words);
+            let line = Line::here(command);
             lines.push(if prints { line.printing() } else { line });
         }
     }
     if let Some(new) = args.value("--rename-current-context") {
-        lines.push(Line::here(words!["context", "rename", new]));
+        lines.push(Line::here(&["context", "rename"]).about([new]));
     }
-    for (name, words) in [
+    for (name, command) in [
         ("--list-contexts", &["contexts"][..]),
         ("--flock-list", &["flock", "list"]),
         ("--cleanup-cache", &["cache", "clean"]),
         ("--check-all-inboxes", &["inbox"]),
     ] {
         if args.has(name) {
-            lines.push(Line::elsewhere(words));
+            lines.push(Line::elsewhere(command));
         }
     }
-    lines.extend(about_named(args)?);
+    lines.extend(about_named(args));
+    lines.extend(about_pairs(args)?);
+    lines.extend(shown(args)?);
     lines.extend(calls(args)?);
     if args.has(TRUST) {
         for line in &mut lines {
-            line.own.options.insert(0, "--yes".into());
+            line.own.options.insert(0, OwnOption::alone("yes"));
         }
     }
     Ok(lines)
 }
 
-/// What is asked about a context, a flock or a model that the option names.
-// tidy: a table
-fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
+/// What is asked about the context or the flock that an option names.
+fn about_named(args: &ForeignArgs) -> Vec<Line> {
     let mut lines = Vec::new();
-    for (name, before) in [
+    for (name, command) in [
         ("--destroy-context", &["context", "destroy"][..]),
         ("--archive-history", &["context", "clear"]),
         ("--compact-context", &["compact"]),
@@ -418,64 +434,68 @@ fn about_named(args: &ForeignArgs) -> Result<Vec<Line>, String> {
         ("--flock-delete", &["flock", "delete"]),
     ] {
         if let Some(value) = args.value(name) {
-            let words = before.iter().map(OsString::from);
-            lines.push(Line::elsewhere(words.chain([value.to_owned()])));
+            lines.push(Line::elsewhere(command).about([value]));
         }
     }
     if let Some(flock) = args.value("--flock-create") {
-        lines.push(Line::here(words!["flock", "join", flock]).printing());
+        lines.push(Line::here(&["flock", "join"]).about([flock]).printing());
     }
-    if let Some(thing) = args.value("--inspect-current") {
-        lines.push(Line::here(inspection(thing)).printing());
-    }
-    if let Some(count) = args.value("--show-current-log") {
-        let words = words!["context", "log"].into_iter().chain(entries(count)?);
-        lines.push(Line::here(words).printing());
-    }
-    for name in ["--model-metadata", "--model-metadata-full"] {
-        if let Some(model) = args.value(name) {
-            let arguments = json!({"model": model.to_string_lossy()}).to_string();
-            let call = Line::elsewhere(words!["tool", "model_info", arguments]);
-            lines.push(call.with(["--tools", "chibi"]));
-        }
-    }
+    lines
+}
+
+/// What is asked about a context by an option that names it and something else.
+fn about_pairs(args: &ForeignArgs) -> Result<Vec<Line>, String> {
+    let made = |context: &OsString| Line::elsewhere(&["context", "create", "--if-new"]).about([context]);
+    let mut lines = Vec::new();
     if let Some([old, new]) = pair(args, "--rename-context") {
-        lines.push(Line::elsewhere(words!["context", "rename", old, new]));
+        lines.push(Line::elsewhere(&["context", "rename"]).about([old, new]));
     }
     if let Some([context, count]) = pair(args, "--show-log") {
-        let words = words!["context", "log"].into_iter().chain(entries(count)?);
-        lines.push(Line::elsewhere(words.chain([context.clone()])));
+        let log = Line::elsewhere(&["context", "log"]).about([context]);
+        lines.push(entries(count)?.into_iter().fold(log, Line::option));
+    }
+    if let Some([context, text]) = pair(args, PROMPT_OF) {
+        let prompt = Line::elsewhere(&["context", "prompt"]).option(text_or_file(text));
+        lines.extend([made(context), prompt.about([context])]);
+    }
+    if let Some([context, model]) = pair(args, "--set-model-for-context") {
+        let set = Line::elsewhere(&["context", "set"]);
+        let set = set.about(["model".into(), whole_model(model), context.clone()]);
+        lines.extend([made(context), set]);
+    }
+    for (name, command) in [
+        ("--flock-join", ["flock", "join"]),
+        ("--flock-leave", ["flock", "leave"]),
+    ] {
+        if let Some([context, flock]) = pair(args, name) {
+            lines.push(Line::elsewhere(&command).about([flock, context]));
+        }
+    }
+    Ok(lines)
+}
+
+/// What is to be shown of a context or of a model.
+fn shown(args: &ForeignArgs) -> Result<Vec<Line>, String> {
+    let mut lines = Vec::new();
+    if let Some(thing) = args.value("--inspect-current") {
+        lines.push(Line::here(inspection(thing)).printing());
     }
     if let Some([context, thing]) = pair(args, "--inspect") {
         let line = Line::elsewhere(inspection(thing));
         lines.push(match thing == "home" {
             true => line,
-            false => line.with(words!["-C", context]),
+            false => line.with(OwnOption::with("transient", context)),
         });
     }
-    if let Some([context, text]) = pair(args, PROMPT_OF) {
-        lines.push(Line::elsewhere(words!["context", "create", "--if-new", context]));
-        lines.push(Line::elsewhere(words![
-            "context",
-            "prompt",
-            set_or_file(text),
-            text,
-            context
-        ]));
+    if let Some(count) = args.value("--show-current-log") {
+        let log = Line::here(&["context", "log"]).printing();
+        lines.push(entries(count)?.into_iter().fold(log, Line::option));
     }
-    if let Some([context, model]) = pair(args, "--set-model-for-context") {
-        lines.push(Line::elsewhere(words!["context", "create", "--if-new", context]));
-        lines.push(Line::elsewhere(words![
-            "context",
-            "set",
-            "model",
-            whole_model(model),
-            context
-        ]));
-    }
-    for (name, verb) in [("--flock-join", "join"), ("--flock-leave", "leave")] {
-        if let Some([context, flock]) = pair(args, name) {
-            lines.push(Line::elsewhere(words!["flock", verb, flock, context]));
+    for name in ["--model-metadata", "--model-metadata-full"] {
+        if let Some(model) = args.value(name) {
+            let arguments = json!({"model": model.to_string_lossy()}).to_string();
+            let call = Line::elsewhere(&["tool"]).about(["model_info".to_owned(), arguments]);
+            lines.push(call.with(own_tools()));
         }
     }
     Ok(lines)
@@ -486,41 +506,33 @@ fn calls(args: &ForeignArgs) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     if let Some([plugin, arguments]) = pair(args, "--plugin") {
         let arguments = split(&arguments.to_string_lossy())?;
-        let words = words!["plugin", plugin, "--"].into_iter();
-        lines.push(Line::here(words.chain(arguments.into_iter().map(OsString::from))).printing());
+        let words = std::iter::once(plugin.clone()).chain(arguments.into_iter().map(OsString::from));
+        lines.push(Line::here(&["plugin"]).about(words).printing());
     }
     if let Some([tool, arguments]) = pair(args, "--call-tool") {
-        let call = Line::here(words!["tool", tool, arguments]).printing();
-        lines.push(call.with(["--tools", "chibi"]));
+        let call = Line::here(&["tool"]).about([tool, arguments]).printing();
+        lines.push(call.with(own_tools()));
     }
     Ok(lines)
 }
 
 /// The prompt, with the options that are about this run.
 fn prompt(args: &ForeignArgs) -> Line {
-    let mut options: Vec<OsString> = vec!["--tools".into(), "chibi".into()];
-    if args.has(TRUST) {
-        options.push("--yes".into());
-    }
-    for setting in args.all("--set") {
-        options.extend(words!["--chibi-set"].into_iter().chain(setting.iter().cloned()));
-    }
+    let setting = |text: OsString| OwnOption::with(SETTING_OPTION, text);
+    let mut options = vec![own_tools()];
+    options.extend(args.has(TRUST).then(|| OwnOption::alone("yes")));
+    options.extend(args.all("--set").flatten().cloned().map(setting));
     if args.has("--no-tool-calls") {
-        options.extend(words!["--chibi-set", "no_tool_calls=true"]);
+        options.push(setting("no_tool_calls=true".into()));
     }
     if let Some(user) = args.value("--ephemeral-username") {
-        options.extend(words![
-            "--chibi-set",
-            format!("username={}", user.to_string_lossy())
-        ]);
+        options.push(setting(format!("username={}", user.to_string_lossy()).into()));
     }
     let is_asked = !args.words.is_empty();
     // chibi takes no notice of what is piped in beside a prompt.
     let command: &[&str] = if is_asked { &["ask", "--no-stdin"] } else { &[] };
-    let mut line = Line::here(command).with(options);
-    line.own
-        .prompts
-        .extend(is_asked.then(|| args.words.join(OsStr::new(" "))));
+    let mut line = Line::here(command).about(is_asked.then(|| args.words.join(OsStr::new(" "))));
+    line.own.options = options;
     line
 }
 
@@ -528,39 +540,35 @@ fn prompt(args: &ForeignArgs) -> Line {
 fn in_context(args: &ForeignArgs, lines: Vec<Line>) -> Vec<OwnLine> {
     // Each line may go to another directory, from which a relative path would lead elsewhere.
     let absolute = |path: &OsStr| std::path::absolute(path).map_or_else(|_| path.to_owned(), OsString::from);
-    let home = args
-        .value("--home")
-        .map(|home| words!["--chibi-home", absolute(home)]);
-    let root = args.value("--project-root");
-    let root = root.map(|root| words![format!("--{ROOT_OPTION}"), absolute(root)]);
-    let chosen = args.value(EPHEMERAL).map(|name| ("-C", name));
-    let chosen = chosen.or(args.value(SWITCH).map(|name| ("-c", name)));
-    let is_prompt = |line: &Line| line.own.options.first() == Some(&"--tools".into());
+    let place = [("--home", HOME_OPTION), ("--project-root", ROOT_OPTION)];
+    let place = place.map(|(theirs, own)| Some(OwnOption::with(own, absolute(args.value(theirs)?))));
+    let chosen = args.value(EPHEMERAL).map(|name| ("transient", name));
+    let chosen = chosen.or(args.value(SWITCH).map(|name| ("context", name)));
+    let is_prompt = |line: &Line| line.own.options.first() == Some(&own_tools());
     let needs_it = lines.len() != 1 || !lines.iter().all(is_prompt);
     let mut done: Vec<OwnLine> = Vec::new();
     let mut choice =
-        chosen.map(|(flag, name)| (flag, if needs_it { made_up(name) } else { name.to_owned() }));
+        chosen.map(|(option, name)| (option, if needs_it { made_up(name) } else { name.to_owned() }));
     if let Some((_, name)) = choice.as_ref().filter(|(_, name)| needs_it && name != "-") {
-        done.push(OwnLine::command(words!["context", "create", "--if-new", name]));
+        done.push(OwnLine::command(&["context", "create", "--if-new"]).about([name]));
     }
-    if matches!(choice, Some(("-c", _))) && !lines.iter().any(|line| line.is_in_context) {
-        done.extend(choice.take().map(|(flag, name)| OwnLine {
-            options: words![flag, name].into(),
-            ..OwnLine::command(["ask", "--no-stdin"])
+    if matches!(choice, Some(("context", _))) && !lines.iter().any(|line| line.is_in_context) {
+        done.extend(choice.take().map(|(option, name)| OwnLine {
+            options: vec![OwnOption::with(option, name)],
+            ..OwnLine::command(&["ask", "--no-stdin"])
         }));
     }
     for line in lines {
         let mut own = line.own;
-        if let Some((flag, name)) = choice.as_ref().filter(|_| line.is_in_context) {
-            own.options.splice(0..0, words![*flag, name]);
+        if let Some((option, name)) = choice.as_ref().filter(|_| line.is_in_context) {
+            own.options.insert(0, OwnOption::with(option, name));
         }
         // Who has switched is there; a second switch would go back, or on to another fresh one.
-        choice = choice.filter(|(flag, _)| *flag == "-C" || !line.is_in_context);
+        choice = choice.filter(|(option, _)| *option == "transient" || !line.is_in_context);
         done.push(own);
     }
     for own in &mut done {
-        own.options
-            .splice(0..0, home.iter().chain(&root).flatten().cloned());
+        own.options.splice(0..0, place.iter().flatten().cloned());
     }
     done
 }
@@ -583,11 +591,15 @@ fn pair<'a>(args: &'a ForeignArgs, name: &'static str) -> Option<&'a [OsString; 
     args.all(name).last()?.try_into().ok()
 }
 
-/// The option for a system prompt that is a text, or the name of a file with one.
-fn set_or_file(text: &OsStr) -> &'static str {
-    match becket_fs::is_file(std::path::Path::new(text)) {
-        true => "--file",
-        false => "--set",
+/// A system prompt, which is a text or the name of a file with one.
+fn text_or_file(text: &OsStr) -> OwnOption {
+    let path = Path::new(text);
+    match std::path::absolute(path)
+        .ok()
+        .filter(|_| becket_fs::is_file(path))
+    {
+        Some(path) => OwnOption::with("file", path),
+        None => OwnOption::with("set", text),
     }
 }
 
@@ -597,24 +609,21 @@ fn whole_model(model: &OsStr) -> OsString {
     named.map_or_else(|| model.to_owned(), OsString::from)
 }
 
-fn inspection(thing: &OsStr) -> Vec<OsString> {
-    let words: &[&str] = match thing.to_str() {
+fn inspection(thing: &OsStr) -> &'static [&'static str] {
+    match thing.to_str() {
         Some("system_prompt" | "prompt") => &["context", "prompt"],
         Some("tasks" | "todos" | "goals" | "list") => &["context", "show"],
         _ => &["config"],
-    };
-    words.iter().map(OsString::from).collect()
+    }
 }
 
-/// How many entries are shown.
-/// So many entries: the last ones, or with a negative number the first.
-fn entries(count: &OsStr) -> Result<Vec<OsString>, String> {
-    let shown = |number: i64| ["-n".into(), number.unsigned_abs().to_string().into()];
-    match count.to_str().map(str::parse::<i64>) {
-        Some(Ok(number)) if number >= 0 => Ok(shown(number).into()),
-        Some(Ok(number)) => Ok(shown(number).into_iter().chain(["--first".into()]).collect()),
-        _ => Err(format!("Invalid number: {}", count.to_string_lossy())),
-    }
+/// How many entries are shown: the last ones, or with a negative number the first.
+fn entries(count: &OsStr) -> Result<Vec<OwnOption>, String> {
+    let number = count.to_str().and_then(|count| count.parse::<i64>().ok());
+    let number = number.ok_or_else(|| format!("Invalid number: {}", count.to_string_lossy()))?;
+    let first = (number < 0).then(|| OwnOption::alone("first"));
+    let shown = OwnOption::with("count", number.unsigned_abs().to_string());
+    Ok([shown].into_iter().chain(first).collect())
 }
 
 /// Splits a text into words as a shell does, with quotes and backslashes and nothing else.
@@ -671,76 +680,86 @@ mod tests {
     // tidy: a table
     #[test]
     fn command_lines_of_chibi_say_the_same_in_beckets_words() {
-        let ask = |words: &str| format!("--tools chibi ask --no-stdin -- {words}");
+        let ask = |words: &str| format!("--tools=chibi ask --no-stdin -- {words}");
         let table: &[(&[&str], &[&str])] = &[
             (&["What", "is", "Rust?"], &[&ask("What is Rust?")]),
             (&["hello", "-v", "--help"], &[&ask("hello -v --help")]),
             (&["--", "-starts"], &[&ask("-starts")]),
-            (&["-c", "work", "go"], &[&format!("-c work {}", ask("go"))]),
-            (&["-C", "new", "go"], &[&format!("-C new {}", ask("go"))]),
-            (&["-c-", "go"], &[&format!("-c - {}", ask("go"))]),
-            (&[], &["--tools chibi"]),
-            (&["-v"], &["--tools chibi"]),
-            (&["-c", "work"], &["-c work --tools chibi"]),
+            (&["-c", "work", "go"], &[&format!("--context=work {}", ask("go"))]),
+            (&["-C", "new", "go"], &[&format!("--transient=new {}", ask("go"))]),
+            (&["-c-", "go"], &[&format!("--context=- {}", ask("go"))]),
+            (&[], &["--tools=chibi"]),
+            (&["-v"], &["--tools=chibi"]),
+            (&["-c", "work"], &["--context=work --tools=chibi"]),
             (
                 &["-xc", "work"],
-                &["context create --if-new work", "-c work ask --no-stdin"],
+                &["context create --if-new -- work", "--context=work ask --no-stdin"],
             ),
             (
                 &["-S", "helper", "-e", "Be brief.", "the task"],
                 &[
-                    "context create --if-new helper",
-                    "-C helper context prompt --set Be brief.",
-                    &format!("-C helper {}", ask("the task")),
+                    "context create --if-new -- helper",
+                    "--transient=helper context prompt --set=Be brief.",
+                    &format!("--transient=helper {}", ask("the task")),
                 ],
             ),
             (
                 &["-c", "work", "-y", "Be brief.", "go"],
                 &[
-                    "context create --if-new work",
-                    "-c work context prompt --set Be brief.",
+                    "context create --if-new -- work",
+                    "--context=work context prompt --set=Be brief.",
                     &ask("go"),
                 ],
             ),
-            (&["-y", "yes"], &["context prompt --set yes"]),
-            (&["-u", "Ada"], &["context set username Ada"]),
-            (&["-u", "Ada", "go"], &["context set username Ada", &ask("go")]),
+            (&["-y", "yes"], &["context prompt --set=yes"]),
+            (&["-u", "Ada"], &["context set -- username Ada"]),
+            (&["-u", "Ada", "go"], &["context set -- username Ada", &ask("go")]),
             (&["-L"], &["contexts"]),
             (&["-L", "hello"], &["contexts"]),
             (&["-XL", "hello"], &["contexts", &ask("hello")]),
             (&["-a", "hello"], &["context clear", &ask("hello")]),
             (&["-td"], &["--yes context destroy"]),
-            (&["-Dold"], &["context destroy old"]),
-            (&["-t", "go"], &["--tools chibi --yes ask --no-stdin -- go"]),
-            (&["-g", "5"], &["context log -n 5"]),
-            (&["-g", "-5"], &["context log -n 5 --first"]),
+            (&["-Dold"], &["context destroy -- old"]),
+            (&["-D", "--yes"], &["context destroy -- --yes"]),
+            (&["-A", "-y"], &["context clear -- -y"]),
+            (&["-p", "greet", "--yes"], &["plugin -- greet --yes"]),
+            (
+                &["-C", "--yes", "go"],
+                &[&format!("--transient=--yes {}", ask("go"))],
+            ),
+            (&["-t", "go"], &["--tools=chibi --yes ask --no-stdin -- go"]),
+            (&["-g", "5"], &["context log --count=5"]),
+            (&["-g", "-5"], &["context log --count=5 --first"]),
             (&["--clear-cache"], &["cache clear --here"]),
-            (&["-G", "work", "5"], &["context log -n 5 work"]),
+            (&["-G", "work", "5"], &["context log --count=5 -- work"]),
             (&["-n", "system_prompt"], &["context prompt"]),
-            (&["-N", "work", "goals"], &["-C work context show"]),
+            (&["-N", "work", "goals"], &["--transient=work context show"]),
             (
                 &["-Y", "work", "Hi"],
-                &["context create --if-new work", "context prompt --set Hi work"],
+                &[
+                    "context create --if-new -- work",
+                    "context prompt --set=Hi -- work",
+                ],
             ),
-            (&["-p", "greet", "Ada 'b c'"], &["plugin greet -- Ada b c"]),
-            (&["-P", "greet", "{}"], &["--tools chibi tool greet {}"]),
-            (&["-m", "a/b"], &["context set model openrouter/a/b"]),
-            (&["--flock-join", "work", "infra"], &["flock join infra work"]),
-            (&["--home", "/h", "-l"], &["--chibi-home /h context show"]),
+            (&["-p", "greet", "Ada 'b c'"], &["plugin -- greet Ada b c"]),
+            (&["-P", "greet", "{}"], &["--tools=chibi tool -- greet {}"]),
+            (&["-m", "a/b"], &["context set -- model openrouter/a/b"]),
+            (&["--flock-join", "work", "infra"], &["flock join -- infra work"]),
+            (&["--home", "/h", "-l"], &["--chibi-home=/h context show"]),
             (
                 &["--project-root", "/x", "-L"],
-                &["--chibi-project-root /x contexts"],
+                &["--chibi-project-root=/x contexts"],
             ),
             (
                 &["-s", "fuel=3", "--no-tool-calls", "-U", "Ada", "go"],
                 &[
-                    "--tools chibi --chibi-set fuel=3 --chibi-set no_tool_calls=true --chibi-set username=Ada ask \
+                    "--tools=chibi --chibi-set=fuel=3 --chibi-set=no_tool_calls=true --chibi-set=username=Ada ask \
                    --no-stdin -- go",
                 ],
             ),
             (
                 &["--destroy-after-inactive", "60"],
-                &["context set destroy_after_inactive 60s"],
+                &["context set -- destroy_after_inactive 60s"],
             ),
             (&["--help"], &["Help"]),
         ];

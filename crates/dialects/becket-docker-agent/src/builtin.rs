@@ -84,6 +84,7 @@ impl Builtin {
             Self::ElideRepeatedToolResults => "elide_repeated_tool_results",
             Self::SaferShell => "safer_shell",
             Self::Unload => "unload",
+            Self::AskUser => "evaluator",
         }
     }
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use becket_host::ForeignValue::{self, Attached, One};
 use becket_host::Service::{self, Differs, Refused, Served};
-use becket_host::{AskedOf, ForeignArgs, ForeignCli, ForeignOption, OwnLine, foreign_option as option};
+use becket_host::{
+    AskedOf, BOOLEAN, ForeignArgs, ForeignCli, ForeignOption, OwnLine, OwnOption, foreign_option as option,
+};
 
 use crate::run_options::{CONFIG_DIR, SAFETY, WORKING_DIR, WORKTREE, WORKTREE_BASE};
 
@@ -107,7 +109,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--attach"],
         One("FILE"),
-        Differs("An image to send with the message; other files are not sent."),
+        Differs("An image to send with the message, or a file whose text is added to it."),
     ),
     option(
         &["--prompt-file"],
@@ -134,7 +136,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(&["--hide-tool-calls"], NONE, NO_SCREEN),
     option(&["--lean"], NONE, NO_SCREEN),
     option(&["--force-tui"], NONE, NO_SCREEN),
-    option(&["--sidebar"], Attached("BOOL"), NO_SCREEN),
+    option(&["--sidebar"], Attached(BOOLEAN), NO_SCREEN),
     option(&["--theme"], One("NAME"), NO_SCREEN),
     option(&["--app-name"], One("NAME"), NO_SCREEN),
     option(&["--tour"], NONE, NO_SCREEN),
@@ -165,11 +167,11 @@ const OPTIONS: &[ForeignOption] = &[
         NONE,
         Differs("nothing: tools are called one by one"),
     ),
-    option(&["--sandbox"], Attached("BOOL"), NO_SANDBOX),
+    option(&["--sandbox"], Attached(BOOLEAN), NO_SANDBOX),
     option(&["--template"], One("IMAGE"), NO_SANDBOX),
     option(
         &["--sbx"],
-        Attached("BOOL"),
+        Attached(BOOLEAN),
         Differs("nothing: becket has no sandbox"),
     ),
     option(&["--no-kit"], NONE, Differs("nothing: becket has no sandbox")),
@@ -207,7 +209,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--dry-run"],
         NONE,
-        Refused("`becket doctor --files` says whether a file runs"),
+        Differs("Says whether becket can run the file, as `becket doctor --files` does, and runs nothing."),
     ),
     option(
         &["--fake"],
@@ -266,25 +268,28 @@ fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
         }
         [] => return Err("name a command and an agent file, as in `docker-agent run agent.yaml`".to_owned()),
     };
-    let mut command = vec![OsString::from("run"), absolute(file)?];
-    for name in SAME {
-        for values in args.all(name) {
-            command.push(name.into());
-            command.extend_from_slice(values);
-        }
+    let file = absolute(file)?;
+    if args.has("--dry-run") {
+        let survey = OwnLine::command(&["doctor"]).option(OwnOption::with("files", file));
+        return Ok(AskedOf::Runs(vec![survey].into()));
     }
-    command.extend(chosen(args)?);
+    let mut command_options = Vec::new();
+    for name in SAME {
+        let values = args.all(name).flatten();
+        command_options.extend(values.map(|value| OwnOption::with(name.trim_start_matches('-'), value)));
+    }
+    command_options.extend(chosen(args)?);
     let messages = messages_of(args, messages)?;
     if !messages.is_empty() {
         // docker-agent reads standard input only for the message `-`.
-        command.push("--no-stdin".into());
+        command_options.push(OwnOption::alone("no-stdin"));
     }
-    let options = conversation(args, messages.len());
-    let asking = |message: Option<&OsString>| OwnLine {
-        options: options.clone(),
-        prompts: message.into_iter().cloned().collect(),
-        ..OwnLine::command(command.clone())
+    let run = OwnLine {
+        options: conversation(args, messages.len()).into_iter().collect(),
+        command_options,
+        ..OwnLine::command(&["run"])
     };
+    let asking = |message: Option<&OsString>| run.clone().about([&file]).about(message);
     let lines: Vec<OwnLine> = match messages.is_empty() {
         true => vec![asking(None)],
         false => messages.iter().map(|message| asking(Some(message))).collect(),
@@ -293,15 +298,13 @@ fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
 }
 
 /// The options that becket has under other names.
-fn chosen(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
-    let mut line: Vec<OsString> = Vec::new();
+fn chosen(args: &ForeignArgs) -> Result<Vec<OwnOption>, String> {
+    let mut line = Vec::new();
     let safety = args
         .value("--safety")
         .map(|mode| mode.to_string_lossy().into_owned());
     match safety.as_deref() {
-        Some("strict" | "restricted") => {
-            line.extend([flag(SAFETY), safety.clone().unwrap_or_default().into()])
-        }
+        Some(mode @ ("strict" | "restricted")) => line.push(OwnOption::with(SAFETY, mode)),
         None | Some("balanced" | "autonomous") => {}
         Some(other) => {
             return Err(format!(
@@ -310,22 +313,22 @@ fn chosen(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
         }
     }
     if args.has("--yolo") || safety.as_deref() == Some("autonomous") {
-        line.push("--yes".into());
+        line.push(OwnOption::alone("yes"));
     }
-    for name in ["--json", "--otel"].into_iter().filter(|name| args.has(name)) {
-        line.push(name.into());
+    for (theirs, own) in [("--json", "json"), ("--otel", "otel")] {
+        line.extend(args.has(theirs).then(|| OwnOption::alone(own)));
     }
     for (theirs, ours) in [("--working-dir", WORKING_DIR), ("--config-dir", CONFIG_DIR)] {
         if let Some(folder) = args.value(theirs) {
-            line.extend([flag(ours), absolute(folder)?]);
+            line.push(OwnOption::with(ours, absolute(folder)?));
         }
     }
     if args.has("--worktree") {
         let name = args.value("--worktree").unwrap_or(OsStr::new("auto"));
-        line.extend([flag(WORKTREE), name.to_owned()]);
+        line.push(OwnOption::with(WORKTREE, name));
     }
     if let Some(base) = args.value("--worktree-base") {
-        line.extend([flag(WORKTREE_BASE), base.to_owned()]);
+        line.push(OwnOption::with(WORKTREE_BASE, base));
     }
     if let Some(model) = args.value("--model") {
         if model.to_string_lossy().contains('=') {
@@ -333,26 +336,22 @@ fn chosen(args: &ForeignArgs) -> Result<Vec<OsString>, String> {
                 "--model: becket has one model for all agents; write it as `provider/model`".to_owned(),
             );
         }
-        line.extend(["--model".into(), model.to_owned()]);
+        line.push(OwnOption::with("model", model));
     }
-    for picture in args.all("--attach").flatten() {
-        line.extend(["--image".into(), absolute(picture)?]);
+    for picture in args.all("--attach").flatten().filter(|file| is_picture(file)) {
+        line.push(OwnOption::with("image", absolute(picture)?));
     }
     Ok(line)
 }
 
-fn flag(name: &str) -> OsString {
-    format!("--{name}").into()
-}
-
 /// Where the messages go: into a session that is named, else all into one new conversation. None of them changes which
 /// conversation is the project's current one.
-fn conversation(args: &ForeignArgs, count: usize) -> Vec<OsString> {
+fn conversation(args: &ForeignArgs, count: usize) -> Option<OwnOption> {
     match args.value("--session") {
-        Some(id) if id == "-1" => Vec::new(),
-        Some(id) => vec!["--session".into(), id.to_owned()],
-        None if count > 1 => vec!["--transient".into(), fresh_name()],
-        None => vec!["--transient".into(), "new".into()],
+        Some(id) if id == "-1" => None,
+        Some(id) => Some(OwnOption::with("session", id)),
+        None if count > 1 => Some(OwnOption::with("transient", fresh_name())),
+        None => Some(OwnOption::with("transient", "new")),
     }
 }
 
@@ -384,6 +383,12 @@ fn messages_of(args: &ForeignArgs, words: &[OsString]) -> Result<Vec<OsString>, 
         }
         first.push(text);
     }
+    for file in args.all("--attach").flatten().filter(|file| !is_picture(file)) {
+        let name = file.to_string_lossy();
+        let text = becket_fs::read_to_string(Path::new(file))
+            .map_err(|error| format!("--attach {name}: {error}"))?;
+        first.push(format!("\n\n<file name=\"{name}\">\n{text}\n</file>"));
+    }
     if first.is_empty() && args.has("--exec") && messages.is_empty() {
         first = "-".into();
     }
@@ -393,6 +398,15 @@ fn messages_of(args: &ForeignArgs, words: &[OsString]) -> Result<Vec<OsString>, 
         None => {}
     }
     Ok(messages)
+}
+
+/// Whether a file is a picture, by its name.
+fn is_picture(file: &OsStr) -> bool {
+    let ending = Path::new(file)
+        .extension()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
+    ["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.to_lowercase().as_str())
 }
 
 /// A path as seen from the directory in which the program was started: the run may work elsewhere.
@@ -410,14 +424,14 @@ mod tests {
     fn read(line: &str) -> Result<String, String> {
         match CLI.read(line.split_whitespace().map(OsString::from))? {
             AskedOf::Runs(lines) => {
-                let made_up = lines.all().flat_map(|line| &line.options);
-                let made_up = made_up.map(|word| word.to_string_lossy());
-                let made_up = made_up.into_iter().find(|word| word.starts_with("docker-agent-"));
-                let made_up = made_up.map_or("?".to_owned(), |name| name.into_owned());
                 let lines = lines
                     .all()
                     .map(|line| line.words().join(OsStr::new(" ")).into_string().unwrap());
                 let lines: Vec<String> = lines.collect();
+                let words = lines.join(" ");
+                let mut words = words.split([' ', '=']);
+                let made_up = words.find(|word| word.starts_with("docker-agent-"));
+                let made_up = made_up.unwrap_or("?").to_owned();
                 let here = std::path::absolute("x").unwrap().with_file_name("");
                 let lines = lines.join("; ").replace(&here.display().to_string(), "HERE/");
                 Ok(lines.replace(&made_up, "NAME"))
@@ -428,41 +442,46 @@ mod tests {
 
     #[test]
     fn command_lines_are_told_in_beckets_words() {
-        let new = "--transient new";
+        let new = "--transient=new";
         let table = [
-            ("run a.yaml", format!("{new} run HERE/a.yaml")),
-            ("run a.yaml hi", format!("{new} run HERE/a.yaml --no-stdin -- hi")),
+            ("run a.yaml", format!("{new} run -- HERE/a.yaml")),
+            ("run a.yaml hi", format!("{new} run --no-stdin -- HERE/a.yaml hi")),
             (
                 "run --exec --yolo -a bob a.yaml hi",
-                format!("{new} run HERE/a.yaml --agent bob --yes --no-stdin -- hi"),
+                format!("{new} run --agent=bob --yes --no-stdin -- HERE/a.yaml hi"),
             ),
             (
                 "run a.yaml one two",
-                "--transient NAME run HERE/a.yaml --no-stdin -- one; --transient NAME run HERE/a.yaml --no-stdin -- two".into(),
+                "--transient=NAME run --no-stdin -- HERE/a.yaml one; --transient=NAME run --no-stdin -- HERE/a.yaml two".into(),
             ),
-            ("run a.yaml --session -1 hi", "run HERE/a.yaml --no-stdin -- hi".into()),
+            ("run a.yaml --session -1 hi", "run --no-stdin -- HERE/a.yaml hi".into()),
             (
                 "run a.yaml --session=abc hi",
-                "--session abc run HERE/a.yaml --no-stdin -- hi".into(),
+                "--session=abc run --no-stdin -- HERE/a.yaml hi".into(),
             ),
             (
                 "run a.yaml --safety strict hi",
-                format!("{new} run HERE/a.yaml --safety strict --no-stdin -- hi"),
+                format!("{new} run --safety=strict --no-stdin -- HERE/a.yaml hi"),
             ),
             (
                 "run a.yaml --safety autonomous hi",
-                format!("{new} run HERE/a.yaml --yes --no-stdin -- hi"),
+                format!("{new} run --yes --no-stdin -- HERE/a.yaml hi"),
             ),
             (
                 "run a.yaml -c demo now",
-                format!("{new} run HERE/a.yaml --no-stdin -- /demo now"),
+                format!("{new} run --no-stdin -- HERE/a.yaml /demo now"),
             ),
-            ("run a.yaml --exec", format!("{new} run HERE/a.yaml --no-stdin -- -")),
+            ("run a.yaml --exec", format!("{new} run --no-stdin -- HERE/a.yaml -")),
             ("version", "Version".into()),
+            ("run a.yaml --dry-run", "doctor --files=HERE/a.yaml".into()),
+            (
+                "run a.yaml --sandbox=false --sidebar=true hi",
+                format!("{new} run --no-stdin -- HERE/a.yaml hi"),
+            ),
             (
                 "run a.yaml --working-dir d --config-dir c -w=x hi",
                 format!(
-                    "{new} run HERE/a.yaml --working-dir HERE/d --docker-agent-config-dir HERE/c --worktree x --no-stdin -- hi"
+                    "{new} run --working-dir=HERE/d --docker-agent-config-dir=HERE/c --worktree=x --no-stdin -- HERE/a.yaml hi"
                 ),
             ),
         ];

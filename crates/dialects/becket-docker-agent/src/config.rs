@@ -11,11 +11,18 @@ use becket_hooks::{Pattern, SettingsError, nearest};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::contract::Contract;
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::all_contracts;
 use super::template::Template;
+
+/// The type of hooks that let a service judge.
+const EVALUATOR: &str = "evaluator";
+
+/// Events whose hooks choose the agent that goes on.
+const ROUTING: [&str; 2] = ["before_agent_run", "after_agent_complete"];
 
 /// The hooks of a file or of an agent, by event. Errors in them are found by `entries`.
 #[derive(Debug, Clone, Default)]
@@ -71,13 +78,12 @@ struct Hook {
     schema: Option<Spanned<String>>,
     #[serde(default)]
     strict_output: Option<Spanned<bool>>,
-    /// The judge of a hook of the type `evaluator`, which becket does not have. It is read so that the error is about
-    /// the type.
+    /// The judge of a hook of the type `evaluator`, which becket does not have.
     #[serde(default, rename = "evaluator")]
     _evaluator: Option<de::IgnoredAny>,
-    /// As above.
-    #[serde(default, rename = "evaluator_policy")]
-    _evaluator_policy: Option<de::IgnoredAny>,
+    /// What each judgement of an evaluator means.
+    #[serde(default)]
+    evaluator_policy: Option<Value>,
 }
 
 /// A list, or a single member without a list.
@@ -108,6 +114,13 @@ impl HooksConfig {
                 line: line_of(event),
             };
             let contract = contracts.iter().find(|contract| contract.name == event.value);
+            if ROUTING.contains(&event.value.as_str()) {
+                return Err(place.error(format!(
+                    "hooks of {} choose the agent that goes on, which becket does not let them; leave them out, and \
+                     name the agent with `--agent`",
+                    event.value
+                )));
+            }
             let contract = contract.ok_or_else(|| place.error(unknown_event(&event.value, &contracts)))?;
             let reader = Reader { contract, place };
             match group {
@@ -123,6 +136,7 @@ impl HooksConfig {
                 Group::Matched(groups) => {
                     for group in groups {
                         entries.extend(reader.matched(group)?);
+                        remarks.extend(reader.unasked_evaluators(group));
                     }
                 }
             }
@@ -203,6 +217,14 @@ impl Reader<'_> {
         Some(self.place.at(name).error(message))
     }
 
+    /// Remarks about evaluators, in whose place the user is asked.
+    fn unasked_evaluators(&self, group: &MatchedHooks) -> Vec<SettingsError> {
+        let kinds = group.hooks.0.iter().filter_map(|hook| hook.kind.as_ref());
+        let evaluators = kinds.filter(|kind| kind.value == EVALUATOR);
+        let remark = "evaluators are not asked, so you are asked about every call that this hook is for";
+        evaluators.map(|kind| self.place.at(kind).error(remark)).collect()
+    }
+
     fn entry(&self, hook: &Hook, group: Option<&MatchedHooks>) -> Result<HookEntry, SettingsError> {
         let place = ErrorPosition {
             line: hook.line().unwrap_or(self.place.line),
@@ -242,9 +264,12 @@ impl Reader<'_> {
             "command" => (&["command"], &["args", "model", "prompt", "schema"]),
             "builtin" => (&["command"], &["model", "prompt", "schema"]),
             "model" => (&["model", "prompt"], &["command", "args", "env", "working_dir"]),
-            "evaluator" => {
-                let message =
-                    "hooks of the type evaluator are not served; write it as a hook of the type model";
+            EVALUATOR if self.contract.name == "tool_guard" && hook.asks_at_most() => {
+                return Ok(HookKind::Builtin(Builtin::AskUser));
+            }
+            EVALUATOR => {
+                let message = "evaluators are not asked. One of tool_guard that only allows or asks is served by \
+                               asking you; write any other as a hook of the type model";
                 return Err(place.at(kind).error(message));
             }
             other => {
@@ -368,6 +393,20 @@ impl Hook {
             "env" => !self.env.is_empty(),
             key => self.text(key).is_some(),
         }
+    }
+
+    /// Whether no judgement of an evaluator means more than a question to the user.
+    fn asks_at_most(&self) -> bool {
+        fn are_mild(value: &Value) -> bool {
+            match value {
+                Value::String(word) => word == "allow" || word == "ask",
+                Value::Array(list) => list.iter().all(are_mild),
+                Value::Object(table) => table.values().all(are_mild),
+                Value::Number(_) => true,
+                Value::Null | Value::Bool(_) => false,
+            }
+        }
+        self.evaluator_policy.as_ref().is_some_and(are_mild)
     }
 
     /// The line in which the hook begins.

@@ -136,6 +136,8 @@ pub enum Builtin {
     SaferShell,
     /// `unload`
     Unload,
+    /// A question to the user in the place of an evaluator. Files cannot name it.
+    AskUser,
 }
 
 /// What a failure means on an event that is no guard.

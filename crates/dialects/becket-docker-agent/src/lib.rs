@@ -16,6 +16,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod budget;
 mod builtin;
 mod call;
 mod check;
@@ -69,7 +70,7 @@ pub use dialect::DIALECT;
 pub use event_commands::{EventCommand, EventCommands};
 pub use fence::Domain;
 pub use file::{
-    AgentDefinition, AgentFile, CommandDefinition, Fence, Interface, McpDefinition, McpReach,
+    AgentDefinition, AgentFile, Budget, CommandDefinition, Fence, Interface, McpDefinition, McpReach,
     ModelDefinition, Permissions, Safety, Sampling, ScriptDefinition, Toolset, ToolsetKind, provider_keys,
 };
 pub use found::{DockerAgentConfig, Sources};

@@ -117,6 +117,11 @@ impl ProgramBuiltins {
             Builtin::ElideRepeatedToolResults => Output::default(),
             Builtin::SaferShell => safer_shell(call),
             Builtin::Unload => self.unload(call).await,
+            Builtin::AskUser => Output {
+                permission_decision: Some("ask".to_owned()),
+                permission_decision_reason: Some("the agent file's evaluator is not asked".to_owned()),
+                ..Output::default()
+            },
             // These need a folder, and there is none.
             Builtin::AddEnvironmentInfo
             | Builtin::AddPromptFiles(_)

@@ -26,6 +26,7 @@ use becket_tools::{
     Models, Script, ToolSettings, memory_tools, operation_tools, script_tools, team_tools, todo_tools,
 };
 
+use crate::budget;
 use crate::fence::{self, Bases};
 use crate::hook::HookEntry;
 use crate::models_in_turn::ModelsInTurn;
@@ -605,6 +606,7 @@ impl TeamFile {
             };
             fence::register(engine, agent, &self.file.path, bases);
         }
+        budget::register(engine, &self.file);
         if self.safety() == Some(Safety::Restricted) {
             fence::refuse_questions(engine, &self.file.path);
         }

@@ -6,13 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use becket_host::Service::{Differs, Refused, Served};
+use becket_host::Service::{Differs, Served};
 use becket_host::{
-    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines,
+    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines, OwnOption,
     foreign_option as option,
 };
 
-use crate::options::{API_KEY, DEFAULT_TOOLS, NO_CONTEXT_FILES};
+use crate::options::{API_KEY, DEFAULT_TOOLS, NO_CONTEXT_FILES, NO_PROJECT};
 
 /// The name of pi's program.
 pub const PROGRAM: &str = "pi";
@@ -118,7 +118,8 @@ const OPTIONS: &[ForeignOption] = &[
         &["--models"],
         ForeignValue::One("PATTERNS"),
         Differs(
-            "Nothing: you can switch among the models that the session has used and those of extensions.",
+            "The first of them is the model unless `--model` names one; it must be a full name. You can switch among the \
+             models that the session has used and those of extensions.",
         ),
     ),
     option(&["-nt", "--no-tools"], NOTHING, Served("Offers no tools.")),
@@ -217,9 +218,7 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["-na", "--no-approve"],
         NOTHING,
-        Refused(
-            "what a project brings may be a guard: run with --no-extensions, or trust it with `becket hooks trust`",
-        ),
+        Served("Runs without what the project brings for pi, guards among it."),
     ),
     option(
         &["--offline"],
@@ -274,19 +273,17 @@ fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
         ));
     }
     if let Some(file) = args.value("--export") {
-        let output = args.words.first().map(|page| ["-o".into(), page.clone()]);
-        let words = ["sessions".into(), "page".into(), file.to_owned()].into_iter();
-        let line = OwnLine::command(words.chain(output.into_iter().flatten()));
-        return Ok(AskedOf::Runs(vec![line].into()));
+        let page = OwnLine::command(&["sessions", "page"]).about([file]);
+        let output = args.words.first().map(|output| OwnOption::with("output", output));
+        let page = output.into_iter().fold(page, OwnLine::option);
+        return Ok(AskedOf::Runs(vec![page].into()));
     }
     if args.has("--list-models") {
-        let search = args.value("--list-models").map(OsStr::to_owned);
-        let words = std::iter::once("models".into()).chain(search);
-        let options = same(args).into_iter().chain(model(args)).collect();
         let line = OwnLine {
-            options,
-            ..OwnLine::command::<OsString>(words)
+            options: same(args).into_iter().chain(model(args)).collect(),
+            ..OwnLine::command(&["models"])
         };
+        let line = line.about(args.value("--list-models"));
         return Ok(AskedOf::Runs(vec![line].into()));
     }
     run(args).map(AskedOf::Runs)
@@ -296,49 +293,58 @@ fn translate(args: &ForeignArgs) -> Result<AskedOf, String> {
 fn run(args: &ForeignArgs) -> Result<OwnLines, String> {
     let around = Around::of(args)?;
     let (level, warning) = thinking(args);
-    let is_chosen = !around.choice.is_empty();
+    if args.has("--approve") && args.has("--no-approve") {
+        return Err("--approve cannot be combined with --no-approve".to_owned());
+    }
+    let is_chosen = around.choice.is_some();
     let mut options = same(args);
     options.extend(around.choice);
     options.extend(model(args));
     options.extend(level);
     options.extend(tools(args));
     if let Some(key) = args.value("--api-key") {
-        options.push(joined(&format!("--{API_KEY}="), key));
+        options.push(OwnOption::with(API_KEY, key));
     }
     if args.has("--no-context-files") {
-        options.push(format!("--{NO_CONTEXT_FILES}").into());
+        options.push(OwnOption::alone(NO_CONTEXT_FILES));
     }
     if args.has("--approve") {
-        options.push("--trust".into());
+        options.push(OwnOption::alone("trust"));
+    }
+    if args.has("--no-approve") {
+        options.push(OwnOption::alone(NO_PROJECT));
     }
     let (files, words): (Vec<_>, Vec<_>) = args.words.iter().partition(|word| is_file(word));
     let given = files.iter().map(|file| GivenFile::read(file));
     let given: Vec<GivenFile> = given.collect::<Result<_, _>>()?;
     options.extend(place(args, words.is_empty() && given.is_empty(), is_chosen)?);
     if let Some(name) = args.value("--name") {
-        options.push(joined("--session-name=", name));
+        options.push(OwnOption::with("session-name", name));
     }
     for picture in given.iter().filter_map(|file| file.picture.as_ref()) {
-        options.push(joined("--image=", picture.as_os_str()));
+        options.push(OwnOption::with("image", picture));
     }
     let text: String = given.iter().map(|file| file.text.as_str()).collect();
     let mut prompts: Vec<OsString> = words.into_iter().cloned().collect();
     match prompts.first_mut() {
-        Some(first) => *first = joined(&text, first),
+        Some(first) => {
+            let asked = std::mem::replace(first, text.into());
+            first.push(asked);
+        }
         None if text.is_empty() => {}
         None => prompts.push(text.into()),
     }
     let line = OwnLine {
         options,
         guest_words: args.unknown.clone(),
-        prompts,
+        values: prompts,
         ..OwnLine::default()
     };
     Ok(OwnLines {
         before: around.before,
         lines: vec![line],
         after: around.after,
-        warnings: warning.into_iter().collect(),
+        warnings: warning.into_iter().chain(unread_models(args)).collect(),
     })
 }
 
@@ -346,8 +352,8 @@ fn run(args: &ForeignArgs) -> Result<OwnLines, String> {
 #[derive(Default)]
 struct Around {
     before: Vec<OwnLine>,
-    /// The option by which the run finds its conversation, and the conversation's name.
-    choice: Vec<OsString>,
+    /// The option by which the run finds its conversation.
+    choice: Option<OwnOption>,
     after: Vec<OwnLine>,
 }
 
@@ -356,8 +362,13 @@ impl Around {
         let folder = args.value("--session-dir").filter(|_| !args.has("--no-session"));
         let here = |id: &OsStr| folder.and_then(|folder| file_with_id(folder, id));
         if let Some(from) = args.value("--fork") {
-            let fork = Self::fork(args, &here(from).unwrap_or_else(|| from.to_owned()))?;
-            return Ok(fork.with_file_in(folder.map(in_folder).as_deref()));
+            let name = args.value("--session-id").map(OsStr::to_owned);
+            let name = name.unwrap_or_else(|| fresh_name("fork"));
+            let fork = Self::fork(args, &here(from).unwrap_or_else(|| from.to_owned()), &name)?;
+            return Ok(match folder {
+                Some(folder) => fork.with_file_in(&in_folder(folder), name),
+                None => fork,
+            });
         }
         let named = args.value("--session");
         if let Some(file) = named.filter(|name| is_session_file(name)) {
@@ -368,7 +379,7 @@ impl Around {
         }
         if let Some(id) = named {
             return Ok(Self {
-                choice: vec![joined("--session=", id)],
+                choice: Some(OwnOption::with("session", id)),
                 ..Self::default()
             });
         }
@@ -377,40 +388,38 @@ impl Around {
             (Some(folder), _) if goes_on && let Some(newest) = newest_file(folder) => {
                 Ok(Self::in_file(&newest))
             }
-            (Some(folder), None) => Ok(Self {
-                choice: vec!["-C".into(), fresh_name(PROGRAM)],
-                ..Self::default()
+            (Some(folder), None) => {
+                let name = fresh_name(PROGRAM);
+                let fresh = Self {
+                    choice: Some(OwnOption::with("transient", &name)),
+                    ..Self::default()
+                };
+                Ok(fresh.with_file_in(&in_folder(folder), name))
             }
-            .with_file_in(Some(&in_folder(folder)))),
             (_, Some(id)) => Ok(Self {
-                choice: vec![joined("--context=", id)],
+                choice: Some(OwnOption::with("context", id)),
                 ..Self::default()
             }),
             (None, None) => Ok(Self::default()),
         }
     }
 
-    /// A copy of another conversation, under a name of its own.
-    fn fork(args: &ForeignArgs, from: &OsStr) -> Result<Self, String> {
+    /// A copy of another conversation, under this name.
+    fn fork(args: &ForeignArgs, from: &OsStr, name: &OsStr) -> Result<Self, String> {
         let mut others = ["--session", "--continue", "--resume", "--no-session"].into_iter();
         if let Some(other) = others.find(|other| args.has(other)) {
             return Err(format!("--fork cannot be combined with {other}"));
         }
-        let name = args.value("--session-id").map(OsStr::to_owned);
-        let name = name.unwrap_or_else(|| fresh_name("fork"));
-        let mut before = match is_session_file(from) {
-            true => OwnLine::command(["sessions".into(), "import".into(), from.to_owned()]),
+        let copy = match is_session_file(from) {
+            true => OwnLine::command(&["sessions", "import", "--quiet"]).about([from]),
             false => OwnLine {
-                options: vec![joined("--session=", from)],
-                ..OwnLine::command(["sessions", "fork"])
+                options: vec![OwnOption::with("session", from)],
+                ..OwnLine::command(&["sessions", "fork", "--quiet"])
             },
         };
-        before
-            .command
-            .extend(["--quiet".into(), "--to".into(), name.clone()]);
         Ok(Self {
-            before: vec![before],
-            choice: vec!["--context".into(), name],
+            before: vec![copy.option(OwnOption::with("to", name))],
+            choice: Some(OwnOption::with("context", name)),
             after: Vec::new(),
         })
     }
@@ -420,35 +429,23 @@ impl Around {
         let name = fresh_name(PROGRAM);
         let is_new = becket_fs::read_to_string(Path::new(file)).is_ok_and(|text| text.trim().is_empty());
         let is_there = becket_fs::exists(Path::new(file)) && !is_new;
-        let import = OwnLine::command([
-            "sessions".into(),
-            "import".into(),
-            file.to_owned(),
-            "--quiet".into(),
-            "--to".into(),
-            name.clone(),
-        ]);
+        let import = OwnLine::command(&["sessions", "import", "--quiet"]).about([file]);
+        let import = import.option(OwnOption::with("to", &name));
         Self {
             before: is_there.then_some(import).into_iter().collect(),
-            choice: vec!["-C".into(), name],
+            choice: Some(OwnOption::with("transient", &name)),
             after: Vec::new(),
         }
-        .with_file_in(Some(file))
+        .with_file_in(file, name)
     }
 
-    /// The conversation is written to a file, or to one in a folder, and becket's own copy is gone afterwards, so that
-    /// the file is the only one. A run that has said nothing leaves no file.
-    fn with_file_in(mut self, place: Option<&OsStr>) -> Self {
-        let (Some(place), [_, name]) = (place, self.choice.as_slice()) else {
-            return self;
-        };
-        let export = ["sessions", "export", "--if-any", "--quiet"].map(OsString::from);
-        let export = export
-            .into_iter()
-            .chain([joined("--output=", place), name.clone()]);
-        let destroy = ["context", "destroy", "--if-any", "--quiet", "--yes"].map(OsString::from);
-        let destroy = destroy.into_iter().chain([name.clone()]);
-        self.after = vec![OwnLine::command(export), OwnLine::command(destroy)];
+    /// The conversation of this name is written to a file, or to one in a folder, and becket's own copy is gone
+    /// afterwards, so that the file is the only one. A run that has said nothing leaves no file.
+    fn with_file_in(mut self, place: &OsStr, name: OsString) -> Self {
+        let export = OwnLine::command(&["sessions", "export", "--if-any", "--quiet"]);
+        let export = export.option(OwnOption::with("output", place)).about([&name]);
+        let destroy = OwnLine::command(&["context", "destroy", "--if-any", "--quiet", "--yes"]);
+        self.after = vec![export, destroy.about([name])];
         self
     }
 }
@@ -499,36 +496,63 @@ fn fresh_name(prefix: &str) -> OsString {
 }
 
 /// The options that becket has by the same name.
-fn same(args: &ForeignArgs) -> Vec<OsString> {
+fn same(args: &ForeignArgs) -> Vec<OwnOption> {
     let mut line = Vec::new();
     for name in SAME {
-        for value in args.all(name).filter_map(|values| values.first()) {
-            line.push(joined(&format!("{name}="), value));
-        }
+        let values = args.all(name).filter_map(|values| values.first());
+        line.extend(values.map(|value| OwnOption::with(without_hyphens(name), value)));
     }
     let alone = SAME_ALONE.iter().filter(|name| args.has(name));
-    line.extend(alone.map(OsString::from));
+    line.extend(alone.map(|name| OwnOption::alone(without_hyphens(name))));
     line
+}
+
+/// The first of the models among which the user may switch, which is the model if no other is named.
+fn first_model(args: &ForeignArgs) -> Option<String> {
+    let models = args
+        .value("--models")
+        .filter(|_| !args.has("--model"))?
+        .to_string_lossy();
+    let first = models.split(',').map(str::trim).find(|name| !name.is_empty())?;
+    Some(first.to_owned())
+}
+
+/// Whether a pattern is the full name of a model.
+fn is_full_name(pattern: &str) -> bool {
+    pattern.contains('/') && !pattern.contains(['*', '?', '['])
+}
+
+/// A warning about a pattern that would choose the model.
+fn unread_models(args: &ForeignArgs) -> Option<String> {
+    let first = first_model(args).filter(|first| !is_full_name(first))?;
+    Some(format!(
+        "--models: `{first}` is no full name of a model (provider/name), so the usual one answers"
+    ))
+}
+
+fn without_hyphens(name: &'static str) -> &'static str {
+    name.trim_start_matches('-')
 }
 
 /// The name of the model, and the thinking level that may stand behind it.
 fn model_and_level(args: &ForeignArgs) -> (Option<String>, Option<String>) {
-    let name = args
+    let named = args
         .value("--model")
         .map(|name| name.to_string_lossy().into_owned());
+    let name = named.or_else(|| first_model(args).filter(|first| is_full_name(first)));
     match name.as_deref().and_then(|name| name.rsplit_once(':')) {
         Some((name, level)) if is_level(level) => (Some(name.to_owned()), Some(level.to_owned())),
         _ => (name, None),
     }
 }
 
-fn model(args: &ForeignArgs) -> Option<OsString> {
+fn model(args: &ForeignArgs) -> Option<OwnOption> {
     let (name, _) = model_and_level(args);
-    name.map(|name| format!("--model={name}").into())
+    name.map(|name| OwnOption::with("model", name))
 }
 
 /// How much the model thinks, and a warning about a level that there is not.
-fn thinking(args: &ForeignArgs) -> (Option<OsString>, Option<String>) {
+fn thinking(args: &ForeignArgs) -> (Option<OwnOption>, Option<String>) {
     let said = args
         .value("--thinking")
         .map(|level| level.to_string_lossy().into_owned());
@@ -542,8 +566,8 @@ fn thinking(args: &ForeignArgs) -> (Option<OsString>, Option<String>) {
         .filter(|level| is_level(level))
         .or_else(|| model_and_level(args).1);
     let level = level.map(|level| match level.as_str() {
-        "max" => "--thinking=xhigh".into(),
-        level => format!("--thinking={level}").into(),
+        "max" => OwnOption::with("thinking", "xhigh"),
+        level => OwnOption::with("thinking", level),
     });
     (level, warning)
 }
@@ -556,31 +580,35 @@ fn is_level(word: &str) -> bool {
 }
 
 /// The tools: pi's default ones unless some are chosen.
-fn tools(args: &ForeignArgs) -> Vec<OsString> {
-    let words = |name| args.value(name).map(|names| names.to_string_lossy().into_owned());
-    let mut chosen: Vec<String> = words("--tools").into_iter().collect();
-    if args.has("--no-tools") && chosen.is_empty() {
+fn tools(args: &ForeignArgs) -> Vec<OwnOption> {
+    let named = |name| {
+        let names = args.value(name).map(|names| names.to_string_lossy().into_owned());
+        let names = names.unwrap_or_default();
+        let names = names.split(',').map(|name| name.trim().to_owned());
+        // A `+` adds tools in becket; in pi nothing does.
+        let names = names.filter(|name| !name.is_empty() && !name.starts_with('+'));
+        names.collect::<Vec<String>>()
+    };
+    let mut chosen = named("--tools");
+    if chosen.is_empty() && (args.has("--no-tools") || args.has("--tools")) {
         chosen.push("none".to_owned());
     }
-    if args.has("--no-builtin-tools") && chosen.is_empty() {
+    if chosen.is_empty() && args.has("--no-builtin-tools") {
         chosen.push("-builtin".to_owned());
     }
-    let out = words("--exclude-tools").unwrap_or_default();
-    let out = out.split(',').map(str::trim).filter(|name| !name.is_empty());
-    chosen.extend(out.map(|name| format!("-{name}")));
-    let tools = match chosen.is_empty() {
-        true => PROGRAM.to_owned(),
-        false => chosen.join(","),
+    chosen.extend(named("--exclude-tools").iter().map(|name| format!("-{name}")));
+    let tools = match chosen.as_slice() {
+        [] => PROGRAM.to_owned(),
+        // With a comma it is a list, and no set of tools that becket knows by that name.
+        [only] => format!("{only},"),
+        several => several.join(","),
     };
-    vec![
-        format!("--tools={tools}").into(),
-        format!("--{DEFAULT_TOOLS}").into(),
-    ]
+    vec![OwnOption::with("tools", tools), OwnOption::alone(DEFAULT_TOOLS)]
 }
 
 /// How becket speaks, and where the conversation is if nothing else has chosen it. pi begins anew unless it is told to
 /// go on.
-fn place(args: &ForeignArgs, says_nothing: bool, is_chosen: bool) -> Result<Vec<OsString>, String> {
+fn place(args: &ForeignArgs, says_nothing: bool, is_chosen: bool) -> Result<Vec<OwnOption>, String> {
     let mode = args
         .value("--mode")
         .map(|mode| mode.to_string_lossy().into_owned());
@@ -595,11 +623,11 @@ fn place(args: &ForeignArgs, says_nothing: bool, is_chosen: bool) -> Result<Vec<
         .iter()
         .any(|name| args.has(name));
     let place = match (is_chosen, is_chat) {
-        (false, true) if !goes_on => Some("--context=new".into()),
-        (false, false) if args.has("--continue") => Some("--continue".into()),
+        (false, true) if !goes_on => Some(OwnOption::with("context", "new")),
+        (false, false) if args.has("--continue") => Some(OwnOption::alone("continue")),
         _ => None,
     };
-    let mode = (!is_chat).then(|| format!("--mode={}", mode.as_deref().unwrap_or("text")).into());
+    let mode = (!is_chat).then(|| OwnOption::with("mode", mode.as_deref().unwrap_or("text")));
     Ok(place.into_iter().chain(mode).collect())
 }
 
@@ -638,12 +666,6 @@ impl GivenFile {
             picture: None,
         })
     }
-}
-
-fn joined(before: &str, value: &OsStr) -> OsString {
-    let mut whole = OsString::from(before);
-    whole.push(value);
-    whole
 }
 
 #[cfg(test)]
@@ -699,8 +721,13 @@ mod tests {
                 "-t read,bash x",
                 "--tools=read,bash --pi-default-tools --mode=text -- x",
             ),
-            ("-nt x", "--tools=none --pi-default-tools --mode=text -- x"),
-            ("-nbt x", "--tools=-builtin --pi-default-tools --mode=text -- x"),
+            (
+                "-t becket x",
+                "--tools=becket, --pi-default-tools --mode=text -- x",
+            ),
+            ("-t +grep x", "--tools=none, --pi-default-tools --mode=text -- x"),
+            ("-nt x", "--tools=none, --pi-default-tools --mode=text -- x"),
+            ("-nbt x", "--tools=-builtin, --pi-default-tools --mode=text -- x"),
             (
                 "-xt bash,edit x",
                 "--tools=-bash,-edit --pi-default-tools --mode=text -- x",
@@ -733,6 +760,14 @@ mod tests {
                 "--no-session --tools=pi --pi-default-tools --mode=text -- x",
             ),
             (
+                "--models p/a:low,p/b -na x",
+                "--model=p/a --thinking=low --tools=pi --pi-default-tools --pi-no-project --mode=text -- x",
+            ),
+            (
+                "--models p/a --model q/c x",
+                "--model=q/c --tools=pi --pi-default-tools --mode=text -- x",
+            ),
+            (
                 "--session-id s x",
                 "--context=s --tools=pi --pi-default-tools --mode=text -- x",
             ),
@@ -762,17 +797,17 @@ mod tests {
             (
                 "--session no/such.jsonl x",
                 &[
-                    "-C NAME --tools=pi --pi-default-tools --mode=text -- x",
-                    "sessions export --if-any --quiet --output=no/such.jsonl NAME",
-                    "context destroy --if-any --quiet --yes NAME",
+                    "--transient=NAME --tools=pi --pi-default-tools --mode=text -- x",
+                    "sessions export --if-any --quiet --output=no/such.jsonl -- NAME",
+                    "context destroy --if-any --quiet --yes -- NAME",
                 ],
             ),
             (
                 "--session-dir no/such x",
                 &[
-                    "-C NAME --tools=pi --pi-default-tools --mode=text -- x",
-                    "sessions export --if-any --quiet --output=no/such/ NAME",
-                    "context destroy --if-any --quiet --yes NAME",
+                    "--transient=NAME --tools=pi --pi-default-tools --mode=text -- x",
+                    "sessions export --if-any --quiet --output=no/such/ -- NAME",
+                    "context destroy --if-any --quiet --yes -- NAME",
                 ],
             ),
             (
@@ -782,19 +817,22 @@ mod tests {
             (
                 "--fork a.jsonl x",
                 &[
-                    "sessions import a.jsonl --quiet --to NAME",
-                    "--context NAME --tools=pi --pi-default-tools --mode=text -- x",
+                    "sessions import --quiet --to=NAME -- a.jsonl",
+                    "--context=NAME --tools=pi --pi-default-tools --mode=text -- x",
                 ],
             ),
             (
                 "--fork 0198 --session-id mine",
                 &[
-                    "--session=0198 sessions fork --quiet --to mine",
-                    "--context mine --tools=pi --pi-default-tools",
+                    "--session=0198 sessions fork --quiet --to=mine",
+                    "--context=mine --tools=pi --pi-default-tools",
                 ],
             ),
-            ("--export a.jsonl b.html", &["sessions page a.jsonl -o b.html"]),
-            ("--list-models par -e a.ts", &["--extension=a.ts models par"]),
+            (
+                "--export a.jsonl b.html",
+                &["sessions page --output=b.html -- a.jsonl"],
+            ),
+            ("--list-models par -e a.ts", &["--extension=a.ts models -- par"]),
         ];
         for (line, expected) in table {
             assert_eq!(lines(line), expected, "pi {line}");
@@ -805,7 +843,7 @@ mod tests {
     fn what_cannot_be_done_is_refused() {
         for line in [
             "--fork x --continue",
-            "-na x",
+            "-na -a x",
             "install npm:x",
             "-y x",
             "--mode loud x",

@@ -56,9 +56,10 @@ impl FoundExtensions {
     pub fn resources(&self, place: &GuestSearch<'_>) -> Result<(Resources, Vec<String>), CliError> {
         let mut judged = self.judged.iter();
         let is_trusted = judged.any(|judged| judged.item.kind == Kind::Resources && judged.is_trusted());
-        let project = match self.given.trust || is_trusted {
-            true => ProjectFolder::Trusted,
-            false => ProjectFolder::Untrusted,
+        let project = match (self.given.no_project, self.given.trust || is_trusted) {
+            (true, _) => ProjectFolder::Ignored,
+            (false, true) => ProjectFolder::Trusted,
+            (false, false) => ProjectFolder::Untrusted,
         };
         extensions::find_resources(&search(place, &self.given, &self.config), project)
     }

@@ -19,8 +19,11 @@ const NO_THEMES: &str = "no-themes";
 /// The option that leaves out the tools which pi does not offer by default.
 pub(crate) const DEFAULT_TOOLS: &str = "pi-default-tools";
 
+/// The option that leaves out what the project brings.
+pub(crate) const NO_PROJECT: &str = "pi-no-project";
+
 /// The options about extensions and resources, with their help texts.
-pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 11] = [
+pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 12] = [
     (
         API_KEY,
         None,
@@ -87,6 +90,12 @@ pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 11] = [
         OptionValue::Nothing,
         "Offer no `grep`, `find` and `ls` until an extension activates them, as pi does",
     ),
+    (
+        NO_PROJECT,
+        None,
+        OptionValue::Nothing,
+        "Use no extensions, skills, prompt templates and themes of the project",
+    ),
 ];
 
 /// The options that were given.
@@ -101,6 +110,7 @@ pub(crate) fn given(options: &GuestOptions, trust: bool) -> Given {
         themes: options.paths(THEME),
         no_themes: options.has(NO_THEMES),
         default_tools: options.has(DEFAULT_TOOLS),
+        no_project: options.has(NO_PROJECT),
         trust,
     }
 }

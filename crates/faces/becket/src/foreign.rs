@@ -86,17 +86,15 @@ fn run_line(cli: &'static ForeignCli, line: &OwnLine, (hosts, surroundings): (Ho
     }
 }
 
-/// Whether a command sends prompts to the model.
+/// Whether a command sends something to the model. One that has prompts may be without any, and then only switches.
 fn asks_model(command: Option<&Command>) -> bool {
-    !matches!(
-        command,
-        Some(
-            Command::Tool { .. }
-                | Command::Context { .. }
-                | Command::Sessions { .. }
-                | Command::Models { .. }
-        )
-    )
+    match command {
+        Some(Command::Ask { prompt, no_stdin }) => !(prompt.is_empty() && *no_stdin),
+        None | Some(Command::Chat | Command::Compact { .. } | Command::Inbox { .. }) => true,
+        #[cfg(feature = "docker-agent")]
+        Some(Command::Run { .. }) => true,
+        Some(_) => false,
+    }
 }
 
 /// A line as becket reads it: without a command in it, none of its words is one.
@@ -113,8 +111,12 @@ fn command_line(cli: &'static ForeignCli, line: &OwnLine) -> CommandLine {
 
 #[cfg(test)]
 mod tests {
+    use becket_host::{ForeignOption, ForeignValue, OwnOption};
+    use clap::parser::ValueSource;
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::args::{Args, command_names};
+    use crate::args::{Args, command_names, own_option_names};
 
     /// The prompts of a line, if it is one that asks.
     fn prompts(cli: &'static ForeignCli, words: &[&str]) -> Vec<Vec<String>> {
@@ -156,8 +158,84 @@ mod tests {
                 let asked = asked.concat().join(" ");
                 assert_eq!(asked, format!("{name} again"), "{}", cli.name);
             }
+            let asked = prompts(cli, &[before, &["--", "help", "all"]].concat());
+            assert_eq!(asked.concat().join(" "), "help all", "{}", cli.name);
             let asked = prompts(cli, &[before, &["--", "--yes"]].concat());
             assert_eq!(asked, [["--yes"]], "{}", cli.name);
+        }
+    }
+
+    /// The commands of a line, and the options that it sets, or the error in it.
+    fn shape(cli: &'static ForeignCli, line: &OwnLine) -> Result<Vec<String>, String> {
+        let line = command_line(cli, line);
+        let parsed = line.words.parse(line.words.command_line(), &line.arguments);
+        let matches = parsed.map_err(|error| error.to_string())?;
+        let mut shape = Vec::new();
+        let mut level = Some(("becket", &matches));
+        while let Some((command, matches)) = level {
+            shape.push(command.to_owned());
+            let mut set: Vec<String> = matches
+                .ids()
+                .filter(|id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine))
+                .map(|id| id.as_str().to_owned())
+                .collect();
+            set.sort();
+            shape.extend(set);
+            level = matches.subcommand();
+        }
+        Ok(shape)
+    }
+
+    /// What becomes of an option of another program if all of its values are this one.
+    fn shapes(
+        cli: &'static ForeignCli,
+        option: &ForeignOption,
+        value: &str,
+    ) -> Option<Result<Vec<Vec<String>>, String>> {
+        let name = option.names[0];
+        let words: Vec<String> = match option.value {
+            ForeignValue::None | ForeignValue::Rest | ForeignValue::Optional(_) => return None,
+            ForeignValue::Attached(_) => vec![format!("{name}={value}")],
+            ForeignValue::One(_) => vec![name.to_owned(), value.to_owned()],
+            ForeignValue::Two(..) => vec![name.to_owned(), value.to_owned(), value.to_owned()],
+        };
+        let before: &[&str] = match cli.name {
+            "docker-agent" => &["run", "agent.yaml"],
+            _ => &[],
+        };
+        let before = before.iter().map(ToString::to_string);
+        let Ok(AskedOf::Runs(lines)) = cli.read(before.chain(words).map(OsString::from)) else {
+            return None;
+        };
+        Some(lines.all().map(|line| shape(cli, line)).collect())
+    }
+
+    /// Words that would be options or commands of becket's if they stood alone, and other strange ones.
+    fn strange_word() -> impl Strategy<Value = String> {
+        let options = own_option_names().into_iter().map(|name| format!("--{name}"));
+        let known = options
+            .chain(command_names())
+            .chain(["--", "-y", "-yc", "-h", "--help"].map(Into::into));
+        prop_oneof![
+            proptest::sample::select(known.collect::<Vec<_>>()),
+            "-{1,3}[a-zA-Z]{1,8}(=[a-z-]{0,4})?",
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+        #[test]
+        fn no_value_of_another_program_s_option_is_an_option_or_a_command(
+            option in any::<proptest::sample::Index>(),
+            value in strange_word(),
+        ) {
+            let all = Hosts::default().foreign_clis();
+            let all = all.flat_map(|cli| cli.options.iter().map(move |option| (cli, option)));
+            let all: Vec<_> = all.collect();
+            let (cli, option) = *option.get(&all);
+            if let (Some(Ok(plain)), Some(strange)) = (shapes(cli, option, "plain"), shapes(cli, option, &value)) {
+                prop_assert_eq!(Ok(plain), strange, "{} {}", cli.name, option);
+            }
         }
     }
 
@@ -165,7 +243,7 @@ mod tests {
     fn words_after_an_option_of_an_extension_are_no_commands() {
         for word in command_names() {
             let line = OwnLine {
-                options: vec!["--mode=text".into()],
+                options: vec![OwnOption::with("mode", "text")],
                 guest_words: vec![word.clone().into()],
                 ..OwnLine::default()
             };

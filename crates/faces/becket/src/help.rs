@@ -50,9 +50,10 @@ pub fn parse(command: Command, words: &[OsString]) -> Result<ArgMatches, clap::E
 
 /// Whether words in front of a command begin with an option, so that the command is not somebody else's argument.
 fn are_options(words: &[OsString]) -> bool {
-    words
+    let begins = words
         .first()
-        .is_none_or(|word| word.as_encoded_bytes().starts_with(b"-"))
+        .is_none_or(|word| word.as_encoded_bytes().starts_with(b"-"));
+    begins && !words.iter().any(|word| word == "--")
 }
 
 /// A command line whose commands show their own options only, and not those that every command has.

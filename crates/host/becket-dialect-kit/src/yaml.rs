@@ -50,6 +50,17 @@ fn plainly(message: &str) -> String {
     {
         return format!("the key `{key}` stands here twice");
     }
+    let said = [
+        ("expected sequence start", "expected a list"),
+        ("expected mapping start", "expected a table"),
+        (
+            "multiple YAML documents detected",
+            "several documents, with `---` between them, are not read; write one",
+        ),
+    ];
+    if let Some((_, plain)) = said.iter().find(|(theirs, _)| message.starts_with(theirs)) {
+        return (*plain).to_owned();
+    }
     match message.strip_prefix("invalid ") {
         Some(kind) if kind.starts_with("bool") => "expected true or false".into(),
         Some("f32" | "f64" | "floating point value") => "expected a number".into(),
@@ -95,6 +106,10 @@ mod tests {
         );
         assert!(fault("model: x\nparts:\n  a: many\n").starts_with("agent.yaml:3: "));
         assert!(fault("model: [x\n").starts_with("agent.yaml:1: "));
+        assert_eq!(fault("model: x\nparts: 3\n"), "agent.yaml:2: expected a table");
+        assert!(fault("model: x\n---\nmodel: y\n").contains("several documents"));
+        let list = read_yaml::<BTreeMap<String, Vec<u32>>>("a: x\n", Path::new("f")).unwrap_err();
+        assert_eq!(list.to_string(), "f:1: expected a list");
     }
 
     #[test]

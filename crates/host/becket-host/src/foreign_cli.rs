@@ -57,37 +57,90 @@ impl OwnLines {
     }
 }
 
-/// One of becket's own command lines, by the roles of its words, so that none can be taken for something else.
+/// One of becket's own command lines, by the roles of its words.
+///
+/// Only becket's own names become options and commands. A word that was given to the other program stands behind an
+/// equals sign or behind `--`, so that it is never taken for anything but a value.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct OwnLine {
-    /// becket's own options.
-    pub options: Vec<OsString>,
-    /// The command with its arguments. Without one, the line asks its prompts or starts a chat, and no word that
-    /// follows is read as a command.
-    pub command: Vec<OsString>,
+    /// Options that stand before the command.
+    pub options: Vec<OwnOption>,
+    /// The command. Without one, the line asks its prompts or starts a chat, and no word that follows is read as a
+    /// command.
+    pub command: Vec<&'static str>,
+    /// Options of the command itself.
+    pub command_options: Vec<OwnOption>,
     /// Options that only guests know. A word after one of them is its value or, if it takes none, a prompt.
     pub guest_words: Vec<OsString>,
-    /// The prompts. None of them is read as an option or as a command.
-    pub prompts: Vec<OsString>,
+    /// The names and texts that the command is about, or the prompts.
+    pub values: Vec<OsString>,
 }
 
 impl OwnLine {
-    /// A line that consists of a command, with its arguments.
-    pub fn command<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Self {
+    /// A line that consists of a command.
+    pub fn command(words: &[&'static str]) -> Self {
         Self {
-            command: words.into_iter().map(Into::into).collect(),
+            command: words.to_vec(),
             ..Self::default()
         }
     }
 
+    /// The same line with an option of its command.
+    #[must_use]
+    pub fn option(mut self, option: OwnOption) -> Self {
+        self.command_options.push(option);
+        self
+    }
+
+    /// The same line about these names and texts.
+    #[must_use]
+    pub fn about<T: Into<OsString>>(mut self, values: impl IntoIterator<Item = T>) -> Self {
+        self.values.extend(values.into_iter().map(Into::into));
+        self
+    }
+
     /// The words of the line, without the program's name.
     pub fn words(&self) -> Vec<OsString> {
-        let mut words = [&*self.options, &self.command, &self.guest_words].concat();
-        if !self.prompts.is_empty() {
+        let mut words: Vec<OsString> = self.options.iter().map(OwnOption::word).collect();
+        words.extend(self.command.iter().map(OsString::from));
+        words.extend(self.command_options.iter().map(OwnOption::word));
+        words.extend_from_slice(&self.guest_words);
+        if !self.values.is_empty() {
             words.push("--".into());
-            words.extend_from_slice(&self.prompts);
+            words.extend_from_slice(&self.values);
         }
         words
+    }
+}
+
+/// One of becket's own options, with its value bound to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnOption {
+    name: &'static str,
+    value: Option<OsString>,
+}
+
+impl OwnOption {
+    /// An option without a value. The name is the long one, without hyphens.
+    pub fn alone(name: &'static str) -> Self {
+        Self { name, value: None }
+    }
+
+    /// An option with a value. The name is the long one, without hyphens.
+    pub fn with(name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        Self {
+            name,
+            value: Some(value.as_ref().to_owned()),
+        }
+    }
+
+    fn word(&self) -> OsString {
+        let mut word = OsString::from(format!("--{}", self.name));
+        if let Some(value) = &self.value {
+            word.push("=");
+            word.push(value);
+        }
+        word
     }
 }
 
@@ -114,6 +167,9 @@ pub const fn foreign_option(
         service,
     }
 }
+
+/// The name of a value that may be `false`, as if the option had not been given.
+pub const BOOLEAN: &str = "BOOL";
 
 /// The values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +229,13 @@ impl ForeignArgs {
     }
 }
 
+/// A command line, as far as the table of its program says what it means.
+enum Parsed {
+    Args(ForeignArgs),
+    Help,
+    Version,
+}
+
 /// What a command line asks for.
 #[derive(Debug)]
 pub enum AskedOf {
@@ -187,19 +250,11 @@ pub enum AskedOf {
 impl ForeignCli {
     /// Reads a command line of the program and translates it.
     pub fn read(&'static self, words: impl IntoIterator<Item = OsString>) -> Result<AskedOf, String> {
-        let words: Vec<OsString> = words.into_iter().collect();
-        let has_own = |name: &str| self.option(OsStr::new(name)).is_some();
-        let options = words.iter().take_while(|word| *word != "--");
-        // Where words are the last, what looks like an option may be one of them, or a value.
-        let most = if self.ends_with_words() { 1 } else { usize::MAX };
-        for word in options.take(most) {
-            match word.to_str() {
-                Some("-h" | "--help") if !has_own("-h") => return Ok(AskedOf::Help),
-                Some(name @ ("-V" | "--version")) if !has_own(name) => return Ok(AskedOf::Version),
-                _ => {}
-            }
+        match self.parse(words.into_iter().collect())? {
+            Parsed::Args(args) => (self.translate)(&args),
+            Parsed::Help => Ok(AskedOf::Help),
+            Parsed::Version => Ok(AskedOf::Version),
         }
-        (self.translate)(&self.parse(words)?)
     }
 
     /// Whether the program has this name.
@@ -220,7 +275,7 @@ impl ForeignCli {
             .any(|option| option.value == ForeignValue::Rest)
     }
 
-    fn parse(&self, words: Vec<OsString>) -> Result<ForeignArgs, String> {
+    fn parse(&self, words: Vec<OsString>) -> Result<Parsed, String> {
         let mut args = ForeignArgs {
             command: words.first().filter(|word| !is_option(word)).cloned(),
             ..ForeignArgs::default()
@@ -239,7 +294,12 @@ impl ForeignCli {
                 }
                 continue;
             }
-            let Some((option, attached)) = self.option_of(&word, &mut args)? else {
+            let Some((option, attached)) = self.option_of(&word, &mut args) else {
+                match word.to_str() {
+                    Some("-h" | "--help") => return Ok(Parsed::Help),
+                    Some("-V" | "--version") => return Ok(Parsed::Version),
+                    _ => {}
+                }
                 if !self.keeps_unknown || !is_long(&word) {
                     return Err(self.unknown(&word));
                 }
@@ -252,12 +312,20 @@ impl ForeignCli {
             let values = option
                 .take(attached, &mut words)
                 .map_err(|why| format!("{why}; try `{} --help`", self.name))?;
-            if let Service::Refused(why) = option.service {
-                return Err(format!("{}: {why}", option.names.join(", ")));
+            if !option.is_turned_off(&values) {
+                args.given.push((option.key(), values));
             }
-            args.given.push((option.key(), values));
         }
-        Ok(args)
+        let is_given = |option: &&ForeignOption| args.has(option.key());
+        match self
+            .options
+            .iter()
+            .filter(is_given)
+            .find_map(ForeignOption::refusal)
+        {
+            Some(refusal) => Err(refusal),
+            None => Ok(Parsed::Args(args)),
+        }
     }
 
     /// The option that a word begins with, and what is attached to it. Short options without a value may stand
@@ -266,41 +334,32 @@ impl ForeignCli {
         &self,
         word: &OsStr,
         args: &mut ForeignArgs,
-    ) -> Result<Option<(&'static ForeignOption, Option<OsString>)>, String> {
+    ) -> Option<(&'static ForeignOption, Option<OsString>)> {
         if let Some(option) = self.option(word) {
-            return Ok(Some((option, None)));
+            return Some((option, None));
         }
         let bytes = word.as_bytes();
         if bytes.starts_with(b"--") {
-            let Some(at) = bytes.iter().position(|byte| *byte == b'=') else {
-                return Ok(None);
-            };
+            let at = bytes.iter().position(|byte| *byte == b'=')?;
             let (name, value) = (
                 OsStr::from_bytes(&bytes[..at]),
                 OsStr::from_bytes(&bytes[at + 1..]),
             );
-            return Ok(self.option(name).map(|option| (option, Some(value.to_owned()))));
+            return self.option(name).map(|option| (option, Some(value.to_owned())));
         }
         let mut before = Vec::new();
         for (at, letter) in bytes.iter().enumerate().skip(1) {
-            let Some(option) = self.option(OsStr::from_bytes(&[b'-', *letter])) else {
-                return Ok(None);
-            };
+            let option = self.option(OsStr::from_bytes(&[b'-', *letter]))?;
             let rest = &bytes[at + 1..];
             if option.value != ForeignValue::None || rest.is_empty() {
                 args.given.extend(before);
                 let value = rest.strip_prefix(b"=").unwrap_or(rest);
-                return Ok(Some((
-                    option,
-                    (!rest.is_empty()).then(|| OsStr::from_bytes(value).to_owned()),
-                )));
-            }
-            if let Service::Refused(why) = option.service {
-                return Err(format!("{}: {why}", option.names.join(", ")));
+                let value = (!rest.is_empty()).then(|| OsStr::from_bytes(value).to_owned());
+                return Some((option, value));
             }
             before.push((option.key(), Vec::new()));
         }
-        Ok(None)
+        None
     }
 
     /// Whether a word is read as an option. With unknown options, three hyphens begin a text.
@@ -359,6 +418,18 @@ fn is_long(word: &OsStr) -> bool {
 impl ForeignOption {
     fn key(&self) -> &'static str {
         self.names.last().copied().unwrap_or_default()
+    }
+
+    /// Whether the values say that the option shall not count: `--option=false`.
+    fn is_turned_off(&self, values: &[OsString]) -> bool {
+        self.value == ForeignValue::Attached(BOOLEAN) && values.first().is_some_and(|value| value == "false")
+    }
+
+    fn refusal(&self) -> Option<String> {
+        match self.service {
+            Service::Refused(why) => Some(format!("{}: {why}", self.names.join(", "))),
+            Service::Served(_) | Service::Differs(_) => None,
+        }
     }
 
     /// Takes the option's values: what is attached, then the words that follow.
@@ -458,9 +529,11 @@ mod tests {
                 shown.extend(args.all(name).map(|values| format!("{name}={values:?}")));
             }
             let words = args.words.iter().map(|word| word.to_string_lossy().into_owned());
-            Ok(AskedOf::Runs(
-                vec![OwnLine::command(shown.into_iter().chain(words))].into(),
-            ))
+            let line = OwnLine {
+                guest_words: shown.into_iter().chain(words).map(Into::into).collect(),
+                ..OwnLine::default()
+            };
+            Ok(AskedOf::Runs(vec![line].into()))
         },
     };
 
@@ -486,6 +559,8 @@ mod tests {
             ("--models gpt", "--models=[\"gpt\"]"),
             ("- -- -c --help", "- -c --help"),
             ("x --help", "Help"),
+            ("-c --help", "--context=[\"--help\"]"),
+            ("-r --help", "Help"),
             ("-V", "Version"),
         ];
         for (line, expected) in table {
@@ -512,15 +587,18 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_never_an_option_or_a_command() {
+    fn a_value_is_never_an_option_or_a_command() {
         let line = OwnLine {
-            options: vec!["--mode=text".into()],
+            options: vec![OwnOption::with("mode", "--yes"), OwnOption::alone("trust")],
             guest_words: vec!["--plan".into(), "undo".into()],
-            prompts: vec!["doctor".into(), "--yes".into()],
+            values: vec!["doctor".into(), "--yes".into()],
             ..OwnLine::default()
         };
         let words = line.words().join(OsStr::new(" "));
-        assert_eq!(words, "--mode=text --plan undo -- doctor --yes");
+        assert_eq!(words, "--mode=--yes --trust --plan undo -- doctor --yes");
+        let line = OwnLine::command(&["context", "prompt"]).option(OwnOption::with("set", "-y"));
+        let words = line.about(["--if-any"]).words().join(OsStr::new(" "));
+        assert_eq!(words, "context prompt --set=-y -- --if-any");
     }
 
     #[test]

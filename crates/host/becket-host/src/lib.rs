@@ -45,7 +45,8 @@ pub use client::{Client, Kept, ServedSession, UserShell};
 pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
 pub use foreign_cli::{
-    AskedOf, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines, Service, foreign_option,
+    AskedOf, BOOLEAN, ForeignArgs, ForeignCli, ForeignOption, ForeignValue, OwnLine, OwnLines, OwnOption,
+    Service, foreign_option,
 };
 pub use host::{
     Asking, FetchLimits, ForeignHome, Found, FoundGuest, Guests, Health, Host, KnownTools, Listed,

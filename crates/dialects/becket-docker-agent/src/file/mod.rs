@@ -3,6 +3,7 @@
 //! `written.rs` lists the keys. `read.rs` turns them into the types below and resolves every reference, so that code
 //! that assembles agents meets no unknown names.
 
+mod duration;
 mod first;
 mod flags;
 mod read;
@@ -16,8 +17,10 @@ pub use read::provider_keys;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use becket_agent::provider::ThinkingLevel;
+use becket_providers::Price;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -36,6 +39,8 @@ pub struct AgentFile {
     pub permissions: Permissions,
     /// How much is asked, if the file says so for all agents.
     pub safety: Option<Safety>,
+    /// How much may be spent.
+    pub budgets: Vec<Budget>,
     /// Whether toolsets were left out, so that rules may name tools that are not there.
     pub lacks_toolsets: bool,
     /// Remarks about keys that have no effect in becket.
@@ -88,6 +93,31 @@ pub struct AgentDefinition {
     pub max_identical_rounds: Option<u32>,
 }
 
+/// What agents may spend together. A limit that is absent restricts nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Budget {
+    /// The budget's place in the file: `budget` or `budgets.NAME`.
+    pub place: String,
+    /// The line in which the budget begins.
+    pub line: usize,
+    /// The agents that draw from the budget; all agents when absent.
+    pub agents: Option<Vec<String>>,
+    /// US dollars.
+    pub max_cost: Option<f64>,
+    /// Tokens, sent and received.
+    pub max_tokens: Option<u64>,
+    /// How long the agents may work.
+    pub max_time: Option<Duration>,
+}
+
+impl Budget {
+    /// Whether an agent draws from the budget.
+    pub fn is_of(&self, agent: &str) -> bool {
+        let mut agents = self.agents.iter().flatten();
+        self.agents.is_none() || agents.any(|name| name == agent)
+    }
+}
+
 /// A model, with everything that its provider adds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelDefinition {
@@ -105,6 +135,8 @@ pub struct ModelDefinition {
     pub token_key: Option<String>,
     /// The options of sampling and length.
     pub sampling: Sampling,
+    /// The price, if the file gives one.
+    pub price: Option<Price>,
     /// Models that are asked in turn with this one.
     pub in_turn: Vec<ModelDefinition>,
     /// Models that are asked instead if there is no key for this one; the first that can be asked counts.

@@ -9,15 +9,18 @@ use becket_agent::provider::ThinkingLevel;
 use becket_dialect_kit::yaml::{Spanned, line_of, read_yaml};
 use becket_hooks::{SettingsError, nearest};
 
+use super::duration::duration;
 use super::first;
 use super::flags::hooks_of_flags;
 use super::reader::Reader;
 use super::toolset::toolset;
 use super::written::{
-    Thinking, WrittenAgent, WrittenCommands, WrittenFile, WrittenModel, WrittenProvider, WrittenRuntime,
+    Thinking, WrittenAgent, WrittenCommands, WrittenCost, WrittenFile, WrittenModel, WrittenProvider,
+    WrittenRuntime,
 };
 use super::{
-    AgentDefinition, AgentFile, CommandDefinition, Interface, ModelDefinition, Safety, Sampling, Toolset,
+    AgentDefinition, AgentFile, Budget, CommandDefinition, Interface, ModelDefinition, Safety, Sampling,
+    Toolset,
 };
 use crate::sources::is_hcl;
 
@@ -162,12 +165,62 @@ impl AgentFile {
             path: file.into(),
             agents,
             models,
+            budgets: budgets(&reader, &written)?,
             permissions: written.permissions,
             safety,
             lacks_toolsets: reader.lacks_toolsets,
             remarks: reader.remarks,
         })
     }
+}
+
+/// The budgets, each with the agents that draw from it.
+fn budgets(reader: &Reader<'_>, written: &WrittenFile) -> Result<Vec<Budget>, SettingsError> {
+    for (_, agent) in &written.agents.0 {
+        reader.known("budget", &agent.value.budgets, written.budgets.names())?;
+    }
+    let draws = |agent: &WrittenAgent, name: &str| agent.budgets.iter().any(|own| own.value == name);
+    let named = written.budgets.0.iter().map(|(name, budget)| {
+        let agents = written
+            .agents
+            .0
+            .iter()
+            .filter(|(_, agent)| draws(&agent.value, name));
+        let agents: Vec<String> = agents.map(|(agent, _)| agent.clone()).collect();
+        (format!("budgets.{name}"), Some(agents), budget)
+    });
+    let whole = written
+        .budget
+        .iter()
+        .map(|budget| ("budget".to_owned(), None, budget));
+    let all = whole.chain(named).map(|(place, agents, budget)| {
+        let name = place.rsplit('.').next().unwrap_or_default();
+        let line = reader.line_of_key(name, line_of(budget));
+        let wrong = |limit: &str, form: &str| reader.error(line, format!("`{place}.{limit}` is no {form}"));
+        let budget = &budget.value;
+        if budget
+            .max_cost
+            .is_some_and(|cost| !(cost > 0.0 && cost.is_finite()))
+        {
+            return Err(wrong("max_cost", "number above 0"));
+        }
+        if budget.max_tokens == Some(0) {
+            return Err(wrong("max_tokens", "number above 0"));
+        }
+        let max_time = budget.max_time.as_deref().map(|text| {
+            let time = duration(text).filter(|time| !time.is_zero());
+            time.ok_or_else(|| wrong("max_time", "time above 0, such as `1h30m`"))
+        });
+        Ok(Budget {
+            max_cost: budget.max_cost,
+            max_tokens: budget.max_tokens,
+            max_time: max_time.transpose()?,
+            place,
+            line,
+            agents,
+        })
+    });
+    all.collect()
 }
 
 /// How the file is meant to be run: how much is asked, and whether in a sandbox, which becket has not.
@@ -582,6 +635,7 @@ fn described(
                 .or(settings.thinking_budget.as_ref())
                 .and_then(thinking),
         },
+        price: model.cost.as_ref().map(WrittenCost::price),
         in_turn: Vec::new(),
         instead: Vec::new(),
         headers: settings.headers.clone(),

@@ -135,8 +135,16 @@ fn mistakes_are_told_with_their_line() {
             "agent.yaml:4: `allow_list` belongs to toolsets of type filesystem, not shell",
         ),
         (
-            "budget: {max_cost: 1}\nagents:\n  a: {}\n",
-            "agent.yaml:1: `budget` is not served",
+            "budget: {max_cost: 0}\nagents:\n  a: {}\n",
+            "agent.yaml:1: `budget.max_cost` is no number above 0",
+        ),
+        (
+            "agents:\n  a: {}\nbudgets:\n  x: {max_time: ten}\n",
+            "agent.yaml:4: `budgets.x.max_time` is no time above 0, such as `1h30m`",
+        ),
+        (
+            "budgets: {small: {max_tokens: 9}}\nagents:\n  a: {budgets: [smal]}\n",
+            "agent.yaml:3: there is no budget `smal` in this file; did you mean `small`?",
         ),
         (
             "agents:\n  root:\n    sub_agents: [writer]\n  writre: {}\n",
@@ -322,7 +330,15 @@ fn what_cannot_restrict_is_left_out_with_a_remark() {
         ),
         (
             "agents:\n  root:\n    hooks:\n      pre_tool_use:\n        - hooks:\n            - {type: evaluator, evaluator: x, evaluator_policy: y}\n",
-            "hooks of the type evaluator are not served",
+            "evaluators are not asked",
+        ),
+        (
+            "agents:\n  root:\n    hooks:\n      tool_guard:\n        - hooks:\n            - {type: evaluator, evaluator: x, evaluator_policy: {decisions: {a: allow, b: deny}}}\n",
+            "evaluators are not asked",
+        ),
+        (
+            "agents:\n  root:\n    hooks:\n      before_agent_run:\n        - {type: evaluator, evaluator: x}\n",
+            "hooks of before_agent_run choose the agent that goes on",
         ),
         (
             "agents:\n  a: {force_handoff: b}\n  b: {force_handoff: a}\n",

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use becket_dialect_kit::yaml::{Spanned, line_of};
+use becket_providers::Price;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -160,6 +161,8 @@ keys! {
         commands: Ordered<WrittenCommands>,
         permissions: Permissions,
         runtime: WrittenRuntime,
+        budget: Option<Spanned<WrittenBudget>>,
+        budgets: Ordered<Spanned<WrittenBudget>>,
     }
     idle {
         skills: "skills are not read",
@@ -167,15 +170,17 @@ keys! {
         evaluators: "only hooks of the type evaluator ask them",
         flavors: "no flavor is chosen, so the file is run as it is written",
     }
-    refused {
-        budget: BUDGETS,
-        budgets: BUDGETS,
-    }
+    refused {}
 }
 
-/// Why budgets are not served, and what to write instead.
-const BUDGETS: &str = "becket knows the price of a run only when it is over, and a ceiling that is not enforced is \
-                       worse than none; limit the run with `max_iterations`, or with `--fuel`";
+/// How much may be spent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenBudget {
+    pub(super) max_cost: Option<f64>,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) max_time: Option<String>,
+}
 
 /// How the file is meant to be run.
 #[derive(Debug, Default, Deserialize)]
@@ -224,6 +229,7 @@ keys! {
         redact_secrets: Option<Spanned<bool>>,
         max_iterations: u32,
         max_consecutive_tool_calls: u32,
+        budgets: Vec<Spanned<String>>,
         hooks: Option<HooksConfig>,
         /// As are the next three: a key of the first files, which had no toolsets for these.
         name: Option<Spanned<IgnoredAny>>,
@@ -252,9 +258,7 @@ keys! {
         inject_memories_strategy: "the model asks for its memories",
         routing: "the agent answers itself",
     }
-    refused {
-        budgets: BUDGETS,
-    }
+    refused {}
 }
 
 /// Whether an agent of the first files has a list of things to do.
@@ -313,6 +317,7 @@ keys! {
         base_url: Option<String>,
         token_key: Option<String>,
         thinking_budget: Option<Thinking>,
+        cost: Option<WrittenCost>,
         first_available: Option<Vec<String>>,
         /// The provider, in the first files.
         r#type: Option<Spanned<String>>,
@@ -325,13 +330,34 @@ keys! {
         compaction_model: "the agent's own model writes summaries",
         compaction_threshold: "`compaction.at_percent` of the settings says so",
         capabilities: "pictures are sent as they are",
-        cost: "costs are counted as the provider tells them",
         bypass_models_gateway: "there is no gateway",
         output_capabilities: "answers are text",
         routing: "the model itself is asked, and none of those that it names",
         auth: "a key comes from the variable that `token_key` names",
     }
     refused {}
+}
+
+/// What a model costs, in US dollars for a million tokens. What is absent costs nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenCost {
+    pub(super) input: f64,
+    pub(super) output: f64,
+    pub(super) cache_read: f64,
+    pub(super) cache_write: f64,
+}
+
+impl WrittenCost {
+    /// The price in becket's terms.
+    pub(super) fn price(&self) -> Price {
+        Price {
+            input: self.input,
+            output: self.output,
+            cache_read: Some(self.cache_read),
+            cache_write: Some(self.cache_write),
+        }
+    }
 }
 
 /// How much a model thinks, by name or as a number of tokens.

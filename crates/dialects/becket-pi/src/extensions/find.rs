@@ -35,6 +35,8 @@ pub struct Given {
     pub default_tools: bool,
     /// Whether the project is trusted for this run.
     pub trust: bool,
+    /// Whether what the project brings is left out.
+    pub no_project: bool,
 }
 
 /// The places in which a run looks for extensions.
@@ -62,13 +64,16 @@ pub fn find(place: &ExtensionSearch<'_>, trust: &Trust) -> Result<(Found, Vec<Ju
         let search = |search: &Search<'_>| search.find();
         searching((around, project), place, search)
     };
-    if given.trust {
+    if given.trust && !given.no_project {
         let mut found = search(ProjectFolder::Trusted)?;
         found.miss_known(&folders.extensions_file());
         return Ok((found, Vec::new()));
     }
     let mut found = search(ProjectFolder::Ignored)?;
     found.miss_known(&folders.extensions_file());
+    if given.no_project {
+        return Ok((found, Vec::new()));
+    }
     let settings = project_settings(&surroundings.cwd);
     let told = search(ProjectFolder::Untrusted)?.untrusted;
     let is_searched = around == Around::Searched && config.enabled != Some(false);
@@ -133,7 +138,7 @@ fn take(
 /// Judges the skills, prompt templates and themes of the project; `None` if it brings none.
 pub fn judge_resources(place: &ExtensionSearch<'_>, trust: &Trust) -> Option<Judged> {
     let cwd = &place.surroundings.cwd;
-    if place.given.trust || !may_bring_resources(cwd) {
+    if place.given.trust || place.given.no_project || !may_bring_resources(cwd) {
         return None;
     }
     let files = |project| {

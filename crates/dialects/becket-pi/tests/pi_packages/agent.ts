@@ -80,6 +80,19 @@ function screens(): void {
   same("a picture", new Image("AAAA", "image/png", { fallbackColor: (text) => text }).render(10).length, 1);
 }
 
+/** What every session of pi has, of the members that are no fields. */
+const MEMBERS = (
+  "abort abortBash abortBranchSummary abortCompaction abortRetry autoCompactionEnabled autoRetryEnabled bindExtensions "
+  + "clearQueue compact cycleModel cycleThinkingLevel dispose executeBash exportToHtml exportToJsonl followUp "
+  + "followUpMode getActiveToolNames getAllTools getAvailableThinkingLevels getContextUsage getFollowUpMessages "
+  + "getLastAssistantText getSessionStats getSteeringMessages getToolDefinition getUserMessagesForForking "
+  + "hasExtensionHandlers hasPendingBashMessages isBashRunning isCompacting isRetrying isStreaming messages model "
+  + "modelRegistry navigateTree pendingMessageCount prompt promptTemplates recordBashResult reload resourceLoader "
+  + "retryAttempt scopedModels sendUserMessage sessionId setActiveToolsByName setAutoCompactionEnabled "
+  + "setAutoRetryEnabled setFollowUpMode setModel setScopedModels setSessionName setSteeringMode setThinkingLevel "
+  + "state steer steeringMode subscribe supportsThinking systemPrompt thinkingLevel"
+).split(" ");
+
 async function ownSessions(): Promise<void> {
   const loader = new DefaultResourceLoader({ cwd: "/", agentDir: "/none", systemPrompt: "Be brief." } as any);
   await loader.reload();
@@ -94,6 +107,12 @@ async function ownSessions(): Promise<void> {
   same("messages", session.messages.map((message: any) => message.role), ["user", "assistant"]);
   const prompts = [session.systemPrompt.includes("Be brief."), session.isStreaming];
   same("its prompt", prompts, [true, false]);
+  session.setSessionName("mine");
+  const stats: any = session.getSessionStats();
+  same("what is counted", [session.sessionName, stats.userMessages, stats.assistantMessages], ["mine", 1, 1]);
+  const missing = MEMBERS.filter((name) => (session as any)[name] === undefined);
+  same("members of pi's sessions", missing, []);
+  same("what there is not", /not supported/.test(await errorOf(async () => (session as any).compact())), true);
   const read: any = (await createAgentSession({ ...options, tools: ["read"] })).session.getToolDefinition("read");
   const refused = await errorOf(() => read.execute("1", { path: "x" }));
   same("pi's tools need a call", /only while one of its tools is called/.test(refused), true);

@@ -60,6 +60,54 @@ fn options_of_becket_s_own_do_not_stand_before_another_program() {
 }
 
 #[test]
+fn a_word_that_names_something_destroys_nothing_else() {
+    let server = ModelServer::start([says("kept")]);
+    let room = connected(&server);
+    room.write("../home/.chibi/config.toml", "");
+    room.run(["--model", "openai/m", "remember this"]).ended_with(0);
+    let kept = room.run(["context", "export"]).ended_with(0).stdout;
+    assert!(kept.contains("remember this"), "{kept}");
+    for words in [
+        &["chibi", "-D", "--yes"][..],
+        &["chibi", "-t", "-D", "--yes"],
+        &["chibi", "-D--yes"],
+        &["chibi", "-t", "-D", ""],
+        &["chibi", "-t", "-D", "-"],
+        &["chibi", "-A", "--yes"],
+        &["chibi", "-Z", "--yes"],
+        &["chibi", "-r", "--yes"],
+        &["chibi", "-C", "--yes", "-d"],
+        &["chibi", "-D", "--if-any", "-t"],
+        &["chibi", "-R", "--yes", "main"],
+        &["chibi", "-Y", "--remove", "be kind"],
+        &["pi", "--session", "--yes", "-p", "undo"],
+    ] {
+        room.run(words).ended_with(1);
+        let now = room.run(["context", "export"]).ended_with(0).stdout;
+        assert_eq!(now, kept, "{words:?}");
+    }
+}
+
+#[test]
+fn what_asks_no_model_needs_none() {
+    let room = room();
+    room.write("../home/.chibi/config.toml", "");
+    plugin(&room, "greet", &bash("greet", "", "echo hello"));
+    for words in [
+        &["chibi", "-c", "work", "-x"][..],
+        &["chibi", "-n", "home"],
+        &["chibi", "-N", "work", "fuel"],
+        &["chibi", "-L"],
+        &["chibi", "--flock-list"],
+        &["chibi", "--clear-cache"],
+        &["chibi", "-p", "greet", ""],
+        &["pi", "--list-models"],
+    ] {
+        room.run(words).ended_with(0);
+    }
+}
+
+#[test]
 fn a_plugin_that_runs_chibi_needs_no_key() {
     let server = ModelServer::start([calls("helper", &json!({})), says("three"), says("done")]);
     let room = connected(&server);

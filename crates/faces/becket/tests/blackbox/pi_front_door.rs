@@ -226,3 +226,42 @@ fn small_differences_are_gone() {
         .ended_with(1)
         .complained("Invalid mode \"loud\"");
 }
+
+#[test]
+fn what_a_project_brings_is_left_out_on_demand() {
+    let server = ModelServer::start([says("fine")]);
+    let room = connected(&server);
+    room.write(
+        ".pi/extensions/guard.ts",
+        "export default () => { throw new Error('loaded'); };\n",
+    );
+    pi(&room, &["-p", "hi"])
+        .ended_with(1)
+        .complained("is not trusted");
+    pi(&room, &["-na", "-p", "hi"]).ended_with(0).said("fine");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn the_first_of_several_models_answers() {
+    let server = ModelServer::start([says("fine"), says("fine")]);
+    let room = connected(&server);
+    room.run(["pi", "--models", "openai/one,openai/two", "-p", "hi"])
+        .ended_with(0);
+    room.run([
+        "pi",
+        "--models",
+        "openai/one",
+        "--model",
+        "openai/three",
+        "-p",
+        "hi",
+    ])
+    .ended_with(0);
+    let models: Vec<Value> = server
+        .requests()
+        .iter()
+        .map(|request| request.json()["model"].clone())
+        .collect();
+    assert_eq!(models, ["one", "three"]);
+}

@@ -120,12 +120,27 @@ const userMessage = (text: string, images: any[] = []) => ({
   role: "user", content: [{ type: "text", text }, ...images], timestamp: Date.now(),
 });
 
+const textOf = ({ content }: any): string =>
+  typeof content === "string" ? content : content.map((part: any) => part.text ?? "").join("");
+
+const LEVELS = ["off", "minimal", "low", "medium", "high"];
+
+/** What a session of the run can do and one of an extension's cannot: these members say so when they are called. */
+const ABSENT = [
+  "compact", "cycleModel", "executeBash", "exportToHtml", "exportToJsonl", "navigateTree", "recordBashResult",
+];
+
 export class AgentSession {
   readonly state: any;
   readonly agent: any;
   readonly sessionManager: any;
   readonly settingsManager: any;
   readonly modelRegistry = modelRegistry;
+  autoCompactionEnabled = false;
+  autoRetryEnabled = false;
+  steeringMode = "one-at-a-time";
+  followUpMode = "one-at-a-time";
+  private scoped: any[] = [];
   private readonly listeners = new Set<(event: any) => unknown>();
   private readonly steering: any[] = [];
   private readonly followUps: any[] = [];
@@ -153,6 +168,12 @@ export class AgentSession {
   get systemPrompt() { return this.state.systemPrompt; }
   get isStreaming() { return this.state.isStreaming; }
   get isCompacting() { return false; }
+  get isRetrying() { return false; }
+  get isBashRunning() { return false; }
+  get hasPendingBashMessages() { return false; }
+  get retryAttempt() { return 0; }
+  get promptTemplates() { return []; }
+  get scopedModels() { return this.scoped; }
   get sessionId() { return this.sessionManager.getSessionId(); }
   get sessionFile() { return this.sessionManager.getSessionFile(); }
   get sessionName() { return this.sessionManager.getSessionName(); }
@@ -169,9 +190,74 @@ export class AgentSession {
   setThinkingLevel(level: string): void {
     this.state.thinkingLevel = level;
   }
-  setAutoCompactionEnabled(): void {}
-  setAutoRetryEnabled(): void {}
+  setScopedModels(models: any[]): void {
+    this.scoped = models;
+  }
+  setSessionName(name: string): void {
+    this.sessionManager.appendSessionInfo(name);
+    this.emit("session_info_changed", { name: this.sessionName });
+  }
+  supportsThinking = (): boolean => this.model?.reasoning === true;
+  getAvailableThinkingLevels = (): string[] => (this.supportsThinking() ? LEVELS : ["off"]);
+  cycleThinkingLevel(): string | undefined {
+    if (!this.supportsThinking()) return undefined;
+    this.setThinkingLevel(LEVELS[(LEVELS.indexOf(this.thinkingLevel) + 1) % LEVELS.length]!);
+    return this.thinkingLevel;
+  }
+  getSteeringMessages = (): string[] => this.steering.map(textOf);
+  getFollowUpMessages = (): string[] => this.followUps.map(textOf);
+  clearQueue(): { steering: string[]; followUp: string[] } {
+    return { steering: this.steering.splice(0).map(textOf), followUp: this.followUps.splice(0).map(textOf) };
+  }
+  getUserMessagesForForking(): { entryId: string; text: string }[] {
+    const asked = this.sessionManager.getEntries().filter((entry: any) => entry.message?.role === "user");
+    return asked.map((entry: any) => ({ entryId: entry.id, text: textOf(entry.message) }));
+  }
+  getContextUsage(): any {
+    const window = this.model?.contextWindow;
+    if (!window) return undefined;
+    const { usage } = this.messages.findLast((message: any) => message.role === "assistant") ?? {};
+    const tokens = usage === undefined ? null : usage.totalTokens ?? usage.input + usage.output;
+    return { tokens, contextWindow: window, percent: tokens === null ? null : (tokens / window) * 100 };
+  }
+  getSessionStats(): any {
+    const of = (role: string) => this.messages.filter((message: any) => message.role === role);
+    const answers = of("assistant");
+    const sum = (read: (usage: any) => number | undefined) =>
+      answers.reduce((all: number, { usage = {} }: any) => all + (read(usage) ?? 0), 0);
+    const tokens = {
+      input: sum((usage) => usage.input), output: sum((usage) => usage.output),
+      cacheRead: sum((usage) => usage.cacheRead), cacheWrite: sum((usage) => usage.cacheWrite), total: 0,
+    };
+    tokens.total = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
+    const calls = answers.flatMap(({ content }: any) => content.filter((part: any) => part.type === "toolCall"));
+    return {
+      sessionFile: this.sessionFile, sessionId: this.sessionId, userMessages: of("user").length,
+      assistantMessages: answers.length, toolCalls: calls.length, toolResults: of("toolResult").length,
+      totalMessages: this.messages.length, tokens, cost: sum((usage) => usage.cost?.total),
+      contextUsage: this.getContextUsage(),
+    };
+  }
+  hasExtensionHandlers = (): boolean => false;
+  // Nothing of the kind is ever under way.
+  abortCompaction(): void {}
+  abortBranchSummary(): void {}
+  abortRetry(): void {}
+  abortBash(): void {}
+  setAutoCompactionEnabled(enabled: boolean): void {
+    this.autoCompactionEnabled = enabled;
+  }
+  setAutoRetryEnabled(enabled: boolean): void {
+    this.autoRetryEnabled = enabled;
+  }
+  setSteeringMode(mode: string): void {
+    this.steeringMode = mode;
+  }
+  setFollowUpMode(mode: string): void {
+    this.followUpMode = mode;
+  }
   async bindExtensions(): Promise<void> {}
+  async reload(): Promise<void> {}
   getLastAssistantText(): string | undefined {
     const last = this.messages.findLast((message: any) => message.role === "assistant");
     const texts = last?.content.filter((part: any) => part.type === "text").map((part: any) => part.text);
@@ -302,6 +388,12 @@ export class AgentSession {
       return failed(error instanceof Error ? error.message : String(error));
     }
   }
+}
+
+for (const name of ABSENT) {
+  (AgentSession.prototype as any)[name] = () => {
+    throw new Error(`${name} is not supported in a session that an extension has created`);
+  };
 }
 
 export async function createAgentSession(options: any = {}): Promise<any> {

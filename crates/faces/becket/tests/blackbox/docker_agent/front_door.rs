@@ -221,3 +221,26 @@ fn its_earlier_name_and_its_version_are_understood() {
         room.run([program, "version"]).ended_with(0).said("becket");
     }
 }
+
+#[test]
+fn a_text_that_is_attached_is_part_of_the_message() {
+    let room = with_hooks(&[]);
+    let seen = ["a.txt", "words of a file"];
+    play(&room, &json!([says("done", &seen)]), &["--attach", "a.txt"]).ended_with(0);
+    let run = room.run(["docker-agent", "run", "agent.yaml", "--attach", "none.txt"]);
+    run.ended_with(1).complained("--attach none.txt: ");
+}
+
+#[test]
+fn a_dry_run_says_whether_the_file_runs_and_runs_nothing() {
+    let room = with_hooks(&[("session_start", "")]);
+    let run = room.run(["docker-agent", "run", "agent.yaml", "go", "--dry-run"]);
+    run.ended_with(0).said("1 complete");
+    assert!(!room.has("../session_start.jsonl"));
+    room.write(
+        "agent.yaml",
+        "agents: {root: {model: a/b, allowed_commands: [ls]}}\n",
+    );
+    room.run(["docker-agent", "run", "agent.yaml", "--dry-run"])
+        .ended_with(1);
+}

@@ -7,6 +7,7 @@ use testkit::{Finished, Room};
 use crate::room;
 
 mod approval;
+mod budgets;
 mod endings;
 mod events;
 mod example;
