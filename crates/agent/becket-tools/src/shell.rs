@@ -4,6 +4,7 @@
 //! written, unless the face wants them apart. The command runs in a process group of its own and never outlives its
 //! time or a cancellation.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use becket_agent::tool::{Parent, Progress, SessionVariables, ToolOutput, ToolRun};
 use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
-use becket_sandbox::Confinement;
+use becket_sandbox::{Confinement, is_for_the_loader};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -65,7 +66,11 @@ pub(crate) async fn run(
     ) {
         Ok((tree, pipes)) => {
             let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
-            let ending = follow(tree, &mut output, limit, &run).await;
+            let leftovers = match settings.confinement {
+                Some(_) => Leftovers::End,
+                None => Leftovers::LiveOn,
+            };
+            let ending = follow(tree, &mut output, limit, (leftovers, &run)).await;
             let confined = settings.confinement.as_ref().map(Confinement::told);
             report(output, &ending, limit, confined)
         }
@@ -108,19 +113,22 @@ pub(crate) fn start(
     let folder = open_folder(directory)?;
     // The command value holds our copies of the writing ends; it goes at the end of this function, so that a pipe
     // closes when the last process closes it.
-    let program = match &settings.confinement {
+    let confinement = settings.confinement.as_ref();
+    let program = match confinement {
         Some(confinement) => confinement
             .command(shell)
             .map_err(|problem| io::Error::other(problem.to_string()))?,
         None => std::process::Command::new(shell),
     };
+    let variables = variables.into_iter().flatten();
+    let inherited = |name: &OsStr| confinement.is_none() || !is_for_the_loader(name);
     let child = Command::from(program)
         .arg("-c")
         .arg(command)
         .current_dir(judged_directory(&folder, directory))
         .env_clear()
-        .envs(&settings.environment)
-        .envs(variables.into_iter().flatten())
+        .envs(settings.environment.iter().filter(|(name, _)| inherited(name)))
+        .envs(variables.filter(|(name, _)| inherited(name.as_ref())))
         .env(mark_name, mark_value)
         .stdin(Stdio::null())
         .stdout(writer)
@@ -145,7 +153,20 @@ fn judged_directory(folder: &OwnedFd, directory: &Path) -> PathBuf {
     }
 }
 
-async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &ToolRun) -> Ending {
+/// What becomes of processes that a command leaves in the background.
+#[derive(Clone, Copy)]
+enum Leftovers {
+    LiveOn,
+    /// What protects the project is only there while a command runs.
+    End,
+}
+
+async fn follow(
+    mut tree: Tree,
+    output: &mut Output,
+    limit: Duration,
+    (leftovers, run): (Leftovers, &ToolRun),
+) -> Ending {
     let deadline = Instant::now() + limit;
     let ending = loop {
         tokio::select! {
@@ -157,10 +178,14 @@ async fn follow(mut tree: Tree, output: &mut Output, limit: Duration, run: &Tool
             () = output.read(), if output.is_open() => {}
         }
     };
-    match ending {
-        Ending::Exited(_) => {
+    match (&ending, leftovers) {
+        (Ending::Exited(_), Leftovers::LiveOn) => {
             output.drain().await;
             tree.release();
+        }
+        (Ending::Exited(_), Leftovers::End) => {
+            output.drain().await;
+            tree.terminate().await;
         }
         _ => {
             tree.terminate().await;

@@ -6,10 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use rustix::fs::{FileType, fstat};
 
+use crate::mounts::place;
 use crate::plan::{Access, Network, Plan, Strength};
 use crate::problem::Problem;
 
@@ -21,7 +23,7 @@ pub const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Confines this process for good.
 pub fn restrict(plan: &Plan) -> Result<(), Problem> {
-    let failed = |error: landlock::RulesetError| Problem::because("cannot set up Landlock", error);
+    let failed = |error: RulesetError| Problem::because("cannot set up Landlock", error);
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST))
         .map_err(failed)?
@@ -34,9 +36,17 @@ pub fn restrict(plan: &Plan) -> Result<(), Problem> {
     let status = rules
         .create()
         .map_err(failed)?
-        .add_rules(path_beneath_rules(readable(plan), AccessFs::from_read(NEWEST)))
+        .add_rules(
+            rules_below(readable(plan), AccessFs::from_read(NEWEST))?
+                .into_iter()
+                .map(Ok::<_, RulesetError>),
+        )
         .map_err(failed)?
-        .add_rules(path_beneath_rules(writable(plan), AccessFs::from_all(NEWEST)))
+        .add_rules(
+            rules_below(writable(plan), AccessFs::from_all(NEWEST))?
+                .into_iter()
+                .map(Ok::<_, RulesetError>),
+        )
         .map_err(failed)?
         .restrict_self()
         .map_err(failed)?;
@@ -44,6 +54,32 @@ pub fn restrict(plan: &Plan) -> Result<(), Problem> {
         RulesetStatus::NotEnforced => Err(Problem::new("this kernel has no Landlock, or it is switched off")),
         _ => Ok(()),
     }
+}
+
+/// Whether signals stay inside. Kernels before 6.12 let them pass.
+pub fn holds_signals() -> bool {
+    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    rules.scope(Scope::Signal).and_then(Ruleset::create).is_ok()
+}
+
+/// Rights below paths. A path where nothing is, or a link is, gets none.
+fn rules_below(
+    paths: Vec<PathBuf>,
+    rights: BitFlags<AccessFs>,
+) -> Result<Vec<PathBeneath<std::os::fd::OwnedFd>>, Problem> {
+    let mut rules = Vec::with_capacity(paths.len());
+    for path in paths {
+        let Some(place) = place(&path)? else { continue };
+        let kind =
+            fstat(&place).map_err(|error| Problem::at(format!("cannot open {}", path.display()), error))?;
+        let rights = match FileType::from_raw_mode(kind.st_mode) {
+            FileType::Directory => rights,
+            FileType::Symlink => continue,
+            _ => rights & AccessFs::from_file(NEWEST),
+        };
+        rules.push(PathBeneath::new(place, rights));
+    }
+    Ok(rules)
 }
 
 fn writable(plan: &Plan) -> Vec<PathBuf> {

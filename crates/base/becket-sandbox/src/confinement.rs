@@ -1,6 +1,6 @@
 //! Starting programs under a plan.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
@@ -13,6 +13,8 @@ use crate::{PROGRAM, Plan, Problem, Strength};
 pub struct Support {
     /// Why there are no namespaces; `None` if there are.
     pub no_namespaces: Option<String>,
+    /// Whether a confined program can send signals to others.
+    pub lets_signals_pass: bool,
 }
 
 impl Support {
@@ -44,6 +46,7 @@ impl Support {
         }
         let support = Self {
             no_namespaces: missing("namespaces"),
+            lets_signals_pass: missing("signals").is_some(),
         };
         Ok((support, launcher))
     }
@@ -70,6 +73,11 @@ struct Parts {
     /// What must not come to be, and the file that lists it.
     reserved: (PathBuf, Vec<Placeholder>),
     placeholders: OnceLock<Placeholders>,
+}
+
+/// Whether a variable is for the loader of programs. It would act on the small program before that is confined.
+pub fn is_for_the_loader(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
 impl Confinement {

@@ -8,7 +8,10 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+use rustix::fs::{FileType, fstat};
+use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
+use rustix::stdio::{stderr, stdin, stdout};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, UnshareFlags, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
@@ -54,17 +57,29 @@ fn start(plan: &Plan, command: &[OsString]) -> Problem {
 
 /// Confines this process and all that it becomes or starts, for good.
 fn confine(plan: &Plan) -> Result<(), Problem> {
+    refuse_open_folders()?;
     if plan.strength == Strength::Full {
         enter_namespaces(plan.network)?;
         mounts::build(plan)?;
     }
     set_no_new_privs(true).map_err(|error| Problem::at("cannot give up privileges", error))?;
     access_rules::restrict(plan)?;
-    if plan.strength == Strength::Full {
-        give_up_capabilities()?;
-    }
+    give_up_capabilities()?;
     system_calls::filter(plan)?;
     kernel::keep_standard_descriptors().map_err(|error| Problem::at("cannot close inherited files", error))
+}
+
+/// A folder that is open from outside leads around all mounts.
+fn refuse_open_folders() -> Result<(), Problem> {
+    for (number, file) in [stdin(), stdout(), stderr()].into_iter().enumerate() {
+        // A descriptor that is closed leads nowhere.
+        if fstat(file).is_ok_and(|facts| FileType::from_raw_mode(facts.st_mode) == FileType::Directory) {
+            return Err(Problem::new(format!(
+                "descriptor {number} is a folder, so nothing starts"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Makes namespaces in which the user stays who they are.
@@ -94,8 +109,8 @@ fn give_up_capabilities() -> Result<(), Problem> {
     let failed = |error| Problem::at("cannot give up capabilities", error);
     for capability in CapabilitySet::all().iter() {
         match remove_capability_from_bounding_set(capability) {
-            // The kernel does not know that one.
-            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            // The kernel does not know that one, or the process has none that it could give up.
+            Ok(()) | Err(Errno::INVAL | Errno::PERM) => {}
             Err(error) => return Err(failed(error)),
         }
     }
@@ -113,7 +128,12 @@ fn give_up_capabilities() -> Result<(), Problem> {
 #[expect(clippy::print_stdout, reason = "the answer of `--check`")]
 fn check() -> ExitCode {
     let nothing = Plan::default();
+    let signals = match access_rules::holds_signals() {
+        true => Ok(()),
+        false => Err(Problem::new("this kernel lets them pass")),
+    };
     let layers = [
+        ("signals", signals),
         (
             "namespaces",
             enter_namespaces(Network::Off).and_then(|()| mounts::build(&nothing)),

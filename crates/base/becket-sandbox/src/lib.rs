@@ -26,7 +26,7 @@ mod problem;
 #[cfg(target_os = "linux")]
 mod system_calls;
 
-pub use confinement::{Confinement, Support};
+pub use confinement::{Confinement, Support, is_for_the_loader};
 pub use placeholders::Placeholder;
 pub use plan::{Access, Network, Plan, Strength};
 pub use problem::Problem;

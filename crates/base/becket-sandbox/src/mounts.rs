@@ -2,16 +2,21 @@
 //!
 //! Every mount becomes read-only. What may be written is put over it again, from a copy that was made before; what is
 //! protected inside of it is put over that, read-only; what is hidden is covered. A mount can be neither renamed nor
-//! removed by a program inside, and the folders above what is protected become mounts too, or a program would move them
-//! out of the way and put its own in their place.
+//! removed by a program inside, and the folders above each of them become mounts too, or a program would move them out of
+//! the way and put its own in their place.
+//!
+//! Paths are opened without following links, and what was opened is mounted: a link that a program has put into the place
+//! of a folder leads nowhere. A link that is protected is itself covered by its copy.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::CWD;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change, move_mount,
     open_tree,
@@ -25,6 +30,16 @@ use crate::problem::Problem;
 /// Where the layers of scratch folders are.
 const LAYERS: &str = "/dev/.scratch";
 
+/// Opens a path without following links, as a place and not for reading. `None` if nothing is there.
+pub fn place(path: &Path) -> Result<Option<OwnedFd>, Problem> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(place) => Ok(Some(place)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(Problem::at(format!("cannot open {}", path.display()), error)),
+    }
+}
+
 /// Builds the view. The process needs a mount namespace of its own.
 pub fn build(plan: &Plan) -> Result<(), Problem> {
     let here = WorkingDirectory::now()?;
@@ -35,8 +50,12 @@ pub fn build(plan: &Plan) -> Result<(), Problem> {
     let devices = Devices::copied()?;
     kernel::make_read_only(CWD, c"/").map_err(|error| Problem::at("cannot make `/` read-only", error))?;
     devices.mount()?;
-    for (number, layer) in layers.iter().enumerate() {
-        layer.mount(number, plan)?;
+    let mut view = View {
+        writable: plan.with(Access::Writable).collect(),
+        mounted: BTreeSet::new(),
+    };
+    for (number, layer) in layers.into_iter().enumerate() {
+        view.add(layer, number)?;
     }
     here.enter()
 }
@@ -50,88 +69,140 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// All paths that exist, outer ones first, and of two for one path the stricter last.
+    /// All paths where something is, outer ones first, and of two for one path the stricter last.
     fn of(plan: &'a Plan) -> Result<Vec<Self>, Problem> {
-        let mut paths: Vec<_> = plan.paths.iter().filter(|(_, path)| path.exists()).collect();
+        let mut paths: Vec<&(Access, PathBuf)> = plan.paths.iter().collect();
         paths.sort_unstable_by(|one, other| (&one.1, one.0).cmp(&(&other.1, other.0)));
         paths.dedup();
-        let layer = |(access, path): &'a (Access, PathBuf)| {
-            let tree = (*access == Access::Writable).then(|| copy(path)).transpose()?;
-            Ok(Self {
+        let mut layers = Vec::with_capacity(paths.len());
+        for (access, path) in paths {
+            let Some(place) = place(path)? else { continue };
+            let tree = match access {
+                Access::Writable if is_link(&place) => {
+                    return Err(Problem::new(format!(
+                        "{} is a link, so nothing starts",
+                        path.display()
+                    )));
+                }
+                Access::Writable => Some(copy(&place, path)?),
+                _ => None,
+            };
+            layers.push(Self {
                 access: *access,
                 path,
                 tree,
-            })
-        };
-        paths.into_iter().map(layer).collect()
-    }
-
-    fn mount(&self, number: usize, plan: &Plan) -> Result<(), Problem> {
-        match (self.access, &self.tree) {
-            (Access::Writable, Some(tree)) => {
-                // It may be inside of a folder that is hidden.
-                if !self.path.exists() {
-                    fs::create_dir_all(self.path).map_err(|error| {
-                        Problem::at(format!("cannot create {}", self.path.display()), error)
-                    })?;
-                }
-                attach(tree, self.path)
-            }
-            (Access::Scratch, _) => scratch(number, self.path),
-            // What is in a hidden folder is not there any more.
-            _ if !self.path.exists() => Ok(()),
-            (Access::Hidden, _) => hide(self.path),
-            (Access::ReadOnly, _) => protect(self.path, plan),
-            (Access::Writable, None) => Ok(()),
+            });
         }
+        Ok(layers)
     }
 }
 
-/// A copy of the mounts at a path, which is nowhere yet.
-fn copy(path: &Path) -> Result<OwnedFd, Problem> {
-    let flags =
-        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    open_tree(CWD, path, flags)
+/// What is mounted so far.
+struct View<'a> {
+    writable: Vec<&'a Path>,
+    /// Paths that are mounts, and so cannot be moved.
+    mounted: BTreeSet<PathBuf>,
+}
+
+impl View<'_> {
+    fn add(&mut self, layer: Layer<'_>, number: usize) -> Result<(), Problem> {
+        let path = layer.path;
+        if let Some(tree) = layer.tree {
+            // It may be inside of a folder that is hidden.
+            if place(path)?.is_none() {
+                fs::create_dir_all(path)
+                    .map_err(|error| Problem::at(format!("cannot create {}", path.display()), error))?;
+            }
+            self.keep_above(path)?;
+            return self.attach(&tree, path);
+        }
+        // What was in a hidden folder is not there any more.
+        let Some(place) = place(path)? else {
+            return Ok(());
+        };
+        self.keep_above(path)?;
+        match layer.access {
+            Access::Hidden if is_folder(&place) => tmpfs(path),
+            Access::Hidden => self.attach(&read_only(Path::new("/dev/null"))?, path),
+            Access::Scratch if scratch(number, path)? => Ok(()),
+            // Outside of what is writable everything is read-only already.
+            Access::ReadOnly | Access::Scratch if self.outer(path).is_some() => {
+                let tree = read_only(path)?;
+                self.attach(&tree, path)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The innermost writable folder that a path is in.
+    fn outer(&self, path: &Path) -> Option<&Path> {
+        let outer = self.writable.iter().filter(|outer| path.starts_with(outer));
+        outer.max().copied()
+    }
+
+    /// Makes mounts of the folders between a path and every writable folder around it.
+    fn keep_above(&mut self, path: &Path) -> Result<(), Problem> {
+        let Some(outermost) = self.writable.iter().filter(|outer| path.starts_with(outer)).min() else {
+            return Ok(());
+        };
+        let between = path
+            .ancestors()
+            .skip(1)
+            .filter(|folder| folder.starts_with(outermost));
+        let mut between: Vec<&Path> = between.filter(|folder| !self.mounted.contains(*folder)).collect();
+        between.reverse();
+        for folder in between {
+            if let Some(place) = place(folder)? {
+                let tree = copy(&place, folder)?;
+                self.attach(&tree, folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, tree: &OwnedFd, path: &Path) -> Result<(), Problem> {
+        attach(tree, path)?;
+        self.mounted.insert(path.to_path_buf());
+        Ok(())
+    }
+}
+
+/// A copy of the mounts at a place, which is nowhere yet.
+fn copy(place: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    open_tree(place, "", flags)
         .map_err(|error| Problem::at(format!("cannot mount {}", path.display()), error))
+}
+
+/// The same, read-only.
+fn read_only(path: &Path) -> Result<OwnedFd, Problem> {
+    let place = place(path)?.ok_or_else(|| Problem::new(format!("{} is not there", path.display())))?;
+    let tree = copy(&place, path)?;
+    kernel::make_read_only(tree.as_fd(), c"")
+        .map_err(|error| Problem::at(format!("cannot make {} read-only", path.display()), error))?;
+    Ok(tree)
 }
 
 fn attach(tree: &OwnedFd, path: &Path) -> Result<(), Problem> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
-    move_mount(tree, "", CWD, path, flags)
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    let place = place(path)?.ok_or_else(|| Problem::new(format!("{} is not there", path.display())))?;
+    move_mount(tree, "", &place, "", flags)
         .map_err(|error| Problem::at(format!("cannot mount {}", path.display()), error))
 }
 
-/// Makes a path read-only, and keeps it where it is.
-fn protect(path: &Path, plan: &Plan) -> Result<(), Problem> {
-    // Outside of what is writable everything is read-only already.
-    let outer = plan
-        .with(Access::Writable)
-        .filter(|outer| path.starts_with(outer));
-    let Some(outer) = outer.max() else {
-        return Ok(());
-    };
-    let mut between: Vec<&Path> = path
-        .ancestors()
-        .skip(1)
-        .take_while(|folder| *folder != outer)
-        .collect();
-    between.reverse();
-    for folder in between {
-        attach(&copy(folder)?, folder)?;
-    }
-    let tree = copy(path)?;
-    kernel::make_read_only(tree.as_fd(), c"")
-        .map_err(|error| Problem::at(format!("cannot make {} read-only", path.display()), error))?;
-    attach(&tree, path)
+fn kind(place: &OwnedFd) -> Option<FileType> {
+    Some(FileType::from_raw_mode(fstat(place).ok()?.st_mode))
 }
 
-/// Covers a folder by an empty one, a file by one without content.
-fn hide(path: &Path) -> Result<(), Problem> {
-    if path.is_dir() {
-        tmpfs(path)
-    } else {
-        attach(&copy(Path::new("/dev/null"))?, path)
-    }
+fn is_link(place: &OwnedFd) -> bool {
+    kind(place) == Some(FileType::Symlink)
+}
+
+fn is_folder(place: &OwnedFd) -> bool {
+    kind(place) == Some(FileType::Directory)
 }
 
 fn tmpfs(path: &Path) -> Result<(), Problem> {
@@ -140,33 +211,32 @@ fn tmpfs(path: &Path) -> Result<(), Problem> {
         .map_err(|error| Problem::at(format!("cannot cover {}", path.display()), error))
 }
 
-/// Puts an empty layer over a folder, which takes what is written. Where the file system cannot carry one, the folder
-/// stays read-only.
-fn scratch(number: usize, path: &Path) -> Result<(), Problem> {
+/// Puts an empty layer over a folder, which takes what is written. Returns whether its file system can carry one.
+fn scratch(number: usize, path: &Path) -> Result<bool, Problem> {
     let layers = Path::new(LAYERS).join(number.to_string());
     let (upper, work) = (layers.join("upper"), layers.join("work"));
     for folder in [&upper, &work] {
         fs::create_dir_all(folder).map_err(|error| Problem::at("cannot create a scratch layer", error))?;
     }
-    // Both would end the option.
+    // These would end the option.
     let lower = path.as_os_str().as_encoded_bytes();
     if lower.iter().any(|byte| b",:\\".contains(byte)) {
-        return Ok(());
+        return Ok(false);
     }
     let (lower, upper, work) = (path.display(), upper.display(), work.display());
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr");
     let options = CString::new(options).map_err(|_| Problem::new("a path contains a NUL character"))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    let _ = mount("overlay", path, "overlay", flags, options.as_c_str());
-    Ok(())
+    Ok(mount("overlay", path, "overlay", flags, options.as_c_str()).is_ok())
 }
 
 /// The devices that a confined program has, and a folder of its own for shared memory and for terminals.
 struct Devices(Vec<(&'static str, OwnedFd)>);
 
 impl Devices {
+    /// Copies of the devices. They are read-only, which keeps their owner and mode: what is written to them still arrives.
     fn copied() -> Result<Self, Problem> {
-        let copied = DEVICES.map(|name| Ok((name, copy(&Path::new("/dev").join(name))?)));
+        let copied = DEVICES.map(|name| Ok((name, read_only(&Path::new("/dev").join(name))?)));
         copied.into_iter().collect::<Result<_, _>>().map(Self)
     }
 

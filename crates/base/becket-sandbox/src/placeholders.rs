@@ -84,12 +84,8 @@ impl Placeholders {
                 // Noted after it is made: what stood there before must not be taken for a placeholder.
                 Ok(()) => file.write_all(line.as_bytes())?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                // A file in its parent's place cannot hold it either.
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) => {}
+                // What cannot be made here cannot be made by the program either.
+                Err(error) if cannot_be_made(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -107,6 +103,16 @@ impl Placeholders {
         text.lines().rev().for_each(Placeholder::remove);
         self.list.set_len(0)
     }
+}
+
+fn cannot_be_made(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 impl Drop for Placeholders {

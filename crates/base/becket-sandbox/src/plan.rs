@@ -49,8 +49,8 @@ pub enum Strength {
     /// Namespaces, Landlock and a filter of system calls.
     #[default]
     Full,
-    /// No namespaces. Paths that are read-only inside of a writable folder can be written, caches stay read-only, and a
-    /// file's owner and mode can be changed wherever the user may.
+    /// No namespaces. Paths that are read-only or hidden inside of a writable folder can be written and read, caches stay
+    /// read-only, and a file's owner and mode can be changed wherever the user may.
     LandlockOnly,
 }
 
@@ -118,7 +118,9 @@ fn path(option: &str, word: Option<OsString>) -> Result<PathBuf, Problem> {
     let word = word.ok_or_else(|| Problem::new(format!("{option} needs a path")))?;
     let path = PathBuf::from(word);
     let is_plain = !path.components().any(|part| part.as_os_str() == OsStr::new(".."));
-    if path.is_absolute() && is_plain {
+    if path == Path::new("/") {
+        Err(Problem::new(format!("{option} cannot be `/`")))
+    } else if path.is_absolute() && is_plain {
         Ok(path)
     } else {
         Err(Problem::new(format!(
@@ -159,6 +161,7 @@ mod tests {
             &["--writable", "here", "--", "sh"],
             &["--writable", "/a/../b", "--", "sh"],
             &["--hidden", "/a"],
+            &["--writable", "/", "--", "sh"],
             &["--unknown", "--", "sh"],
         ] {
             assert!(

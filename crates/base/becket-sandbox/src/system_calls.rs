@@ -10,6 +10,24 @@ use seccompiler::{
 use crate::plan::{Network, Plan, Strength};
 use crate::problem::Problem;
 
+/// `open_tree_attr`, which is newer than the list of names.
+const OPEN_TREE_ATTR: libc::c_long = 467;
+
+/// Memory and semaphores that all processes of a user share, where no namespace keeps them apart.
+const SHARED_MEMORY: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semctl,
+    libc::SYS_semtimedop,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+];
+
 /// Calls that are refused whatever their arguments are.
 const REFUSED: &[libc::c_long] = &[
     // Other processes.
@@ -47,6 +65,13 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_request_key,
     libc::SYS_keyctl,
     libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_vhangup,
+    OPEN_TREE_ATTR,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -66,6 +91,18 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_lookup_dcookie,
 ];
 
+/// Calls that change how a process runs, with the places of the arguments that are 0 for the process itself. A limit of
+/// processor time ends another process as a signal does.
+const OF_OTHERS: &[(libc::c_long, &[u8])] = &[
+    (libc::SYS_prlimit64, &[0]),
+    (libc::SYS_sched_setaffinity, &[0]),
+    (libc::SYS_sched_setscheduler, &[0]),
+    (libc::SYS_sched_setparam, &[0]),
+    (libc::SYS_sched_setattr, &[0]),
+    (libc::SYS_setpriority, &[0, 1]),
+    (libc::SYS_ioprio_set, &[1]),
+];
+
 /// The same kernel answers to other numbers for programs of the x32 kind: those of x86-64 with this bit, and some of
 /// their own.
 #[cfg(target_arch = "x86_64")]
@@ -77,7 +114,15 @@ pub fn filter(plan: &Plan) -> Result<(), Problem> {
     for call in REFUSED {
         rules.insert(*call, Vec::new());
     }
+    if plan.strength == Strength::LandlockOnly {
+        rules.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
+    }
     rules.insert(libc::SYS_clone, vec![new_user_namespace()?]);
+    rules.insert(libc::SYS_socketpair, vec![datagrams()?]);
+    for (call, places) in OF_OTHERS {
+        let rules_of_call = places.iter().map(|place| rule(&[(*place, SeccompCmpOp::Ne, 0)]));
+        rules.insert(*call, rules_of_call.collect::<Result<_, _>>()?);
+    }
     rules.insert(libc::SYS_ioctl, typing_into_terminals()?);
     rules.insert(libc::SYS_socket, other_families(plan)?);
     #[cfg(target_arch = "x86_64")]
@@ -119,6 +164,16 @@ fn architecture() -> Result<TargetArch, Problem> {
 fn new_user_namespace() -> Result<SeccompRule, Problem> {
     let flag = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
     rule(&[(0, SeccompCmpOp::MaskedEq(flag), flag)])
+}
+
+/// A pair of datagram sockets can send to any socket that has a path.
+fn datagrams() -> Result<SeccompRule, Problem> {
+    const KIND: u64 = 0xf;
+    rule(&[(
+        1,
+        SeccompCmpOp::MaskedEq(KIND),
+        u64::from(libc::SOCK_DGRAM.unsigned_abs()),
+    )])
 }
 
 /// What is typed into a terminal by a program is read by the shell that it came from.

@@ -127,6 +127,7 @@ const OF_GIT: &[&str] = &[
     "commondir",
     "info",
     "modules",
+    "worktrees",
 ];
 
 /// A profile with what it means here.
@@ -160,17 +161,13 @@ impl Sandbox {
         let (support, launcher) = Support::find(&becket).map_err(|problem| {
             CliError::usage(format!("commands cannot be confined: {problem}")).hint(hint)
         })?;
-        let gap = support.no_namespaces.as_ref().map(|reason| {
-            format!(
-                "the sandbox has gaps, because there are no namespaces ({reason}): commands can write protected files \
-                 inside of the project, and change the mode of any file of yours"
-            )
-        });
+        let gap = gap(&support);
         if let Some(gap) = gap.as_ref().filter(|_| setup.config.sandbox.require) {
             return Err(CliError::usage(gap).hint("`sandbox.require` refuses that"));
         }
         let places = protected(setup, options, surroundings);
         let place = Place::new(setup, surroundings);
+        place.check()?;
         let missing = place.missing(profile, options);
         Ok(Some(Self {
             profile,
@@ -205,6 +202,21 @@ impl Sandbox {
     }
 }
 
+/// What the kernel does not hold, if there is something.
+fn gap(support: &Support) -> Option<String> {
+    let namespaces = support.no_namespaces.as_ref().map(|reason| {
+        format!(
+            "there are no namespaces ({reason}), so commands can read hidden files and write protected ones inside of \
+             the project, and change the mode of any file of yours"
+        )
+    });
+    let signals = support
+        .lets_signals_pass
+        .then(|| "the kernel is older than 6.12, so commands can end other processes of yours".to_owned());
+    let gaps: Vec<String> = namespaces.into_iter().chain(signals).collect();
+    (!gaps.is_empty()).then(|| format!("the sandbox has gaps: {}", gaps.join("; ")))
+}
+
 /// The folders of a run.
 struct Place<'a> {
     setup: &'a Setup,
@@ -218,18 +230,33 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn new(setup: &'a Setup, surroundings: &Surroundings) -> Self {
         let real = |path: &Path| becket_fs::canonicalize(path).ok();
-        let given = surroundings.variable("TMPDIR").map(PathBuf::from);
-        let usual = ["/tmp", "/var/tmp"].map(PathBuf::from);
+        let home = surroundings.variable("HOME").and_then(|home| real(home.as_ref()));
+        let given = surroundings
+            .variable("TMPDIR")
+            .and_then(|folder| real(folder.as_ref()));
+        // Where everything of the user is temporary, nothing would be out of reach.
+        let given = given.filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)));
+        let usual = ["/tmp", "/var/tmp"]
+            .iter()
+            .filter_map(|folder| real(folder.as_ref()));
+        let project = surroundings.cwd.join(&setup.project_root);
         Self {
             setup,
-            project: real(&surroundings.cwd.join(&setup.project_root))
-                .unwrap_or_else(|| surroundings.cwd.clone()),
-            home: surroundings.variable("HOME").and_then(|home| real(home.as_ref())),
-            temporary: given
-                .into_iter()
-                .chain(usual)
-                .filter_map(|path| real(&path))
-                .collect(),
+            project: real(&project).unwrap_or(project),
+            home,
+            temporary: given.into_iter().chain(usual).collect(),
+        }
+    }
+
+    /// A project that contains everything cannot be confined.
+    fn check(&self) -> Result<(), CliError> {
+        let given = &self.setup.config.sandbox.writable;
+        let mut folders = given.iter().chain([&self.project]);
+        match folders.any(|folder| folder == Path::new("/")) {
+            true => Err(CliError::usage(
+                "`/` as a project or in `sandbox.writable` leaves nothing to confine",
+            )),
+            false => Ok(()),
         }
     }
 
@@ -272,8 +299,10 @@ impl<'a> Place<'a> {
             ".git" => self.of_git(),
             name => vec![self.project.join(name)],
         });
-        let there = named.chain(places.paths.iter().cloned());
-        there.filter(|path| becket_fs::exists(path)).collect()
+        let all = named.chain(places.paths.iter().cloned());
+        // A link is protected as well as what it leads to.
+        all.flat_map(|path| becket_fs::canonicalize(&path).ok().into_iter().chain([path]))
+            .collect()
     }
 
     fn of_git(&self) -> Vec<PathBuf> {
@@ -304,9 +333,9 @@ impl<'a> Place<'a> {
             .map(|name| Placeholder::Folder(self.project.join(name)));
         // It names the folder in which it stands.
         let common = Placeholder::File(self.project.join(".git/commondir"), ".\n");
+        // Also those that are there: they may be placeholders of a run that ends before this one.
         folders
             .chain(becket_fs::is_file(self.project.join(".git/HEAD")).then_some(common))
-            .filter(|one| !becket_fs::exists(one.path()) && !becket_fs::is_symlink(one.path()))
             .collect()
     }
 

@@ -54,13 +54,20 @@ pub struct GitFacts {
 impl GitFacts {
     /// The state of a repository in short form. `None` outside of a repository, or without git.
     pub async fn status(&self, cwd: &Path) -> Option<String> {
-        let output = self.ask(cwd, &["status", "--short", "--branch"]).await?;
+        let output = self
+            .ask(cwd, &["status", "--short", "--branch", "--ignore-submodules=all"])
+            .await?;
         told("Current git status:", &output)
     }
 
     /// The changes in the working tree, as statistics or in full. `None` if there are none.
     pub async fn diff(&self, cwd: &Path, detail: DiffDetail) -> Option<String> {
-        let mut arguments = vec!["diff", "--no-ext-diff", "--no-textconv"];
+        let mut arguments = vec![
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=all",
+        ];
         let head = match detail {
             DiffDetail::Statistics => {
                 arguments.push("--stat");

@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
+use becket_face_kit::runtime;
+use becket_hooks::{Mark, Tree};
 use becket_run::sandbox::{Sandbox, SandboxProfile};
 use becket_run::setup::Setup;
-use becket_sandbox::{Access, Strength};
+use becket_sandbox::{Access, Strength, is_for_the_loader};
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
@@ -42,23 +44,44 @@ pub fn run(
             if let Some(gap) = &sandbox.gap {
                 surroundings.remark(gap);
             }
-            start(&sandbox, &command)
+            start(&options, &sandbox, &command, surroundings)
         }
     }
 }
 
-/// Runs a command and ends with its exit code.
-fn start(sandbox: &Sandbox, command: &[String]) -> Result<Exit, CliError> {
+/// Runs a command and ends with its exit code. What it leaves in the background ends with it.
+fn start(
+    options: &Options,
+    sandbox: &Sandbox,
+    command: &[String],
+    surroundings: &Surroundings,
+) -> Result<Exit, CliError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(CliError::usage("there is no command").hint("becket sandbox run -- COMMAND"));
     };
     let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("cannot run {program}: {error}"));
     let confinement = sandbox.confinement();
+    let mark = Mark::within(&surroundings.variables);
+    let (mark_name, mark_value) = mark.variable();
+    let environment = surroundings
+        .variables
+        .iter()
+        .filter(|(name, _)| !is_for_the_loader(name));
     let mut confined = confinement.command(program).map_err(|problem| failed(&problem))?;
-    let status = confined
+    confined
         .args(arguments)
-        .status()
-        .map_err(|error| failed(&error))?;
+        .env_clear()
+        .envs(environment)
+        .env(mark_name, mark_value);
+    let status = runtime(options)?
+        .block_on(async {
+            let child = tokio::process::Command::from(confined).spawn()?;
+            let mut tree = Tree::adopt_beside(child, &mark)?;
+            let status = tree.wait().await;
+            tree.terminate().await;
+            status
+        })
+        .map_err(|error: std::io::Error| failed(&error))?;
     let code = status
         .code()
         .or_else(|| Some(128 + status.signal()?))
