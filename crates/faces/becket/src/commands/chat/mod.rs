@@ -83,7 +83,7 @@ async fn converse(
         }
     };
     let reason = match &outcome {
-        Ok(Exit::Answered) => EndReason::Done,
+        Ok(Exit::Answered) => EndReason::Left,
         Ok(_) => EndReason::Cancelled,
         Err(_) => EndReason::Failed,
     };
