@@ -31,7 +31,7 @@ use crate::session_handle::SessionLocation;
 use crate::skills::load_library;
 use crate::speaker::Speaker;
 use crate::store::{NewSession, OpenedSession, Origin, StoreError};
-use crate::storing::{keep_waiting, name_conversation, show_usage, store_messages};
+use crate::storing::{keep_waiting, show_usage, store_messages, take_title};
 use crate::transcript::Transcript;
 
 /// Begins a session and tells hooks. What a killed process left open in the conversation is closed first.
@@ -178,11 +178,8 @@ async fn announce_session(session: &mut Session) {
     session.context = context;
     set_variables(session, &reply.environment.0);
     keep_first_prompt(session, reply.first_prompt.get());
-    if let Some(title) = reply.title.get().filter(|_| !session.resumed && !session.beside)
-        && let Err(error) = name_conversation(session, &title).await
-    {
-        let message = format!("the conversation could not be named: {error}");
-        session.speaker.agent.front.show(FrontUpdate::Warning(&message));
+    if let Some(title) = reply.title.get().filter(|_| !session.resumed && !session.beside) {
+        take_title(session, &title).await;
     }
     tell_instructions(session).await;
     // A session beside another one gets no prompt that could use skills.
@@ -350,7 +347,12 @@ pub(crate) async fn end_for(
         .agent
         .store
         .audit(AuditRecord::now(session.hooks.scope(), ledger));
-    let word = serde_json::to_value(reason).ok();
+    // What is stored says whether everything was answered.
+    let stored = match reason {
+        EndReason::Left => EndReason::Done,
+        reason => reason,
+    };
+    let word = serde_json::to_value(stored).ok();
     let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("ended");
     let ended = session.speaker.agent.store.end_session(session.id(), word).await;
     kept.and(ended)

@@ -22,6 +22,7 @@ use crate::session::Session;
 use crate::skills::{expand_name, skills_text};
 use crate::speaker::Speaker;
 use crate::store::StoreError;
+use crate::storing::take_title;
 use crate::tasks::Tasks;
 
 /// Writes the system prompt. Its hooks are always asked, but a prompt that hooks of `agent_start` wrote stays.
@@ -104,7 +105,7 @@ pub(crate) fn hook_notes(texts: &[String]) -> Vec<Message> {
 
 /// Passes a prompt through its hooks.
 pub(crate) async fn consider_prompt(
-    session: &Session,
+    session: &mut Session,
     text: String,
     images: &[Part],
     source: InputSource,
@@ -119,6 +120,13 @@ pub(crate) async fn consider_prompt(
     };
     let (reply, handlers) = session.hooks.ask_whom::<UserPrompt>(payload).await;
     session.agreed("this prompt", reply.verdict, handlers).await?;
+    if let Some(title) = reply
+        .title
+        .get()
+        .filter(|_| !session.is_subagent() && !session.beside)
+    {
+        take_title(session, &title).await;
+    }
     Ok(Considered {
         prompt: reply.prompt.get().unwrap_or(text),
         context: reply.context.0,

@@ -290,6 +290,19 @@ pub(crate) async fn name_conversation(session: &mut Session, name: &str) -> Resu
     Ok(())
 }
 
+/// Gives the conversation the name that a hook wants, unless it has that name.
+pub(crate) async fn take_title(session: &mut Session, title: &str) {
+    let named = match stored_tree(session).await {
+        Ok(tree) if tree.name() == Some(title) => Ok(()),
+        Ok(_) => name_conversation(session, title).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = named {
+        let message = format!("the conversation could not be named: {error}");
+        session.speaker.agent.front.show(FrontUpdate::Warning(&message));
+    }
+}
+
 /// The name that an entry gives the conversation.
 fn name_in(entry: &NewEntry) -> Option<String> {
     match &entry.content {

@@ -4,8 +4,10 @@
 //! of a process that ended by itself is an error after which Claude Code goes on; becket does so too, and says it each
 //! time. Codes by which a shell says that it did not find a program, or that a signal ended it, are failures.
 
+use std::time::Duration;
+
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer, Members, Plain, error_line};
+use becket_hook_files::{Block, Contract, Decision, HookAnswer, Members, Plain, error_line};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Deserializer, Map, Value};
 
@@ -20,12 +22,23 @@ const NOT_RUN: [i32; 2] = [126, 127];
 /// The first exit code by which a shell says that a signal ended the program.
 const SIGNALS: i32 = 128;
 
+/// Whether what a hook prints first sends it to the background, and how long it may go on there.
+pub fn leaves(said: &Value, usual: Duration) -> Option<Duration> {
+    let time = said.get("asyncTimeout").and_then(Value::as_u64);
+    let is_sent = said.get("async") == Some(&Value::Bool(true));
+    is_sent.then(|| time.map_or(usual, Duration::from_millis))
+}
+
 /// What a program has said.
 pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
     let said = hear_output(contract, finished);
     match finished.code {
         0 => said,
+        // Interpreters exit with this code without their script, and such a block would come again and again.
+        BLOCKED if contract.block == Block::GoesOn && misses_script(finished) => Ok(HookAnswer::error(
+            format!("exit code {BLOCKED}: {}", error_line(stderr)),
+        )),
         BLOCKED => {
             let answer = said.unwrap_or_default();
             let blocks = answer.block.is_some() || answer.decision == Some(Decision::Deny);
@@ -69,6 +82,13 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
             })
         }
     }
+}
+
+/// Whether all that a program has said is that its script is not there.
+fn misses_script(finished: &Finished) -> bool {
+    let stderr = finished.stderr.to_ascii_lowercase();
+    let mut words = ["no such file", "can't open"].iter();
+    finished.stdout.trim_ascii().is_empty() && words.any(|words| stderr.contains(words))
 }
 
 fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
@@ -132,6 +152,10 @@ fn holds_decision(text: &str) -> bool {
 fn plain(contract: &Contract, text: &str) -> HookAnswer {
     match contract.plain {
         Plain::Context if !text.is_empty() => HookAnswer::context(text),
+        Plain::Shown if !text.is_empty() => HookAnswer {
+            notice: vec![text.to_owned()],
+            ..HookAnswer::default()
+        },
         _ => HookAnswer::default(),
     }
 }
@@ -203,7 +227,9 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
         answer.decision = Some(match word.as_str() {
             "allow" => Decision::Allow,
             "deny" => Decision::Deny,
-            "ask" | "defer" => Decision::Ask,
+            "ask" => Decision::Ask,
+            // Claude Code would not run the call before somebody comes back to it.
+            "defer" => Decision::Insist,
             _ => return Err(members.wrong("permissionDecision", "`allow`, `deny`, `ask` or `defer`")),
         });
         answer.reason = members.text("permissionDecisionReason")?;
@@ -217,21 +243,31 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
     }
 }
 
-/// What a hook asks for and becket does not have, in words for the user.
-fn unserved<'a>(contract: &Contract, members: &'a Members<'_>) -> impl Iterator<Item = String> + use<'a> {
-    let at_start = contract.name == "SessionStart";
-    let keys = ["initialUserMessage", "watchPaths", "reloadSkills", "sessionTitle"].into_iter();
-    let asked = keys.filter(move |key| {
-        let is_said = members.map.get(*key).is_some_and(|value| !value.is_null());
-        is_said && !(at_start && ["sessionTitle", "initialUserMessage"].contains(key))
+/// What a hook asks for and becket does not have, or not at this event, in words for the user.
+fn unserved(contract: &Contract, members: &Members<'_>) -> Vec<String> {
+    let is_said = |key: &str| members.map.get(key).is_some_and(|value| !value.is_null());
+    let elsewhere = SERVED
+        .iter()
+        .filter(|(key, events)| is_said(key) && !events.contains(&contract.name));
+    let elsewhere = elsewhere.map(|(key, events)| {
+        format!(
+            "a hook wanted `{key}`, which counts at {} alone",
+            events.join(" and ")
+        )
     });
-    asked.map(|key| match key {
-        "sessionTitle" | "initialUserMessage" => {
-            format!("a hook wanted `{key}`, which counts at SessionStart alone")
-        }
-        _ => format!("a hook wanted `{key}`, which becket does not have"),
-    })
+    let unknown = UNSERVED.iter().filter(|key| is_said(key));
+    let unknown = unknown.map(|key| format!("a hook wanted `{key}`, which becket does not have"));
+    elsewhere.chain(unknown).collect()
 }
+
+/// Members of answers that count at some events, and those events.
+const SERVED: &[(&str, &[&str])] = &[
+    ("initialUserMessage", &["SessionStart"]),
+    ("sessionTitle", &["SessionStart", "UserPromptSubmit"]),
+];
+
+/// Members of answers that ask for what becket does not do.
+const UNSERVED: &[&str] = &["watchPaths", "reloadSkills"];
 
 /// Reads the answer to a question about permission.
 fn read_permission(decision: &Map<String, Value>, answer: &mut HookAnswer) -> Result<(), Failure> {

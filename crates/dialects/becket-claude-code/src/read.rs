@@ -27,6 +27,9 @@ const USUAL_AT_THE_END: Duration = Duration::from_millis(1_500);
 /// The longest that hooks may take when a session ends.
 const MOST_AT_THE_END: Duration = Duration::from_secs(60);
 
+/// How many characters a text of a hook may have before it is cut.
+const LONGEST_TEXT: usize = 10_000;
+
 /// Events at which no model can be asked, because there is no conversation yet.
 const WITHOUT_MODELS: &[&str] = &["SessionStart", "Setup", "SubagentStart"];
 
@@ -252,6 +255,7 @@ fn entry(
         },
         action,
         loop_limit: None,
+        longest_text: Some(LONGEST_TEXT),
         status: text(hook, "statusMessage")?,
         while_used: None,
         env: BTreeMap::new(),

@@ -170,6 +170,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .done(),
         row::<PostCompact>("PostCompact", Observe, show::post_compact, nothing::<PostCompact>)
             .matching(|_, compaction| show::trigger(compaction.reason).into())
+            .plain_shown()
             .done(),
         row::<PreModelChange>("PreModelSwitch", Guard, show::pre_model_change, |_, answer| {
             Ok(replies::model_choice(answer))
@@ -206,7 +207,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())
-            .matching(|_, end| show::end_reason(end.next).into())
+            .matching(|_, end| show::end_reason(end).into())
             .done(),
     ]
 }

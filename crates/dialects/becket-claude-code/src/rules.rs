@@ -196,11 +196,13 @@ mod tests {
         };
         let facts = Facts {
             project_root: "/work".into(),
+            cwd: "/work".into(),
             hooks_directory: None,
             home: Some("/home/me".into()),
             files: "/data".into(),
             user_shell: None,
             is_attended: false,
+            prompts: Default::default(),
         };
         translated(text, kind, &source, &facts).expect("it can be read")
     }

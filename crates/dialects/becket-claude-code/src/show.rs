@@ -4,8 +4,8 @@ use std::path::Path;
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    AttentionPayload, AttentionReason, CompactReason, ConfigChangePayload, ErrorRaisedPayload, InputSource,
-    InstructionsLoadedPayload, ModelChangePayload, PermissionRequestPayload, PostCompactPayload,
+    AttentionPayload, AttentionReason, CompactReason, ConfigChangePayload, EndReason, ErrorRaisedPayload,
+    InputSource, InstructionsLoadedPayload, ModelChangePayload, PermissionRequestPayload, PostCompactPayload,
     PreCompactPayload, PreModelChangePayload, PreToolOutputPayload, PreToolPayload, PromptExpansionPayload,
     ProviderErrorKind, Scope, SessionEndPayload, SessionStartPayload, SetupPayload, SetupReason, StartReason,
     SteeringPayload, StopPayload, ToolBatchPayload, UserPromptPayload, text_of,
@@ -26,11 +26,12 @@ pub fn start_source(reason: StartReason) -> &'static str {
     }
 }
 
-/// Why a session ends, by what comes next.
-pub fn end_reason(next: Option<StartReason>) -> &'static str {
-    match next {
-        Some(StartReason::New | StartReason::Clear) => "clear",
-        Some(StartReason::Resume) => "resume",
+/// Why a session ends.
+pub fn end_reason(end: &SessionEndPayload) -> &'static str {
+    match (end.next, end.reason) {
+        (Some(StartReason::New | StartReason::Clear), _) => "clear",
+        (Some(StartReason::Resume), _) => "resume",
+        (None, EndReason::Left) => "prompt_input_exit",
         _ => "other",
     }
 }
@@ -135,7 +136,7 @@ pub fn subagent_start(input: Input, _: &Scope, _: &SessionStartPayload) -> Input
 }
 
 pub fn session_end(input: Input, _: &Scope, end: &SessionEndPayload) -> Input {
-    input.with("reason", end_reason(end.next))
+    input.with("reason", end_reason(end))
 }
 
 pub fn user_prompt(input: Input, _: &Scope, prompt: &UserPromptPayload) -> Input {
@@ -189,14 +190,22 @@ fn called(input: Input, scope: &Scope, call: &Called<'_>, source: &str) -> Input
         .with("tool_input", arguments)
 }
 
+/// The server that a tool comes from.
+fn server(source: &str) -> Option<Value> {
+    let name = source.strip_prefix("mcp:")?;
+    Some(json!({"name": name}))
+}
+
 pub fn pre_tool(input: Input, scope: &Scope, call: &PreToolPayload) -> Input {
     called(input, scope, &calls::pre_tool(call), &call.tool_source)
         .with("tool_use_id", call.tool_call_id.as_str())
+        .with_some("mcp_server", server(&call.tool_source))
 }
 
 pub fn permission_request(input: Input, scope: &Scope, call: &PermissionRequestPayload) -> Input {
     called(input, scope, &calls::permission_request(call), &call.tool_source)
         .with("tool_use_id", call.tool_call_id.as_str())
+        .with_some("mcp_server", server(&call.tool_source))
 }
 
 pub fn post_tool(input: Input, scope: &Scope, output: &PreToolOutputPayload) -> Input {

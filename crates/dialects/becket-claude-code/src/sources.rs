@@ -145,9 +145,10 @@ pub fn missing(place: &GuestSearch<'_>) -> Vec<Dropped> {
     let not_installed = enabled.iter().filter(|enabled| enabled.folder.is_none());
     let mut missing: Vec<Dropped> = not_installed
         .map(|Enabled { name, settings, owner, .. }| {
-            let reason = "the plugin is enabled and not installed, so none of its guards could run: install it, or \
-                          set this to false";
-            dropped(name, (settings, *owner), reason, true)
+            let reason = "the plugin is enabled and not installed, so its hooks do not run, as in Claude Code: \
+                          install it, or set this to false";
+            // Claude Code has nothing to load there. Whoever manages the machine wants the plugin all the same.
+            dropped(name, (settings, *owner), reason, *owner == Owner::Machine)
         })
         .collect();
     let user = user_folder(place);

@@ -8,7 +8,7 @@ use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher,
 
 use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
-use crate::hear::hear;
+use crate::hear::{hear, leaves};
 use crate::read::{option_variable, read, settle};
 use crate::rows::rows;
 use crate::rules::rules;
@@ -45,6 +45,7 @@ pub static SYSTEM: System = System {
     env_file: Some(ENV_FILE),
     input,
     errors_refuse: false,
+    leaves: Some(leaves),
     hear,
     bridge: &BRIDGE,
 };
@@ -142,6 +143,7 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with("cwd", scope.cwd.as_str())
         .with("permission_mode", mode_word(scope.permission_mode))
         .with("hook_event_name", event)
+        .with_some("prompt_id", facts.prompts.of(session))
         .with_some(
             "agent_transcript_path",
             (event == "SubagentStop").then(|| facts.transcript(&scope.session_id).display().to_string()),

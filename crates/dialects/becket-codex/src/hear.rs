@@ -14,6 +14,8 @@ use becket_hook_files::{Block, Contract, Decision, HookAnswer, Plain, error_line
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
+use crate::rows::NOTIFY;
+
 /// The exit code by which a hook blocks.
 const BLOCKED: i32 = 2;
 
@@ -65,7 +67,7 @@ const WITHOUT_TEXT: &[&str] = &["Stop", "SubagentStop", "Interrupt"];
 
 fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let unreadable = |why: &str| Failure::new(Cause::UnreadableOutput, why);
-    if contract.name == "SessionEnd" {
+    if ["SessionEnd", NOTIFY].contains(&contract.name) {
         return Ok(HookAnswer::default());
     }
     let text = std::str::from_utf8(&finished.stdout)
@@ -82,7 +84,7 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
         return match read_strictly(text) {
             Ok(Value::Object(said)) => read(contract, &said),
             _ => Err(unreadable(
-                "standard output begins like JSON and is not JSON object; print the object alone",
+                "standard output begins like JSON and is not a JSON object; print the object alone",
             )),
         };
     }
@@ -97,7 +99,7 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
     match (text.is_empty(), contract.plain) {
         (false, Plain::Context) => Ok(HookAnswer::context(text)),
         (false, _) if WITHOUT_TEXT.contains(&contract.name) => Err(unreadable(
-            "standard output is not JSON object; print other words to standard error",
+            "standard output is not a JSON object; print other words to standard error",
         )),
         _ => Ok(HookAnswer::default()),
     }

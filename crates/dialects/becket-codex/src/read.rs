@@ -14,7 +14,7 @@ use becket_hook_files::{Action, Background, Contract, HookEntry, Level, Owner, R
 use becket_hooks::CommandLine;
 use serde_json::{Map, Value, json};
 
-use crate::rows::{ABSENT_EVENTS, rows};
+use crate::rows::{ABSENT_EVENTS, NOTIFY, rows};
 use crate::state::{self, label};
 
 /// How many seconds a hook may take by default.
@@ -45,7 +45,8 @@ const NO_EVENTS: &[&str] = &["state", "managed_dir", "windows_managed_dir"];
 /// Reads a file.
 pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
     let rows = rows();
-    let contracts: Vec<Contract> = rows.iter().map(|row| row.contract()).collect();
+    let contracts = rows.iter().map(|row| row.contract());
+    let contracts: Vec<Contract> = contracts.filter(|contract| contract.name != NOTIFY).collect();
     let reader = Reader {
         contracts: &contracts,
         source,
@@ -101,6 +102,9 @@ impl Reader<'_> {
         let is_required = self.source.file.ends_with("requirements.toml");
         reading.machine_only |=
             is_required && self.source.owner == Owner::Machine && says("allow_managed_hooks_only");
+        if let Some(notify) = settings.get(NOTIFY) {
+            self.notify(notify, reading);
+        }
         let Some(hooks) = settings.get("hooks") else {
             return;
         };
@@ -112,6 +116,38 @@ impl Reader<'_> {
             NO_EVENTS.iter().for_each(|key| drop(events.remove(*key)));
         }
         self.events(&events, reading);
+    }
+
+    /// Reads the program that is told of every end of a turn. Its last argument is what others read.
+    fn notify(&self, notify: &Value, reading: &mut Reading) {
+        let words = notify.as_array().map(|words| words.iter().map(Value::as_str));
+        let words: Option<Vec<&str>> = words.and_then(Iterator::collect);
+        let Some(words) = words.filter(|words| !words.is_empty()) else {
+            let reason = "it must be a list of texts: a program and its arguments";
+            return reading.drop_entry(self.source, format!("/{NOTIFY}"), reason, false);
+        };
+        let shell = ["/bin/sh", "-c", r#"exec "$@" "$(cat)""#, NOTIFY];
+        let words = shell.iter().chain(&words).map(ToString::to_string);
+        reading.entries.push(HookEntry {
+            event: NOTIFY,
+            name: NOTIFY.to_owned(),
+            matchers: Vec::new(),
+            condition: None,
+            action: Action::Command(CommandLine::Exec(words.collect())),
+            timeout: Duration::from_secs(USUAL),
+            once: false,
+            // Codex does not wait for it.
+            background: Some(Background::Quiet),
+            refuses_on_failure: false,
+            loop_limit: None,
+            longest_text: None,
+            status: None,
+            while_used: None,
+            env: BTreeMap::new(),
+            source: Arc::clone(self.source),
+            pointer: format!("/{NOTIFY}"),
+            written: json!({NOTIFY: notify}).to_string(),
+        });
     }
 
     /// Reads a file that holds nothing but hooks.
@@ -242,6 +278,7 @@ impl Reader<'_> {
             background: in_background.then_some(Background::Quiet),
             refuses_on_failure: false,
             loop_limit: None,
+            longest_text: longest_text(hook, event),
             status: hook
                 .get("statusMessage")
                 .and_then(Value::as_str)
@@ -339,6 +376,16 @@ fn seconds(hook: &Map<String, Value>, event: &str) -> u64 {
         // As long as becket lets any hook run.
         _ => given.unwrap_or(USUAL).clamp(1, 2_600_000),
     }
+}
+
+/// How many characters a text for the model may have. Codex counts four of them as a token.
+fn longest_text(hook: &Map<String, Value>, event: &str) -> Option<usize> {
+    let tokens = hook
+        .get("additionalContextLimit")
+        .and_then(Value::as_u64)
+        .unwrap_or(USUAL_CONTEXT);
+    let tokens = usize::try_from(tokens).unwrap_or(usize::MAX);
+    (tokens > 0 && WITH_CONTEXT.contains(&event)).then(|| tokens.saturating_mul(4))
 }
 
 /// Everything that decides what runs and when, in the form whose hash Codex keeps for hooks that the user trusts: an

@@ -16,6 +16,9 @@ use serde_json::Value;
 
 use crate::{calls, show};
 
+/// The setting that names a program for every end of a turn. Files of hooks have no such event.
+pub const NOTIFY: &str = "notify";
+
 /// How often hooks may make the model go on, one time after another. Codex has no limit.
 const STOP_CAP: u32 = 8;
 
@@ -122,6 +125,10 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .done(),
         row::<AgentEnd>("Interrupt", Observe, show::interrupt, nothing::<AgentEnd>)
             .only(|_, end| end.reason == EndReason::Cancelled)
+            .done(),
+        // The setting `notify`, which is older than hooks.
+        row::<AgentEnd>(NOTIFY, Observe, show::notify, nothing::<AgentEnd>)
+            .only(|scope, end| scope.parent_session_id.is_none() && end.reason == EndReason::Done)
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())

@@ -2,9 +2,9 @@
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    AgentEndPayload, CompactReason, PermissionRequestPayload, PostCompactPayload, PreCompactPayload,
-    PreToolOutputPayload, PreToolPayload, Scope, SessionEndPayload, SessionStartPayload, StartReason,
-    SteeringPayload, StopPayload, UserPromptPayload,
+    AgentEndPayload, CompactReason, Message, MessageBody, PermissionRequestPayload, PostCompactPayload,
+    PreCompactPayload, PreToolOutputPayload, PreToolPayload, Scope, SessionEndPayload, SessionStartPayload,
+    StartReason, SteeringPayload, StopPayload, UserPromptPayload,
 };
 use becket_hook_files::Input;
 use serde_json::Value;
@@ -94,4 +94,17 @@ pub fn post_compact(input: Input, _: &Scope, compaction: &PostCompactPayload) ->
 
 pub fn interrupt(input: Input, _: &Scope, _: &AgentEndPayload) -> Input {
     input
+}
+
+/// The end of a turn, as programs of the setting `notify` are told of it.
+pub fn notify(input: Input, _: &Scope, end: &AgentEndPayload) -> Input {
+    let texts = |wanted: fn(&MessageBody) -> bool| {
+        let messages = end.messages.iter().filter(move |message| wanted(message.body()));
+        messages.map(Message::text).filter(|text| !text.is_empty())
+    };
+    let asked: Vec<String> = texts(|body| matches!(body, MessageBody::User { .. })).collect();
+    let said = texts(|body| matches!(body, MessageBody::Assistant { .. })).next_back();
+    input
+        .with("input-messages", asked)
+        .with("last-assistant-message", said.map_or(Value::Null, Value::String))
 }

@@ -10,7 +10,7 @@ use crate::bridge::BRIDGE;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
-use crate::rows::rows;
+use crate::rows::{NOTIFY, rows};
 use crate::sources::{is_file, servers, sources};
 use crate::tools::profile;
 
@@ -43,6 +43,7 @@ pub static SYSTEM: System = System {
     run_variables,
     input,
     errors_refuse: false,
+    leaves: None,
     hear,
     bridge: &BRIDGE,
 };
@@ -134,13 +135,25 @@ fn mode_word(mode: Option<PermissionMode>) -> &'static str {
     }
 }
 
+/// The id of a turn.
+fn turn_id(scope: &Scope) -> String {
+    format!("{}:{}", scope.session_id, scope.turn)
+}
+
 /// The members that every input has.
 fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
+    if event == NOTIFY {
+        return Input::default()
+            .with("type", "agent-turn-complete")
+            .with("thread-id", scope.session_id.as_str())
+            .with("turn-id", turn_id(scope))
+            .with("cwd", scope.cwd.as_str());
+    }
     let is_subagent = scope.parent_session_id.is_some();
     // A sub-agent's hooks see the session of the user.
     let session = scope.parent_session_id.as_ref().unwrap_or(&scope.session_id);
     let path = |session: &str| facts.transcript(session).display().to_string();
-    let turn = (!WITHOUT_TURNS.contains(&event)).then(|| format!("{}:{}", scope.session_id, scope.turn));
+    let turn = (!WITHOUT_TURNS.contains(&event)).then(|| turn_id(scope));
     let own_path = (event == "SubagentStop").then(|| path(&scope.session_id));
     Input::default()
         .with("session_id", session.as_str())

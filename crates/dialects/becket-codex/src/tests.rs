@@ -18,13 +18,13 @@ use crate::system::{SYSTEM, matcher};
 use crate::{calls, hear, response, show};
 
 #[test]
-fn all_14_events_are_known() {
+fn all_14_events_and_the_setting_are_known() {
     let rows = rows();
     let mut names: Vec<&str> = rows.iter().map(|row| row.contract().name).collect();
     names.extend(ABSENT_EVENTS.iter().map(|(name, _)| *name));
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 14, "{names:?}");
+    assert_eq!(names.len(), 15, "{names:?}");
 }
 
 #[test]
@@ -681,11 +681,13 @@ fn matchers_mean_what_codex_means() {
 fn facts() -> Facts {
     Facts {
         project_root: "/p".into(),
+        cwd: "/p".into(),
         hooks_directory: None,
         home: Some("/h".into()),
         files: "/data".into(),
         user_shell: Some("/bin/zsh".into()),
         is_attended: false,
+        prompts: Default::default(),
     }
 }
 

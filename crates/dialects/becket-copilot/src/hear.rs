@@ -144,7 +144,7 @@ fn hear_text(contract: &Contract, text: &str) -> Result<HookAnswer, Failure> {
         return match read_strictly(text) {
             Ok(Value::Object(said)) => read(contract, &said),
             _ if is_guard => Err(unreadable(
-                "standard output begins like JSON and is not JSON object; print the object alone",
+                "standard output begins like JSON and is not a JSON object; print the object alone",
             )),
             _ => Ok(HookAnswer::default()),
         };

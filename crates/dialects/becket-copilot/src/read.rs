@@ -244,6 +244,7 @@ impl Reader<'_> {
             background: None,
             refuses_on_failure: false,
             loop_limit: None,
+            longest_text: None,
             status: None,
             while_used: None,
             action,

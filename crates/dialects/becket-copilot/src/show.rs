@@ -28,7 +28,7 @@ pub fn end_reason(reason: EndReason) -> &'static str {
         EndReason::Failed | EndReason::Blocked => "error",
         EndReason::Cancelled => "abort",
         EndReason::Limit => "timeout",
-        EndReason::Switched => "user_exit",
+        EndReason::Switched | EndReason::Left => "user_exit",
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use becket_events::Scope;
 use becket_hook_files::{
-    Facts, FileHost, HookEntry, Input, NameMatcher, RuleLists, Source, System, without_comments,
+    Facts, FileHost, HookEntry, Input, NameMatcher, Owner, RuleLists, Source, System, without_comments,
 };
 use chrono::{DateTime, SecondsFormat};
 use serde_json::Value;
@@ -49,6 +49,7 @@ pub static SYSTEM: System = System {
     run_variables,
     input,
     errors_refuse: true,
+    leaves: None,
     hear,
     bridge: &BRIDGE,
 };
@@ -61,11 +62,16 @@ pub fn matcher(text: &str) -> Result<NameMatcher, String> {
     NameMatcher::whole(text)
 }
 
-/// The directory that a hook's file names, below the root of the project if it is relative.
+/// The directory that a hook's file names, below the root of the project if it is relative. A project's hook runs in
+/// that root if its file names none.
 pub fn directory(entry: &HookEntry, facts: &Facts) -> Option<PathBuf> {
-    let written: Value = serde_json::from_str(&entry.written).ok()?;
-    let named = written.get("hook")?.get("cwd")?.as_str()?;
-    (!named.is_empty()).then(|| facts.project_root.join(named))
+    let written: Value = serde_json::from_str(&entry.written).unwrap_or_default();
+    let named = written.get("hook").and_then(|hook| hook.get("cwd")?.as_str());
+    match (named.unwrap_or_default(), entry.source.owner) {
+        ("", Owner::Project) => Some(facts.project_root.clone()),
+        ("", _) => None,
+        (named, _) => Some(facts.project_root.join(named)),
+    }
 }
 
 /// Variables by which commands name files.

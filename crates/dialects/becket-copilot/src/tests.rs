@@ -436,8 +436,8 @@ fn a_hook_runs_in_the_directory_that_its_file_names() {
     for (cwd, wanted) in [
         (json!("tools"), Some("/p/tools")),
         (json!("/a"), Some("/a")),
-        (json!(""), None),
-        (json!(null), None),
+        (json!(""), Some("/p")),
+        (json!(null), Some("/p")),
     ] {
         let entry = read_one("agentStop", &json!({"bash": "x", "cwd": cwd}));
         assert_eq!(
@@ -593,11 +593,13 @@ fn matchers_of_the_second_kind_know_both_names() {
 fn facts() -> Facts {
     Facts {
         project_root: "/p".into(),
+        cwd: "/p".into(),
         hooks_directory: None,
         home: Some("/h".into()),
         files: "/data".into(),
         user_shell: None,
         is_attended: false,
+        prompts: Default::default(),
     }
 }
 

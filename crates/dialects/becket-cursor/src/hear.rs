@@ -121,7 +121,7 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
         // Many programs that only do something print what they do.
         _ if contract.class == Class::Observe => Ok(HookAnswer::default()),
         _ => Err(unreadable(
-            "standard output is not JSON object; print the object alone, and other words to standard error",
+            "standard output is not a JSON object; print the object alone, and other words to standard error",
         )),
     }
 }

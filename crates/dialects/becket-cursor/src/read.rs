@@ -187,6 +187,7 @@ fn entry(
         once: false,
         background: None,
         refuses_on_failure,
+        longest_text: None,
         status: None,
         while_used: None,
         loop_limit: STOPS.contains(&contract.name).then_some(loop_limit),

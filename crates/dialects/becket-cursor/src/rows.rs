@@ -230,7 +230,7 @@ fn of_answers() -> Vec<Box<dyn HookRow>> {
 /// The reply about a sub-agent that is to be asked. There is no question to the user about it, so an ask denies.
 fn before_subagent(payload: &PreSubagentPayload, answer: &HookAnswer) -> PreSubagentReply {
     let verdict = match answer.verdict().0 {
-        Some(Verdict::Ask(reason)) => Some(Verdict::Deny(reason)),
+        Some(Verdict::Ask(reason) | Verdict::Insist(reason)) => Some(Verdict::Deny(reason)),
         verdict => verdict,
     };
     let context = (!answer.context.is_empty()).then(|| {

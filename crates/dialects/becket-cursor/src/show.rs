@@ -20,7 +20,7 @@ const USUAL_AGENT: &str = "generalPurpose";
 /// The status of a run that is over.
 pub fn status(reason: EndReason) -> &'static str {
     match reason {
-        EndReason::Done | EndReason::Switched => "completed",
+        EndReason::Done | EndReason::Switched | EndReason::Left => "completed",
         EndReason::Cancelled | EndReason::Blocked => "aborted",
         EndReason::Failed | EndReason::Limit => "error",
     }

@@ -49,6 +49,7 @@ pub static SYSTEM: System = System {
     run_variables,
     input,
     errors_refuse: false,
+    leaves: None,
     hear,
     bridge: &BRIDGE,
 };
@@ -128,6 +129,10 @@ pub fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with("workspace_roots", json!([facts.project_root]))
         .with("user_email", Value::Null)
         .with("transcript_path", facts.transcript(session).display().to_string())
+        .with_some(
+            "agent_transcript_path",
+            (event == "subagentStop").then(|| facts.transcript(&scope.session_id).display().to_string()),
+        )
 }
 
 /// Names of tools that becket does not have, or has under other names.

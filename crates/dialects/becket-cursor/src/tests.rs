@@ -407,11 +407,13 @@ fn a_matcher_is_found_anywhere() {
 fn facts() -> Facts {
     Facts {
         project_root: "/work".into(),
+        cwd: "/work".into(),
         hooks_directory: None,
         home: None,
         files: "/data/hook-files".into(),
         user_shell: Some("/bin/zsh".into()),
         is_attended: false,
+        prompts: Default::default(),
     }
 }
 

@@ -142,7 +142,7 @@ impl Rules {
         }
         if self.strict {
             return Err(wrong(
-                "standard output is not JSON object, and `strict_output` is set",
+                "standard output is not a JSON object, and `strict_output` is set",
             ));
         }
         // A verdict inside of other text would be taken for plain text, and a refusal would be lost.
@@ -150,7 +150,7 @@ impl Rules {
         if guard && (is_json || text.contains('{') || text.starts_with(['[', '"']) || is_mistakable(text)) {
             return Err(Failure::new(
                 Cause::UnreadableOutput,
-                "standard output is not JSON object; print the object alone ({\"decision\": \"block\", \"reason\": \
+                "standard output is not a JSON object; print the object alone ({\"decision\": \"block\", \"reason\": \
                  \"why\"}), and other words to standard error",
             ));
         }

@@ -163,7 +163,7 @@ pub fn runtime_events(id: EventId, event: &Value) -> Vec<(&'static str, Map<Stri
 
 fn end_reason(reason: &str) -> &str {
     match reason {
-        "done" | "switched" => "normal",
+        "done" | "left" | "switched" => "normal",
         "cancelled" => "canceled",
         "failed" => "error",
         "blocked" => "hook_blocked",

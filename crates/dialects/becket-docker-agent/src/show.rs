@@ -144,7 +144,7 @@ pub(super) fn session_start(input: Input, _: &Scope, start: &SessionStartPayload
 
 pub(super) fn session_end(input: Input, _: &Scope, end: &SessionEndPayload) -> Input {
     let reason = match end.reason {
-        EndReason::Done => "stream_ended",
+        EndReason::Done | EndReason::Left => "stream_ended",
         EndReason::Failed => "error",
         EndReason::Cancelled => "canceled",
         EndReason::Limit => "max_iterations",

@@ -146,6 +146,7 @@ fn entry(
         background: None,
         refuses_on_failure: false,
         loop_limit: None,
+        longest_text: None,
         status: None,
         while_used: None,
         env: env(hook).map_err(wrong)?,
@@ -191,7 +192,48 @@ fn action(hook: &Map<String, Value>, source: &Source) -> Result<Action, String> 
             .replace("${pathSeparator}", "/"),
         None => command.to_owned(),
     };
-    Ok(Action::Command(CommandLine::Shell(command)))
+    Ok(Action::Command(CommandLine::Shell(with_whole_values(&command))))
+}
+
+/// Variables that Gemini CLI replaces in a command, each by its value as one word. It leaves the form with braces to
+/// the shell.
+const REPLACED: &[&str] = &[
+    "GEMINI_PROJECT_DIR",
+    "GEMINI_CWD",
+    "GEMINI_PLANS_DIR",
+    "GEMINI_SESSION_ID",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// A command whose shell does not take the values of these variables apart at blanks.
+pub fn with_whole_values(command: &str) -> String {
+    // In a document inside of the command, quotes would be text.
+    if command.contains("<<") {
+        return command.to_owned();
+    }
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let (mut whole, mut quote, mut rest) = (String::new(), None::<char>, command);
+    while let Some(letter) = rest.chars().next() {
+        let name = rest.strip_prefix('$').unwrap_or_default();
+        let name = &name[..name.find(|letter: char| !is_name(letter)).unwrap_or(name.len())];
+        let length = match (quote, letter) {
+            (None, '$') if REPLACED.contains(&name) => {
+                whole.push_str(&format!("\"${name}\""));
+                rest = &rest[1 + name.len()..];
+                continue;
+            }
+            (None | Some('"'), '\\') => rest.chars().take(2).map(char::len_utf8).sum::<usize>(),
+            _ => letter.len_utf8(),
+        };
+        match quote {
+            None if matches!(letter, '"' | '\'') => quote = Some(letter),
+            Some(open) if open == letter => quote = None,
+            _ => {}
+        }
+        whole.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    whole
 }
 
 /// The variables that a hook sets for its program.

@@ -55,6 +55,7 @@ pub static SYSTEM: System = System {
     run_variables,
     input,
     errors_refuse: true,
+    leaves: None,
     hear,
     bridge: &BRIDGE,
 };

@@ -445,14 +445,31 @@ fn a_matcher_of_a_session_is_a_word() {
     assert!(!matcher("start.*").matches("startup"));
 }
 
+#[test]
+fn the_shell_does_not_take_a_folder_apart() {
+    for (line, wanted) in [
+        ("$GEMINI_PROJECT_DIR/x.sh a", "\"$GEMINI_PROJECT_DIR\"/x.sh a"),
+        ("node $GEMINI_CWD/x.js", "node \"$GEMINI_CWD\"/x.js"),
+        ("\"$GEMINI_PROJECT_DIR/x.sh\"", "\"$GEMINI_PROJECT_DIR/x.sh\""),
+        ("'$GEMINI_CWD' \\$GEMINI_CWD", "'$GEMINI_CWD' \\$GEMINI_CWD"),
+        ("${GEMINI_CWD}/x $GEMINI_CWDX/x", "${GEMINI_CWD}/x $GEMINI_CWDX/x"),
+        ("it\\'s $GEMINI_CWD", "it\\'s \"$GEMINI_CWD\""),
+        ("cat <<E\n$GEMINI_CWD\nE", "cat <<E\n$GEMINI_CWD\nE"),
+    ] {
+        assert_eq!(crate::read::with_whole_values(line), wanted, "{line}");
+    }
+}
+
 fn facts() -> Facts {
     Facts {
         project_root: "/work".into(),
+        cwd: "/work".into(),
         hooks_directory: None,
         home: None,
         files: "/data/hook-files".into(),
         user_shell: None,
         is_attended: false,
+        prompts: Default::default(),
     }
 }
 

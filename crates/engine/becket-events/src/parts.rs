@@ -64,6 +64,8 @@ words! {
         Blocked,
         /// Another session takes this one's place.
         Switched,
+        /// The user has left the chat.
+        Left,
     }
 
     /// Why a turn ended.

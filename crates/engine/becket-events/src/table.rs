@@ -296,6 +296,8 @@ events! {
         context: Append<String>,
         /// Text that becomes part of the conversation, behind the prompt.
         notes: Append<String>,
+        /// A name for the conversation.
+        title: First<String>,
     }
 
     /// Messages that the user sent while the model was working are about to reach it. May add to them, or refuse them,

@@ -45,9 +45,9 @@ pub use handler::{Action, Condition, Handler, NativeHandler};
 pub use handler_info::{Dialect, HandlerInfo, USUAL_TIMEOUT};
 pub use hookfile::{CommandLine, HookEntry, HookEnvironment, OwnHook, read_hook_file, read_hooks};
 pub use lane::{
-    Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Mark, Preparation,
-    Program, ScriptHandler, Terminal, TerminalInput, Tree, Unanswerable, WorkerLane, become_subreaper,
-    end_programs, guest_environment, inherited_environment, reap_orphans,
+    Answered, CommandLane, Companion, Field, Finished, Invocation, Lane, LaneKind, Limits, Listener, Mark,
+    Preparation, Program, ScriptHandler, Terminal, TerminalInput, Tree, Unanswerable, WorkerLane,
+    become_subreaper, end_programs, guest_environment, inherited_environment, reap_orphans,
 };
 pub use matcher::{Matcher, Pattern, WholeText};
 pub use mistakes::{Layout, read_around_mistakes, read_or_mistakes};

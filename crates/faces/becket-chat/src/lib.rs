@@ -85,7 +85,7 @@ async fn converse(place: Place<'_>, folders: &Folders, signals: &Signals) -> Res
         }
     };
     let reason = match &outcome {
-        Ok(Exit::Answered) => EndReason::Done,
+        Ok(Exit::Answered) => EndReason::Left,
         Ok(_) => EndReason::Cancelled,
         Err(_) => EndReason::Failed,
     };

@@ -50,6 +50,8 @@ pub enum Decision {
     Allow,
     /// The user is asked.
     Ask,
+    /// The user is asked at a terminal; `--yes` is no answer.
+    Insist,
     /// The call must not run.
     Deny,
 }

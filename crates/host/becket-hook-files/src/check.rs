@@ -9,7 +9,7 @@ use becket_check::{
     CheckedHook, Finding, HookFile, Kind, RelativeScript, Severity, Start, Subject, boxed, relative_scripts,
 };
 use becket_events::EventId;
-use becket_hooks::CommandLine;
+use becket_hooks::{CommandLine, Program};
 
 use crate::condition::Condition;
 use crate::entry::{Action, Dropped, HookEntry, Reading, Source};
@@ -64,8 +64,16 @@ impl CheckedHook for CheckedEntry {
         let relative = scripts
             .iter()
             .flat_map(|script| self.of_relative(script, subject));
+        let mut relative: Vec<Finding> = relative.collect();
+        if relative
+            .iter()
+            .all(|finding| finding.kind != Kind::MissingProgram)
+        {
+            relative.extend(self.missing_script(subject));
+        }
         let of_hook = (&self.contract, &self.entry);
         relative
+            .into_iter()
             .chain(self.short_time(subject))
             .chain(self.whole_command(subject))
             .chain(mistakes::matchers(self.system, of_hook, subject))
@@ -109,6 +117,21 @@ impl CheckedEntry {
             )
         });
         fault.into_iter().chain(moves).collect()
+    }
+
+    /// A script that is not there, or is empty, in a line that does more than run it.
+    fn missing_script(&self, subject: &Subject<'_>) -> Option<Finding> {
+        let Start::Line(line) = self.start() else {
+            return None;
+        };
+        let directory = self.directory.as_ref().unwrap_or(&subject.machine.directory);
+        let variables = Arc::clone(&subject.machine.environment.variables);
+        let failure = Program::shell(line)
+            .environment(variables)
+            .check_scripts(directory);
+        let does_more = line.contains(['\n', ';', '|', '&', '<', '>', '(']);
+        let failure = failure.err().filter(|_| does_more)?;
+        Some(subject.finding(Kind::MissingProgram, failure.detail))
     }
 
     /// A condition that only one command meets, where all that begin so were probably meant.

@@ -83,6 +83,8 @@ pub struct HookEntry {
     pub refuses_on_failure: bool,
     /// How often the hook may make the model go on, one time after another; `None` for as often as its event allows.
     pub loop_limit: Option<u32>,
+    /// How many characters a text of the hook may have before only its beginning is shown, if its system cuts texts.
+    pub longest_text: Option<usize>,
     /// What the user is told while the hook runs.
     pub status: Option<String>,
     /// When the hook is active, if it is not always.

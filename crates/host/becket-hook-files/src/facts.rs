@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use becket_host::GuestSearch;
 
+use crate::prompt_ids::PromptIds;
+
 /// The facts about a run that hooks are told.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// The root of the project.
     pub project_root: PathBuf,
+    /// The directory in which the agent works.
+    pub cwd: PathBuf,
     /// The directory of hooks whose system runs them where the agent works, if it is another one here: such hooks name
     /// their scripts as seen from their own project.
     pub hooks_directory: Option<PathBuf>,
@@ -20,6 +24,8 @@ pub struct Facts {
     pub user_shell: Option<String>,
     /// Whether a user is there to be asked.
     pub is_attended: bool,
+    /// The prompts that sessions answer.
+    pub prompts: PromptIds,
 }
 
 impl Facts {
@@ -27,11 +33,13 @@ impl Facts {
     pub fn of(place: &GuestSearch<'_>) -> Self {
         Self {
             project_root: place.trust.root().to_path_buf(),
+            cwd: place.surroundings.cwd.clone(),
             hooks_directory: None,
             home: place.surroundings.variable("HOME").map(PathBuf::from),
             user_shell: place.surroundings.variable("SHELL"),
             files: place.folders.data.join("hook-files"),
             is_attended: place.surroundings.stdin_is_terminal,
+            prompts: PromptIds::default(),
         }
     }
 
@@ -43,11 +51,13 @@ impl Facts {
         let project = own.and_then(Path::parent).or(file.parent()).unwrap_or(file);
         Self {
             project_root: project.to_path_buf(),
+            cwd: project.to_path_buf(),
             hooks_directory: None,
             home: None,
             files: PathBuf::new(),
             user_shell: None,
             is_attended: false,
+            prompts: PromptIds::default(),
         }
     }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_agent::front::FrontUpdate;
-use becket_events::{Class, Event, Reply, Scope, SessionRule};
+use becket_events::{Class, Event, Reply, Scope, SessionRule, Verdict};
 use becket_hooks::{
-    Action as EngineAction, Cause, CommandLane, Engine, Failure, Finished, Handler, HandlerInfo, Invocation,
-    Lane, LaneKind, Matcher, Occasion, Registration,
+    Action as EngineAction, Cause, CommandLane, Condition as EngineCondition, Engine, Failure, Finished,
+    Handler, HandlerInfo, Invocation, Lane, LaneKind, Matcher, Occasion, Registration,
 };
+use becket_host::{AskedAbout, KnownCommands, SameCommand};
 use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -18,10 +19,12 @@ use crate::answer::{HookAnswer, foreign_no};
 use crate::condition::Condition;
 use crate::entry::{Action, Background, HookEntry};
 use crate::env_file::RunFile;
+use crate::leaving::{Leaving, Rest};
+use crate::long_text::shortened;
 use crate::matching::NameMatcher;
 use crate::row::RowOf;
 use crate::status_line::StatusLine;
-use crate::system::{Block, Contract, HookRow, LoadedHook, Running, System};
+use crate::system::{Block, Contract, HookRow, LoadedHook, Registered, Running, System};
 use crate::{model, server_tool, web};
 
 impl<E: Event> RowOf<E> {
@@ -36,30 +39,53 @@ impl<E: Event> HookRow for RowOf<E> {
         self.contract
     }
 
-    fn register(&self, engine: &Engine, hook: LoadedHook, running: &Arc<Running>) -> Vec<String> {
-        register(*self, engine, hook, running)
+    fn register(
+        &self,
+        engine: &Engine,
+        hook: LoadedHook,
+        running: &Arc<Running>,
+        commands: &KnownCommands,
+    ) -> Registered {
+        register(*self, engine, hook, (running, commands))
     }
 }
 
-/// Registers a hook for an event. Returns remarks about it.
+/// Registers a hook for an event, unless one of another system is always asked in its place.
 fn register<E: Event>(
     row: RowOf<E>,
     engine: &Engine,
     hook: LoadedHook,
-    running: &Arc<Running>,
-) -> Vec<String> {
+    (running, commands): (&Arc<Running>, &KnownCommands),
+) -> Registered {
     let mut remarks = Vec::new();
-    let LoadedHook { place, entry, lane } = hook;
-    let only_waiting = row.only_waiting.filter(|_| !running.awaits_prompts);
+    let LoadedHook {
+        place,
+        entry,
+        lane,
+        known,
+    } = hook;
+    let same = known.as_ref().map(|known| commands.same::<E>(known));
+    let same = same.unwrap_or_default();
+    if let Some(always) = same.iter().find(|same| same.asked.is_none()) {
+        return Registered {
+            same: Some(always.place.clone()),
+            ..Registered::default()
+        };
+    }
     let class = match &entry.background {
         // Nobody waits for it, so it can refuse nothing.
         Some(_) => Class::Observe,
         None if entry.refuses_on_failure && row.contract.block == Block::Refuses => E::CLASS,
         None => row.contract.class,
     };
-    let info = info(&entry, (row.contract.name, class), running.system);
-    let names = names(&row, &entry, running.system, &mut remarks);
-    let condition = entry.condition.as_deref().map(Condition::read);
+    let system = running.system;
+    let mut info = info(&entry, (row.contract.name, class), system);
+    let names = names(&row, &entry, system, &mut remarks);
+    let asked = asked_when(row, &entry, (class, names), running);
+    let asked = except_where(row, asked, &same, &mut info);
+    if let Some(known) = known {
+        commands.add::<E>(known, asked_about(row, Arc::clone(&asked)));
+    }
     let handler = HookHandler {
         row,
         place,
@@ -68,10 +94,34 @@ fn register<E: Event>(
         entry: Arc::new(entry),
         lane,
         running: Arc::clone(running),
+        same,
         done: Mutex::default(),
     };
+    engine.register(Registration {
+        info,
+        order: Vec::new(),
+        matcher: Matcher::default(),
+        condition: Some(asked),
+        action: EngineAction::Other(Arc::new(handler)),
+    });
+    let place = |remark| format!("{remark} (hook of {})", system.title);
+    Registered {
+        remarks: remarks.into_iter().map(place).collect(),
+        same: None,
+    }
+}
+
+/// When a hook is asked.
+fn asked_when<E: Event>(
+    row: RowOf<E>,
+    entry: &HookEntry,
+    (class, names): (Class, Vec<NameMatcher>),
+    running: &Arc<Running>,
+) -> EngineCondition<E> {
     let system = running.system;
-    let (while_used, texts) = (handler.entry.while_used.clone(), Arc::clone(&running.texts));
+    let only_waiting = row.only_waiting.filter(|_| !running.awaits_prompts);
+    let condition = entry.condition.as_deref().map(Condition::read);
+    let (while_used, texts) = (entry.while_used.clone(), Arc::clone(&running.texts));
     let is_active = move |scope: &Scope| {
         let active = while_used
             .as_ref()
@@ -79,30 +129,53 @@ fn register<E: Event>(
         active.unwrap_or(true)
     };
     let reader = matches!(
-        handler.entry.action,
+        entry.action,
         Action::Prompt {
             reads_files: true,
             ..
         }
     );
     let reader = reader.then(|| Arc::clone(&running.reader));
-    engine.register(Registration {
-        info,
-        order: Vec::new(),
-        matcher: Matcher::default(),
-        condition: Some(Arc::new(move |scope, payload| {
-            (row.condition)(scope, payload)
-                && !only_waiting.is_some_and(|waits| waits(payload))
-                && is_active(scope)
-                && is_for(&row, (&names, system), scope, payload)
-                && holds(&row, (condition.as_ref(), system), scope, payload)
-                // A hook that looks at files would cause itself for ever.
-                && !reader.as_ref().is_some_and(|reader| reader.is_look(&scope.session_id))
-        })),
-        action: EngineAction::Other(Arc::new(handler)),
+    Arc::new(move |scope, payload| {
+        (row.condition)(scope, payload)
+            && !only_waiting.is_some_and(|waits| waits(payload))
+            && is_active(scope)
+            && is_for(&row, (&names, system), scope, payload)
+            && holds(&row, (condition.as_ref(), system), scope, payload)
+            // A hook that looks at files would cause itself for ever.
+            && !reader.as_ref().is_some_and(|reader| reader.is_look(&scope.session_id))
+    })
+}
+
+/// The name of what a hook is asked about.
+fn asked_about<E: Event>(row: RowOf<E>, asked: EngineCondition<E>) -> AskedAbout<E> {
+    Arc::new(move |scope, payload| {
+        asked(scope, payload).then(|| row.subject(scope, payload).unwrap_or_default())
+    })
+}
+
+/// When a hook is asked beside the same hooks of other systems: where none of those is asked about the same name. A hook
+/// that knows the tool by another name may look for other arguments.
+fn except_where<E: Event>(
+    row: RowOf<E>,
+    asked: EngineCondition<E>,
+    same: &[SameCommand<E>],
+    info: &mut HandlerInfo,
+) -> EngineCondition<E> {
+    if same.is_empty() {
+        return asked;
+    }
+    let places: Vec<&str> = same.iter().map(|same| &*same.place).collect();
+    let except = format!("{} is not asked about the same", places.join(" or "));
+    info.matcher = Some(match &info.matcher {
+        Some(matcher) => format!("{matcher}, and {except}"),
+        None => except,
     });
-    let place = |remark| format!("{remark} (hook of {})", running.system.title);
-    remarks.into_iter().map(place).collect()
+    let others: Vec<AskedAbout<E>> = same.iter().filter_map(|same| same.asked.clone()).collect();
+    Arc::new(move |scope, payload| {
+        let own = || Some(row.subject(scope, payload).unwrap_or_default());
+        asked(scope, payload) && !others.iter().any(|other| other(scope, payload) == own())
+    })
 }
 
 /// A hook in listings and records.
@@ -239,6 +312,8 @@ struct HookHandler<E: Event> {
     entry: Arc<HookEntry>,
     lane: Option<Arc<CommandLane>>,
     running: Arc<Running>,
+    /// The same hooks of other systems, in whose place this one is asked.
+    same: Vec<SameCommand<E>>,
     /// The sessions in which a hook that runs once has run.
     done: Mutex<BTreeSet<String>>,
 }
@@ -266,6 +341,8 @@ impl<E: Event> Handler<E> for HookHandler<E> {
                 }
                 answer => answer?,
             };
+            let place = (&self.running.facts, &*occasion.scope.session_id);
+            let answer = shortened(answer, &self.entry, place);
             // One that refuses or fails is asked again: the same call may come once more.
             if self.entry.once && answer.refusal().0.is_none() && answer.error.is_none() {
                 locked(&self.done).insert(occasion.scope.session_id.clone());
@@ -294,6 +371,14 @@ impl<E: Event> Handler<E> for HookHandler<E> {
             let matcher = self.entry.matchers.join(" or ");
             let subject = row.subject(scope, payload)?;
             return Some(format!("its matcher `{matcher}` does not match {subject:?}"));
+        }
+        let own = || Some(row.subject(scope, payload).unwrap_or_default());
+        let is_asked = |same: &&SameCommand<E>| {
+            let asked = same.asked.as_ref();
+            asked.is_none_or(|asked| asked(scope, payload) == own())
+        };
+        if let Some(same) = self.same.iter().find(is_asked) {
+            return Some(format!("the same hook is asked as {}", same.place));
         }
         let written = self.entry.condition.as_deref()?;
         let condition = Condition::read(written);
@@ -330,7 +415,9 @@ impl<E: Event> HookHandler<E> {
                 let invocation = self.invocation(occasion.scope, text);
                 match self.entry.background {
                     Some(background) => {
-                        self.start(Arc::clone(lane), invocation, background, occasion.scope);
+                        let lane = Arc::clone(lane);
+                        let rest = Box::pin(async move { lane.run(invocation).await });
+                        self.hear_later(rest, background, &occasion.scope.session_id);
                         Ok(HookAnswer::default())
                     }
                     None => self.run(occasion, lane, invocation).await,
@@ -385,30 +472,43 @@ impl<E: Event> HookHandler<E> {
     async fn run(
         &self,
         occasion: &Occasion<'_, E>,
-        lane: &CommandLane,
+        lane: &Arc<CommandLane>,
         mut invocation: Invocation,
     ) -> Result<HookAnswer, Failure> {
         let running = &self.running;
-        let event = self.row.contract.name;
-        let Some(wanted) = running
+        let (event, session) = (self.row.contract.name, &occasion.scope.session_id);
+        let wanted = running
             .system
             .env_file
-            .filter(|file| file.events.contains(&event))
-        else {
-            return self.hear(occasion.run(lane, invocation).await?);
-        };
-        let file = RunFile::new(&running.facts, &occasion.scope.session_id).map_err(|error| {
+            .filter(|file| file.events.contains(&event));
+        let file = wanted.map(|_| RunFile::new(&running.facts, session)).transpose();
+        let file = file.map_err(|error| {
             Failure::new(
                 Cause::SpawnFailed,
                 format!("no file for variables can be made: {error}"),
             )
         })?;
-        let path = file.path().display().to_string();
-        invocation.environment.push((wanted.variable.to_owned(), path));
+        if let (Some(wanted), Some(file)) = (wanted, &file) {
+            let path = file.path().display().to_string();
+            invocation.environment.push((wanted.variable.to_owned(), path));
+        }
         let directory = invocation.directory.clone();
-        let answer = self.hear(occasion.run(lane, invocation).await?)?;
-        let session = &occasion.scope.session_id;
-        running.env_files.add(session, self.place, file, directory);
+        let take_rest = |rest| self.hear_later(rest, Background::Quiet, session);
+        let finished = match running.system.leaves {
+            Some(leaves) => {
+                let leaving = Leaving {
+                    lane,
+                    leaves,
+                    take_rest: &take_rest,
+                };
+                occasion.run(&leaving, invocation).await
+            }
+            None => occasion.run(&**lane, invocation).await,
+        };
+        let answer = self.hear(finished?)?;
+        if let Some(file) = file {
+            running.env_files.add(session, self.place, file, directory);
+        }
         Ok(answer)
     }
 
@@ -467,12 +567,13 @@ impl<E: Event> HookHandler<E> {
         Ok(answer)
     }
 
-    /// Starts a program that nobody waits for. What it says reaches the model with the next turn.
-    fn start(&self, lane: Arc<CommandLane>, invocation: Invocation, background: Background, scope: &Scope) {
+    /// Hears a program that nobody waits for. What it says reaches the model with the next turn.
+    fn hear_later(&self, rest: Rest, background: Background, session_id: &str) {
         let (running, contract) = (Arc::clone(&self.running), self.row.contract);
-        let (session_id, name) = (scope.session_id.clone(), self.name.clone());
+        let (session_id, name) = (session_id.to_owned(), self.name.clone());
+        let entry = Arc::clone(&self.entry);
         let work = async move {
-            let finished = lane.run(invocation).await;
+            let finished = rest.await;
             let wakes =
                 background == Background::Wakes && finished.as_ref().is_ok_and(|finished| finished.code == 2);
             let heard = finished.and_then(|finished| (running.system.hear)(&contract, &finished));
@@ -481,12 +582,18 @@ impl<E: Event> HookHandler<E> {
                 Ok(answer) => answer,
                 Err(failure) => HookAnswer::error(failure.detail),
             };
+            let answer = shortened(answer, &entry, (&running.facts, &session_id));
             answer
                 .notice
                 .iter()
                 .for_each(|line| front.show(FrontUpdate::Notice(line)));
             if let Some(what) = &answer.error {
                 let words = format!("hook {name}, in the background: {what}");
+                front.show(FrontUpdate::Warning(&words));
+            }
+            if let (Some(Verdict::Deny(reason)), false) = (answer.refusal().0, wakes) {
+                let words =
+                    format!("hook {name}, in the background, refuses, and nobody waited for it: {reason}");
                 front.show(FrontUpdate::Warning(&words));
             }
             let order = answer.block.filter(|_| wakes);

@@ -10,8 +10,8 @@ use becket_events::{Class, Profile};
 use becket_hooks::{CommandLane, CommandLine, HookEnvironment, Program, Section};
 use becket_host::{
     Bridge, DeclaredServers, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, HostOption,
-    KnownCommand, KnownCommands, Listed, Loading, NoGuests, OptionValue, Reach, Report, RuleReading,
-    ServerCalls, ServerDeclaration, Stage, Unloaded, unknown_server,
+    KnownCommand, Listed, Loading, NoGuests, OptionValue, Reach, Report, RuleReading, ServerCalls,
+    ServerDeclaration, Stage, Unloaded, unknown_server,
 };
 use becket_system::CliError;
 use becket_system::files::read_regular;
@@ -604,36 +604,36 @@ impl FileHooks {
         self.skipped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line for listings, if a hook of another system does the same and this one need not run.
-    fn same_elsewhere(
-        &self,
-        entry: &HookEntry,
-        contract: &Contract,
-        commands: &KnownCommands,
-    ) -> Option<Listed> {
+    /// A hook for a comparison with those of other systems, if it runs a command and would always do the same.
+    fn known(&self, entry: &HookEntry, contract: &Contract) -> Option<KnownCommand> {
         let Action::Command(command) = &entry.action else {
             return None;
         };
-        let is_plain = !entry.once
-            && entry.background.is_none()
-            && entry.condition.is_none()
-            && entry.while_used.is_none();
+        let would_always = !entry.once && entry.background.is_none();
+        let is_plain = entry.condition.is_none() && entry.while_used.is_none() && entry.matchers.is_empty();
         let guards = contract.class >= Class::Filter;
-        let directory = (self.system.directory)(entry, &self.facts);
-        let place = commands.place_of_same(KnownCommand {
+        let facts = &self.facts;
+        let directory = (self.system.directory)(entry, facts).or_else(|| facts.hooks_directory.clone());
+        let directory = directory.unwrap_or_else(|| facts.cwd.clone());
+        let directory = becket_fs::canonicalize(&directory).unwrap_or(directory);
+        would_always.then(|| KnownCommand {
             event: contract.event,
             command: format!(
                 "{}\n{directory:?}",
-                command_text(command, entry, (self.system.shell)(&self.facts))
+                command_text(command, entry, (self.system.shell)(facts))
             ),
             class: contract.class,
-            is_always_asked: is_plain && entry.matchers.is_empty() && contract.is_always,
+            is_always_asked: is_plain && contract.is_always,
             is_stricter: entry.refuses_on_failure || (guards && (self.strict || self.system.errors_refuse)),
             dialect: self.system.dialect.name,
             place: entry.place(),
-        })?;
+        })
+    }
+
+    /// A line for listings about a hook that is not registered, because one of another system does the same.
+    fn listed_as_same(&self, entry: &HookEntry, contract: &Contract, place: &str) -> Listed {
         let (event, dialect) = (contract.event.info().name, self.system.dialect.name);
-        Some(Listed {
+        Listed {
             text: format!(
                 "{event:<22} {dialect:<12} {} as {}  ({})  runs once, as {place}",
                 entry.name,
@@ -644,7 +644,7 @@ impl FileHooks {
                 "event": event, "kind": "hook", "dialect": dialect, "name": entry.name,
                 "known_as": contract.name, "source": entry.place(), "same_as": place,
             }),
-        })
+        }
     }
 
     /// Remarks about hooks that call a server that there is not.
@@ -697,6 +697,29 @@ impl FileHooks {
         replaced.collect()
     }
 
+    /// What the hooks need while they run.
+    fn running(&self, stage: &Stage<'_>, texts: Arc<TextsInUse>, transcripts: Arc<Transcripts>) -> Running {
+        Running {
+            system: self.system,
+            facts: self.facts.clone(),
+            strict: self.strict,
+            transcripts,
+            late: Arc::clone(&self.late),
+            texts,
+            models: Arc::clone(stage.models),
+            servers: Arc::clone(stage.servers),
+            reader: Arc::clone(stage.reader),
+            person: stage.person.clone(),
+            chat: stage.chat.cloned(),
+            urls: self.urls.clone(),
+            allowed_urls: self.allowed_urls.clone(),
+            environment: self.environment.clone(),
+            awaits_prompts: stage.awaits_prompts,
+            env_files: Arc::default(),
+            session_env: Mutex::default(),
+        }
+    }
+
     fn unread(&self) -> std::sync::MutexGuard<'_, Vec<Unloaded>> {
         self.unloaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -719,6 +742,7 @@ impl Guests for FileHooks {
         }
         let texts = Arc::new(TextsInUse::new(self.facts.clone()));
         texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
+        self.facts.prompts.register(stage.engine);
         let transcripts = Arc::new(Transcripts::new(
             self.facts.clone(),
             Arc::clone(stage.store),
@@ -731,29 +755,14 @@ impl Guests for FileHooks {
             let mut contracts = rows.iter().map(|row| row.contract());
             contracts.any(|contract| contract.context_later && contract.name == entry.event)
         };
-        let is_late = |entry: &HookEntry| entry.background.is_some() || later(entry);
+        // A program may go into the background by its own words.
+        let may_leave =
+            |entry: &HookEntry| self.system.leaves.is_some() && matches!(entry.action, Action::Command(_));
+        let is_late = |entry: &HookEntry| entry.background.is_some() || may_leave(entry) || later(entry);
         if self.hooks.iter().any(|(entry, _)| is_late(entry)) {
             self.late.register(stage.engine, &stage.person.front);
         }
-        let running = Arc::new(Running {
-            system: self.system,
-            facts: self.facts.clone(),
-            strict: self.strict,
-            transcripts,
-            late: Arc::clone(&self.late),
-            texts,
-            models: Arc::clone(stage.models),
-            servers: Arc::clone(stage.servers),
-            reader: Arc::clone(stage.reader),
-            person: stage.person.clone(),
-            chat: stage.chat.cloned(),
-            urls: self.urls.clone(),
-            allowed_urls: self.allowed_urls.clone(),
-            environment: self.environment.clone(),
-            awaits_prompts: stage.awaits_prompts,
-            env_files: Arc::default(),
-            session_env: Mutex::default(),
-        });
+        let running = Arc::new(self.running(stage, texts, transcripts));
         let gets_file = |entry: &HookEntry| {
             let events = self.system.env_file.map_or(&[][..], |file| file.events);
             events.contains(&entry.event)
@@ -764,16 +773,19 @@ impl Guests for FileHooks {
         remarks.extend(self.without_servers(&**stage.servers));
         for (place, (entry, lane)) in self.hooks.iter().enumerate() {
             for row in rows.iter().filter(|row| row.contract().name == entry.event) {
-                if let Some(same) = self.same_elsewhere(entry, &row.contract(), stage.commands) {
-                    self.skipped().push(same);
-                    continue;
-                }
+                let contract = row.contract();
                 let hook = LoadedHook {
                     place,
                     entry: entry.clone(),
                     lane: lane.clone(),
+                    known: self.known(entry, &contract),
                 };
-                remarks.extend(row.register(stage.engine, hook, &running));
+                let registered = row.register(stage.engine, hook, &running, stage.commands);
+                remarks.extend(registered.remarks);
+                let same = registered
+                    .same
+                    .map(|same| self.listed_as_same(entry, &contract, &same));
+                self.skipped().extend(same);
             }
         }
         Ok(remarks)

@@ -9,8 +9,10 @@
 //! `answer.rs` is what it has said and `replies.rs` what that means at each event. `transcript.rs` writes the
 //! conversation into a file for hooks,
 //! `found_text.rs` finds agents and skills whose hooks are active while they are used (`guest_text.rs`),
+//! `long_text.rs` keeps texts that are too long for a conversation in files,
 //! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say,
-//! `status_line.rs` shows what the user is told while a hook runs,
+//! `leaving.rs` runs programs that go into the background by their own words,
+//! `prompt_ids.rs` counts prompts, `status_line.rs` shows what the user is told while a hook runs,
 //! `check.rs` and `mistakes.rs` find what is wrong before anything runs.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
 //! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules. `bridging.rs` is the
@@ -39,12 +41,15 @@ mod host;
 mod input;
 mod inspection;
 mod late;
+mod leaving;
 mod levels;
+mod long_text;
 mod matching;
 mod members;
 mod mistakes;
 mod model;
 mod places;
+mod prompt_ids;
 mod replies;
 mod row;
 mod rules;
@@ -79,6 +84,7 @@ pub use matching::NameMatcher;
 pub use members::Members;
 pub use model::ask_model;
 pub use places::{json_files, project_folders};
+pub use prompt_ids::PromptIds;
 pub use replies::*;
 pub use row::{RowOf, row};
 pub use rules::{ForeignRule, RuleLists, RuledTool};

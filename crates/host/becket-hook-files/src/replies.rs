@@ -33,6 +33,7 @@ impl HookAnswer {
         Strictest(match self.decision {
             Some(Decision::Allow) => Some(Verdict::Allow),
             Some(Decision::Ask) => Some(Verdict::Ask(reason())),
+            Some(Decision::Insist) => Some(Verdict::Insist(reason())),
             Some(Decision::Deny) | None => None,
         })
     }
@@ -124,6 +125,7 @@ pub fn prompt(answer: &HookAnswer) -> UserPromptReply {
     UserPromptReply {
         verdict: answer.refusal(),
         notes: Append(answer.context.clone()),
+        title: First(answer.title.clone()),
         ..Default::default()
     }
 }

@@ -99,6 +99,12 @@ impl<E: Event> RowOf<E> {
         self
     }
 
+    /// The row of an event at which the user sees output that is not JSON.
+    pub fn plain_shown(mut self) -> Self {
+        self.contract.plain = Plain::Shown;
+        self
+    }
+
     /// The row of an event at which text for the model reaches it with its next turn.
     pub fn context_later(mut self) -> Self {
         self.contract.context_later = true;

@@ -12,7 +12,7 @@ use becket_agent::url_policy::UrlJudge;
 use becket_dialect_kit::RowInfo;
 use becket_events::{Class, EventId, InputSource, Profile, Scope};
 use becket_hooks::{CommandLane, Dialect, Engine, Failure, Finished, HookEnvironment};
-use becket_host::{Bridge, GuestSearch, Person, Reader, ServerCalls};
+use becket_host::{Bridge, GuestSearch, KnownCommand, KnownCommands, Person, Reader, ServerCalls};
 use becket_system::CliError;
 use becket_tools::Models;
 use serde_json::Value;
@@ -24,6 +24,7 @@ use crate::facts::Facts;
 use crate::guest_text::{ReadText, TextsInUse};
 use crate::input::Input;
 use crate::late::Late;
+use crate::leaving::Leaves;
 use crate::matching::NameMatcher;
 use crate::rules::RuleLists;
 use crate::transcript::Transcripts;
@@ -84,6 +85,8 @@ pub struct System {
     pub input: fn(&'static str, &Scope, &Facts) -> Input,
     /// Whether guards refuse with more exit codes than 2.
     pub errors_refuse: bool,
+    /// Whether what a program prints first asks for nobody to wait for it, in a system that knows such words.
+    pub leaves: Option<Leaves>,
     /// What a program has said. A failure refuses if the hook is a guard.
     pub hear: fn(&Contract, &Finished) -> Result<HookAnswer, Failure>,
     /// The system as an agent that asks becket's hooks.
@@ -161,6 +164,8 @@ pub enum Block {
 pub enum Plain {
     /// The model sees it.
     Context,
+    /// The user sees it.
+    Shown,
     /// Nobody sees it.
     Dropped,
 }
@@ -170,8 +175,14 @@ pub trait HookRow: Send + Sync {
     /// The event's contract.
     fn contract(&self) -> Contract;
 
-    /// Registers a hook. Returns remarks about it.
-    fn register(&self, engine: &Engine, hook: LoadedHook, running: &Arc<Running>) -> Vec<String>;
+    /// Registers a hook, unless one of another system does the same wherever this one would be asked.
+    fn register(
+        &self,
+        engine: &Engine,
+        hook: LoadedHook,
+        running: &Arc<Running>,
+        commands: &KnownCommands,
+    ) -> Registered;
 }
 
 /// What all hooks of a system need while they run.
@@ -269,6 +280,15 @@ impl Running {
     }
 }
 
+/// The result of registering a hook.
+#[derive(Default)]
+pub struct Registered {
+    /// Remarks about the hook.
+    pub remarks: Vec<String>,
+    /// Where the hook of another system is defined that runs in place of this one, if this one is not registered.
+    pub same: Option<String>,
+}
+
 /// A hook that is ready to run.
 pub struct LoadedHook {
     /// The hook's place among all hooks of its system.
@@ -276,4 +296,6 @@ pub struct LoadedHook {
     pub entry: HookEntry,
     /// The hook's program, if it is one.
     pub lane: Option<Arc<CommandLane>>,
+    /// The hook for a comparison with those of other systems, if it runs a command and would always do the same.
+    pub known: Option<KnownCommand>,
 }

@@ -45,7 +45,7 @@ pub async fn post_hook(entry: &HookEntry, running: &Running, input: &str) -> Res
     let answer = post(&running.urls, url, posted).await.map_err(raised)?;
     let text = answer.trim();
     if !text.is_empty() && !text.starts_with('{') {
-        return Err(raised(format!("the answer of {url} is not JSON object")));
+        return Err(raised(format!("the answer of {url} is not a JSON object")));
     }
     Ok(Finished {
         stdout: answer.into_bytes(),

@@ -1,8 +1,9 @@
 //! Commands that hooks of several systems run: the same hook in the files of two systems runs once.
 
-use std::sync::{Mutex, PoisonError};
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use becket_events::{Class, EventId};
+use becket_events::{Class, Event, EventId, Scope};
 
 /// A hook that runs a command.
 #[derive(Debug, Clone)]
@@ -23,27 +24,49 @@ pub struct KnownCommand {
     pub place: String,
 }
 
-/// The commands of all hooks that were registered so far.
-#[derive(Debug, Default)]
-pub struct KnownCommands(Mutex<Vec<KnownCommand>>);
+/// The name of what a hook is asked about at an event, such as a tool; `None` if the hook is not asked.
+pub type AskedAbout<E> = Arc<dyn Fn(&Scope, &<E as Event>::Payload) -> Option<String> + Send + Sync>;
+
+/// A hook of another system that does all that a hook would do, wherever it is asked.
+pub struct SameCommand<E: Event> {
+    /// Where the other hook is defined.
+    pub place: String,
+    /// What the other hook is asked about; `None` if it is asked at every occasion.
+    pub asked: Option<AskedAbout<E>>,
+}
+
+/// The commands of all hooks that were registered so far, each with what its hook is asked about.
+#[derive(Default)]
+pub struct KnownCommands(Mutex<Vec<(KnownCommand, Arc<dyn Any + Send + Sync>)>>);
 
 impl KnownCommands {
-    /// Where a hook of another system is defined that does all that this one would do. `None` if this one must be
-    /// registered: in doubt both run.
-    pub fn place_of_same(&self, hook: KnownCommand) -> Option<String> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = known.iter().find(|other| {
+    /// The hooks of other systems that do all that this one would do. Where none of them is asked about the same name,
+    /// this one must be asked: in doubt both run.
+    pub fn same<E: Event>(&self, hook: &KnownCommand) -> Vec<SameCommand<E>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = known.iter().filter(|(other, _)| {
             other.event == hook.event
                 && other.dialect != hook.dialect
                 && other.command == hook.command
-                && other.is_always_asked
                 && other.class >= hook.class
                 && !hook.is_stricter
         });
-        let place = same.map(|other| other.place.clone());
-        if place.is_none() {
-            known.push(hook);
-        }
-        place
+        let same = same.filter_map(|(other, asked)| {
+            let asked = match other.is_always_asked {
+                true => None,
+                false => Some(Arc::clone(asked.downcast_ref::<AskedAbout<E>>()?)),
+            };
+            Some(SameCommand {
+                place: other.place.clone(),
+                asked,
+            })
+        });
+        same.collect()
+    }
+
+    /// Adds a hook, with what it is asked about.
+    pub fn add<E: Event>(&self, hook: KnownCommand, asked: AskedAbout<E>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push((hook, Arc::new(asked)));
     }
 }

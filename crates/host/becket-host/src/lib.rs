@@ -56,7 +56,7 @@ pub use interactive::{
     CalledCommand, CommandEnd, Completes, GivenFlag, GuestFlag, GuestShell, Interactive, NoInteraction,
     Prompts, SessionTool, ShellEnd, ToolChoice,
 };
-pub use known_commands::{KnownCommand, KnownCommands};
+pub use known_commands::{AskedAbout, KnownCommand, KnownCommands, SameCommand};
 pub use lines::{LineWriter, ReadLine, read_line};
 pub use options::{API_KEY, GuestOptions, HostOption, NO_CONTEXT_FILES, OptionValue};
 pub use place::{GuestSearch, SettingsText};

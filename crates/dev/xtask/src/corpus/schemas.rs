@@ -31,7 +31,7 @@ const ABOUT_SHAPE: &[&str] = &[
     "must be a text",
     "must be true or false",
     "must be an object",
-    "is not JSON object",
+    "is not a JSON object",
 ];
 
 /// The schemas of one event.

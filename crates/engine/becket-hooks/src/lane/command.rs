@@ -11,9 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
-use super::pipes::{Output, Tail, TooLarge};
+use super::pipes::{Listener, Output, Tail, TooLarge};
 use super::process::{AttendedProcess, Limits, Process, Program, deadline_after};
 use super::terminal::{Terminal, TerminalInput};
 use super::tree::Tree;
@@ -66,7 +67,17 @@ impl CommandLane {
         self
     }
 
-    async fn run_once(&self, invocation: Invocation) -> Result<Finished, Failure> {
+    /// Runs the program once, and lets a listener hear its standard output while it runs. What the listener returns is
+    /// how much longer the program may take.
+    pub async fn run_heard(&self, invocation: Invocation, listener: Listener) -> Result<Finished, Failure> {
+        self.run_once(invocation, Some(listener)).await
+    }
+
+    async fn run_once(
+        &self,
+        invocation: Invocation,
+        listener: Option<Listener>,
+    ) -> Result<Finished, Failure> {
         let deadline = deadline_after(invocation.timeout);
         match &self.terminal {
             None => {
@@ -80,7 +91,8 @@ impl CommandLane {
                     tree,
                 } = start.await?;
                 let tail = Tail::new(stderr, self.limits.stderr);
-                self.follow((Some(stdin), stdout, tail, tree), &invocation, deadline)
+                let output = self.output(stdout, listener, &invocation);
+                self.follow((Some(stdin), output, tail, tree), &invocation, deadline)
                     .await
             }
             Some((terminal, input)) => {
@@ -91,8 +103,9 @@ impl CommandLane {
                     .program
                     .start_at_terminal(directory, variables, deadline, (&turn, *input));
                 let AttendedProcess { stdin, stdout, tree } = start.await?;
+                let output = self.output(stdout, listener, &invocation);
                 let result = self
-                    .follow((stdin, stdout, Tail::unheard(), tree), &invocation, deadline)
+                    .follow((stdin, output, Tail::unheard(), tree), &invocation, deadline)
                     .await;
                 // Ctrl-C that has ended the program is meant for its caller too, which must see the signal before the
                 // answer.
@@ -102,15 +115,18 @@ impl CommandLane {
         }
     }
 
+    fn output(&self, pipe: ChildStdout, listener: Option<Listener>, invocation: &Invocation) -> Output {
+        Output::new(pipe, self.limits.output_for(invocation.input.len())).heard_by(listener)
+    }
+
     /// Accompanies a program that was just started to its end.
     async fn follow(
         &self,
-        (stdin, stdout, mut tail, mut tree): (Option<ChildStdin>, ChildStdout, Tail, Tree),
+        (stdin, mut output, mut tail, mut tree): (Option<ChildStdin>, Output, Tail, Tree),
         invocation: &Invocation,
         deadline: Instant,
     ) -> Result<Finished, Failure> {
         let most = self.limits.output_for(invocation.input.len());
-        let mut output = Output::new(stdout, most);
         let writing = feed(stdin, invocation.input.as_bytes());
         let ending = converse(writing, &mut output, &mut tail, &mut tree, deadline).await;
         if let Ending::Exited { status, complete } = &ending
@@ -129,7 +145,8 @@ impl CommandLane {
         end_tree(&mut tree, &mut tail).await;
         let failure = match ending {
             Ending::Exited { status, .. } => killed(status),
-            Ending::TimedOut => timed_out(invocation.timeout, self.timeout_setting),
+            Ending::TimedOut(None) => timed_out(invocation.timeout, self.timeout_setting),
+            Ending::TimedOut(Some(own)) => timed_out(own, None),
             Ending::TooLarge => too_large(most),
             Ending::Lost(error) => {
                 Failure::new(Cause::SpawnFailed, format!("lost sight of the process: {error}"))
@@ -147,7 +164,7 @@ impl Lane for CommandLane {
     }
 
     fn run<'a>(&'a self, invocation: Invocation) -> BoxFuture<'a, Result<Finished, Failure>> {
-        Box::pin(self.run_once(invocation))
+        Box::pin(self.run_once(invocation, None))
     }
 }
 
@@ -158,7 +175,8 @@ enum Ending {
         status: ExitStatus,
         complete: bool,
     },
-    TimedOut,
+    /// The time is over: that of the invocation, or one that the program itself has asked for.
+    TimedOut(Option<Duration>),
     TooLarge,
     Lost(std::io::Error),
 }
@@ -174,10 +192,12 @@ async fn converse(
 ) -> Ending {
     let mut timer = pin!(sleep_until(deadline));
     let mut writing = pin!(writing);
-    let mut reading = pin!(output.read_to_end());
+    let (hears, mut heard) = oneshot::channel();
+    let mut reading = pin!(output.read_aloud(hears));
     let mut reading_errors = pin!(tail.read_to_end());
     let (mut written, mut read, mut read_errors) = (false, false, false);
     let mut exited: Option<ExitStatus> = None;
+    let (mut listens, mut own_time) = (true, None);
     loop {
         if let (Some(status), true, true) = (exited, read, read_errors) {
             return Ending::Exited {
@@ -190,7 +210,7 @@ async fn converse(
             biased;
             () = &mut timer => {
                 let Some(status) = exited else {
-                    return Ending::TimedOut;
+                    return Ending::TimedOut(own_time);
                 };
                 // One last look, for the case that this process was too busy to look before.
                 let last = if read {
@@ -206,10 +226,18 @@ async fn converse(
             status = tree.wait(), if exited.is_none() => match status {
                 Ok(status) => {
                     exited = Some(status);
+                    let deadline = timer.deadline();
                     timer.as_mut().reset(deadline.min(Instant::now() + BACKGROUND_GRACE));
                 }
                 Err(error) => return Ending::Lost(error),
             },
+            longer = &mut heard, if listens => {
+                listens = false;
+                if let (Ok(longer), None) = (longer, exited) {
+                    own_time = Some(longer);
+                    timer.as_mut().reset(deadline_after(longer));
+                }
+            }
             () = &mut writing, if !written && exited.is_none() => written = true,
             result = &mut reading, if !read => match result {
                 Ok(()) => read = true,

@@ -39,6 +39,7 @@ pub use environment::{guest_environment, inherited_environment};
 pub use living::end_programs;
 pub use mark::Mark;
 pub use orphans::{become_subreaper, reap_orphans};
+pub use pipes::Listener;
 pub use process::{Limits, Preparation, Program};
 pub use script::{Answered, Field, ScriptHandler, Unanswerable};
 pub use terminal::{Terminal, TerminalInput};

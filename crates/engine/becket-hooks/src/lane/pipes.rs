@@ -2,9 +2,16 @@
 //!
 //! Both readers keep what they have when their future is dropped, so a caller may stop at any moment and take it.
 
+use std::time::Duration;
+
 use futures_util::FutureExt;
 use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::oneshot;
+
+/// Looks at everything that a program has written so far, each time that there is more. Once it returns a time, which
+/// the program gets from then on, it looks no longer.
+pub type Listener = Box<dyn FnMut(&[u8]) -> Option<Duration> + Send + Sync>;
 
 /// Room for one read. Most hooks answer with less.
 const READ_SIZE: usize = 8 * 1024;
@@ -18,6 +25,7 @@ pub(super) struct Output {
     pipe: ChildStdout,
     bytes: Vec<u8>,
     limit: usize,
+    listener: Option<Listener>,
 }
 
 impl Output {
@@ -26,18 +34,36 @@ impl Output {
             pipe,
             bytes: Vec::new(),
             limit,
+            listener: None,
         }
+    }
+
+    /// This output with somebody who listens to it.
+    pub(super) fn heard_by(mut self, listener: Option<Listener>) -> Self {
+        self.listener = listener;
+        self
+    }
+
+    /// Reads until every writer has closed the pipe. Sends the time that a listener returns.
+    pub(super) async fn read_aloud(&mut self, heard: oneshot::Sender<Duration>) -> Result<(), TooLarge> {
+        let mut heard = Some(heard);
+        while self.read_some().await? > 0 {
+            let bytes = &self.bytes;
+            let longer = self.listener.as_mut().and_then(|listener| listener(bytes));
+            if let Some(longer) = longer {
+                self.listener = None;
+                if let Some(heard) = heard.take() {
+                    // Whoever waits for the program has gone if nobody receives this.
+                    let _ = heard.send(longer);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Sets how many bytes may be read from now on.
     pub(super) fn limit_to(&mut self, limit: usize) {
         self.limit = limit;
-    }
-
-    /// Reads until every writer has closed the pipe.
-    pub(super) async fn read_to_end(&mut self) -> Result<(), TooLarge> {
-        while self.read_some().await? > 0 {}
-        Ok(())
     }
 
     /// Reads until there is a whole line. `Ok(false)`: the other end was closed before.

@@ -217,7 +217,7 @@ impl Program {
             preparation.prepare().map_err(unprepared)?;
         }
         if self.guards {
-            self.check_script(&directory, variables)?;
+            self.look_for_scripts(&directory, variables)?;
         }
         let (mut command, path) = self.command(&directory)?;
         let (mark_name, mark_value) = mark.variable();
@@ -284,38 +284,44 @@ impl Program {
         concerns.then(|| (program.exec_command(&path), path))
     }
 
-    /// Checks that the script that is run is there, and is not empty.
-    fn check_script(&self, directory: &Path, variables: &[(String, String)]) -> Result<(), Failure> {
+    /// Checks that the scripts that are obviously run are there, as seen from this directory, and that none is empty.
+    pub fn check_scripts(&self, directory: &Path) -> Result<(), Failure> {
+        self.look_for_scripts(directory, &[])
+    }
+
+    fn look_for_scripts(&self, directory: &Path, variables: &[(String, String)]) -> Result<(), Failure> {
         let words = || self.words.iter().map(|word| word.to_string_lossy().into_owned());
-        let script = match &self.shell {
-            Some(_) => script_file::script_of_line(&words().collect::<String>()),
-            None => script_file::script_of(&words().collect::<Vec<_>>()),
+        let scripts = match &self.shell {
+            Some(_) => script_file::scripts_of_line(&words().collect::<String>()),
+            None => script_file::scripts_of(&words().collect::<Vec<_>>()),
         };
-        let Some(script) = script else { return Ok(()) };
         let variable = |name: &str| {
             let of_run = variables.iter().find(|(own, _)| own == name);
             let of_run = of_run.map(|(_, value)| OsString::from(value));
             of_run.or_else(|| self.environment.get(OsStr::new(name)).cloned())
         };
-        let Some(file) = script_file::expanded(&script.word, variable, directory) else {
-            return Ok(());
-        };
-        let (cause, detail) = match std::fs::metadata(&file) {
-            // Without its directory nothing can be started, which is said elsewhere.
-            Err(error)
-                if script.is_needed && error.kind() == io::ErrorKind::NotFound && directory.is_dir() =>
-            {
-                (Cause::NotFound, "does not exist")
-            }
-            _ if script_file::is_blank(&file) => {
-                (Cause::NotExecutable, "is empty, so it would let everything pass")
-            }
-            _ => return Ok(()),
-        };
-        Err(Failure::new(
-            cause,
-            format!("the file {} {detail}", file.display()),
-        ))
+        for script in scripts {
+            let mut words = script.within.iter().chain([&script.word]);
+            let file = words.try_fold(directory.to_path_buf(), |within, word| {
+                script_file::expanded(word, variable, &within)
+            });
+            let Some(file) = file else { continue };
+            let (cause, detail) = match std::fs::metadata(&file) {
+                // Without its directory nothing can be started, which is said elsewhere.
+                Err(error)
+                    if script.is_needed && error.kind() == io::ErrorKind::NotFound && directory.is_dir() =>
+                {
+                    (Cause::NotFound, "does not exist")
+                }
+                _ if script_file::is_blank(&file) => {
+                    (Cause::NotExecutable, "is empty, so it would let everything pass")
+                }
+                _ => continue,
+            };
+            let words = format!("the file {} {detail}", file.display());
+            return Err(Failure::new(cause, words));
+        }
+        Ok(())
     }
 
     fn line_shell(&self) -> Option<Shell> {
@@ -330,7 +336,7 @@ impl Program {
         let directory = self.directory.as_deref().unwrap_or(directory);
         let path = self.resolve(directory)?;
         if self.guards {
-            self.check_script(directory, &[])?;
+            self.check_scripts(directory)?;
         }
         if path.is_dir() {
             let detail = format!("{} is a folder", path.display());

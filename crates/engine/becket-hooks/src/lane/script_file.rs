@@ -1,4 +1,4 @@
-//! The script behind a command: the file that an interpreter is given, or that names its interpreter in its first line.
+//! The scripts behind a command: files that an interpreter is given, or that name their interpreter in their first line.
 //!
 //! This is needed for two things. A guard whose script was emptied or removed is broken, and no shell says so: an
 //! interpreter ends with 1 without its script, and some agents take that for no opinion. And shells whose
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use becket_shell::{Command, End, Kind, command_start};
 use rustix::fs::{Access, access};
 
 use super::environment::find_program;
@@ -19,9 +20,6 @@ const INTERPRETERS: &[&str] = &[
     "ash", "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "mksh", "node", "perl", "php", "python",
     "ruby", "sh", "zsh",
 ];
-
-/// Words in front of a command that run it.
-const BEFORE_COMMANDS: &[&str] = &["command", "env", "exec"];
 
 /// Options of interpreters that take a value.
 const WITH_VALUES: &[&str] = &["-o", "-O", "+o", "+O", "-W", "-X", "-r", "--require", "--import"];
@@ -51,41 +49,91 @@ const MOST_BLANK: u64 = 64 * 1024;
 pub(super) struct Script {
     /// The path as it is written.
     pub(super) word: String,
+    /// The directories into which the line changes before, as they are written.
+    pub(super) within: Vec<String>,
     /// Whether the command cannot do its work without the script. What follows an option may be its value, a word
     /// without an ending something that the interpreter knows, and a line may say what to do without the script.
     pub(super) is_needed: bool,
 }
 
-/// The file that the first command of a line runs as a script; `None` if that is not obvious.
-pub(super) fn script_of_line(line: &str) -> Option<Script> {
-    let script = script_of(&plain_words(line))?;
-    Some(Script {
-        is_needed: script.is_needed && !line.contains("||"),
-        ..script
-    })
+/// The files that the commands of a line run as scripts, where that is obvious.
+pub(super) fn scripts_of_line(line: &str) -> Vec<Script> {
+    let mut found = Vec::new();
+    scripts_among(line, &becket_shell::read(line).commands, Vec::new(), &mut found);
+    for script in &mut found {
+        // A line that names a file more than once looks first whether it is there.
+        let name = script.word.rsplit('/').next().unwrap_or(&script.word);
+        script.is_needed &= line.matches(name).count() < 2;
+    }
+    found
 }
 
-/// The file that a program with its arguments runs as a script; `None` if that is not obvious.
-pub(super) fn script_of(words: &[String]) -> Option<Script> {
+/// Adds the scripts of commands that stand one after another, from a directory on. What runs under a condition, or not
+/// at all, is left out.
+fn scripts_among(line: &str, commands: &[Command], mut within: Vec<String>, found: &mut Vec<Script>) {
+    for list in commands.split_inclusive(|command| command.end == End::Other) {
+        // Such a list says what to do if a command fails.
+        let between = list
+            .windows(2)
+            .map(|pair| line.get(pair[0].span.end..pair[1].span.start));
+        let has_other_way = between.flatten().any(|text| text.contains("||"));
+        for command in list {
+            let words = command
+                .words
+                .iter()
+                .filter_map(|word| line.get(word.span.clone()));
+            let words: Vec<String> = words
+                .flat_map(|word| plain_words(word).into_iter().take(1))
+                .collect();
+            let opens = line
+                .get(command.span.clone())
+                .and_then(|text| text.chars().next());
+            match (command.kind, words.as_slice()) {
+                (Kind::Group | Kind::Subshell, _) if matches!(opens, Some('{' | '(')) => {
+                    scripts_among(line, &command.body, within.clone(), found);
+                }
+                (Kind::Simple, [name, rest @ ..]) if name == "cd" => within.push(match rest {
+                    [] => "~".into(),
+                    // Where an option leads is not known, like the value of a variable that there is not.
+                    [directory, ..] if directory.starts_with('-') => format!("${directory}"),
+                    [directory, ..] => directory.clone(),
+                }),
+                (Kind::Simple, words) => found.extend(scripts_of(words).into_iter().map(|script| Script {
+                    within: [within.clone(), script.within].concat(),
+                    is_needed: script.is_needed && !has_other_way,
+                    ..script
+                })),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The files that a program with its arguments runs as scripts, where that is obvious.
+pub(super) fn scripts_of(words: &[String]) -> Vec<Script> {
     let file_name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let is_setting = |word: &str| {
-        let is_name = |name: &str| {
-            name.chars()
-                .all(|letter| letter.is_alphanumeric() || letter == '_')
-        };
-        word.split_once('=').is_some_and(|(name, _)| is_name(name))
+    let Some((program, rest)) = words.split_first() else {
+        return Vec::new();
     };
-    let is_before = |word: &&String| is_setting(word) || BEFORE_COMMANDS.contains(&file_name(word).as_str());
-    let mut words = words.iter().skip_while(is_before);
-    let program = words.next()?;
+    let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
+    if let Some(start) = command_start(&file_name(program), &arguments) {
+        return scripts_of(&rest[start..]);
+    }
     let name = file_name(program);
     let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let one = |word: &str, is_needed| {
+        vec![Script {
+            word: word.to_owned(),
+            within: Vec::new(),
+            is_needed,
+        }]
+    };
+    let mut words = rest.iter();
     if !INTERPRETERS.contains(&name) {
-        let script = || Script {
-            word: program.clone(),
-            is_needed: true,
+        return match program.contains('/') {
+            true => one(program, true),
+            false => Vec::new(),
         };
-        return program.contains('/').then(script);
     }
     let mut follows_option = false;
     while let Some(word) = words.next() {
@@ -93,20 +141,15 @@ pub(super) fn script_of(words: &[String]) -> Option<Script> {
         match word.as_str() {
             "run" if matches!(name, "bun" | "deno") => {}
             option if WITH_VALUES.contains(&option) => drop(words.next()),
-            _ if !is_option => {
-                return Some(Script {
-                    is_needed: is_path(name, word, follows_option),
-                    word: word.clone(),
-                });
-            }
+            _ if !is_option => return one(word, is_path(name, word, follows_option)),
             option if !option.starts_with("--") && option.ends_with('c') && name.ends_with("sh") => {
-                return script_of_line(words.next()?);
+                return words.next().map_or_else(Vec::new, |line| scripts_of_line(line));
             }
-            option if has_code(name, option) => return None,
+            option if has_code(name, option) => return Vec::new(),
             _ => follows_option = true,
         }
     }
-    None
+    Vec::new()
 }
 
 /// Whether a word after an interpreter is surely the path of a script, and no name or address that the interpreter
@@ -215,40 +258,71 @@ pub(super) fn shell_of(
 mod tests {
     use super::*;
 
+    // tidy: a table
     #[test]
-    fn the_script_of_a_line_is_found_where_it_is_plain() {
-        let table = [
-            ("./guard.sh", Some(("./guard.sh", true))),
-            ("bash ./guard.sh --strict", Some(("./guard.sh", true))),
-            ("bash guard.sh", Some(("guard.sh", false))),
-            ("node ./guard", Some(("./guard", false))),
-            ("bash -eu -o pipefail ./guard.sh", Some(("./guard.sh", true))),
-            ("python3.12 -u \"my guard.py\" x", Some(("my guard.py", true))),
-            ("/usr/bin/env DEBUG=/x node guard.mjs", Some(("guard.mjs", true))),
-            ("env DEBUG=1 node guard.mjs", Some(("guard.mjs", true))),
-            ("exec ~/guard.sh || exit 2", Some(("~/guard.sh", false))),
-            ("sh -c './guard.sh'", Some(("./guard.sh", true))),
-            ("bash -lc 'node guard.js 2>/dev/null'", Some(("guard.js", true))),
-            ("deno run -A guard.ts", Some(("guard.ts", true))),
-            ("deno run jsr:@guards/all.ts", Some(("jsr:@guards/all.ts", false))),
-            ("bun run lint", Some(("lint", false))),
-            ("perl -I lib/all guard", Some(("lib/all", false))),
-            ("python3 -m guard", None),
-            ("python3 -uc 'print(1/2)'", None),
-            ("node -e 'process.exit(2)'", None),
-            ("perl -ne 'exit 2 if m/rm/'", None),
-            ("bash -s x/y", None),
-            ("jq -e .tool", None),
-            ("cat guard.sh", None),
-            ("", None),
+    fn the_scripts_of_a_line_are_found_where_they_are_plain() {
+        let table: [(&str, &[(&str, bool)]); 36] = [
+            ("./guard.sh", &[("./guard.sh", true)]),
+            ("bash ./guard.sh --strict", &[("./guard.sh", true)]),
+            ("bash guard.sh", &[("guard.sh", false)]),
+            ("node ./guard", &[("./guard", false)]),
+            ("bash -eu -o pipefail ./guard.sh", &[("./guard.sh", true)]),
+            ("python3.12 -u \"my guard.py\" x", &[("my guard.py", true)]),
+            ("/usr/bin/env DEBUG=/x node guard.mjs", &[("guard.mjs", true)]),
+            ("env DEBUG=1 node guard.mjs", &[("guard.mjs", true)]),
+            ("DEBUG=1 timeout 5 node guard.mjs", &[("guard.mjs", true)]),
+            ("exec ~/guard.sh || exit 2", &[("~/guard.sh", false)]),
+            ("sh -c './guard.sh'", &[("./guard.sh", true)]),
+            ("bash -lc 'node guard.js 2>/dev/null'", &[("guard.js", true)]),
+            ("deno run -A guard.ts", &[("guard.ts", true)]),
+            ("deno run jsr:@guards/all.ts", &[("jsr:@guards/all.ts", false)]),
+            ("bun run lint", &[("lint", false)]),
+            ("perl -I lib/all guard", &[("lib/all", false)]),
+            ("cat | node guard.js", &[("guard.js", true)]),
+            (
+                "IN=$(cat); echo \"$IN\" | \"$D\"/guard.sh",
+                &[("$D/guard.sh", true)],
+            ),
+            (
+                "command -v node >/dev/null || exit 0; node guard.js",
+                &[("guard.js", true)],
+            ),
+            ("{ node a.js; } && (./b.sh)", &[("a.js", true), ("./b.sh", true)]),
+            ("node a.js || true; node b.js", &[("a.js", false), ("b.js", true)]),
+            ("[ -f guard.js ] && node guard.js", &[("guard.js", false)]),
+            (
+                "test -x ./guard.sh || exit 0\n./guard.sh",
+                &[("./guard.sh", false)],
+            ),
+            ("if [ -n \"$CI\" ]; then ./ci.sh; fi", &[]),
+            ("check() { ./guard.sh; }", &[]),
+            ("for f in *.sh; do bash ./x/$f; done", &[]),
+            ("echo hi # ./guard.sh", &[]),
+            ("python3 -m guard", &[]),
+            ("python3 -uc 'print(1/2)'", &[]),
+            ("node -e 'process.exit(2)'", &[]),
+            ("perl -ne 'exit 2 if m/rm/'", &[]),
+            ("bash -s x/y", &[]),
+            ("jq -e .tool", &[]),
+            ("cat guard.sh", &[]),
+            ("echo 'node guard.js'", &[]),
+            ("", &[]),
         ];
         for (line, wanted) in table {
-            let wanted = wanted.map(|(word, is_needed)| Script {
-                word: word.to_owned(),
-                is_needed,
-            });
-            assert_eq!(script_of_line(line), wanted, "{line}");
+            let found = scripts_of_line(line);
+            let found: Vec<(&str, bool)> = found
+                .iter()
+                .map(|script| (&*script.word, script.is_needed))
+                .collect();
+            assert_eq!(found, wanted, "{line}");
         }
+    }
+
+    #[test]
+    fn a_script_is_looked_for_where_the_line_has_gone() {
+        let within = |line: &str| scripts_of_line(line).remove(0).within;
+        assert_eq!(within("cd \"$D\" && cd hooks && ./guard.sh"), ["$D", "hooks"]);
+        assert!(within("(cd hooks && true); ./guard.sh").is_empty());
     }
 
     #[test]

@@ -84,6 +84,9 @@ fn told(room: &Room, event: &str) -> Vec<Value> {
         let transcript = read["transcript_path"].as_str().expect("a path");
         assert!(transcript.ends_with(&format!("{}.jsonl", read["session_id"].as_str().unwrap())));
         let members = read.as_object_mut().expect("an object");
+        // Every event after a prompt names it.
+        let prompt = members.remove("prompt_id");
+        assert!(prompt.is_none_or(|id| id.as_str().is_some_and(|id| !id.is_empty())));
         for name in [
             "session_id",
             "transcript_path",
@@ -691,6 +694,7 @@ fn tools_of_servers_are_named_after_both() {
     let before = told(&room, "PreToolUse");
     assert_eq!(before.len(), 1, "{before:#?}");
     assert_eq!(before[0]["tool_name"], "mcp__one__echo");
+    assert_eq!(before[0]["mcp_server"], json!({"name": "one"}));
     let batch = told(&room, "PostToolBatch");
     assert_eq!(batch[0]["tool_calls"][0]["tool_name"], "mcp__one__echo");
     assert_eq!(batch[1]["tool_calls"][0]["tool_name"], "Bash");
@@ -764,12 +768,14 @@ fn sub_agents_start_and_stop() {
 fn compaction() {
     let room = with_hooks(&[
         ("PreCompact", noting("PreCompact", "echo keep the names")),
-        ("PostCompact", noting("PostCompact", "")),
+        ("PostCompact", noting("PostCompact", "echo it is short now")),
         ("SessionStart", noting("SessionStart", "")),
     ]);
     play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
     let model = room.model(&json!([says("a summary", &["keep the names"])]));
-    room.run(["--trust", "--model", &model, "compact"]).ended_with(0);
+    room.run(["--trust", "--model", &model, "compact"])
+        .ended_with(0)
+        .complained("it is short now");
     assert_eq!(
         told(&room, "PreCompact")[0],
         json!({"trigger": "manual", "custom_instructions": ""})
@@ -1196,12 +1202,20 @@ fn a_guard_whose_script_is_not_there_refuses() {
         ("python3 -u ./gone.py 2>/dev/null", false),
         ("perl ~/gone.pl", false),
         ("./gone.sh", false),
+        // Whatever the line does besides.
+        ("cat | node ./gone.mjs", false),
+        ("IN=$(cat); echo \"$IN\" | \"$CLAUDE_PROJECT_DIR\"/gone.sh", false),
+        ("cd \"$CLAUDE_PROJECT_DIR\" && node gone.mjs", false),
+        ("command -v sh >/dev/null || exit 0; node gone.mjs", false),
+        ("cd . && ./a.sh", true),
         // The line says what to do without it.
+        ("[ -f gone.mjs ] && node gone.mjs", true),
         ("python3 ./gone.py 2>/dev/null || true", true),
         ("test ! -e gone.sh || ./gone.sh", true),
         ("python3 -c 'print()'", true),
     ] {
         let room = with_hooks(&[("PreToolUse", command(missing))]);
+        room.script("a.sh", "#!/bin/sh\nexit 0\n");
         let run = play(&room, &touching(), &["--yes"]).ended_with(0);
         assert_eq!(room.has("made"), ran, "{missing}: {run:#?}");
         assert!(
@@ -1254,14 +1268,15 @@ fn guards_of_plugins_do_not_get_lost() {
         play(&room, &touching(), &["--yes"]).ended_with(4);
         assert!(!room.has("made"), "{hooks}");
     }
-    // A plugin that is not installed.
+    // Of a plugin that is not installed there is nothing to load, in Claude Code neither.
     let room = room();
     room.write("../home/.claude/settings.json", enabled.to_string());
     play(&room, &touching(), &["--yes"])
-        .ended_with(4)
+        .ended_with(0)
         .complained("enabled and not installed");
+    assert!(room.has("made"));
     room.run(["hooks", "check"])
-        .ended_with(1)
+        .ended_with(0)
         .said("enabled and not installed");
     // A project enables none, and that is said.
     let room = crate::room();
@@ -2005,6 +2020,7 @@ fn scripts_that_run_in_one_directory_only_or_not_at_all_are_found() {
             "only while the agent works in",
         ),
         ("./.claude/stays.sh --fast", 1, "may not be executed"),
+        ("cat | node .claude/gone.js", 1, ".claude/gone.js does not exist"),
         ("MODE=1 .claude/nope.sh", 1, "`.claude/nope.sh` is not in"),
         ("\"$CLAUDE_PROJECT_DIR\"/.claude/runs.sh", 0, "no problems found"),
         (
@@ -2016,7 +2032,7 @@ fn scripts_that_run_in_one_directory_only_or_not_at_all_are_found() {
         let room = with_hooks(&[("PreToolUse", command(line))]);
         room.script(".claude/runs.sh", "#!/bin/sh\nexit 0\n");
         room.write(".claude/stays.sh", "#!/bin/sh\nexit 0\n");
-        room.write(".claude/check.py", "");
+        room.write(".claude/check.py", "pass\n");
         let run = room.run(["--trust", "hooks", "check"]).ended_with(code);
         assert!(run.stdout.contains(words), "{line}: {run:#?}");
         let is_relative = line.starts_with('.') || words.contains("only");
@@ -2037,4 +2053,126 @@ fn front_matter_that_is_no_yaml_is_told_of_its_file() {
     assert!(run.stdout.contains(".claude/agents/a.md:3: remark"), "{run:#?}");
     room.run(["hooks", "check", &file.display().to_string()])
         .ended_with(0);
+}
+
+#[test]
+fn hooks_go_into_the_background_by_their_own_words() {
+    let context =
+        json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "late words"}});
+    for (first, code) in [
+        (r#"{"async": true}"#, 0),
+        (r#"{"async": true, "asyncTimeout": 60000}"#, 0),
+        (r#"{"async": true}"#, 1),
+    ] {
+        let waits = "trap 'touch ../said' EXIT; while [ ! -e made ]; do sleep 0.05; done";
+        let then = answers(&context);
+        let hook = command(&format!("echo '{first}'; {waits}; {then}; exit {code}"));
+        let room = with_hooks(&[("PreToolUse", hook)]);
+        let turns = json!([
+            shell("touch made"),
+            shell("while [ ! -e ../said ]; do sleep 0.05; done; sleep 1"),
+            says("done", &["late words"])
+        ]);
+        let run = play(&room, &turns, &["--yes"]).ended_with(0);
+        assert_eq!(run.stderr.contains("exit code 1"), code == 1, "{run:#?}");
+    }
+    // Its own time ends it, and a decision comes too late.
+    for (hook, words) in [
+        (
+            r#"echo '{"async": true, "asyncTimeout": 100}'; exec sleep 600"#,
+            "no answer within 100ms",
+        ),
+        (
+            r#"echo '{"async": true}'; echo too dangerous >&2; exit 2"#,
+            "nobody waited for it: too dangerous",
+        ),
+    ] {
+        let room = with_hooks(&[("PreToolUse", command(hook))]);
+        play(&room, &touching(), &["--yes"])
+            .ended_with(0)
+            .complained(words);
+        assert!(room.has("made"));
+    }
+    let hook = command(r#"echo '{"async": false}'; echo no >&2; exit 2"#);
+    let room = with_hooks(&[("PreToolUse", hook)]);
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn a_prompt_names_the_conversation() {
+    let title = specific("UserPromptSubmit", json!({"sessionTitle": "All about boats"}));
+    let room = with_hook("UserPromptSubmit", &title);
+    let run = play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
+    assert!(!run.stderr.contains("sessionTitle"), "{run:#?}");
+    room.run(["sessions"]).ended_with(0).said("All about boats");
+}
+
+#[test]
+fn all_events_of_a_prompt_have_its_id() {
+    let room = with_hooks(&[
+        ("UserPromptSubmit", noting("UserPromptSubmit", "")),
+        ("PreToolUse", noting("PreToolUse", "")),
+        ("Stop", noting("Stop", "")),
+    ]);
+    let model = room.model(&json!([shell("true"), {"text": "one"}, {"text": "two"}]));
+    let arguments = ["--trust", "--yes", "--json", "--model", &model, "chat"];
+    room.run_with_input(arguments, "first\nsecond\n").ended_with(0);
+    let ids = |event: &str| -> Vec<Value> {
+        let read = heard(&room, event).into_iter();
+        read.map(|mut read| read["prompt_id"].take()).collect()
+    };
+    let prompts = ids("UserPromptSubmit");
+    assert!(prompts[0].is_string() && prompts[0] != prompts[1], "{prompts:?}");
+    assert_eq!(ids("PreToolUse"), prompts[..1]);
+    assert_eq!(ids("Stop"), prompts);
+}
+
+#[test]
+fn the_end_of_a_chat_is_told() {
+    let room = with_hook("SessionEnd", "");
+    let model = room.model(&json!([{"text": "done"}]));
+    let arguments = ["--trust", "--json", "--model", &model, "chat"];
+    room.run_with_input(arguments, "go\n").ended_with(0);
+    assert_eq!(
+        told(&room, "SessionEnd"),
+        [json!({"reason": "prompt_input_exit"})]
+    );
+}
+
+#[test]
+fn long_texts_are_kept_in_a_file() {
+    let long = "yes words | head -c 10001; printf END";
+    let room = with_hook("UserPromptSubmit", long);
+    let run = play(
+        &room,
+        &json!([says("done", &["words", "text of 10004 characters"])]),
+        &[],
+    )
+    .ended_with(0);
+    let sent = run.events_named("pre_request")[0].to_string();
+    assert!(!sent.contains("END"), "{sent}");
+    let (_, rest) = sent.split_once("All of it is in ").expect("a path");
+    let (path, _) = rest.split_once(']').expect("an end");
+    assert!(room.read(path).ends_with("END"));
+    // One that is just short enough stays as it is.
+    let room = with_hook("UserPromptSubmit", "yes words | head -c 9996; printf END");
+    play(&room, &json!([says("done", &["END"])]), &[]).ended_with(0);
+}
+
+#[test]
+fn a_deferred_call_does_not_run_without_the_user() {
+    let room = with_hook(
+        "PreToolUse",
+        &specific("PreToolUse", json!({"permissionDecision": "defer"})),
+    );
+    play(&room, &touching(), &["--yes"]).ended_with(0);
+    assert!(!room.has("made"));
+}
+
+#[test]
+fn a_missing_script_does_not_hold_the_model() {
+    let room = with_hooks(&[("Stop", command("python3 ./gone.py"))]);
+    let run = play(&room, &json!([{"text": "done"}]), &[]).ended_with(0);
+    assert!(run.stderr.contains("gone.py"), "{run:#?}");
 }

@@ -66,7 +66,7 @@ fn an_address_judges_a_call_and_refuses_when_it_fails() {
         (
             Response::new(200, "text/plain", "fine"),
             false,
-            "is not JSON object",
+            "is not a JSON object",
         ),
     ] {
         let server = ModelServer::start([answer, Response::json(200, &json!({}))]);

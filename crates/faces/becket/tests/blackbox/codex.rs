@@ -700,3 +700,25 @@ fn a_file_with_a_version_counts_for_nothing_as_in_codex() {
         "{run:#?}"
     );
 }
+
+#[test]
+fn a_program_is_notified_of_every_end_of_a_turn() {
+    let room = room();
+    let told = room.script(
+        "../told.sh",
+        "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" \"$2\" > ../told\n",
+    );
+    room.write(
+        "../home/.codex/config.toml",
+        format!("notify = [{told:?}, \"it is done\"]\n"),
+    );
+    play(&room, &json!([says("all done", &[])]), &[]).ended_with(0);
+    let told = room.read("../told");
+    let mut lines = told.lines();
+    assert_eq!((lines.next(), lines.next()), (Some("2"), Some("it is done")));
+    let told: Value = serde_json::from_str(lines.next().expect("the last argument")).unwrap();
+    assert_eq!(told["type"], "agent-turn-complete");
+    assert_eq!(told["input-messages"], json!(["go"]));
+    assert_eq!(told["last-assistant-message"], "all done");
+    assert!(told["thread-id"].is_string() && told["turn-id"].is_string() && told["cwd"].is_string());
+}

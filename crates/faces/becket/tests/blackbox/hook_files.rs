@@ -83,9 +83,46 @@ fn the_same_hook_in_the_files_of_two_systems_runs_once() {
         codex.contains("runs once, as ") && codex.contains(".claude/settings.json"),
         "{list}"
     );
-    // A narrower hook does not stand for a wider one.
+    // A narrower hook stands for a wider one where it is asked.
     let room = with_the_same(&json!({"matcher": "Bash"}), command);
-    assert_eq!(play(&room), 3);
+    assert_eq!(play(&room), 2);
+    let list = room.run(["--trust", "hooks", "list"]).ended_with(0).stdout;
+    let mut codex = list.lines().filter(|line| line.contains("codex"));
+    assert!(
+        codex.any(|line| line.contains("is not asked") && line.contains(".claude/settings.json")),
+        "{list}"
+    );
+    let room = with_the_same(&json!({"matcher": "Edit"}), command);
+    assert_eq!(play(&room), 2);
+}
+
+#[test]
+fn the_same_hook_runs_once_where_both_systems_know_the_tool_by_the_same_name() {
+    let command = "cat > /dev/null; echo ran >> ../runs";
+    let hook = json!({"type": "command", "command": command});
+    let room = room();
+    let file = |matcher: &str| json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}});
+    room.write(".claude/settings.json", file("Bash|Write").to_string());
+    room.write(".codex/hooks.json", file("^Bash$").to_string());
+    let of_cursor =
+        json!({"version": 1, "hooks": {"preToolUse": [{"command": command, "matcher": "Shell|Read"}]}});
+    room.write(".cursor/hooks.json", of_cursor.to_string());
+    room.write("a.txt", "words");
+    let play = |turns: Value| {
+        let model = room.model(&turns);
+        room.run(["--trust", "--yes", "--model", &model, "go"])
+            .ended_with(0);
+        let runs = room.read("../runs").lines().count();
+        room.write("../runs", "");
+        runs
+    };
+    // Two of them know the tool as `Bash`, and the third one by another name.
+    assert_eq!(play(json!([shell("true"), {"text": "done"}])), 2);
+    // Codex shows reading as a command, so that its hook cannot stand for one that is shown a file.
+    assert_eq!(
+        play(json!([call("read", &json!({"path": "a.txt"})), {"text": "done"}])),
+        2
+    );
 }
 
 #[test]

@@ -65,7 +65,6 @@ fn the_bridge_understands_what_real_agents_ask() {
 
 /// Members that becket's hooks do not read, and why.
 const ABSENT: &[(&str, &str)] = &[
-    ("claude-code prompt_id", "becket's prompts have no ids"),
     (
         "claude-code effort",
         "becket tells the model how much to think by other words",
