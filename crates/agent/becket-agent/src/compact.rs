@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use becket_events::{
-    CompactReason, CompactScope, Level, Message, MessageBody, PostCompact, PostCompactPayload, PreCompact,
+    CompactReason, CompactScope, Message, MessageBody, PostCompact, PostCompactPayload, PreCompact,
     PreCompactPayload, RequestPurpose, StandingSummary, StopReason, Summary,
 };
 use tokio_util::sync::CancellationToken;
@@ -187,7 +187,7 @@ async fn roll_up(session: &mut Session, reason: CompactReason, run: &mut Run) ->
     run.summary_failed = true;
     let words =
         format!("the conversation is long and could not be summarised; it continues unchanged: {why_not}");
-    session.notify(Level::Warning, &words).await;
+    session.warn(&words).await;
     Ok(false)
 }
 
@@ -357,7 +357,7 @@ pub(crate) fn read_summary(
     answer: Result<Message, CallFailure>,
 ) -> Result<String, CompactEnd> {
     let answer = answer.map_err(|failure| match failure {
-        CallFailure::Blocked(reason) => CompactEnd::Refused(reason),
+        CallFailure::Blocked(reason) | CallFailure::Limit(reason) => CompactEnd::Refused(reason),
         CallFailure::Cancelled(_) => CompactEnd::Cancelled,
         CallFailure::Provider(error, _) => CompactEnd::Provider(error),
     })?;

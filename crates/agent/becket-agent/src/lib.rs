@@ -28,6 +28,7 @@ mod agent;
 mod at_work;
 mod automation;
 mod batch;
+mod budget;
 mod calling;
 mod compact;
 mod config_files;
@@ -94,6 +95,7 @@ pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_
 // Re-exported for providers, which do not know the engine but read TOML as well.
 pub use agent::Agent;
 pub use becket_hooks::parse_toml;
+pub use budget::Budget;
 pub use config_files::ConfigFiles;
 pub use destination::{GoTo, Position};
 pub use direct_call::DirectCall;

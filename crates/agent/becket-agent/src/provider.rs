@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::budget::Budget;
+
 /// A model behind some interface.
 pub trait Provider: Send + Sync {
     /// The provider's name, such as `openai`.
@@ -39,6 +41,16 @@ pub trait Provider: Send + Sync {
     /// Whether the model runs on this machine. Such a model may take long to load and to read a prompt.
     fn is_local(&self) -> bool {
         false
+    }
+
+    /// How it is known what the model's answers cost.
+    fn billing(&self) -> Billing {
+        Billing::ByTokens
+    }
+
+    /// The budgets that pay for the model's answers.
+    fn budgets(&self) -> Vec<&Budget> {
+        Vec::new()
     }
 
     /// The form of the provider's requests.
@@ -74,6 +86,17 @@ pub trait Provider: Send + Sync {
     ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         self.send(body)
     }
+}
+
+/// How it is known what a model's answers cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// By their tokens and a price.
+    ByTokens,
+    /// Each answer names it.
+    Named,
+    /// They cost nothing, or nothing that this run pays.
+    Nothing,
 }
 
 /// A model in a provider's own list.

@@ -8,7 +8,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use becket_agent::provider::Provider;
+use becket_agent::Budget;
+use becket_agent::provider::{Billing, Provider};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
@@ -45,6 +46,18 @@ pub struct ProviderSettings {
     pub needs_key: bool,
     /// How long to wait for a provider.
     pub timeouts: Timeouts,
+    /// The budget that pays for all answers.
+    pub budget: Option<Budget>,
+}
+
+impl ProviderSettings {
+    /// The provider under the budget, if there is one.
+    pub fn paid(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        match &self.budget {
+            Some(budget) => budget.over(provider),
+            None => provider,
+        }
+    }
 }
 
 /// The configuration of one provider, which overrides the environment. The `Debug` output holds no credentials.
@@ -113,6 +126,7 @@ struct Known {
     /// The variables that may hold its key, the first one first.
     key_variables: &'static [&'static str],
     default_model: Option<&'static str>,
+    billing: Billing,
 }
 
 /// The known providers, in the order in which they are tried when no model is named.
@@ -124,6 +138,7 @@ const KNOWN: &[Known] = &[
         base_variable: "OPENAI_BASE_URL",
         key_variables: &["OPENAI_API_KEY"],
         default_model: Some("gpt-4.1"),
+        billing: Billing::ByTokens,
     },
     Known {
         name: "anthropic",
@@ -132,6 +147,7 @@ const KNOWN: &[Known] = &[
         base_variable: "ANTHROPIC_BASE_URL",
         key_variables: &["ANTHROPIC_API_KEY"],
         default_model: Some("claude-sonnet-4-5"),
+        billing: Billing::ByTokens,
     },
     Known {
         name: "openrouter",
@@ -140,6 +156,7 @@ const KNOWN: &[Known] = &[
         base_variable: "OPENROUTER_BASE_URL",
         key_variables: &["OPENROUTER_API_KEY"],
         default_model: Some("openrouter/auto"),
+        billing: Billing::Named,
     },
     Known {
         name: "gemini",
@@ -148,6 +165,7 @@ const KNOWN: &[Known] = &[
         base_variable: "GEMINI_BASE_URL",
         key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         default_model: Some("gemini-3.5-flash"),
+        billing: Billing::ByTokens,
     },
     Known {
         name: OLLAMA,
@@ -156,6 +174,7 @@ const KNOWN: &[Known] = &[
         base_variable: "OLLAMA_HOST",
         key_variables: &[],
         default_model: None,
+        billing: Billing::Nothing,
     },
 ];
 
@@ -207,10 +226,11 @@ pub fn select(
         .or(settings.model.as_deref())
         .map(str::trim)
         .filter(|name| !name.is_empty());
-    match named {
+    let selected = match named {
         Some(name) => choice.named(name),
         None => choice.unnamed(),
-    }
+    };
+    Ok(settings.paid(selected?))
 }
 
 /// The address of a provider, by configuration and environment; `None` for an unknown one.
@@ -360,7 +380,8 @@ impl Choice<'_> {
             self.demand_key(provider, &endpoint.base_url)?;
         }
         let api = self.api(provider, &endpoint.model);
-        Ok(Arc::new(Remote::new(api, endpoint)))
+        let billing = known(provider).map_or(Billing::ByTokens, |known| known.billing);
+        Ok(Arc::new(Remote::new(api, endpoint).billed(billing)))
     }
 
     fn entry(&self, provider: &str) -> Option<&ProviderEntry> {

@@ -7,6 +7,7 @@ use becket_agent::provider::ThinkingLevel;
 use becket_events::PermissionMode;
 use becket_host::GuestOptions;
 use becket_run::Hosts;
+use becket_run::config::Dollars;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -163,6 +164,13 @@ pub struct OptionArgs {
     /// The most rounds of tool calls that one prompt may cause; 0 for no limit.
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub fuel: Option<u32>,
+
+    /// End or ask when the run has cost this much, in US dollars, with all sub-agents; such as 2.50.
+    ///
+    /// A model whose price is not known is not asked, unless you say so at the terminal. Prices come from a table with
+    /// a date, which `becket models` shows, and from `prices` in the settings.
+    #[arg(long, global = true, hide_short_help = true, value_name = "DOLLARS")]
+    pub budget: Option<Dollars>,
 
     /// Keep configuration, data and cache in this folder. Also: BECKET_HOME.
     #[arg(long, global = true, value_name = "FOLDER")]

@@ -64,6 +64,7 @@ impl Options {
             },
             max_iterations: args.max_iterations,
             fuel: args.fuel,
+            budget: args.budget,
             thinking: pi.thinking,
             system_prompt: pi.system_prompt.clone(),
             append_system_prompt: pi.append_system_prompt.clone(),

@@ -11,6 +11,7 @@ use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program, ServerDeclara
 use becket_system::Surroundings;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Dollars;
 use crate::hosts::Hosts;
 
 /// What a run is asked for. The default is a run as the user's settings want it, in the current context.
@@ -59,6 +60,8 @@ pub struct RunOptions {
     pub max_iterations: Option<u32>,
     /// How many rounds of tools one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
+    /// How much the requests of the run may cost.
+    pub budget: Option<Dollars>,
     /// How much the model thinks.
     pub thinking: Option<ThinkingLevel>,
     /// The agent's instructions in place of the usual ones, or a file that holds them.

@@ -8,6 +8,7 @@ use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::flocks::Flocks;
 use becket_agent::mail::MailSource;
 use becket_agent::vfs::Vfs;
+use becket_agent::{Budget, Pricing};
 use becket_hooks::{OwnHook, Section, Witness, read_or_mistakes};
 use becket_host::{AgentFile, GuestOptions, GuestSearch, NO_CONTEXT_FILES, SettingsText};
 #[cfg(feature = "index")]
@@ -18,7 +19,7 @@ use becket_system::project_root::project_root;
 use becket_system::{CliError, Folders, Surroundings};
 use becket_trust::Trust;
 
-use crate::config::{Config, PermissionsConfig};
+use crate::config::{Config, Dollars, PermissionsConfig};
 use crate::context_settings::{ContextSettings, EnteredContext};
 use crate::guest_settings::{GuestSettings, take_keys};
 use crate::hosts::{FoundGuests, Hosts};
@@ -70,6 +71,8 @@ pub struct Setup {
     pub team: Option<Arc<dyn AgentFile>>,
     /// Gets dispatches and failures instead of the store and the front.
     pub witness: Option<Arc<dyn Witness>>,
+    /// The budget of the run.
+    pub budget: Option<Budget>,
     /// Whether hooks are only tried out: then a guest that could not be loaded refuses calls and does not end the run.
     pub is_rehearsal: bool,
     /// Guests that the user leaves out, by name.
@@ -121,7 +124,10 @@ impl Setup {
             refusal: found.refusal(),
             ..own.map(|own| own.project.clone()).unwrap_or_default()
         };
+        let budget = options.budget.or(config.agent.budget);
+        let budget = budget.map(|Dollars(limit)| Budget::new(limit, pricing(&config)));
         Ok(Self {
+            budget,
             team: found.agent_file(),
             guest_settings: GuestSettings::read(&found, surroundings),
             folders,
@@ -265,11 +271,17 @@ impl Setup {
         Prices::new(self.config.prices.clone())
     }
 
+    /// What answers cost, by the prices of models.
+    pub(crate) fn pricing(&self) -> Pricing {
+        pricing(&self.config)
+    }
+
     pub fn provider_settings(&self) -> ProviderSettings {
         ProviderSettings {
             model: self.config.model.clone(),
             providers: self.config.providers.clone(),
             timeouts: self.timeouts(),
+            budget: self.budget.clone(),
             ..ProviderSettings::default()
         }
     }
@@ -283,6 +295,12 @@ impl Setup {
             ..Timeouts::default()
         }
     }
+}
+
+/// The prices that the settings and becket's own table know.
+fn pricing(config: &Config) -> Pricing {
+    let prices = Prices::new(config.prices.clone());
+    Pricing::new(move |provider, usage| Some(prices.of(provider)?.of(usage)))
 }
 
 /// Keeps other programs of the user from reading the keys in this process's environment.
