@@ -9,6 +9,7 @@ use becket_agent::provider::ThinkingLevel;
 use becket_events::SetupReason;
 use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program, ServerDeclaration};
 use becket_system::Surroundings;
+use becket_tools::Buffers;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Dollars;
@@ -31,6 +32,8 @@ pub struct RunOptions {
     pub guests: GuestOptions,
     /// MCP servers of the program that has started becket.
     pub servers: GivenServers,
+    /// The buffers of the editor for which becket works.
+    pub buffers: GivenBuffers,
     /// Guests that were loaded already, because the command line could not be read without them.
     pub preloaded: Preloaded,
     /// The context of this run and of later ones in the project.
@@ -123,6 +126,16 @@ impl fmt::Debug for GivenServers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.0.iter().map(|(name, _)| name);
         formatter.debug_list().entries(names).finish()
+    }
+}
+
+/// The buffers of an editor, if becket works for one that offers them.
+#[derive(Clone, Default)]
+pub struct GivenBuffers(pub Option<Arc<dyn Buffers>>);
+
+impl fmt::Debug for GivenBuffers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "GivenBuffers({})", self.0.is_some())
     }
 }
 
