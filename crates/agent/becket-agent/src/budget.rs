@@ -152,6 +152,7 @@ impl Budget {
     fn count(&self, provider: &dyn Provider, usage: &Usage) {
         match usage.cost.or_else(|| self.pricing.of(provider, usage)) {
             Some(cost) => self.account().spent += cost.max(0.0),
+            None if provider.billing() == Billing::Nothing => {}
             None => {
                 self.account().silent.insert(name_of(provider));
             }
@@ -304,5 +305,151 @@ fn length(delta: &Delta) -> usize {
         Delta::Text { text } | Delta::Thinking { text, .. } | Delta::Arguments { text, .. } => text.len(),
         Delta::ToolCall { name, .. } => name.len(),
         Delta::End => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use becket_events::StopReason;
+
+    use super::*;
+
+    /// What an answer consists of.
+    type Parts = Vec<Result<AnswerPart, ProviderError>>;
+
+    /// A model that always answers the same.
+    struct Model {
+        parts: Parts,
+        billing: Billing,
+    }
+
+    impl Provider for Model {
+        fn name(&self) -> &str {
+            "test"
+        }
+
+        fn model(&self) -> &str {
+            "model"
+        }
+
+        fn billing(&self) -> Billing {
+            self.billing
+        }
+
+        fn body(&self, _: &ModelRequest<'_>) -> Result<Json, ProviderError> {
+            unreachable!("the body is given")
+        }
+
+        fn send<'a>(&'a self, _: &'a Json) -> BoxFuture<'a, Result<Answering, ProviderError>> {
+            let parts = futures_util::stream::iter(self.parts.clone());
+            Box::pin(async move {
+                Ok(Answering {
+                    begun: None,
+                    parts: Box::pin(parts),
+                })
+            })
+        }
+    }
+
+    fn model(parts: Parts, billing: Billing) -> Arc<dyn Provider> {
+        Arc::new(Model { parts, billing })
+    }
+
+    fn text(text: &str) -> Result<AnswerPart, ProviderError> {
+        Ok(AnswerPart::Delta(Delta::Text { text: text.into() }))
+    }
+
+    fn completed(input_tokens: u64, cost: Option<f64>) -> Result<AnswerPart, ProviderError> {
+        Ok(AnswerPart::Completed {
+            stop_reason: StopReason::Stop,
+            usage: Usage {
+                input_tokens,
+                cost,
+                ..Usage::default()
+            },
+            model: String::new(),
+        })
+    }
+
+    fn broken() -> Result<AnswerPart, ProviderError> {
+        Err(ProviderError::new(ProviderErrorKind::Broken, "cut"))
+    }
+
+    /// A dollar for each token.
+    fn a_dollar() -> Pricing {
+        Pricing::new(|_, usage| Some((usage.input_tokens + usage.output_tokens) as f64))
+    }
+
+    /// Asks, and reads at most so many parts of the answer.
+    async fn ask(provider: &dyn Provider, most: usize) -> Result<(), ProviderError> {
+        let body = Json::of(&"12345678").expect("a text is JSON");
+        let answering = provider.send(&body).await?;
+        let _: Vec<_> = answering.parts.take(most).collect().await;
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn answers_count_and_the_one_that_breaks_off_by_an_estimate() {
+        let cases: [(Parts, usize, f64); 6] = [
+            (vec![text("hello"), completed(7, None)], 9, 7.0),
+            (vec![completed(7, Some(0.5))], 9, 0.5),
+            // Ten bytes of the request are three tokens, eight of the answer two.
+            (vec![text("12345678"), broken()], 9, 5.0),
+            (vec![text("12345678"), completed(7, None)], 1, 5.0),
+            (vec![text("hello"), completed(7, Some(-3.0))], 9, 0.0),
+            (vec![broken()], 9, 0.0),
+        ];
+        for (parts, most, spent) in cases {
+            let budget = Budget::new(100.0, a_dollar());
+            let provider = budget.over(model(parts.clone(), Billing::ByTokens));
+            ask(&*provider, most).await.expect("it is sent");
+            assert_eq!(budget.spent(), spent, "{parts:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_when_the_budget_is_used_up_and_a_yes_adds_as_much_again() {
+        let budget = Budget::new(5.0, a_dollar());
+        let provider = budget.over(model(vec![completed(7, None)], Billing::ByTokens));
+        assert_eq!(
+            budget.over(Arc::clone(&provider)).budgets().len(),
+            1,
+            "it counts once"
+        );
+        ask(&*provider, 9).await.expect("it is sent");
+        assert_eq!(budget.reached(&*provider), Some(Reached::Spent));
+        let refused = ask(&*provider, 9).await.expect_err("nothing is left");
+        assert!(refused.message.contains("$5.00 is used up: $7.00"), "{refused}");
+        budget.go_on(&Reached::Spent);
+        assert_eq!((budget.limit(), budget.reached(&*provider)), (12.0, None));
+        let other = Budget::new(1.0, a_dollar());
+        let both = other.over(Arc::clone(&provider));
+        assert_eq!(both.budgets(), [&budget, &other]);
+    }
+
+    #[tokio::test]
+    async fn what_has_no_price_is_not_asked() {
+        let budget = Budget::new(5.0, Pricing::default());
+        let priced = |billing, parts| budget.over(model(parts, billing));
+        let free = priced(Billing::Nothing, vec![completed(7, None)]);
+        ask(&*free, 9).await.expect("it costs nothing");
+        let unknown = priced(Billing::ByTokens, vec![completed(7, None)]);
+        let refused = ask(&*unknown, 9).await.expect_err("the price is not known");
+        assert!(
+            refused.message.contains("the price of test/model is not known"),
+            "{refused}"
+        );
+        let named = priced(Billing::Named, vec![completed(7, Some(1.0))]);
+        let reached = budget.reached(&*named);
+        assert_eq!(
+            reached, None,
+            "what is free names no price, and that is no reason to doubt"
+        );
+        ask(&*named, 9).await.expect("each answer names its cost");
+        let silent = priced(Billing::Named, vec![completed(7, None)]);
+        ask(&*silent, 9).await.expect("nothing is known yet");
+        let reached = budget.reached(&*silent).expect("it named no cost");
+        budget.go_on(&reached);
+        assert_eq!(budget.reached(&*silent), None, "the user wants it");
     }
 }

@@ -25,7 +25,7 @@ use crate::message::user;
 use crate::model_call::{CallFailure, ModelCall, Prepared};
 use crate::progress::Run;
 use crate::progress::SessionProgress;
-use crate::provider::ModelRequest;
+use crate::provider::{ModelRequest, RequestOptions};
 use crate::request::{Shown, through_context_hooks};
 use crate::session::Session;
 use crate::session_handle::{CompactRequest, HandleError};
@@ -402,7 +402,11 @@ pub(crate) async fn request_summary(
         Prepared::Send(shown) => shown.messages,
         Prepared::Answered(text) => return ModelCall::of(session, purpose).answered(&text).await,
     };
-    let settings = &session.speaker.agent.settings;
+    // The form of the agent's answers is not that of a summary.
+    let options = RequestOptions {
+        answer_schema: None,
+        ..session.speaker.agent.settings.options.clone()
+    };
     let window = session.speaker.agent.window().tokens;
     let task = transcript::task(before, &old, instructions, window);
     let call = ModelCall {
@@ -422,7 +426,7 @@ pub(crate) async fn request_summary(
         system_prompt,
         messages: &[user(&task, Vec::new())],
         tools: &[],
-        options: &settings.options,
+        options: &options,
     })
     .await
 }

@@ -3,7 +3,7 @@
 //! The environment comes in as a function and the configuration as a value, so that the decision can be tested as a
 //! table and only the binary reads either.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use url::Url;
 use crate::api::Api;
 use crate::http::{Endpoint, Timeouts, without_credentials};
 use crate::openai::needs_responses;
+use crate::prices::Prices;
 use crate::rehearsal::{self, Rehearsal};
 use crate::remote::Remote;
 use crate::scripted::{self, Scripted};
@@ -48,6 +49,8 @@ pub struct ProviderSettings {
     pub timeouts: Timeouts,
     /// The budget that pays for all answers.
     pub budget: Option<Budget>,
+    /// The prices by which further budgets count.
+    pub prices: Prices,
 }
 
 impl ProviderSettings {
@@ -244,6 +247,12 @@ pub fn address(
         settings,
     };
     choice.base_url(provider).ok()
+}
+
+/// The names of the providers that can be asked over the network: the known ones and those of the configuration.
+pub fn provider_names(settings: &ProviderSettings) -> BTreeSet<String> {
+    let known = KNOWN.iter().map(|known| known.name.to_owned());
+    known.chain(settings.providers.keys().cloned()).collect()
 }
 
 /// The interface that a provider speaks for a model. Models without a network take requests in OpenAI's form.

@@ -27,7 +27,8 @@ use crate::{candidates, guest_options, help};
 )]
 #[command(
     after_help = "Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard,\n\
-                        5 limit reached, 6 a replay differs, 129 hung up, 130 cancelled, 143 terminated."
+                        5 limit reached, 6 a replay differs, 7 a call was refused (with --fail-on-refusal),\n\
+                        129 hung up, 130 cancelled, 143 terminated."
 )]
 pub struct Args {
     #[command(flatten)]
@@ -147,6 +148,10 @@ pub struct OptionArgs {
     /// Print JSON lines instead of text.
     #[arg(long, global = true)]
     pub json: bool,
+
+    /// End with exit code 7 if a call of the prompt was refused, by a guard, a rule, or because nobody could be asked.
+    #[arg(long, global = true, hide_short_help = true)]
+    pub fail_on_refusal: bool,
 
     /// Let hooks set up the project before the session begins (the event `setup`).
     #[arg(long, conflicts_with = "maintenance", hide_short_help = true)]
@@ -329,13 +334,11 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         instructions: Option<String>,
     },
-    /// List models: the one that a run would use, and those that extensions bring.
+    /// List models, with what is known about them: window, longest answer, thinking, pictures, prices.
     ///
-    /// becket does not ask providers which models they have.
-    Models {
-        /// Only models whose name, or whose provider's name, contains this.
-        search: Option<String>,
-    },
+    /// These are the one that a run would use, those that extensions bring, and those that providers have listed. A
+    /// provider is asked with `--refresh`, or if `--provider` names it and it has given no list yet.
+    Models(ModelsArgs),
     /// List the contexts, as `context list` does.
     #[command(hide = true)]
     Contexts,
@@ -1214,6 +1217,19 @@ pub enum HooksCommand {
     },
 }
 
+/// The arguments of `becket models`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ModelsArgs {
+    /// Only models whose name, or whose provider's name, contains this.
+    pub search: Option<String>,
+    /// Only the models of this provider.
+    #[arg(long = "provider", id = "listed_provider", value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Ask providers for their models, and keep the lists.
+    #[arg(long)]
+    pub refresh: bool,
+}
+
 /// The output format of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CheckForm {
@@ -1395,9 +1411,26 @@ pub enum AuditCommand {
         /// How far to look back: a span such as `7d`, or a date such as `2027-01-31`.
         #[arg(long, value_name = "WHEN", default_value = "7d")]
         since: String,
+        /// Only this session and its sub-agents, by its id or the beginning of it.
+        #[arg(long, value_name = "SESSION", add = candidates::sessions())]
+        session: Option<String>,
+        /// The output format; `markdown` is for the summary of a pipeline, `sarif` for code hosts.
+        #[arg(long, value_name = "FORM", value_enum, default_value_t = RefusedForm::Text)]
+        format: RefusedForm,
     },
     /// Print the hash of the last record. Keep it elsewhere, to verify the log against it later.
     Head,
+}
+
+/// The output format of refused calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RefusedForm {
+    /// Two lines for each call; as JSON with `--json`.
+    Text,
+    /// A table in Markdown.
+    Markdown,
+    /// SARIF 2.1.0.
+    Sarif,
 }
 
 /// The output formats of a trace besides the tree.

@@ -20,6 +20,8 @@ pub struct Options {
     pub color: ColorChoice,
     /// The protocol for the program that runs becket.
     pub mode: Option<RunMode>,
+    /// Whether a refused call makes the run of a prompt fail.
+    pub fail_on_refusal: bool,
     /// The name of the conversation, if the command line gives it one.
     pub session_name: Option<String>,
     /// Whether several prompts are asked one after the other.
@@ -42,6 +44,7 @@ impl Options {
             hosts,
             guests: given.clone(),
             servers: Default::default(),
+            buffers: Default::default(),
             preloaded: Default::default(),
             context: args.context.clone(),
             transient: args.transient.clone(),
@@ -84,6 +87,7 @@ impl Options {
             run,
             color: args.color,
             mode: pi.mode,
+            fail_on_refusal: args.fail_on_refusal,
             session_name: pi
                 .session_name
                 .as_deref()

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_agent::Budget;
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::flocks::Flocks;
 use becket_agent::mail::MailSource;
 use becket_agent::vfs::Vfs;
-use becket_agent::{Budget, Pricing};
 use becket_hooks::{OwnHook, Section, Witness, read_or_mistakes};
 use becket_host::{AgentFile, GuestOptions, GuestSearch, NO_CONTEXT_FILES, SettingsText};
 #[cfg(feature = "index")]
@@ -23,8 +23,9 @@ use crate::config::{Config, Dollars, PermissionsConfig};
 use crate::context_settings::{ContextSettings, EnteredContext};
 use crate::guest_settings::{GuestSettings, take_keys};
 use crate::hosts::{FoundGuests, Hosts};
+use crate::model_lists::ModelLists;
 use crate::model_relay;
-use crate::options::RunOptions;
+use crate::options::{GivenBuffers, RunOptions};
 use crate::otel::{self};
 use crate::own_hooks::FoundOwnHooks;
 use crate::project::{Project, PromptFiles, prompt_files};
@@ -71,6 +72,8 @@ pub struct Setup {
     pub team: Option<Arc<dyn AgentFile>>,
     /// Gets dispatches and failures instead of the store and the front.
     pub witness: Option<Arc<dyn Witness>>,
+    /// The buffers of the editor for which becket works.
+    pub(crate) buffers: GivenBuffers,
     /// The budget of the run.
     pub budget: Option<Budget>,
     /// Whether hooks are only tried out: then a guest that could not be loaded refuses calls and does not end the run.
@@ -125,9 +128,11 @@ impl Setup {
             ..own.map(|own| own.project.clone()).unwrap_or_default()
         };
         let budget = options.budget.or(config.agent.budget);
-        let budget = budget.map(|Dollars(limit)| Budget::new(limit, pricing(&config)));
+        let pricing = || Prices::new(config.prices.clone()).pricing();
+        let budget = budget.map(|Dollars(limit)| Budget::new(limit, pricing()));
         Ok(Self {
             budget,
+            buffers: options.buffers.clone(),
             team: found.agent_file(),
             guest_settings: GuestSettings::read(&found, surroundings),
             folders,
@@ -271,9 +276,9 @@ impl Setup {
         Prices::new(self.config.prices.clone())
     }
 
-    /// What answers cost, by the prices of models.
-    pub(crate) fn pricing(&self) -> Pricing {
-        pricing(&self.config)
+    /// The lists of models that providers have given.
+    pub fn model_lists(&self) -> ModelLists {
+        ModelLists::new(&self.folders.cache)
     }
 
     pub fn provider_settings(&self) -> ProviderSettings {
@@ -282,6 +287,7 @@ impl Setup {
             providers: self.config.providers.clone(),
             timeouts: self.timeouts(),
             budget: self.budget.clone(),
+            prices: self.prices(),
             ..ProviderSettings::default()
         }
     }
@@ -295,12 +301,6 @@ impl Setup {
             ..Timeouts::default()
         }
     }
-}
-
-/// The prices that the settings and becket's own table know.
-fn pricing(config: &Config) -> Pricing {
-    let prices = Prices::new(config.prices.clone());
-    Pricing::new(move |provider, usage| Some(prices.of(provider)?.of(usage)))
 }
 
 /// Keeps other programs of the user from reading the keys in this process's environment.
