@@ -11,7 +11,7 @@ use becket_agent::provider::{
 use becket_events::{Delta, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
 use becket_providers::{Api, ProviderSettings, read_answer, select};
 use futures_util::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{GeminiStream, ModelServer, Response, ResponsesStream, Wire};
 
 const KEY: &str = "sk-test-0123456789abcdef";

@@ -6,13 +6,12 @@ pub(crate) mod ask;
 pub(crate) mod audit;
 mod bridge;
 mod cache;
-mod chat;
+mod called;
 mod compact;
 mod config;
 mod context;
 mod contexts;
 mod doctor;
-mod ending;
 mod flock;
 mod hooks;
 mod inbox;
@@ -48,15 +47,13 @@ mod vfs;
 #[cfg(feature = "web")]
 pub mod web;
 
-pub use chat::command_table as chat_commands;
-pub(crate) use chat::{Report, Shell, known_models};
-
 use becket_agent::mail::Sending;
+use becket_face_kit::RunMode;
 use becket_host::AGENT_FILE;
 use becket_run::project_trust;
 use becket_system::{CliError, Exit, Surroundings};
 
-use crate::args::{Args, CacheCommand, Command, ContextCommand, FlockCommand, RunMode, SessionsCommand};
+use crate::args::{Args, CacheCommand, Command, ContextCommand, FlockCommand, SessionsCommand};
 use crate::options::Options;
 use ask::Piped;
 
@@ -76,7 +73,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         project_trust::ask(&options.run, surroundings)?;
     }
     match command {
-        None if is_chat => chat::run(&options, surroundings),
+        None if is_chat => becket_chat::run(&options, surroundings, called::run),
         None => without_command(&options, prompt, surroundings),
         Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
         Some(Command::Ask { prompt, no_stdin }) => {
@@ -87,7 +84,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Scheme { file, unsandboxed }) => {
             scheme::run(&options, file.as_deref(), unsandboxed, surroundings)
         }
-        Some(Command::Chat) => chat::run(&options, surroundings),
+        Some(Command::Chat) => becket_chat::run(&options, surroundings, called::run),
         #[cfg(feature = "acp")]
         Some(Command::Acp) => acp::run(&options, surroundings),
         #[cfg(feature = "docker-agent")]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::{ModelFacts, OfferedModel, Provider};
+use becket_face_kit::listening;
 use becket_host::ListedModel;
 use becket_providers::{PRICES_OF, Price, Prices, of_family, provider_names, select};
 use becket_run::model_lists::ModelList;
@@ -14,10 +15,9 @@ use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
 use crate::args::ModelsArgs;
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
 
 /// How long a provider may take to list its models.
 const LONGEST: Duration = Duration::from_secs(20);
