@@ -6,13 +6,13 @@
 //! meaningless: such a model is not asked either, unless the user says so. Requests that run beside each other may
 //! together cost a little more than the budget.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use becket_events::{Delta, Header, Json, RequestForm, Usage};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 
+use crate::account::{Account, ReachedBudget};
 use crate::provider::{
     AnswerPart, Answering, Billing, ModelRequest, OfferedModel, Provider, ProviderError, ProviderErrorKind,
     SendOptions,
@@ -26,67 +26,39 @@ const BYTES_PER_TOKEN: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Budget {
     pricing: Pricing,
-    account: Arc<Mutex<Account>>,
-}
-
-#[derive(Debug)]
-struct Account {
-    /// The amount by which the user raises the limit.
-    step: f64,
-    limit: f64,
-    spent: f64,
-    /// Models that should have named what their answers cost and did not.
-    silent: BTreeSet<String>,
-    /// Models without a price that the user lets go on.
-    accepted: BTreeSet<String>,
-}
-
-/// Why a budget lets no further request pass.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Reached {
-    /// It is used up.
-    Spent,
-    /// The price of this model is not known.
-    Unpriced(String),
+    account: Account,
+    /// Two budgets are the same if this is.
+    identity: Arc<()>,
 }
 
 impl PartialEq for Budget {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.account, &other.account)
+        Arc::ptr_eq(&self.identity, &other.identity)
     }
 }
 
 impl Budget {
     /// A budget of so many US dollars, with the prices by which answers count.
     pub fn new(limit: f64, pricing: Pricing) -> Self {
-        let account = Account {
-            step: limit,
-            limit,
-            spent: 0.0,
-            silent: BTreeSet::new(),
-            accepted: BTreeSet::new(),
-        };
         Self {
             pricing,
-            account: Arc::new(Mutex::new(account)),
+            account: Account::new(limit),
+            identity: Arc::new(()),
         }
     }
 
     /// How much may be spent, in US dollars.
     pub fn limit(&self) -> f64 {
-        self.account().limit
+        self.account.limit()
     }
 
     /// How much was spent so far, in US dollars.
     pub fn spent(&self) -> f64 {
-        self.account().spent
+        self.account.spent()
     }
 
     /// The provider under this budget. A provider may stand under several.
     pub fn over(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
-        if provider.budgets().contains(&self) {
-            return provider;
-        }
         Arc::new(Metered {
             inner: provider,
             budget: self.clone(),
@@ -94,81 +66,24 @@ impl Budget {
     }
 
     /// Why a model may not be asked now.
-    pub(crate) fn reached(&self, provider: &dyn Provider) -> Option<Reached> {
+    fn reached(&self, provider: &dyn Provider) -> Option<ReachedBudget> {
         let billing = provider.billing();
         let is_priced = self.pricing.of(provider, &Usage::default()).is_some();
         if !is_priced && billing == Billing::Nothing {
             return None;
         }
-        let account = self.account();
-        if account.spent >= account.limit {
-            return Some(Reached::Spent);
-        }
         let model = name_of(provider);
-        let is_counted = is_priced || (billing == Billing::Named && !account.silent.contains(&model));
-        let may = is_counted || account.accepted.contains(&model);
-        (!may).then_some(Reached::Unpriced(model))
-    }
-
-    /// Lets requests go on, because the user wants it.
-    pub(crate) fn go_on(&self, reached: &Reached) {
-        let mut account = self.account();
-        match reached {
-            Reached::Spent => account.limit = account.limit.max(account.spent) + account.step,
-            Reached::Unpriced(model) => {
-                account.accepted.insert(model.clone());
-            }
-        }
-    }
-
-    /// Why no further request is sent, in words.
-    pub(crate) fn why(&self, reached: &Reached) -> String {
-        let account = self.account();
-        match reached {
-            Reached::Spent => format!(
-                "the budget of {} is used up: {} were spent",
-                dollars(account.limit),
-                dollars(account.spent)
-            ),
-            Reached::Unpriced(model) => format!(
-                "the price of {model} is not known, so that the budget of {} cannot be kept; name the price under \
-                 [prices.{model:?}] in the settings",
-                dollars(account.limit)
-            ),
-        }
-    }
-
-    fn check(&self, provider: &dyn Provider) -> Result<(), ProviderError> {
-        match self.reached(provider) {
-            None => Ok(()),
-            Some(reached) => Err(ProviderError::new(
-                ProviderErrorKind::Rejected,
-                self.why(&reached),
-            )),
-        }
+        let names_costs = billing == Billing::Named && self.account.has_heard_of(&model);
+        self.account.reached(&model, is_priced || names_costs)
     }
 
     /// Counts a complete answer.
     fn count(&self, provider: &dyn Provider, usage: &Usage) {
         match usage.cost.or_else(|| self.pricing.of(provider, usage)) {
-            Some(cost) => self.account().spent += cost.max(0.0),
+            Some(cost) => self.account.pay(cost),
             None if provider.billing() == Billing::Nothing => {}
-            None => {
-                self.account().silent.insert(name_of(provider));
-            }
+            None => self.account.note_silence(name_of(provider)),
         }
-    }
-
-    fn account(&self) -> MutexGuard<'_, Account> {
-        self.account.lock().expect("no panic happens while it is held")
-    }
-}
-
-/// An amount of money, with as many digits as say something.
-fn dollars(amount: f64) -> String {
-    match amount {
-        0.095.. => format!("${amount:.2}"),
-        _ => format!("${amount:.4}"),
     }
 }
 
@@ -207,10 +122,9 @@ impl Provider for Metered {
         self.inner.billing()
     }
 
-    fn budgets(&self) -> Vec<&Budget> {
-        let mut budgets = self.inner.budgets();
-        budgets.push(&self.budget);
-        budgets
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        let reached = self.inner.reached_budget();
+        reached.or_else(|| self.budget.reached(&*self.inner))
     }
 
     fn form(&self) -> RequestForm {
@@ -239,7 +153,9 @@ impl Provider for Metered {
         options: &'a SendOptions,
     ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         Box::pin(async move {
-            self.budget.check(&*self.inner)?;
+            if let Some(reached) = self.budget.reached(&*self.inner) {
+                return Err(ProviderError::new(ProviderErrorKind::Rejected, reached.why()));
+            }
             let Answering { begun, parts } = self.inner.send_with(body, options).await?;
             let mut meter = Meter {
                 budget: self.budget.clone(),
@@ -295,7 +211,7 @@ impl Drop for Meter {
             ..Usage::default()
         };
         if let Some(cost) = self.budget.pricing.of(&*self.provider, &usage) {
-            self.budget.account().spent += cost.max(0.0);
+            self.budget.account.pay(cost);
         }
     }
 }
@@ -411,20 +327,19 @@ mod tests {
     async fn nothing_is_sent_when_the_budget_is_used_up_and_a_yes_adds_as_much_again() {
         let budget = Budget::new(5.0, a_dollar());
         let provider = budget.over(model(vec![completed(7, None)], Billing::ByTokens));
-        assert_eq!(
-            budget.over(Arc::clone(&provider)).budgets().len(),
-            1,
-            "it counts once"
-        );
         ask(&*provider, 9).await.expect("it is sent");
-        assert_eq!(budget.reached(&*provider), Some(Reached::Spent));
+        let reached = provider.reached_budget().expect("nothing is left");
+        assert_eq!(reached.unpriced_model(), None);
         let refused = ask(&*provider, 9).await.expect_err("nothing is left");
         assert!(refused.message.contains("$5.00 is used up: $7.00"), "{refused}");
-        budget.go_on(&Reached::Spent);
-        assert_eq!((budget.limit(), budget.reached(&*provider)), (12.0, None));
         let other = Budget::new(1.0, a_dollar());
         let both = other.over(Arc::clone(&provider));
-        assert_eq!(both.budgets(), [&budget, &other]);
+        assert_eq!(both.reached_budget().map(|reached| reached.limit()), Some(5.0));
+        reached.go_on();
+        assert_eq!(budget.limit(), 12.0);
+        assert!(provider.reached_budget().is_none() && both.reached_budget().is_none());
+        ask(&*both, 9).await.expect("both have something left");
+        assert_eq!((budget.spent(), other.spent()), (14.0, 7.0));
     }
 
     #[tokio::test]
@@ -440,16 +355,16 @@ mod tests {
             "{refused}"
         );
         let named = priced(Billing::Named, vec![completed(7, Some(1.0))]);
-        let reached = budget.reached(&*named);
-        assert_eq!(
-            reached, None,
+        assert!(
+            named.reached_budget().is_none(),
             "what is free names no price, and that is no reason to doubt"
         );
         ask(&*named, 9).await.expect("each answer names its cost");
         let silent = priced(Billing::Named, vec![completed(7, None)]);
         ask(&*silent, 9).await.expect("nothing is known yet");
-        let reached = budget.reached(&*silent).expect("it named no cost");
-        budget.go_on(&reached);
-        assert_eq!(budget.reached(&*silent), None, "the user wants it");
+        let reached = silent.reached_budget().expect("it named no cost");
+        assert_eq!(reached.unpriced_model(), Some("test/model"));
+        reached.go_on();
+        assert!(silent.reached_budget().is_none(), "the user wants it");
     }
 }

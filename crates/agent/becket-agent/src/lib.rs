@@ -24,6 +24,7 @@
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
+mod account;
 mod agent;
 mod at_work;
 mod automation;
@@ -93,6 +94,7 @@ pub use becket_gate::{
 };
 pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_policy, vfs};
 // Re-exported for providers, which do not know the engine but read TOML as well.
+pub use account::ReachedBudget;
 pub use agent::Agent;
 pub use becket_hooks::parse_toml;
 pub use budget::Budget;

@@ -17,7 +17,7 @@ use becket_gate::gate::{Gate, GoingOn};
 use futures_util::StreamExt;
 use serde_json::json;
 
-use crate::budget::{Budget, Reached};
+use crate::account::ReachedBudget;
 use crate::entries::{EntryContent, NewEntry};
 use crate::front::{Front, FrontUpdate};
 use crate::fuel::Fuel;
@@ -195,36 +195,31 @@ impl<'a> ModelCall<'a> {
     /// which asks before it goes on.
     async fn within_budgets(&self) -> Result<(), CallFailure> {
         let is_subagent = self.hooks.scope().parent_session_id.is_some();
-        for budget in self.provider.budgets() {
-            while let Some(reached) = budget.reached(self.provider) {
-                let message = budget.why(&reached);
-                self.tell_budget(budget, &reached, &message).await;
-                let answer = match is_subagent {
-                    true => GoingOn::Ends,
-                    false => {
-                        call_attention(self.hooks, AttentionReason::Limit, &message).await;
-                        self.gate.going_on(self.hooks, &message).await
-                    }
-                };
-                match answer {
-                    GoingOn::Ends => return Err(CallFailure::Limit(message)),
-                    GoingOn::Cancelled => return Err(CallFailure::Cancelled(None)),
-                    GoingOn::Agreed => budget.go_on(&reached),
+        while let Some(reached) = self.provider.reached_budget() {
+            let message = reached.why();
+            self.tell_budget(&reached, &message).await;
+            let answer = match is_subagent {
+                true => GoingOn::Ends,
+                false => {
+                    call_attention(self.hooks, AttentionReason::Limit, &message).await;
+                    self.gate.going_on(self.hooks, &message).await
                 }
+            };
+            match answer {
+                GoingOn::Ends => return Err(CallFailure::Limit(message)),
+                GoingOn::Cancelled => return Err(CallFailure::Cancelled(None)),
+                GoingOn::Agreed => reached.go_on(),
             }
         }
         Ok(())
     }
 
-    async fn tell_budget(&self, budget: &Budget, reached: &Reached, message: &str) {
+    async fn tell_budget(&self, reached: &ReachedBudget, message: &str) {
         warn(self.front, self.hooks, message).await;
         let payload = || BudgetReachedPayload {
-            limit: budget.limit(),
-            spent: budget.spent(),
-            unpriced_model: match reached {
-                Reached::Spent => None,
-                Reached::Unpriced(model) => Some(model.clone()),
-            },
+            limit: reached.limit(),
+            spent: reached.spent(),
+            unpriced_model: reached.unpriced_model().map(ToOwned::to_owned),
             message: message.into(),
         };
         self.hooks.tell::<BudgetReached>(payload).await;

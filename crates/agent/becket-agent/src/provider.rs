@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::budget::Budget;
+use crate::account::ReachedBudget;
 
 /// A model behind some interface.
 pub trait Provider: Send + Sync {
@@ -48,9 +48,9 @@ pub trait Provider: Send + Sync {
         Billing::ByTokens
     }
 
-    /// The budgets that pay for the model's answers.
-    fn budgets(&self) -> Vec<&Budget> {
-        Vec::new()
+    /// The budget because of which the model may not be asked now, if there is one.
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        None
     }
 
     /// The form of the provider's requests.

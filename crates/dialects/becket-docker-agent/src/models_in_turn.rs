@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use becket_agent::Budget;
+use becket_agent::ReachedBudget;
 use becket_agent::provider::{
     Answering, Billing, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
 };
@@ -73,8 +73,8 @@ impl Provider for ModelsInTurn {
         self.current().0.billing()
     }
 
-    fn budgets(&self) -> Vec<&Budget> {
-        self.current().0.budgets()
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        self.current().0.reached_budget()
     }
 
     fn form(&self) -> RequestForm {

@@ -1,7 +1,7 @@
 //! Files as the editor has them: it may hold a newer text than the disk, and it knows what it has open.
 //!
-//! Only files in the session's folder go through the editor. It knows the folder by the name that it has given, which may
-//! be a link; tools know it by its own name.
+//! Only files in the session's folder go through the editor. It knows the folder by the name that it has given, which
+//! may be a link; tools know it by its own name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use becket_agent::Budget;
+use becket_agent::ReachedBudget;
 use becket_agent::provider::{
     AnswerPart, Answering, Billing, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
 };
@@ -60,8 +60,8 @@ impl Provider for Described {
         }
     }
 
-    fn budgets(&self) -> Vec<&Budget> {
-        self.inner.budgets()
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        self.inner.reached_budget()
     }
 
     fn form(&self) -> RequestForm {
