@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use becket_events::{
-    CompactReason, CompactScope, Level, Message, MessageBody, PostCompact, PostCompactPayload, PreCompact,
+    CompactReason, CompactScope, Message, MessageBody, PostCompact, PostCompactPayload, PreCompact,
     PreCompactPayload, RequestPurpose, StandingSummary, StopReason, Summary,
 };
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ use crate::message::user;
 use crate::model_call::{CallFailure, ModelCall, Prepared};
 use crate::progress::Run;
 use crate::progress::SessionProgress;
-use crate::provider::ModelRequest;
+use crate::provider::{ModelRequest, RequestOptions};
 use crate::request::{Shown, through_context_hooks};
 use crate::session::Session;
 use crate::session_handle::{CompactRequest, HandleError};
@@ -187,7 +187,7 @@ async fn roll_up(session: &mut Session, reason: CompactReason, run: &mut Run) ->
     run.summary_failed = true;
     let words =
         format!("the conversation is long and could not be summarised; it continues unchanged: {why_not}");
-    session.notify(Level::Warning, &words).await;
+    session.warn(&words).await;
     Ok(false)
 }
 
@@ -357,7 +357,7 @@ pub(crate) fn read_summary(
     answer: Result<Message, CallFailure>,
 ) -> Result<String, CompactEnd> {
     let answer = answer.map_err(|failure| match failure {
-        CallFailure::Blocked(reason) => CompactEnd::Refused(reason),
+        CallFailure::Blocked(reason) | CallFailure::Limit(reason) => CompactEnd::Refused(reason),
         CallFailure::Cancelled(_) => CompactEnd::Cancelled,
         CallFailure::Provider(error, _) => CompactEnd::Provider(error),
     })?;
@@ -402,7 +402,11 @@ pub(crate) async fn request_summary(
         Prepared::Send(shown) => shown.messages,
         Prepared::Answered(text) => return ModelCall::of(session, purpose).answered(&text).await,
     };
-    let settings = &session.speaker.agent.settings;
+    // The form of the agent's answers is not that of a summary.
+    let options = RequestOptions {
+        answer_schema: None,
+        ..session.speaker.agent.settings.options.clone()
+    };
     let window = session.speaker.agent.window().tokens;
     let task = transcript::task(before, &old, instructions, window);
     let call = ModelCall {
@@ -422,7 +426,7 @@ pub(crate) async fn request_summary(
         system_prompt,
         messages: &[user(&task, Vec::new())],
         tools: &[],
-        options: &settings.options,
+        options: &options,
     })
     .await
 }

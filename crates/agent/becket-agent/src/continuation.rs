@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use becket_events::{
-    EntryDraft, ErrorKind, Fallback, InputSource, Level, Message, RequestPurpose, Stop, StopPayload,
-    StopReason, TurnEnd, TurnEndedReply, text_of,
+    EntryDraft, ErrorKind, Fallback, InputSource, Message, RequestPurpose, Stop, StopPayload, StopReason,
+    TurnEnd, TurnEndedReply, text_of,
 };
 
 use crate::agent::model_name;
@@ -57,6 +57,7 @@ pub(crate) async fn no_answer(
             session.raise(ErrorKind::HookBlocked, &reason).await;
             over(TurnEnd::HookBlocked, None, Some(Ending::Blocked(reason)))
         }
+        CallFailure::Limit(reason) => over(TurnEnd::Limit, None, Some(Ending::Limit(reason))),
         CallFailure::Provider(mut error, unfinished) => {
             let message = tell_unfinished(session, unfinished, StopReason::Error, Some(&error.message)).await;
             if shorten_after(session, run, &error).await? {
@@ -156,7 +157,7 @@ pub(crate) async fn empty_answer(session: &Session, run: &mut Run, message: Mess
         (TurnEnd::Error, Some(Ending::Provider(error)))
     } else if run.fuel.burn(session.speaker.agent.settings.empty_answer_cost) {
         session
-            .notify(Level::Warning, "the model's answer was empty; it is asked again")
+            .warn("the model's answer was empty; it is asked again")
             .await;
         (TurnEnd::Continue, None)
     } else {
@@ -335,7 +336,7 @@ async fn reengage(
 
 async fn out_of_fuel(session: &Session) -> Ending {
     let message = "the fuel for this prompt is used up; --fuel N gives it more, and 0 no limit".to_string();
-    session.notify(Level::Warning, &message).await;
+    session.warn(&message).await;
     Ending::Limit(message)
 }
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use becket_events::{
-    AgentSwitch, AgentSwitchPayload, Level, Message, MessageBody, ModelChange, ModelChangePayload,
-    ModelChoice, Part, PreModelChange, PreModelChangePayload, SwitchKind, ThinkingChange,
-    ThinkingChangePayload,
+    AgentSwitch, AgentSwitchPayload, Message, MessageBody, ModelChange, ModelChangePayload, ModelChoice,
+    Part, PreModelChange, PreModelChangePayload, SwitchKind, ThinkingChange, ThinkingChangePayload,
 };
 use becket_gate::Hooks;
 use tokio_util::sync::CancellationToken;
@@ -124,7 +123,7 @@ async fn may_change_model(session: &Session, choices: &Choices, current: &str) -
         Ok(()) => true,
         Err(reason) => {
             let words = format!("the model stays {current}: {reason}");
-            session.notify(Level::Warning, &words).await;
+            session.warn(&words).await;
             false
         }
     }

@@ -24,10 +24,12 @@
 //!
 //! This crate knows no provider, no tool, no database and no terminal, and no foreign hook format.
 
+mod account;
 mod agent;
 mod at_work;
 mod automation;
 mod batch;
+mod budget;
 mod calling;
 mod compact;
 mod config_files;
@@ -92,8 +94,10 @@ pub use becket_gate::{
 };
 pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_policy, vfs};
 // Re-exported for providers, which do not know the engine but read TOML as well.
+pub use account::ReachedBudget;
 pub use agent::Agent;
 pub use becket_hooks::parse_toml;
+pub use budget::Budget;
 pub use config_files::ConfigFiles;
 pub use destination::{GoTo, Position};
 pub use direct_call::DirectCall;

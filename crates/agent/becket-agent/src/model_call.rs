@@ -6,23 +6,25 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    Delta, Event, Header, Json, Message, MessageBody, MessageEnd, MessageEndPayload, MessageStart,
-    MessageStartPayload, MessageUpdate, MessageUpdatePayload, Output, OutputPayload, Part, PostResponse,
-    PostResponsePayload, PreRequest, PreRequestPayload, RequestForm, RequestPurpose, Response, ResponseData,
-    ResponseDataPayload, ResponsePayload, ResponseStart, ResponseStartPayload, StopReason, Strictest,
-    ToolCall, Usage,
+    AttentionReason, BudgetReached, BudgetReachedPayload, Delta, Event, Header, Json, Message, MessageBody,
+    MessageEnd, MessageEndPayload, MessageStart, MessageStartPayload, MessageUpdate, MessageUpdatePayload,
+    Output, OutputPayload, Part, PostResponse, PostResponsePayload, PreRequest, PreRequestPayload,
+    RequestForm, RequestPurpose, Response, ResponseData, ResponseDataPayload, ResponsePayload, ResponseStart,
+    ResponseStartPayload, StopReason, Strictest, ToolCall, Usage,
 };
 use becket_gate::Hooks;
-use becket_gate::gate::Gate;
+use becket_gate::gate::{Gate, GoingOn};
 use futures_util::StreamExt;
 use serde_json::json;
 
+use crate::account::ReachedBudget;
 use crate::entries::{EntryContent, NewEntry};
 use crate::front::{Front, FrontUpdate};
 use crate::fuel::Fuel;
 use crate::guests::Guests;
 use crate::message::{instead, new_id, record, with_text};
 use crate::missing_results::with_missing_results;
+use crate::notices::{call_attention, warn};
 use crate::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, SendOptions,
     Sending,
@@ -92,6 +94,8 @@ pub(crate) enum CallFailure {
     Cancelled(Option<Unfinished>),
     /// The provider failed.
     Provider(ProviderError, Option<Unfinished>),
+    /// A budget lets no further request pass, for this reason.
+    Limit(String),
 }
 
 /// A request after its hooks: what is left to send, or a hook's answer in place of the model's.
@@ -140,6 +144,7 @@ fn ended(result: &Result<Message, CallFailure>) -> serde_json::Value {
         Err(CallFailure::Blocked(reason)) => json!({"blocked": reason}),
         Err(CallFailure::Cancelled(_)) => json!({"cancelled": true}),
         Err(CallFailure::Provider(error, _)) => json!({"error": error.message}),
+        Err(CallFailure::Limit(why)) => json!({"limit": why}),
     }
 }
 
@@ -175,12 +180,49 @@ impl<'a> ModelCall<'a> {
     /// Makes the request, waits for the complete answer, and records how long it took.
     pub(crate) async fn ask(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {
         let began = Instant::now();
-        let result = self.ask_through_hooks(request).await;
+        let result = match self.within_budgets().await {
+            Ok(()) => self.ask_through_hooks(request).await,
+            Err(failure) => Err(failure),
+        };
         let scope = self.hooks.scope();
         let span = Span::over(SpanKind::Request, &scope.model, scope.turn, began);
         let facts = json!({"purpose": self.purpose, "ended": ended(&result)});
         self.store.span(&scope.session_id, span.with(facts));
         result
+    }
+
+    /// Whether the budgets let the request pass. If not, the user may allow it; a sub-agent reports to its parent,
+    /// which asks before it goes on.
+    async fn within_budgets(&self) -> Result<(), CallFailure> {
+        let is_subagent = self.hooks.scope().parent_session_id.is_some();
+        while let Some(reached) = self.provider.reached_budget() {
+            let message = reached.why();
+            self.tell_budget(&reached, &message).await;
+            let answer = match is_subagent {
+                true => GoingOn::Ends,
+                false => {
+                    call_attention(self.hooks, AttentionReason::Limit, &message).await;
+                    self.gate.going_on(self.hooks, &message).await
+                }
+            };
+            match answer {
+                GoingOn::Ends => return Err(CallFailure::Limit(message)),
+                GoingOn::Cancelled => return Err(CallFailure::Cancelled(None)),
+                GoingOn::Agreed => reached.go_on(),
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell_budget(&self, reached: &ReachedBudget, message: &str) {
+        warn(self.front, self.hooks, message).await;
+        let payload = || BudgetReachedPayload {
+            limit: reached.limit(),
+            spent: reached.spent(),
+            unpriced_model: reached.unpriced_model().map(ToOwned::to_owned),
+            message: message.into(),
+        };
+        self.hooks.tell::<BudgetReached>(payload).await;
     }
 
     async fn ask_through_hooks(&self, request: &ModelRequest<'_>) -> Result<Message, CallFailure> {

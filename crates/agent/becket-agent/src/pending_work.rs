@@ -4,7 +4,7 @@
 //! written; after a run, notes and entries are stored and messages that arrived meanwhile run next; and while nothing
 //! runs, `attend` does both.
 
-use becket_events::{EndReason, Level, Settled, SettledPayload};
+use becket_events::{EndReason, Settled, SettledPayload};
 use becket_gate::Hooks;
 use tokio_util::sync::CancellationToken;
 
@@ -112,7 +112,7 @@ async fn too_much_unasked(session: &Session, last: Option<RunEnd>) -> RunEnd {
         "hooks have caused {limit} requests since the user last spoke, and that is the limit for one prompt; \
          what they wanted to say next was dropped ({dropped})"
     );
-    session.notify(Level::Warning, &message).await;
+    session.warn(&message).await;
     RunEnd {
         answer: last.map(|end| end.answer).unwrap_or_default(),
         ending: Ending::Limit(message),

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::account::ReachedBudget;
+
 /// A model behind some interface.
 pub trait Provider: Send + Sync {
     /// The provider's name, such as `openai`.
@@ -39,6 +41,16 @@ pub trait Provider: Send + Sync {
     /// Whether the model runs on this machine. Such a model may take long to load and to read a prompt.
     fn is_local(&self) -> bool {
         false
+    }
+
+    /// How it is known what the model's answers cost.
+    fn billing(&self) -> Billing {
+        Billing::ByTokens
+    }
+
+    /// The budget because of which the model may not be asked now, if there is one.
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        None
     }
 
     /// The form of the provider's requests.
@@ -76,13 +88,57 @@ pub trait Provider: Send + Sync {
     }
 }
 
+/// How it is known what a model's answers cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// By their tokens and a price.
+    ByTokens,
+    /// Each answer names it.
+    Named,
+    /// They cost nothing, or nothing that this run pays.
+    Nothing,
+}
+
 /// A model in a provider's own list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OfferedModel {
     /// The model's name.
     pub name: String,
-    /// How many tokens the model can take, if the list says so.
+    /// What the list says about the model.
+    #[serde(flatten)]
+    pub facts: ModelFacts,
+    /// The price of a million tokens of input in US dollars, if the list names it.
+    #[serde(default)]
+    pub input_price: Option<f64>,
+    /// The price of a million tokens of output in US dollars, if the list names it.
+    #[serde(default)]
+    pub output_price: Option<f64>,
+}
+
+/// What a model can do, as far as that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelFacts {
+    /// How many tokens it reads.
     pub context_window: Option<u64>,
+    /// How many tokens it answers with at most.
+    pub max_tokens: Option<u64>,
+    /// Whether it can think before it answers.
+    pub thinks: Option<bool>,
+    /// Whether it can be shown pictures.
+    pub sees_pictures: Option<bool>,
+}
+
+impl ModelFacts {
+    /// These facts, and `other` ones for what is not known here.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            context_window: self.context_window.or(other.context_window),
+            max_tokens: self.max_tokens.or(other.max_tokens),
+            thinks: self.thinks.or(other.thinks),
+            sees_pictures: self.sees_pictures.or(other.sees_pictures),
+        }
+    }
 }
 
 /// The value that hooks see in place of a header's secret.

@@ -11,11 +11,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use becket_events::{
-    AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, Attention, AttentionPayload, AttentionReason,
-    CallRecord, EndReason, ErrorKind, IterationLimit, IterationLimitPayload, Level, LimitRaised,
-    LimitRaisedPayload, Message, MessageBody, RequestPurpose, Steering, SteeringPayload, StopReason,
-    ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded, TurnEndedPayload, TurnEndedReply, TurnStart,
-    TurnStartPayload,
+    AgentEnd, AgentEndPayload, AgentStart, AgentStartPayload, AttentionReason, CallRecord, EndReason,
+    ErrorKind, IterationLimit, IterationLimitPayload, LimitRaised, LimitRaisedPayload, Message, MessageBody,
+    RequestPurpose, Steering, SteeringPayload, StopReason, ToolBatch, ToolBatchPayload, TurnEnd, TurnEnded,
+    TurnEndedPayload, TurnEndedReply, TurnStart, TurnStartPayload,
 };
 use becket_gate::Hooks;
 use becket_gate::clock::now_ms;
@@ -39,6 +38,7 @@ use crate::letters::arrivals_of;
 use crate::mail::Arrivals;
 use crate::message::{from_draft, note};
 use crate::model_call::ShownAnswer;
+use crate::notices::call_attention;
 use crate::progress::SessionProgress;
 use crate::progress::{Run, TurnOver};
 use crate::prompting::{
@@ -124,24 +124,15 @@ pub(crate) async fn run_prompt(session: &mut Session, said: Said) -> Result<RunE
     };
     session.hooks.tell::<AgentEnd>(payload).await;
     session.progress.unsettled = true;
-    call_attention(session, AttentionReason::Idle, "ready for the next prompt").await;
+    if !session.is_subagent() {
+        call_attention(&session.hooks, AttentionReason::Idle, "ready for the next prompt").await;
+    }
     // A halt that came after the last step has nothing left to end.
     session.hooks.take_halt();
     result.map(|ending| RunEnd {
         answer: run.answer,
         ending,
     })
-}
-
-/// Tells hooks that the user's attention is needed. A sub-agent never needs it.
-async fn call_attention(session: &Session, reason: AttentionReason, message: &str) {
-    if !session.is_subagent() {
-        let message = message.into();
-        session
-            .hooks
-            .tell::<Attention>(|| AttentionPayload { reason, message })
-            .await;
-    }
 }
 
 /// Everything before the first turn: the prompt and the system prompt pass their hooks, the prompt is stored.
@@ -300,7 +291,7 @@ async fn over_budget(session: &Session) -> Option<Ending> {
     let message = format!(
         "the {budget} tokens that sub-agents may use for one prompt are used up (`subagents.token_budget`)"
     );
-    session.notify(Level::Warning, &message).await;
+    session.warn(&message).await;
     Some(Ending::Limit(message))
 }
 
@@ -308,17 +299,19 @@ async fn over_budget(session: &Session) -> Option<Ending> {
 async fn iteration_limit(session: &Session, run: &mut Run) -> Option<Ending> {
     let limit = run.limit;
     let message = format!("the limit of {limit} requests for one prompt is reached");
-    session.notify(Level::Warning, &message).await;
+    session.warn(&message).await;
     let payload = || IterationLimitPayload {
         limit,
         message: message.clone(),
     };
     session.hooks.tell::<IterationLimit>(payload).await;
-    call_attention(session, AttentionReason::Limit, &message).await;
     // A sub-agent reports to its parent, which may go on by itself.
     let answer = match session.is_subagent() {
         true => GoingOn::Ends,
-        false => session.gate.going_on(&session.hooks, &message).await,
+        false => {
+            call_attention(&session.hooks, AttentionReason::Limit, &message).await;
+            session.gate.going_on(&session.hooks, &message).await
+        }
     };
     match answer {
         GoingOn::Ends => return Some(Ending::Limit(message)),

@@ -3,17 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use becket_events::{ErrorKind, Level, Notification, NotificationPayload, StartReason, Strictest, Usage};
+use becket_events::{ErrorKind, StartReason, Strictest, Usage};
 use becket_gate::Hooks;
 use becket_gate::gate::Gate;
 
 use crate::context_files::{ContextFile, ContextFiles};
 use crate::endings::Ending;
 use crate::family::Family;
-use crate::front::FrontUpdate;
 use crate::fuel::Fuel;
 use crate::inbox::Inbox;
-use crate::notices::raise;
+use crate::notices::{raise, warn};
 use crate::progress::SessionProgress;
 use crate::provider::ProviderError;
 use crate::queue::Queues;
@@ -146,15 +145,9 @@ impl Session {
         self.progress.usage
     }
 
-    /// Shows a message to the user, and tells hooks.
-    pub(crate) async fn notify(&self, level: Level, message: &str) {
-        self.speaker.agent.front.show(FrontUpdate::Warning(message));
-        self.hooks
-            .tell::<Notification>(|| NotificationPayload {
-                level,
-                message: message.into(),
-            })
-            .await;
+    /// Shows a warning to the user, and tells hooks.
+    pub(crate) async fn warn(&self, message: &str) {
+        warn(&*self.speaker.agent.front, &self.hooks, message).await;
     }
 
     /// Tells hooks that the run failed.

@@ -104,8 +104,13 @@ impl Pricing {
 
     /// The tokens with what they cost: as the provider reports it, else by its price.
     pub(crate) fn priced(&self, provider: &dyn Provider, usage: Usage) -> Usage {
-        let cost = usage.cost.or_else(|| (self.0)(provider, &usage));
+        let cost = usage.cost.or_else(|| self.of(provider, &usage));
         Usage { cost, ..usage }
+    }
+
+    /// What tokens cost by the provider's price, if that is known.
+    pub(crate) fn of(&self, provider: &dyn Provider, usage: &Usage) -> Option<f64> {
+        (self.0)(provider, usage)
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn expand_name(session: &Session, words: String) -> Result<Stri
         None => return Ok(words),
         Some(Ok(expanded)) => expanded,
         Some(Err(why)) => {
-            session.notify(becket_events::Level::Warning, &why).await;
+            session.warn(&why).await;
             return Ok(words);
         }
     };

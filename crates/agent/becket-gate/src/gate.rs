@@ -247,6 +247,9 @@ impl Gate {
             }
             verdict => {
                 hooks.ledger().refused.add();
+                if verdict == ApprovalDecision::Deny {
+                    self.settings.refused.add();
+                }
                 Judgement::Refused {
                     reason: decision.reason.unwrap_or_default(),
                     arguments: call.arguments,

@@ -125,6 +125,24 @@ pub fn replace_file(path: &Path, content: &[u8], judged: Option<LinkedFile>) -> 
     Ok(Written::Replaced)
 }
 
+/// Whether a file could be given new content now: what [`replace_file`] refuses is refused, and nothing is changed.
+pub fn may_replace(path: &Path, judged: Option<LinkedFile>) -> io::Result<Written> {
+    let file = match open_without_links(path, OFlags::WRONLY | OFlags::NONBLOCK) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Written::Created),
+        Err(error) => return Err(error),
+    };
+    let stat = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let linked = LinkedFile::of(&stat);
+    match linked.is_some() && linked != judged {
+        true => Err(Errno::MLINK.into()),
+        false => Ok(Written::Replaced),
+    }
+}
+
 /// Makes a folder with all missing folders above it. Returns whether it is new.
 pub fn make_folder(path: &Path) -> io::Result<bool> {
     match open_without_links(path, HOLD | OFlags::DIRECTORY) {

@@ -9,7 +9,7 @@ use becket_agent::provider::{ProviderError, ProviderErrorKind};
 use chrono::{DateTime, Local};
 use serde_json::Value;
 
-use crate::windows;
+use crate::catalog;
 
 /// The longest part of a provider's message that is quoted.
 const QUOTE_LIMIT: usize = 600;
@@ -204,7 +204,7 @@ pub(crate) fn from_status(
     };
     ProviderError {
         kind,
-        window: windows::named(&words).filter(|_| kind == ProviderErrorKind::ContextTooLong),
+        window: catalog::named(&words).filter(|_| kind == ProviderErrorKind::ContextTooLong),
         message: format!("{words} (status {status}){hint}: {place}"),
         retry_after,
     }
@@ -216,7 +216,7 @@ pub(crate) fn from_stream(value: &Value, place: &str) -> ProviderError {
     let kind = object.kind(None);
     let hint = hint(kind, object.status);
     ProviderError {
-        window: windows::named(&object.message).filter(|_| kind == ProviderErrorKind::ContextTooLong),
+        window: catalog::named(&object.message).filter(|_| kind == ProviderErrorKind::ContextTooLong),
         ..ProviderError::new(
             kind,
             format!("The answer broke off: {}{hint}: {place}", object.message),

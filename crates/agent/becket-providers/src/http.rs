@@ -22,9 +22,8 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 use crate::answer::{self, AnswerReader, Framing, Origin, ReadFailure};
-use crate::failure;
 use crate::secret::Secret;
-use crate::windows;
+use crate::{catalog, failure};
 
 /// The longest explanation of an error that is read.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
@@ -237,13 +236,9 @@ impl Channel {
             let message = format!("The list of models of {} cannot be read", self.place);
             ProviderError::new(ProviderErrorKind::Broken, message)
         })?;
-        let models = list.data.into_iter().map(|model| OfferedModel {
-            context_window: windows::listed(&model.more),
-            name: model
-                .id
-                .strip_prefix(MODELS_FOLDER)
-                .unwrap_or(&model.id)
-                .to_owned(),
+        let models = list.data.into_iter().map(|model| {
+            let name = model.id.strip_prefix(MODELS_FOLDER).unwrap_or(&model.id);
+            catalog::listed(name, model.more)
         });
         Ok(models.collect())
     }

@@ -4,7 +4,7 @@
 //! `interface.rs` says what an interface is; `openai/`, `responses/`, `anthropic/` and `gemini/` write and read one
 //! each, with what they share in `conversation.rs` and `signature.rs`, and `remote.rs` makes a provider of one.
 //! `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs` determines the kind of a
-//! provider's failure. `prices.rs` and `windows.rs` know what models cost and how much they take. `rehearsal/` and
+//! provider's failure. `prices.rs` and `catalog.rs` know what models cost and what they can do. `rehearsal/` and
 //! `scripted/` are models without a network, `relay.rs` is the model of the run that has started this program.
 //!
 //! This crate reads no environment and no configuration file, never retries, and knows no hook: whoever calls it
@@ -13,6 +13,7 @@
 mod answer;
 mod anthropic;
 mod api;
+mod catalog;
 mod conversation;
 mod embedded;
 mod failure;
@@ -29,18 +30,17 @@ pub mod scripted;
 mod secret;
 mod select;
 mod signature;
-mod windows;
 
 pub use api::Api;
+pub use catalog::{facts_of, of_family};
 pub use http::{Endpoint, Timeouts};
 pub use prices::{PRICES_OF, Price, Prices};
 pub use remote::Remote;
 pub use secret::Secret;
 pub use select::{
     KEY_VARIABLES, Origins, ProviderEntry, ProviderSettings, SelectError, address, api, has_key,
-    key_variables, origins, select,
+    key_variables, origins, provider_names, select,
 };
-pub use windows::{of_family as window_of_family, window_of};
 
 /// Reads an answer in pieces, as it would come from a provider, and returns the number of its parts. Public only for
 /// its fuzz target.

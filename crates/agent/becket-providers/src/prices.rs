@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use becket_agent::Pricing;
 use becket_agent::provider::Provider;
 use becket_events::Usage;
 use schemars::JsonSchema;
@@ -105,7 +106,7 @@ const TABLE: &[PriceRow] = &[
 ];
 
 /// What models cost: the user's settings, and the table.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices {
     settings: BTreeMap<String, Price>,
 }
@@ -114,6 +115,12 @@ impl Prices {
     /// The prices, with those of the settings by `provider/name`.
     pub fn new(settings: BTreeMap<String, Price>) -> Self {
         Self { settings }
+    }
+
+    /// What answers cost by these prices.
+    pub fn pricing(&self) -> Pricing {
+        let prices = self.clone();
+        Pricing::new(move |provider, usage| Some(prices.of(provider)?.of(usage)))
     }
 
     /// The price of a provider's model.

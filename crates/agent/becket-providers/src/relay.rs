@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::{
-    AnswerPart, Answering, Begun, KEPT_VALUE, ModelRequest, Provider, ProviderError, ProviderErrorKind,
-    SendOptions,
+    AnswerPart, Answering, Begun, Billing, KEPT_VALUE, ModelRequest, Provider, ProviderError,
+    ProviderErrorKind, SendOptions,
 };
 use becket_events::{Delta, Header, Json, StopReason, Usage};
 use futures_util::future::BoxFuture;
@@ -268,6 +268,11 @@ impl Provider for Relay {
 
     fn model(&self) -> &str {
         self.written.model()
+    }
+
+    /// The run above pays.
+    fn billing(&self) -> Billing {
+        Billing::Nothing
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

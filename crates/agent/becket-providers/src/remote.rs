@@ -2,7 +2,9 @@
 //!
 //! What differs between the interfaces is an `Interface`; everything around it is the same for all of them.
 
-use becket_agent::provider::{Answering, ModelRequest, OfferedModel, Provider, ProviderError, SendOptions};
+use becket_agent::provider::{
+    Answering, Billing, ModelRequest, OfferedModel, Provider, ProviderError, SendOptions,
+};
 use becket_events::{Header, Json};
 use futures_util::future::BoxFuture;
 use url::Url;
@@ -46,6 +48,7 @@ pub struct Remote {
     models: Url,
     channel: Channel,
     interface: Box<dyn Interface>,
+    billing: Billing,
 }
 
 impl Remote {
@@ -60,7 +63,17 @@ impl Remote {
             provider: endpoint.provider,
             model: endpoint.model,
             interface,
+            billing: Billing::ByTokens,
         }
+    }
+
+    /// The model, whose answers are billed in this way. What costs nothing on this machine may cost something elsewhere.
+    pub fn billed(self, billing: Billing) -> Self {
+        let billing = match billing {
+            Billing::Nothing if !self.channel.is_local() => Billing::ByTokens,
+            billing => billing,
+        };
+        Self { billing, ..self }
     }
 }
 
@@ -83,6 +96,10 @@ impl Provider for Remote {
 
     fn is_local(&self) -> bool {
         self.channel.is_local()
+    }
+
+    fn billing(&self) -> Billing {
+        self.billing
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

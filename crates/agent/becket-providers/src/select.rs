@@ -3,12 +3,13 @@
 //! The environment comes in as a function and the configuration as a value, so that the decision can be tested as a
 //! table and only the binary reads either.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use becket_agent::provider::Provider;
+use becket_agent::Budget;
+use becket_agent::provider::{Billing, Provider};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{ParseError, Url};
@@ -16,6 +17,7 @@ use url::{ParseError, Url};
 use crate::api::Api;
 use crate::http::{Endpoint, Timeouts, without_credentials};
 use crate::openai::needs_responses;
+use crate::prices::Prices;
 use crate::rehearsal::{self, Rehearsal};
 use crate::remote::Remote;
 use crate::scripted::{self, Scripted};
@@ -45,6 +47,20 @@ pub struct ProviderSettings {
     pub needs_key: bool,
     /// How long to wait for a provider.
     pub timeouts: Timeouts,
+    /// The budget that pays for all answers.
+    pub budget: Option<Budget>,
+    /// The prices by which further budgets count.
+    pub prices: Prices,
+}
+
+impl ProviderSettings {
+    /// The provider under the budget, if there is one.
+    pub fn paid(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        match &self.budget {
+            Some(budget) => budget.over(provider),
+            None => provider,
+        }
+    }
 }
 
 /// The configuration of one provider, which overrides the environment. The `Debug` output holds no credentials.
@@ -113,6 +129,7 @@ struct Known {
     /// The variables that may hold its key, the first one first.
     key_variables: &'static [&'static str],
     default_model: Option<&'static str>,
+    billing: Billing,
 }
 
 /// The known providers, in the order in which they are tried when no model is named.
@@ -124,6 +141,7 @@ const KNOWN: &[Known] = &[
         base_variable: "OPENAI_BASE_URL",
         key_variables: &["OPENAI_API_KEY"],
         default_model: Some("gpt-4.1"),
+        billing: Billing::ByTokens,
     },
     Known {
         name: "anthropic",
@@ -132,6 +150,7 @@ const KNOWN: &[Known] = &[
         base_variable: "ANTHROPIC_BASE_URL",
         key_variables: &["ANTHROPIC_API_KEY"],
         default_model: Some("claude-sonnet-4-5"),
+        billing: Billing::ByTokens,
     },
     Known {
         name: "openrouter",
@@ -140,6 +159,7 @@ const KNOWN: &[Known] = &[
         base_variable: "OPENROUTER_BASE_URL",
         key_variables: &["OPENROUTER_API_KEY"],
         default_model: Some("openrouter/auto"),
+        billing: Billing::Named,
     },
     Known {
         name: "gemini",
@@ -148,6 +168,7 @@ const KNOWN: &[Known] = &[
         base_variable: "GEMINI_BASE_URL",
         key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         default_model: Some("gemini-3.5-flash"),
+        billing: Billing::ByTokens,
     },
     Known {
         name: OLLAMA,
@@ -156,6 +177,7 @@ const KNOWN: &[Known] = &[
         base_variable: "OLLAMA_HOST",
         key_variables: &[],
         default_model: None,
+        billing: Billing::Nothing,
     },
 ];
 
@@ -207,10 +229,11 @@ pub fn select(
         .or(settings.model.as_deref())
         .map(str::trim)
         .filter(|name| !name.is_empty());
-    match named {
+    let selected = match named {
         Some(name) => choice.named(name),
         None => choice.unnamed(),
-    }
+    };
+    Ok(settings.paid(selected?))
 }
 
 /// The address of a provider, by configuration and environment; `None` for an unknown one.
@@ -224,6 +247,12 @@ pub fn address(
         settings,
     };
     choice.base_url(provider).ok()
+}
+
+/// The names of the providers that can be asked over the network: the known ones and those of the configuration.
+pub fn provider_names(settings: &ProviderSettings) -> BTreeSet<String> {
+    let known = KNOWN.iter().map(|known| known.name.to_owned());
+    known.chain(settings.providers.keys().cloned()).collect()
 }
 
 /// The interface that a provider speaks for a model. Models without a network take requests in OpenAI's form.
@@ -360,7 +389,8 @@ impl Choice<'_> {
             self.demand_key(provider, &endpoint.base_url)?;
         }
         let api = self.api(provider, &endpoint.model);
-        Ok(Arc::new(Remote::new(api, endpoint)))
+        let billing = known(provider).map_or(Billing::ByTokens, |known| known.billing);
+        Ok(Arc::new(Remote::new(api, endpoint).billed(billing)))
     }
 
     fn entry(&self, provider: &str) -> Option<&ProviderEntry> {

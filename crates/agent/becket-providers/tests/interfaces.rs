@@ -11,7 +11,7 @@ use becket_agent::provider::{
 use becket_events::{Delta, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
 use becket_providers::{Api, ProviderSettings, read_answer, select};
 use futures_util::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{GeminiStream, ModelServer, Response, ResponsesStream, Wire};
 
 const KEY: &str = "sk-test-0123456789abcdef";
@@ -206,6 +206,81 @@ async fn no_call_comes_from_an_answer_that_is_cut_anywhere() {
         }
         let (count, is_whole) = read_answer(api_of(wire), vec![whole.into_bytes()]).await;
         assert!(is_whole && count > 4, "{wire:?}");
+    }
+}
+
+/// The events of a stream, each with the blank line that ends it.
+fn events(stream: &str) -> Vec<String> {
+    let plain = stream.replace("\r\n", "\n");
+    let events = plain.split("\n\n").filter(|event| !event.trim().is_empty());
+    events.map(|event| format!("{event}\n\n")).collect()
+}
+
+/// Every way in which one event of a stream is lost, comes twice, or comes after the next one, with what was done.
+fn disturbed(stream: &str) -> Vec<(String, String)> {
+    let whole = events(stream);
+    let mut all = Vec::new();
+    for place in 0..whole.len() {
+        let mut lost = whole.clone();
+        let event = lost.remove(place);
+        all.push((format!("without {event}"), lost.concat()));
+        let mut twice = whole.clone();
+        twice.insert(place, event.clone());
+        all.push((format!("twice {event}"), twice.concat()));
+        if place + 1 < whole.len() {
+            let mut late = whole.clone();
+            late.swap(place, place + 1);
+            all.push((format!("late {event}"), late.concat()));
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_stream_that_is_disturbed_brings_no_other_call() {
+    let (id, name, arguments) = ("call_1", "read", r#"{"path":"ab"}"#);
+    for wire in Wire::ALL {
+        for (what, stream) in disturbed(&wire.thought_and_call("seal", (id, name, arguments))) {
+            let Ok(answer) = read(wire, stream).await else {
+                continue;
+            };
+            assert!(answer.calls.len() <= 1, "{wire:?}, {what}: {:?}", answer.calls);
+            for call in &answer.calls {
+                assert_eq!(call.name, name, "{wire:?}, {what}");
+                // Chat completions and messages number no pieces: what is put together wrong is no JSON.
+                let is_json =
+                    serde_json::from_str::<Value>(&call.arguments).is_ok_and(|value| value.is_object());
+                assert!(
+                    !is_json || call.arguments == arguments || call.arguments == "{}",
+                    "{wire:?}, {what}: {}",
+                    call.arguments
+                );
+                if matches!(wire, Wire::Responses | Wire::Gemini) {
+                    assert_eq!(call.arguments, arguments, "{wire:?}, {what}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_comes_slowly_and_in_any_pieces_is_the_same_answer() {
+    for wire in Wire::ALL {
+        let stream = wire.thought_and_call("seal", ("call_1", "read", r#"{"path":"ä"}"#));
+        let pieces = stream.as_bytes().chunks(7);
+        let response = pieces.fold(Response::new(200, "text/event-stream", ""), |response, piece| {
+            response.late_piece(std::time::Duration::from_millis(1), piece)
+        });
+        let server = ModelServer::start([response]);
+        let answer = ask(
+            &*model_at(wire, &server),
+            &[user("hi")],
+            &RequestOptions::default(),
+        )
+        .await;
+        let answer = answer.unwrap_or_else(|error| panic!("{wire:?}: {error}"));
+        assert_eq!(answer.calls.len(), 1, "{wire:?}");
+        assert_eq!(answer.calls[0].arguments, r#"{"path":"ä"}"#, "{wire:?}");
     }
 }
 

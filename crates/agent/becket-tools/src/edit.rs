@@ -39,19 +39,30 @@ pub(crate) fn run(
     (path, judged): (&Path, Option<LinkedFile>),
     manner: Manner,
 ) -> OperationAnswer {
-    let cannot = |words: &str| format!("Cannot edit {}: {words}", arguments.path);
-    match edit(arguments, (path, judged), manner) {
+    let made = planned_on_disk(path, arguments, manner).and_then(|(text, output)| {
+        replace_file(path, text.as_bytes(), judged)?;
+        Ok(output)
+    });
+    match made {
         Ok(output) => output.into(),
-        Err(Problem::System(error)) => {
+        Err(problem) => refused(arguments, path, problem),
+    }
+}
+
+/// The answer that an edit was not made.
+pub(crate) fn refused(arguments: &EditArguments, path: &Path, problem: Problem) -> OperationAnswer {
+    let cannot = |words: &str| format!("Cannot edit {}: {words}", arguments.path);
+    match problem {
+        Problem::System(error) => {
             OperationAnswer::refused_by_system(cannot(&format!("{}.", reason(&error))), &error, path)
         }
-        Err(Problem::Told(words, why)) => OperationAnswer::failed(cannot(&words), why),
+        Problem::Told(words, why) => OperationAnswer::failed(cannot(&words), why),
     }
 }
 
 /// Why nothing was changed.
 #[derive(Debug)]
-enum Problem {
+pub(crate) enum Problem {
     System(io::Error),
     Told(String, Why),
 }
@@ -68,17 +79,25 @@ impl From<&str> for Problem {
     }
 }
 
-fn edit(
+/// The new text of the file at `path`, and the answer if it gets that.
+pub(crate) fn planned_on_disk(
+    path: &Path,
     arguments: &EditArguments,
-    (path, judged): (&Path, Option<LinkedFile>),
     manner: Manner,
-) -> Result<ToolOutput, Problem> {
+) -> Result<(String, ToolOutput), Problem> {
     let bytes = read_whole(path, MOST_BYTES)?;
     let content = String::from_utf8(bytes)
         .map_err(|_| "it is not UTF-8 text. Change it with a command that understands its encoding.")?;
-    let (style, before, after) = made(&content, arguments, manner)?;
-    let new_content = style.dressed(&after);
-    replace_file(path, new_content.as_bytes(), judged)?;
+    planned(&content, arguments, manner)
+}
+
+/// The new text of a file that holds `content`, and the answer if it gets that.
+pub(crate) fn planned(
+    content: &str,
+    arguments: &EditArguments,
+    manner: Manner,
+) -> Result<(String, ToolOutput), Problem> {
+    let (style, before, after) = made(content, arguments, manner)?;
     let diff = short_diff(&before, &after);
     let replacements = arguments.edits.len() + arguments.lines.len();
     let count = match (replacements, arguments.lines.len()) {
@@ -87,7 +106,7 @@ fn edit(
         (count, 0) => format!("{count} replacements"),
         (count, _) => format!("{count} changes"),
     };
-    Ok(ToolOutput {
+    let output = ToolOutput {
         content: vec![Part::text(format!(
             "Edited {} ({count}).\n{diff}",
             arguments.path
@@ -99,7 +118,8 @@ fn edit(
             "first_changed_line": first_change(&before, &after),
         })),
         ends_run: false,
-    })
+    };
+    Ok((style.dressed(&after), output))
 }
 
 /// The text of a file before and after all edits, with the line ends that models see, and how the file encodes it.

@@ -4,8 +4,9 @@
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs`, `charset.rs` and
 //! `html.rs`) and `vfs.rs`.
 //! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
-//! results as a face words them. `own_tools.rs` has the tools that are no operations: notes, and the end of a turn;
-//! `context_tools.rs` those between contexts: messages and flocks; `subagent_tools.rs` those that ask sub-agents, and
+//! results as a face words them. `buffers.rs` reads and writes files through an editor. `own_tools.rs` has the tools that
+//! are no operations: notes, and the end of a turn; `context_tools.rs` those between contexts: messages and flocks;
+//! `subagent_tools.rs` those that ask sub-agents, and
 //! `team_tools.rs` those of an agent in a team. `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in
 //! the background and `job_tools.rs` the tools for them, `script_tools.rs` has commands with a name; `todo_tools.rs`
 //! and `memory_tools.rs` keep what an agent wants to do and to remember. `facts/` has short texts about the machine and
@@ -14,6 +15,7 @@
 //! This crate knows no foreign tool names, asks no one for permission, and reads neither environment nor home.
 
 mod answer;
+mod buffers;
 mod charset;
 mod client;
 mod context_tools;
@@ -53,6 +55,7 @@ mod walk;
 mod write;
 
 use becket_agent::judged_path;
+pub use buffers::Buffers;
 pub use client::{cause, free_client};
 pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
 pub use fetch::client_for;

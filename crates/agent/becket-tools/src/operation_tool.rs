@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::answer::OperationAnswer;
+use crate::buffers::{self, Buffers};
 use crate::job_tools::{job_tools, start_job};
 use crate::place::FileSource;
 use crate::plural_tool::PluralTool;
@@ -108,8 +109,12 @@ impl Tool for OperationTool {
             let (Operation::Write(_) | Operation::Edit(_)) = operation else {
                 return None;
             };
+            let buffer = match self.buffers_for(file) {
+                Some(buffers) => buffers.read(file).await,
+                None => None,
+            };
             let (operation, file, manner) = (operation.clone(), file.to_path_buf(), self.manner);
-            let made = tokio::task::spawn_blocking(move || preview::of(&operation, &file, manner));
+            let made = tokio::task::spawn_blocking(move || preview::of(&operation, &file, manner, buffer));
             made.await.ok().flatten()
         })
     }
@@ -143,10 +148,22 @@ impl Tool for OperationTool {
 }
 
 impl OperationTool {
+    /// The editor through which a file is written.
+    fn buffers_for(&self, file: &Path) -> Option<&dyn Buffers> {
+        self.settings
+            .buffers
+            .as_deref()
+            .filter(|buffers| buffers.writes(file))
+    }
+
     async fn perform(&self, operation: &Operation, permit: &Permit, run: ToolRun) -> OperationAnswer {
         let settings = &*self.settings;
         let target = permit.target();
         let place = FileSource::of(target);
+        let buffers = match target {
+            Target::Path(path) => self.buffers_for(path),
+            _ => None,
+        };
         match (operation, target, target.file()) {
             (Operation::Shell(arguments), Target::Path(path), _) if arguments.background == Some(true) => {
                 let variables = run.parent.as_ref().map(Parent::environment);
@@ -166,10 +183,24 @@ impl OperationTool {
             (Operation::Read(arguments), _, Some(path)) if place == FileSource::Cache => {
                 read::run_cached(arguments, path)
             }
-            (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path),
-            (Operation::Write(arguments), _, Some(path)) => write::run(arguments, path, permit.linked_file()),
+            (Operation::Read(arguments), Target::Path(path), _) => {
+                let buffer = match &settings.buffers {
+                    Some(buffers) => buffers.read(path).await,
+                    None => None,
+                };
+                read::run(arguments, path, buffer)
+            }
+            (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path, None),
+            (Operation::Write(arguments), _, Some(path)) => match buffers {
+                Some(buffers) => buffers::write(arguments, (path, permit.linked_file()), buffers).await,
+                None => write::run(arguments, path, permit.linked_file()),
+            },
             (Operation::Edit(arguments), _, Some(path)) => {
-                edit::run(arguments, (path, permit.linked_file()), self.manner)
+                let (file, manner) = ((path, permit.linked_file()), self.manner);
+                match buffers {
+                    Some(buffers) => buffers::edit(arguments, file, manner, buffers).await,
+                    None => edit::run(arguments, file, manner),
+                }
             }
             (Operation::List(arguments), _, Some(path)) => list::run(arguments, path),
             (Operation::Mkdir(arguments), Target::Path(path), _) => folder::make(arguments, path).into(),

@@ -4,6 +4,7 @@
 //! be made (the file is missing, huge, binary, not readable; the edit does not fit), the call's own texts are shown,
 //! with the reason: a question is never silent about what is asked.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,16 +24,26 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 /// How many lines that stay are shown around a change.
 const AROUND: usize = 3;
 
-/// What an operation would change in the file at `path`; `None` if it changes no content of files.
-pub(crate) fn of(operation: &Operation, path: &Path, manner: Manner) -> Option<Preview> {
+/// What an operation would change in the file at `path`, or in the buffer of an editor that stands before it; `None` if
+/// it changes no content of files.
+pub(crate) fn of(
+    operation: &Operation,
+    path: &Path,
+    manner: Manner,
+    buffer: Option<String>,
+) -> Option<Preview> {
+    let content = || match buffer {
+        Some(text) if text.len() as u64 <= MOST_BYTES => Ok(text.into_bytes()),
+        _ => read_whole(path, MOST_BYTES),
+    };
     match operation {
-        Operation::Write(arguments) => Some(of_write(arguments, path)),
-        Operation::Edit(arguments) => Some(of_edit(arguments, path, manner)),
+        Operation::Write(arguments) => Some(of_write(arguments, content)),
+        Operation::Edit(arguments) => Some(of_edit(arguments, content(), manner)),
         _ => None,
     }
 }
 
-fn of_write(arguments: &WriteArguments, path: &Path) -> Preview {
+fn of_write(arguments: &WriteArguments, read: impl FnOnce() -> io::Result<Vec<u8>>) -> Preview {
     let content = &arguments.content;
     if content.len() as u64 > MOST_BYTES {
         let remark = format!(
@@ -41,7 +52,7 @@ fn of_write(arguments: &WriteArguments, path: &Path) -> Preview {
         );
         return only_new(content, None, remark);
     }
-    let bytes = match read_whole(path, MOST_BYTES) {
+    let bytes = match read() {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let mut preview = difference("", content);
@@ -69,8 +80,8 @@ fn of_write(arguments: &WriteArguments, path: &Path) -> Preview {
     }
 }
 
-fn of_edit(arguments: &EditArguments, path: &Path, manner: Manner) -> Preview {
-    let bytes = match read_whole(path, MOST_BYTES) {
+fn of_edit(arguments: &EditArguments, content: io::Result<Vec<u8>>, manner: Manner) -> Preview {
+    let bytes = match content {
         Ok(bytes) => bytes,
         Err(error) => {
             return pieces(
@@ -205,7 +216,7 @@ mod tests {
             path: "file".into(),
             content: content.into(),
         };
-        of(&Operation::Write(arguments), path, Manner::default()).unwrap()
+        of(&Operation::Write(arguments), path, Manner::default(), None).unwrap()
     }
 
     fn edit(path: &Path, old: &str, new: &str) -> Preview {
@@ -219,7 +230,7 @@ mod tests {
             }],
             lines: Vec::new(),
         };
-        of(&Operation::Edit(arguments), path, Manner::default()).unwrap()
+        of(&Operation::Edit(arguments), path, Manner::default(), None).unwrap()
     }
 
     fn shown(preview: &Preview) -> Vec<String> {

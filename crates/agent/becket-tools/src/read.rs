@@ -32,9 +32,10 @@ const GLIMPSE: u64 = 8 * 1024;
 /// The largest file in which the lines after the shown ones are counted.
 const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Reads the file at `path`, which is the judged form of what the arguments name.
-pub(crate) fn run(arguments: &ReadArguments, path: &Path) -> OperationAnswer {
-    read(arguments, path).unwrap_or_else(|error| {
+/// Reads the file at `path`, which is the judged form of what the arguments name. If an editor has it in a buffer, that
+/// is what is shown, unless the file on the disk cannot be.
+pub(crate) fn run(arguments: &ReadArguments, path: &Path, buffer: Option<String>) -> OperationAnswer {
+    read(arguments, path, buffer).unwrap_or_else(|error| {
         let words = format!("Cannot read {}: {}.", arguments.path, reason(&error));
         OperationAnswer::refused_by_system(words, &error, path)
     })
@@ -55,8 +56,16 @@ pub(crate) fn run_cached(arguments: &ReadArguments, path: &Path) -> OperationAns
     })
 }
 
-fn read(arguments: &ReadArguments, path: &Path) -> io::Result<OperationAnswer> {
-    let mut file = judged_path::open_file(path)?;
+fn read(arguments: &ReadArguments, path: &Path, buffer: Option<String>) -> io::Result<OperationAnswer> {
+    let in_buffer = |text: String| {
+        let length = text.len() as u64;
+        lines(arguments, io::Cursor::new(text.into_bytes()), length)
+    };
+    let mut file = match (judged_path::open_file(path), buffer.clone()) {
+        // A file that was never saved.
+        (Err(error), Some(text)) if error.kind() == io::ErrorKind::NotFound => return in_buffer(text),
+        (file, _) => file?,
+    };
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         let words = format!(
@@ -87,7 +96,10 @@ fn read(arguments: &ReadArguments, path: &Path) -> io::Result<OperationAnswer> {
         ))
         .into());
     }
-    lines(arguments, file, metadata.len())
+    match buffer {
+        Some(text) => in_buffer(text),
+        None => lines(arguments, file, metadata.len()),
+    }
 }
 
 /// The lines that the arguments ask for, from the beginning or from the end.
@@ -435,7 +447,7 @@ mod tests {
                 limit,
                 tail: None,
             };
-            run(&arguments, &self.path.join(name)).output
+            run(&arguments, &self.path.join(name), None).output
         }
 
         fn lines(&self, offset: u64, limit: u64) -> String {
@@ -621,7 +633,8 @@ mod tests {
                         limit: None,
                         tail: None,
                     },
-                    Path::new("/dev/zero")
+                    Path::new("/dev/zero"),
+                    None
                 )
                 .output
             )
@@ -650,7 +663,7 @@ mod tests {
             limit: None,
             tail: Some(lines),
         };
-        let answer = run(&arguments, &room.path.join("file"));
+        let answer = run(&arguments, &room.path.join("file"), None);
         let Some(Finding::Read { text, notice, .. }) = answer.finding else {
             panic!("lines expected: {:?}", answer.output)
         };
@@ -701,7 +714,7 @@ mod tests {
             limit: Some(1),
             tail: Some(1),
         };
-        let output = run(&arguments, &room.path.join("file")).output;
+        let output = run(&arguments, &room.path.join("file"), None).output;
         assert!(output.is_error);
         assert!(text_of(&output).contains("give one or the other"));
     }

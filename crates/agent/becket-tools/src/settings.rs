@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use becket_sandbox::Confinement;
 
+use crate::buffers::Buffers;
 use crate::jobs::Jobs;
 
 /// The environment and the limits of the tools.
@@ -32,6 +34,8 @@ pub struct ToolSettings {
     pub fetch_bytes: usize,
     /// How many redirects are followed, if each of them is permitted.
     pub fetch_redirects: usize,
+    /// The buffers of an editor, if becket works for one that offers them.
+    pub buffers: Option<Arc<dyn Buffers>>,
     /// The background jobs. Tools with the same settings share them.
     pub jobs: Jobs,
 }
@@ -49,6 +53,7 @@ impl Default for ToolSettings {
             fetch_timeout_limit: Duration::from_secs(300),
             fetch_bytes: 5 * 1024 * 1024,
             fetch_redirects: 10,
+            buffers: None,
             jobs: Jobs::default(),
         }
     }

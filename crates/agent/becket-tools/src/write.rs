@@ -12,32 +12,34 @@ use crate::judged_path::{LinkedFile, Written, reason, replace_file};
 /// Writes the file at `path`, which is the judged form of what the arguments name; `judged` says which hard links it
 /// had.
 pub(crate) fn run(arguments: &WriteArguments, path: &Path, judged: Option<LinkedFile>) -> OperationAnswer {
-    let bytes = arguments.content.len();
     match replace_file(path, arguments.content.as_bytes(), judged) {
-        Ok(written) => {
-            let verb = match written {
-                Written::Created => "Created",
-                Written::Replaced => "Replaced",
-            };
-            let lines = arguments.content.lines().count();
-            ToolOutput {
-                content: vec![Part::text(format!(
-                    "{verb} {} ({}, {}).",
-                    arguments.path,
-                    counted(lines, "line"),
-                    counted(bytes, "byte")
-                ))],
-                is_error: false,
-                details: Some(json!({"bytes": bytes, "created": written == Written::Created})),
-                ends_run: false,
-            }
-            .into()
-        }
+        Ok(written) => told(arguments, written),
         Err(error) => {
             let words = format!("Cannot write {}: {}.", arguments.path, reason(&error));
             OperationAnswer::refused_by_system(words, &error, path)
         }
     }
+}
+
+/// The answer about a file that was written.
+pub(crate) fn told(arguments: &WriteArguments, written: Written) -> OperationAnswer {
+    let verb = match written {
+        Written::Created => "Created",
+        Written::Replaced => "Replaced",
+    };
+    let (lines, bytes) = (arguments.content.lines().count(), arguments.content.len());
+    ToolOutput {
+        content: vec![Part::text(format!(
+            "{verb} {} ({}, {}).",
+            arguments.path,
+            counted(lines, "line"),
+            counted(bytes, "byte")
+        ))],
+        is_error: false,
+        details: Some(json!({"bytes": bytes, "created": written == Written::Created})),
+        ends_run: false,
+    }
+    .into()
 }
 
 fn counted(number: usize, word: &str) -> String {

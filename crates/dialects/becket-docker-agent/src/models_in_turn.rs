@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use becket_agent::provider::{Answering, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions};
+use becket_agent::ReachedBudget;
+use becket_agent::provider::{
+    Answering, Billing, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
+};
 use becket_events::{Header, Json, RequestForm};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -64,6 +67,14 @@ impl Provider for ModelsInTurn {
 
     fn is_local(&self) -> bool {
         self.current().0.is_local()
+    }
+
+    fn billing(&self) -> Billing {
+        self.current().0.billing()
+    }
+
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        self.current().0.reached_budget()
     }
 
     fn form(&self) -> RequestForm {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use becket_agent::provider::ModelFacts;
 use becket_host::{Guests, Interactive, Listed, ListedModel, Report, Stage, Toolbox, Unloaded};
 use becket_js::Extension;
 use becket_system::CliError;
@@ -101,10 +102,12 @@ impl Guests for ExtensionGuests {
             Some(ListedModel {
                 provider: model["provider"].as_str()?.to_owned(),
                 name: model["id"].as_str()?.to_owned(),
-                context_window: model["contextWindow"].as_u64(),
-                max_tokens: model["maxTokens"].as_u64(),
-                thinks: model["reasoning"].as_bool(),
-                sees_pictures: inputs.map(|inputs| inputs.iter().any(|input| input == "image")),
+                facts: ModelFacts {
+                    context_window: model["contextWindow"].as_u64(),
+                    max_tokens: model["maxTokens"].as_u64(),
+                    thinks: model["reasoning"].as_bool(),
+                    sees_pictures: inputs.map(|inputs| inputs.iter().any(|input| input == "image")),
+                },
             })
         };
         models.unwrap_or_default().into_iter().filter_map(shown).collect()

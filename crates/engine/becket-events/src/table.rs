@@ -1473,6 +1473,21 @@ events! {
     }
     reply IterationLimitReply {}
 
+    /// A request is not sent because of the budget: it is used up, or the model's price is not known. Fires right after
+    /// its `notification`; the user may let the run go on.
+    "budget_reached" => BudgetReached, class: Observe,
+    payload BudgetReachedPayload {
+        /// The budget, in US dollars.
+        limit: f64,
+        /// How much was spent, in US dollars, with all sub-agents.
+        spent: f64,
+        /// The model whose price is not known, as `provider/name`, if that is why.
+        unpriced_model: Option<String>,
+        /// What happened, in words.
+        message: String,
+    }
+    reply BudgetReachedReply {}
+
     /// The user lets a run continue past its limit.
     "limit_raised" => LimitRaised, class: Observe,
     payload LimitRaisedPayload {

@@ -11,14 +11,14 @@
 //! modes and models, `servers.rs` the MCP servers that the editor hands over, `stored.rs` lists stored conversations
 //! and replays them.
 //!
-//! Files are read and written on the disk, also where an editor offers to do it. What a guard has judged and the user
-//! has seen is the file on the disk, checkpoints and the record are about it, and a buffer of the editor may change
-//! between the yes and the write.
+//! Where an editor offers it, files of the session's folder are read and written through it (`files.rs`). What a guard
+//! has judged and the user has seen is the same as without: the path on the disk, and the text that the editor has.
 //!
 //! This crate does not know the command line, and no terminal: an editor is all that it has.
 
 mod commands;
 mod dialogs;
+mod files;
 mod permission;
 mod plan;
 mod prompt;

@@ -143,7 +143,7 @@ impl Asker {
             () = cancel.cancelled() => return Answered::Cancelled,
             answer = tokio::time::timeout(timeout, asked) => answer,
         };
-        match answer.ok().flatten().map(|response| response.outcome) {
+        match answer.ok().and_then(Result::ok).map(|response| response.outcome) {
             Some(RequestPermissionOutcome::Cancelled) => Answered::Cancelled,
             Some(RequestPermissionOutcome::Selected(selected)) => {
                 let place = selected.option_id.0.parse();

@@ -10,16 +10,16 @@ use std::time::Duration;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, CancelNotification, CloseSessionRequest, CloseSessionResponse, Error, ErrorCode,
-    Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
-    LoadSessionRequest, LoadSessionResponse, McpCapabilities, McpServer, NewSessionRequest,
-    NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest,
-    ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities, SessionId, SessionListCapabilities,
-    SessionResumeCapabilities, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
-    SetSessionModeRequest, SetSessionModeResponse,
+    FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
+    ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpCapabilities, McpServer,
+    NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse,
+    ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities, SessionId,
+    SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
 use becket_face_kit::Options;
 use becket_host::Mode;
-use becket_run::{GivenServers, RunOptions};
+use becket_run::{GivenBuffers, GivenServers, RunOptions};
 use becket_store::ContextName;
 use becket_system::{CliError, Exit, Surroundings};
 use futures_util::future::LocalBoxFuture;
@@ -30,6 +30,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 
+use super::files::Files;
 use super::prompt::Prompt;
 use super::servers::declarations;
 use super::session::Session;
@@ -53,6 +54,7 @@ pub async fn serve(
         surroundings: surroundings.clone(),
         sessions: RefCell::default(),
         has_notices: Cell::new(false),
+        files: RefCell::default(),
         is_initialized: Cell::new(false),
     });
     // Sessions stay on this thread.
@@ -78,6 +80,8 @@ struct Server {
     sessions: RefCell<HashMap<SessionId, Rc<Session>>>,
     /// Whether the editor shows notices.
     has_notices: Cell<bool>,
+    /// What the editor does with files.
+    files: RefCell<FileSystemCapabilities>,
     is_initialized: Cell<bool>,
 }
 
@@ -157,6 +161,7 @@ impl Server {
         let session = request.client_capabilities.session.as_ref();
         self.has_notices
             .set(session.is_some_and(|session| session.notices.is_some()));
+        *self.files.borrow_mut() = request.client_capabilities.fs.clone();
         let has_servers = cfg!(feature = "mcp");
         let capabilities = AgentCapabilities::new()
             .load_session(true)
@@ -225,6 +230,7 @@ impl Server {
             // The mode of one session is not that of another.
             permission_mode: self.options.run.permission_mode.get().into(),
             servers: place.servers,
+            buffers: self.buffers(name, &place.cwd),
             client: Some(Mode::Rpc),
             keeps_current: true,
             needs_model: true,
@@ -247,6 +253,16 @@ impl Server {
             .borrow_mut()
             .insert(session.id.clone(), Rc::clone(&session));
         Ok(session)
+    }
+
+    /// The files of a session, if the editor reads or writes any.
+    fn buffers(&self, name: &ContextName, folder: &Path) -> GivenBuffers {
+        let offered = self.files.borrow();
+        if !offered.read_text_file && !offered.write_text_file {
+            return GivenBuffers::default();
+        }
+        let files = Files::new(Arc::clone(&self.editor), name, folder, &offered);
+        GivenBuffers(Some(Arc::new(files)))
     }
 
     fn session(&self, id: &SessionId) -> Result<Rc<Session>, Error> {

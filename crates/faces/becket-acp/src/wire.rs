@@ -109,17 +109,23 @@ impl Editor {
         });
     }
 
-    /// Sends a request and waits for the answer; `None` if none comes that can be understood. Dropping the future tells
-    /// the editor that the answer is not needed any more.
-    pub async fn request<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Option<T> {
+    /// Sends a request and waits for the answer. The error says in words why none came that can be understood. Dropping
+    /// the future tells the editor that the answer is not needed any more.
+    pub async fn request<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, String> {
+        let gone = || "the editor does not answer any more".to_owned();
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
-        self.waiting().as_mut()?.insert(id, sender);
+        self.waiting().as_mut().ok_or_else(gone)?.insert(id, sender);
         let open = Open { editor: self, id };
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let answer = answer.await.ok()?;
+        let answer = answer.await.map_err(|_| gone())?;
         drop(open);
-        serde_json::from_value(answer.ok()?).ok()
+        let answer = answer.map_err(|error| error.message)?;
+        serde_json::from_value(answer).map_err(|error| format!("the editor's answer makes no sense: {error}"))
     }
 
     /// Waits until everything is written.

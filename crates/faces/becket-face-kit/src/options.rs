@@ -16,6 +16,8 @@ pub struct Options {
     pub color: ColorChoice,
     /// The protocol for the program that runs becket.
     pub mode: Option<RunMode>,
+    /// Whether a refused call makes the run of a prompt fail.
+    pub fail_on_refusal: bool,
     /// The name of the conversation, if the command line gives it one.
     pub session_name: Option<String>,
     /// Whether several prompts are asked one after the other.

@@ -10,6 +10,7 @@ use becket_front::ColorChoice;
 use becket_host::GuestOptions;
 use becket_record::Form;
 use becket_run::Hosts;
+use becket_run::config::Dollars;
 use becket_run::sandbox::SandboxProfile;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -30,7 +31,8 @@ use crate::{candidates, guest_options, help};
 )]
 #[command(
     after_help = "Exit codes: 0 answered, 1 failed, 2 usage or configuration, 3 provider, 4 untrusted guard,\n\
-                        5 limit reached, 6 a replay differs, 129 hung up, 130 cancelled, 143 terminated."
+                        5 limit reached, 6 a replay differs, 7 a call was refused (with --fail-on-refusal),\n\
+                        129 hung up, 130 cancelled, 143 terminated."
 )]
 pub struct Args {
     #[command(flatten)]
@@ -159,6 +161,10 @@ pub struct OptionArgs {
     #[arg(long, global = true)]
     pub json: bool,
 
+    /// End with exit code 7 if a call of the prompt was refused, by a guard, a rule, or because nobody could be asked.
+    #[arg(long, global = true, hide_short_help = true)]
+    pub fail_on_refusal: bool,
+
     /// Let hooks set up the project before the session begins (the event `setup`).
     #[arg(long, conflicts_with = "maintenance", hide_short_help = true)]
     pub init: bool,
@@ -175,6 +181,13 @@ pub struct OptionArgs {
     /// The most rounds of tool calls that one prompt may cause; 0 for no limit.
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub fuel: Option<u32>,
+
+    /// End or ask when the run has cost this much, in US dollars, with all sub-agents; such as 2.50.
+    ///
+    /// A model whose price is not known is not asked, unless you say so at the terminal. Prices come from a table with
+    /// a date, which `becket models` shows, and from `prices` in the settings.
+    #[arg(long, global = true, hide_short_help = true, value_name = "DOLLARS")]
+    pub budget: Option<Dollars>,
 
     /// Keep configuration, data and cache in this folder. Also: BECKET_HOME.
     #[arg(long, global = true, value_name = "FOLDER")]
@@ -333,13 +346,11 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         instructions: Option<String>,
     },
-    /// List models: the one that a run would use, and those that extensions bring.
+    /// List models, with what is known about them: window, longest answer, thinking, pictures, prices.
     ///
-    /// becket does not ask providers which models they have.
-    Models {
-        /// Only models whose name, or whose provider's name, contains this.
-        search: Option<String>,
-    },
+    /// These are the one that a run would use, those that extensions bring, and those that providers have listed. A
+    /// provider is asked with `--refresh`, or if `--provider` names it and it has given no list yet.
+    Models(ModelsArgs),
     /// List the contexts, as `context list` does.
     #[command(hide = true)]
     Contexts,
@@ -1246,6 +1257,19 @@ pub enum HooksCommand {
     },
 }
 
+/// The arguments of `becket models`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ModelsArgs {
+    /// Only models whose name, or whose provider's name, contains this.
+    pub search: Option<String>,
+    /// Only the models of this provider.
+    #[arg(long = "provider", id = "listed_provider", value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Ask providers for their models, and keep the lists.
+    #[arg(long)]
+    pub refresh: bool,
+}
+
 /// The output format of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CheckForm {
@@ -1427,9 +1451,26 @@ pub enum AuditCommand {
         /// How far to look back: a span such as `7d`, or a date such as `2027-01-31`.
         #[arg(long, value_name = "WHEN", default_value = "7d")]
         since: String,
+        /// Only this session and its sub-agents, by its id or the beginning of it.
+        #[arg(long, value_name = "SESSION", add = candidates::sessions())]
+        session: Option<String>,
+        /// The output format; `markdown` is for the summary of a pipeline, `sarif` for code hosts.
+        #[arg(long, value_name = "FORM", value_enum, default_value_t = RefusedForm::Text)]
+        format: RefusedForm,
     },
     /// Print the hash of the last record. Keep it elsewhere, to verify the log against it later.
     Head,
+}
+
+/// The output format of refused calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RefusedForm {
+    /// Two lines for each call; as JSON with `--json`.
+    Text,
+    /// A table in Markdown.
+    Markdown,
+    /// SARIF 2.1.0.
+    Sarif,
 }
 
 /// The command line as clap knows it, for manuals and completions.

@@ -23,6 +23,7 @@ pub fn of(args: &Args, hosts: Hosts) -> Options {
         hosts,
         guests: given.clone(),
         servers: Default::default(),
+        buffers: Default::default(),
         preloaded: Default::default(),
         context: args.context.clone(),
         transient: args.transient.clone(),
@@ -46,6 +47,7 @@ pub fn of(args: &Args, hosts: Hosts) -> Options {
         },
         max_iterations: args.max_iterations,
         fuel: args.fuel,
+        budget: args.budget,
         thinking: pi.thinking,
         system_prompt: pi.system_prompt.clone(),
         append_system_prompt: pi.append_system_prompt.clone(),
@@ -65,6 +67,7 @@ pub fn of(args: &Args, hosts: Hosts) -> Options {
         run,
         color: args.color,
         mode: pi.mode,
+        fail_on_refusal: args.fail_on_refusal,
         session_name: pi
             .session_name
             .as_deref()

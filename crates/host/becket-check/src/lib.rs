@@ -28,7 +28,7 @@ pub use answers::{GUESTS, answers_of, has_key, objects, wrong_answer};
 pub use finding::{Finding, Kind, Severity};
 pub use hook::{CheckedHook, HookFile, Machine, NamedFile, Start, Subject, ToolNames, boxed};
 pub use places::finding_at;
-pub use sarif::sarif;
+pub use sarif::{SarifResult, sarif, sarif_log};
 pub use scripts::{LARGEST, RelativeScript, relative_scripts};
 pub use told::{Told, line_of};
 

@@ -7,35 +7,61 @@ use serde_json::{Value, json};
 
 use crate::finding::{Finding, Severity};
 
+/// One result in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SarifResult {
+    /// The rule that has spoken, in one word.
+    pub rule: String,
+    /// How bad it is: `error`, `warning` or `note`.
+    pub level: &'static str,
+    /// What was found.
+    pub message: String,
+    /// The file that it is about, or the folder of the run.
+    pub file: PathBuf,
+    /// The line, if it is about one.
+    pub line: Option<usize>,
+}
+
 /// The findings as a log of one run in a folder.
 pub fn sarif(findings: &[Finding], directory: &Path) -> Value {
-    let word = |finding: &Finding| {
-        let json = serde_json::to_value(finding.kind).unwrap_or_default();
-        json.as_str().unwrap_or_default().to_owned()
-    };
-    let kinds: BTreeSet<String> = findings.iter().map(word).collect();
-    let rules = kinds.iter().map(|kind| {
-        json!({
-            "id": kind,
-            "shortDescription": {"text": kind.replace('_', " ")},
-        })
-    });
     let results = findings.iter().map(|finding| {
+        let kind = serde_json::to_value(finding.kind).unwrap_or_default();
         let hint = finding
             .hint
             .as_ref()
             .map_or(String::new(), |hint| format!(" ({hint})"));
-        let mut place = json!({"artifactLocation": {"uri": address(&finding.file, directory)}});
-        if let Some(line) = finding.line {
-            place["region"] = json!({"startLine": line});
-        }
-        json!({
-            "ruleId": word(finding),
-            "level": match finding.severity {
+        SarifResult {
+            rule: kind.as_str().unwrap_or_default().to_owned(),
+            level: match finding.severity {
                 Severity::Wrong => "error",
                 Severity::Remark => "note",
             },
-            "message": {"text": format!("{}{hint}", finding.message)},
+            message: format!("{}{hint}", finding.message),
+            file: finding.file.clone(),
+            line: finding.line,
+        }
+    });
+    sarif_log("becket hooks check", &results.collect::<Vec<_>>(), directory)
+}
+
+/// The results of a tool as a log of one run in a folder.
+pub fn sarif_log(tool: &str, results: &[SarifResult], directory: &Path) -> Value {
+    let rules: BTreeSet<&str> = results.iter().map(|result| &*result.rule).collect();
+    let rules = rules.iter().map(|rule| {
+        json!({
+            "id": rule,
+            "shortDescription": {"text": rule.replace('_', " ")},
+        })
+    });
+    let results = results.iter().map(|result| {
+        let mut place = json!({"artifactLocation": {"uri": address(&result.file, directory)}});
+        if let Some(line) = result.line {
+            place["region"] = json!({"startLine": line});
+        }
+        json!({
+            "ruleId": result.rule,
+            "level": result.level,
+            "message": {"text": result.message},
             "locations": [{"physicalLocation": place}],
         })
     });
@@ -45,7 +71,7 @@ pub fn sarif(findings: &[Finding], directory: &Path) -> Value {
         "runs": [{
             "tool": {
                 "driver": {
-                    "name": "becket hooks check",
+                    "name": tool,
                     "version": env!("CARGO_PKG_VERSION"),
                     "rules": rules.collect::<Vec<_>>(),
                 },
@@ -61,6 +87,9 @@ fn address(file: &Path, directory: &Path) -> String {
         .components()
         .filter(|part| *part != Component::CurDir)
         .collect();
+    if file == directory {
+        return ".".into();
+    }
     let within = file.strip_prefix(directory).unwrap_or(&file);
     let path = within.to_string_lossy();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);

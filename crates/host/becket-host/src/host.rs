@@ -24,6 +24,7 @@ use becket_agent::Rules;
 use becket_agent::front::Front;
 use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::mail::MailSource;
+use becket_agent::provider::ModelFacts;
 use becket_agent::session_handle::SessionHandle;
 use becket_agent::tool::Tool;
 use becket_agent::url_policy::UrlJudge;
@@ -677,14 +678,8 @@ pub struct ListedModel {
     pub provider: String,
     /// The model's name.
     pub name: String,
-    /// How many tokens it reads, if that is known.
-    pub context_window: Option<u64>,
-    /// How many tokens it answers with at most, if that is known.
-    pub max_tokens: Option<u64>,
-    /// Whether it can think before it answers, if that is known.
-    pub thinks: Option<bool>,
-    /// Whether it can be shown pictures, if that is known.
-    pub sees_pictures: Option<bool>,
+    /// What it can do, as far as that is known.
+    pub facts: ModelFacts,
 }
 
 /// A guest in a listing, for people and for programs.

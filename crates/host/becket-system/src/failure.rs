@@ -22,6 +22,8 @@ pub enum Exit {
     Limit = 5,
     /// A replay did not end as it was recorded.
     Differs = 6,
+    /// A call was refused, and whoever started the run wants to know.
+    Refused = 7,
     /// The terminal went away, and running work did not end in time.
     HungUp = 129,
     /// The user cancelled.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use becket_agent::gate::{ApprovalSettings, ProtectedPlaces};
 use becket_agent::provider::{Provider, RequestOptions};
-use becket_agent::{AgentSettings, ConfigFiles, EndingTool, Pricing, Rules, SubagentSettings, UNLIMITED};
+use becket_agent::{AgentSettings, ConfigFiles, EndingTool, Rules, SubagentSettings, UNLIMITED};
 use becket_events::Profile;
 use becket_hooks::nearest;
 use becket_host::{Interactive, RuleReading, RunSettings};
@@ -166,15 +166,9 @@ pub fn agent_settings(
         wording: profile(setup, options)?.wording,
         approval: approval(setup, options, surroundings)?,
         subagents: subagents(setup),
-        pricing: pricing(setup),
+        pricing: setup.prices().pricing(),
         ..usual
     })
-}
-
-/// The prices that the settings and becket's own table know.
-fn pricing(setup: &Setup) -> Pricing {
-    let prices = setup.prices();
-    Pricing::new(move |provider, usage| Some(prices.of(provider)?.of(usage)))
 }
 
 /// Whether the user sits at a terminal and can end a prompt that takes too long.

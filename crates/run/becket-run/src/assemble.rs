@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use becket_agent::front::{Front, FrontUpdate};
 use becket_agent::prompt_library::PromptLibrary;
-use becket_agent::provider::{Provider, RequestOptions};
+use becket_agent::provider::{ModelFacts, Provider, RequestOptions};
 use becket_agent::session_handle::SessionHandle;
 use becket_agent::store::log_of;
 use becket_agent::team::Team;
@@ -20,6 +20,7 @@ use becket_host::{
 };
 #[cfg(feature = "index")]
 use becket_index::{IndexSettings, Limits};
+use becket_providers::facts_of;
 use becket_store::SqliteStore;
 use becket_system::{CliError, Surroundings};
 use becket_tools::{
@@ -109,11 +110,11 @@ impl Assembled {
             models.push(ListedModel {
                 provider: provider.name().to_owned(),
                 name: provider.model().to_owned(),
-                context_window: Some(self.agent.settings.compaction.context_window)
-                    .filter(|_| self.agent.settings.compaction.is_window_known),
-                max_tokens: None,
-                thinks: None,
-                sees_pictures: None,
+                facts: ModelFacts {
+                    context_window: Some(self.agent.settings.compaction.context_window)
+                        .filter(|_| self.agent.settings.compaction.is_window_known),
+                    ..facts_of(&**provider)
+                },
             });
         }
         models.sort_by(|one, other| (&one.provider, &one.name).cmp(&(&other.provider, &other.name)));

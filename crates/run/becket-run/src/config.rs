@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use becket_agent::Rules;
@@ -115,6 +116,10 @@ pub struct AgentConfig {
     pub max_iterations: Option<NonZeroU32>,
     /// Maximum rounds of tool calls per prompt; 0 means no limit; default: 0.
     pub fuel: Option<u32>,
+    /// How much the requests of one run may cost, in US dollars, those of sub-agents included. When it is reached at a
+    /// terminal, becket asks whether to continue; default: no limit.
+    #[schemars(with = "Option<f64>")]
+    pub budget: Option<Dollars>,
     /// Fuel used up by an empty answer, where a round costs 1; default: 15.
     pub fuel_empty_response_cost: Option<u32>,
     /// Who goes next after an answer: you (`call_user`) or the model again (`call_agent`); default: `call_user`.
@@ -207,6 +212,33 @@ impl TryFrom<u64> for Percent {
         percent
             .map(Self)
             .ok_or_else(|| format!("{number} is no percentage from 1 to 100"))
+    }
+}
+
+/// An amount of US dollars above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Dollars(pub f64);
+
+impl TryFrom<f64> for Dollars {
+    type Error = String;
+
+    fn try_from(amount: f64) -> Result<Self, String> {
+        match amount.is_finite() && amount > 0.0 {
+            true => Ok(Self(amount)),
+            false => Err(format!("{amount} is no amount of dollars above 0, such as 2.50")),
+        }
+    }
+}
+
+impl FromStr for Dollars {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let amount: Result<f64, _> = text.trim().trim_start_matches('$').parse();
+        amount
+            .map_err(|_| format!("{text:?} is no amount of dollars, such as 2.50"))?
+            .try_into()
     }
 }
 

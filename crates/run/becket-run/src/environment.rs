@@ -108,6 +108,7 @@ pub fn tool_settings(setup: &Setup, environment: &HookEnvironment) -> ToolSettin
     }
     let mut settings = ToolSettings {
         environment: variables,
+        buffers: setup.buffers.0.clone(),
         ..ToolSettings::default()
     };
     let config = &setup.config.tools;

@@ -8,11 +8,12 @@ use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
 use becket_host::{API_KEY, Interactive};
 use becket_providers::scripted::NAME as SCRIPTED;
-use becket_providers::{ProviderSettings, Secret, SelectError, relay, select, window_of};
+use becket_providers::{ProviderSettings, Secret, SelectError, facts_of, relay, select};
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
 use crate::config::CompactionConfig;
+use crate::model_lists::ModelLists;
 use crate::model_relay::SOCKET_VARIABLE;
 use crate::options::RunOptions;
 use crate::setup::Setup;
@@ -173,12 +174,21 @@ pub(crate) fn other_models(setup: &Setup, provider: &dyn Provider, surroundings:
     })
 }
 
-/// How many tokens a model can take: as the settings say, as whoever brings the model knows, and else by its family.
-pub fn window(config: &CompactionConfig, provider: &dyn Provider, known: Option<u64>) -> Option<u64> {
+/// How many tokens a model can take: as the settings say, as whoever brings the model knows, as its provider has listed
+/// it, and else by its family.
+pub fn window(
+    (config, lists): (&CompactionConfig, &ModelLists),
+    provider: &dyn Provider,
+    known: Option<u64>,
+) -> Option<u64> {
     let model = format!("{}/{}", provider.name(), provider.model());
     let of_model = config.context_windows.get(&model).map(|window| window.get());
     let of_all = config.context_window.map(NonZeroU64::get);
-    of_model.or(known).or(of_all).or_else(|| window_of(provider))
+    of_model
+        .or(known)
+        .or(of_all)
+        .or_else(|| lists.facts_of(provider)?.context_window)
+        .or_else(|| facts_of(provider).context_window)
 }
 
 /// When and how conversations with a model are summarised. The user's settings for that model go before `known_window`,
@@ -186,7 +196,7 @@ pub fn window(config: &CompactionConfig, provider: &dyn Provider, known: Option<
 pub fn compaction(setup: &Setup, provider: &dyn Provider, known_window: Option<u64>) -> CompactionSettings {
     let usual = CompactionSettings::default();
     let config = &setup.config.compaction;
-    let window = window(&setup.config.compaction, provider, known_window);
+    let window = window((config, &setup.model_lists()), provider, known_window);
     CompactionSettings {
         auto: config.auto.unwrap_or(usual.auto),
         at_percent: config.at_percent.map_or(usual.at_percent, |percent| percent.0),

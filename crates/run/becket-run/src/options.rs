@@ -9,8 +9,10 @@ use becket_agent::provider::ThinkingLevel;
 use becket_events::SetupReason;
 use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program, ServerDeclaration};
 use becket_system::Surroundings;
+use becket_tools::Buffers;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Dollars;
 use crate::hosts::Hosts;
 use crate::sandbox::SandboxProfile;
 
@@ -31,6 +33,8 @@ pub struct RunOptions {
     pub guests: GuestOptions,
     /// MCP servers of the program that has started becket.
     pub servers: GivenServers,
+    /// The buffers of the editor for which becket works.
+    pub buffers: GivenBuffers,
     /// Guests that were loaded already, because the command line could not be read without them.
     pub preloaded: Preloaded,
     /// The context of this run and of later ones in the project.
@@ -62,6 +66,8 @@ pub struct RunOptions {
     pub max_iterations: Option<u32>,
     /// How many rounds of tools one prompt may cause; 0 for no limit.
     pub fuel: Option<u32>,
+    /// How much the requests of the run may cost.
+    pub budget: Option<Dollars>,
     /// How much the model thinks.
     pub thinking: Option<ThinkingLevel>,
     /// The agent's instructions in place of the usual ones, or a file that holds them.
@@ -123,6 +129,16 @@ impl fmt::Debug for GivenServers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.0.iter().map(|(name, _)| name);
         formatter.debug_list().entries(names).finish()
+    }
+}
+
+/// The buffers of an editor, if becket works for one that offers them.
+#[derive(Clone, Default)]
+pub struct GivenBuffers(pub Option<Arc<dyn Buffers>>);
+
+impl fmt::Debug for GivenBuffers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "GivenBuffers({})", self.0.is_some())
     }
 }
 

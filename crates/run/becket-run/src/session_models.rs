@@ -13,6 +13,7 @@ use becket_tools::Models;
 
 use crate::assemble::Assembled;
 use crate::config::CompactionConfig;
+use crate::model_lists::{ModelList, ModelLists};
 use crate::models::window;
 use crate::setup::Setup;
 
@@ -69,6 +70,7 @@ impl<'a> SessionModels<'a> {
             interactive: Arc::clone(&self.assembled.interactive),
             named: Arc::clone(self.named),
             windows: self.setup.config.compaction.clone(),
+            lists: self.setup.model_lists(),
         })
     }
 
@@ -86,10 +88,12 @@ impl<'a> SessionModels<'a> {
             let seconds = limit.as_secs();
             format!("{} did not answer within {seconds} seconds", provider.name())
         })?;
-        let models = listed.map_err(|error| error.message)?.into_iter();
-        let names = models.map(|model| {
+        let list = ModelList::now(&*provider, listed.map_err(|error| error.message)?);
+        // A list that cannot be kept is read all the same.
+        let _ = self.setup.model_lists().keep(&list);
+        let names = list.models.into_iter().map(|model| {
             let name = format!("{}/{}", provider.name(), model.name);
-            if let (Some(tokens), Some(handle)) = (model.context_window, &self.assembled.agent.handle) {
+            if let (Some(tokens), Some(handle)) = (model.facts.context_window, &self.assembled.agent.handle) {
                 handle.config().learn_window(&name, tokens);
             }
             name
@@ -111,6 +115,7 @@ pub struct ModelChooser {
     named: Models,
     /// The windows that the user's settings name.
     windows: CompactionConfig,
+    lists: ModelLists,
 }
 
 impl ModelChooser {
@@ -119,7 +124,7 @@ impl ModelChooser {
         let provider = (self.named)(name)?;
         self.handle.config().set_model(ChosenModel {
             context_window: window(
-                &self.windows,
+                (&self.windows, &self.lists),
                 &*provider,
                 self.interactive.context_window(&*provider),
             ),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_agent::Budget;
 use becket_agent::context_files::{ContextFile, ContextFiles};
 use becket_agent::flocks::Flocks;
 use becket_agent::mail::MailSource;
@@ -18,12 +19,13 @@ use becket_system::project_root::project_root;
 use becket_system::{CliError, Folders, Surroundings};
 use becket_trust::Trust;
 
-use crate::config::{Config, PermissionsConfig};
+use crate::config::{Config, Dollars, PermissionsConfig};
 use crate::context_settings::{ContextSettings, EnteredContext};
 use crate::guest_settings::{GuestSettings, take_keys};
 use crate::hosts::{FoundGuests, Hosts};
+use crate::model_lists::ModelLists;
 use crate::model_relay;
-use crate::options::RunOptions;
+use crate::options::{GivenBuffers, RunOptions};
 use crate::otel::{self};
 use crate::own_hooks::FoundOwnHooks;
 use crate::project::{Project, PromptFiles, prompt_files};
@@ -70,6 +72,10 @@ pub struct Setup {
     pub team: Option<Arc<dyn AgentFile>>,
     /// Gets dispatches and failures instead of the store and the front.
     pub witness: Option<Arc<dyn Witness>>,
+    /// The buffers of the editor for which becket works.
+    pub(crate) buffers: GivenBuffers,
+    /// The budget of the run.
+    pub budget: Option<Budget>,
     /// Whether hooks are only tried out: then a guest that could not be loaded refuses calls and does not end the run.
     pub is_rehearsal: bool,
     /// Guests that the user leaves out, by name.
@@ -121,7 +127,12 @@ impl Setup {
             refusal: found.refusal(),
             ..own.map(|own| own.project.clone()).unwrap_or_default()
         };
+        let budget = options.budget.or(config.agent.budget);
+        let pricing = || Prices::new(config.prices.clone()).pricing();
+        let budget = budget.map(|Dollars(limit)| Budget::new(limit, pricing()));
         Ok(Self {
+            budget,
+            buffers: options.buffers.clone(),
             team: found.agent_file(),
             guest_settings: GuestSettings::read(&found, surroundings),
             folders,
@@ -265,11 +276,18 @@ impl Setup {
         Prices::new(self.config.prices.clone())
     }
 
+    /// The lists of models that providers have given.
+    pub fn model_lists(&self) -> ModelLists {
+        ModelLists::new(&self.folders.cache)
+    }
+
     pub fn provider_settings(&self) -> ProviderSettings {
         ProviderSettings {
             model: self.config.model.clone(),
             providers: self.config.providers.clone(),
             timeouts: self.timeouts(),
+            budget: self.budget.clone(),
+            prices: self.prices(),
             ..ProviderSettings::default()
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::modes::ProtectedPlaces;
+use crate::audit::Count;
 use crate::rules::Rules;
 use crate::shared_mode::SharedMode;
 use crate::stored_rule::RuleKeeper;
@@ -29,4 +30,6 @@ pub struct ApprovalSettings {
     pub home: Option<PathBuf>,
     /// Stores the rules that the user writes at a question; without a keeper none can be stored.
     pub keeper: Option<Arc<dyn RuleKeeper>>,
+    /// Counts the refused calls of all sessions with these settings. Clones share the count.
+    pub refused: Arc<Count>,
 }

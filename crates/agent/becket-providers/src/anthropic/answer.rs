@@ -1,6 +1,6 @@
 //! Reads an answer of the messages interface, streamed or whole.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use becket_agent::provider::AnswerPart;
 use becket_events::{Delta, StopReason, Usage};
@@ -17,8 +17,8 @@ pub(crate) const REDACTED: &str = "redacted:";
 pub(crate) struct Reader {
     model: String,
     seal: Seal,
-    /// The tool calls, by the number of their block.
-    calls: HashMap<u64, Call>,
+    /// The tool calls; the position of each is its index.
+    calls: Vec<Call>,
     stop_reason: Option<String>,
     stopped: bool,
     tokens: Tokens,
@@ -26,11 +26,13 @@ pub(crate) struct Reader {
 
 /// A tool call while it arrives.
 struct Call {
-    /// The call's position among the calls.
-    index: usize,
+    /// The number of the call's block.
+    block: u64,
+    id: String,
     /// Arguments that came at the beginning of the call.
     input: Option<String>,
     has_arguments: bool,
+    is_over: bool,
 }
 
 /// Token counts as the provider divides them, where cached ones are not part of the input.
@@ -48,7 +50,7 @@ impl Reader {
         Self {
             model: model.to_owned(),
             seal,
-            calls: HashMap::new(),
+            calls: Vec::new(),
             stop_reason: None,
             stopped: false,
             tokens: Tokens::default(),
@@ -95,7 +97,48 @@ impl Reader {
         (!signature.is_empty()).then(|| self.seal.mark(self.calls.len(), signature))
     }
 
-    fn block_start(&mut self, number: u64, block: &Value, parts: &mut VecDeque<AnswerPart>) {
+    /// The last call in a block of that number.
+    fn call_in(&self, block: u64) -> Option<usize> {
+        self.calls.iter().rposition(|call| call.block == block)
+    }
+
+    /// Begins a call. One that begins again before it is over, or with the id of another one, has come twice.
+    fn call(
+        &mut self,
+        number: u64,
+        block: &Value,
+        parts: &mut VecDeque<AnswerPart>,
+    ) -> Result<(), Unreadable> {
+        let id = text_at(block, "id").to_owned();
+        let is_open = self
+            .call_in(number)
+            .is_some_and(|index| !self.calls[index].is_over);
+        if is_open || self.calls.iter().any(|call| !id.is_empty() && call.id == id) {
+            return Err(Unreadable::Nonsense("one of its calls came twice".into()));
+        }
+        let input = block
+            .get("input")
+            .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+        let index = self.calls.len();
+        self.calls.push(Call {
+            block: number,
+            id: id.clone(),
+            input: input.map(Value::to_string),
+            has_arguments: false,
+            is_over: false,
+        });
+        let id = if id.is_empty() { fresh_call_id() } else { id };
+        let name = text_at(block, "name").to_owned();
+        parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
+        Ok(())
+    }
+
+    fn block_start(
+        &mut self,
+        number: u64,
+        block: &Value,
+        parts: &mut VecDeque<AnswerPart>,
+    ) -> Result<(), Unreadable> {
         let field = |name: &str| text_at(block, name);
         match block.get("type").and_then(Value::as_str) {
             Some("text") => push_text(parts, field("text")),
@@ -103,29 +146,19 @@ impl Reader {
             Some("redacted_thinking") => {
                 push_thinking(parts, "", self.marked(&format!("{REDACTED}{}", field("data"))));
             }
-            Some("tool_use") => {
-                let index = self.calls.len();
-                let input = block
-                    .get("input")
-                    .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
-                let call = Call {
-                    index,
-                    input: input.map(Value::to_string),
-                    has_arguments: false,
-                };
-                self.calls.insert(number, call);
-                let (mut id, name) = (field("id").to_owned(), field("name").to_owned());
-                if id.is_empty() {
-                    id = fresh_call_id();
-                }
-                parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
-            }
+            Some("tool_use") => self.call(number, block, parts)?,
             // Blocks of tools that run at the provider, and of kinds that becket does not know.
             _ => {}
         }
+        Ok(())
     }
 
-    fn block_delta(&mut self, number: u64, delta: &Value, parts: &mut VecDeque<AnswerPart>) {
+    fn block_delta(
+        &mut self,
+        number: u64,
+        delta: &Value,
+        parts: &mut VecDeque<AnswerPart>,
+    ) -> Result<(), Unreadable> {
         let field = |name: &str| text_at(delta, name);
         match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => push_text(parts, field("text")),
@@ -133,34 +166,42 @@ impl Reader {
             Some("signature_delta") => push_thinking(parts, "", self.marked(field("signature"))),
             Some("input_json_delta") => {
                 let text = field("partial_json").to_owned();
-                let Some(call) = self.calls.get_mut(&number).filter(|_| !text.is_empty()) else {
-                    return;
+                let Some(index) = self.call_in(number).filter(|_| !text.is_empty()) else {
+                    return Ok(());
                 };
+                let call = &mut self.calls[index];
+                if call.is_over {
+                    let why = "a piece of a call came after its end";
+                    return Err(Unreadable::Nonsense(why.into()));
+                }
                 call.has_arguments |= !text.trim().is_empty();
-                parts.push_back(AnswerPart::Delta(Delta::Arguments {
-                    index: call.index,
-                    text,
-                }));
+                parts.push_back(AnswerPart::Delta(Delta::Arguments { index, text }));
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// The end of a block.
+    fn block_stop(&mut self, number: u64, parts: &mut VecDeque<AnswerPart>) {
+        if let Some(index) = self.call_in(number) {
+            self.finish(index, parts);
         }
     }
 
     /// Completes a call whose arguments came at its beginning, or that has none.
-    fn block_stop(&mut self, number: u64, parts: &mut VecDeque<AnswerPart>) {
-        let Some(call) = self.calls.get_mut(&number).filter(|call| !call.has_arguments) else {
+    fn finish(&mut self, index: usize, parts: &mut VecDeque<AnswerPart>) {
+        let call = &mut self.calls[index];
+        call.is_over = true;
+        if std::mem::replace(&mut call.has_arguments, true) {
             return;
-        };
-        call.has_arguments = true;
+        }
         let text = call.input.take().unwrap_or_else(|| "{}".to_owned());
-        parts.push_back(AnswerPart::Delta(Delta::Arguments {
-            index: call.index,
-            text,
-        }));
+        parts.push_back(AnswerPart::Delta(Delta::Arguments { index, text }));
     }
 
     /// Reads an answer that was not streamed.
-    fn whole(&mut self, message: &Value, parts: &mut VecDeque<AnswerPart>) {
+    fn whole(&mut self, message: &Value, parts: &mut VecDeque<AnswerPart>) -> Result<(), Unreadable> {
         self.message(message);
         let blocks = message
             .get("content")
@@ -168,10 +209,11 @@ impl Reader {
             .into_iter()
             .flatten();
         for (number, block) in (0..).zip(blocks) {
-            self.block_start(number, block, parts);
+            self.block_start(number, block, parts)?;
             self.block_stop(number, parts);
         }
         self.stopped = self.stop_reason.is_some();
+        Ok(())
     }
 
     fn stop(&self) -> StopReason {
@@ -196,10 +238,10 @@ impl AnswerReader for Reader {
         match event.get("type").and_then(Value::as_str) {
             Some("message_start") => self.message(event.get("message").unwrap_or(&Value::Null)),
             Some("content_block_start") => {
-                self.block_start(number, event.get("content_block").unwrap_or(&Value::Null), parts);
+                self.block_start(number, event.get("content_block").unwrap_or(&Value::Null), parts)?;
             }
             Some("content_block_delta") => {
-                self.block_delta(number, event.get("delta").unwrap_or(&Value::Null), parts);
+                self.block_delta(number, event.get("delta").unwrap_or(&Value::Null), parts)?;
             }
             Some("content_block_stop") => self.block_stop(number, parts),
             Some("message_delta") => {
@@ -207,7 +249,7 @@ impl AnswerReader for Reader {
                 self.usage(event.get("usage"));
             }
             Some("message_stop") => self.stopped = true,
-            Some("message") => self.whole(&event, parts),
+            Some("message") => self.whole(&event, parts)?,
             Some("error") => return Err(Unreadable::Reported(event)),
             None if event.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(Unreadable::Reported(event));
@@ -225,9 +267,7 @@ impl AnswerReader for Reader {
         if !self.stopped {
             return None;
         }
-        let mut open: Vec<u64> = self.calls.keys().copied().collect();
-        open.sort_unstable();
-        open.into_iter().for_each(|number| self.block_stop(number, parts));
+        (0..self.calls.len()).for_each(|index| self.finish(index, parts));
         let cached = self.tokens.cache_read.saturating_add(self.tokens.cache_write);
         Some(AnswerPart::Completed {
             stop_reason: self.stop(),

@@ -49,7 +49,9 @@ impl Interface for Messages {
     }
 
     fn models(&self, base: &Url) -> Url {
-        beside(&messages_url(base), "/messages")
+        let mut url = beside(&messages_url(base), "/messages");
+        url.query_pairs_mut().append_pair("limit", "1000");
+        url
     }
 
     fn key_header(&self) -> KeyHeader {

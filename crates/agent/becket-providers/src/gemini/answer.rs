@@ -3,7 +3,7 @@
 //! Every event has the form of a whole answer with a part of the content. A call comes in one piece, and a message is
 //! complete when an event names a reason for its end.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use becket_agent::provider::AnswerPart;
 use becket_events::{Delta, StopReason, Usage};
@@ -19,6 +19,8 @@ pub(crate) struct ChunkReader {
     model: String,
     seal: Seal,
     calls: usize,
+    /// The ids of the calls, as far as the server names them.
+    ids: HashSet<String>,
     /// Whether a call came without the name of its tool.
     is_nameless: bool,
     finish_reason: Option<String>,
@@ -31,6 +33,7 @@ impl ChunkReader {
             model: model.to_owned(),
             seal,
             calls: 0,
+            ids: HashSet::new(),
             is_nameless: false,
             finish_reason: None,
             usage: Usage::default(),
@@ -69,7 +72,7 @@ impl ChunkReader {
     fn candidate(&mut self, candidate: &Value, parts: &mut VecDeque<AnswerPart>) -> Result<(), Unreadable> {
         let content = candidate.pointer("/content/parts").and_then(Value::as_array);
         for part in content.into_iter().flatten() {
-            self.part(part, parts);
+            self.part(part, parts)?;
         }
         match text_at(candidate, "finishReason") {
             "" | "FINISH_REASON_UNSPECIFIED" => Ok(()),
@@ -87,28 +90,33 @@ impl ChunkReader {
         }
     }
 
-    fn part(&mut self, part: &Value, parts: &mut VecDeque<AnswerPart>) {
+    fn part(&mut self, part: &Value, parts: &mut VecDeque<AnswerPart>) -> Result<(), Unreadable> {
         let signature = Some(text_at(part, "thoughtSignature")).filter(|text| !text.is_empty());
         let marked = |carrier: Carrier| signature.map(|text| self.seal.mark(self.calls, carrier.mark(text)));
         if part.get("thought") == Some(&Value::Bool(true)) {
             push_thinking(parts, text_at(part, "text"), marked(Carrier::Thought));
         } else if let Some(call) = part.get("functionCall") {
             push_thinking(parts, "", marked(Carrier::Call));
-            self.call(call, parts);
+            self.call(call, parts)?;
         } else {
             // The signature stands before the part that carries it, so that this part stays apart from the text so far.
             push_thinking(parts, "", marked(Carrier::Text));
             push_text(parts, text_at(part, "text"));
         }
+        Ok(())
     }
 
-    fn call(&mut self, call: &Value, parts: &mut VecDeque<AnswerPart>) {
+    /// Reads a call. One that comes a second time must not run a second time.
+    fn call(&mut self, call: &Value, parts: &mut VecDeque<AnswerPart>) -> Result<(), Unreadable> {
         let index = self.calls;
         self.calls += 1;
         let id = match text_at(call, "id") {
             "" => fresh_call_id(),
             id => id.to_owned(),
         };
+        if !self.ids.insert(id.clone()) {
+            return Err(Unreadable::Nonsense("one of its calls came twice".into()));
+        }
         let name = text_at(call, "name").to_owned();
         self.is_nameless |= name.is_empty();
         parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
@@ -117,6 +125,7 @@ impl ChunkReader {
             Some(arguments) => arguments.to_string(),
         };
         parts.push_back(AnswerPart::Delta(Delta::Arguments { index, text }));
+        Ok(())
     }
 
     /// Reads the counts of tokens, each of which is the sum so far.

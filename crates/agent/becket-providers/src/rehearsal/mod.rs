@@ -9,7 +9,7 @@ mod steps;
 
 use std::time::Duration;
 
-use becket_agent::provider::{AnswerPart, Answering, ModelRequest, Provider, ProviderError};
+use becket_agent::provider::{AnswerPart, Answering, Billing, ModelRequest, Provider, ProviderError};
 use becket_events::{Json, StopReason, Usage};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -51,6 +51,10 @@ impl Provider for Rehearsal {
 
     fn model(&self) -> &str {
         NAME
+    }
+
+    fn billing(&self) -> Billing {
+        Billing::Nothing
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

@@ -24,6 +24,8 @@ pub(crate) struct ItemReader {
     /// Whether a call came without the name of its tool.
     is_nameless: bool,
     refused: bool,
+    /// The number of the last event, where a server numbers them.
+    last_number: Option<u64>,
     status: Option<Status>,
     usage: Usage,
 }
@@ -37,6 +39,8 @@ struct Item {
     begun: bool,
     /// Whether text, a summary or arguments have arrived.
     has_content: bool,
+    /// The arguments of a call, as their pieces have brought them.
+    arguments: String,
     done: bool,
 }
 
@@ -57,6 +61,7 @@ impl ItemReader {
             calls: 0,
             is_nameless: false,
             refused: false,
+            last_number: None,
             status: None,
             usage: Usage::default(),
         }
@@ -114,18 +119,29 @@ impl ItemReader {
             return;
         };
         item.has_content |= !text.trim().is_empty();
+        item.arguments.push_str(text);
         let text = text.to_owned();
         parts.push_back(AnswerPart::Delta(Delta::Arguments { index, text }));
     }
 
-    /// Reads an item that is done, as far as its pieces have not brought it.
-    fn finish(&mut self, place: u64, item: &Value, parts: &mut VecDeque<AnswerPart>) {
+    /// Reads an item that is done, as far as its pieces have not brought it. A call whose pieces are not the whole must
+    /// not run.
+    fn finish(
+        &mut self,
+        place: u64,
+        item: &Value,
+        parts: &mut VecDeque<AnswerPart>,
+    ) -> Result<(), Unreadable> {
         self.begin(place, item, parts);
         let known = self.items.entry(place).or_default();
-        if std::mem::replace(&mut known.done, true) {
-            return;
-        }
         let is_new = !known.has_content;
+        if known.call.is_some() && !is_new && !is_same(&known.arguments, text_at(item, "arguments")) {
+            let why = "the pieces of a call are not what the whole call is";
+            return Err(Unreadable::Nonsense(why.into()));
+        }
+        if std::mem::replace(&mut known.done, true) {
+            return Ok(());
+        }
         self.is_nameless |= known.call.is_none() && text_at(item, "type") == "function_call";
         match text_at(item, "type") {
             "function_call" if is_new => {
@@ -145,6 +161,7 @@ impl ItemReader {
             "reasoning" => self.finish_reasoning(item, is_new, parts),
             _ => {}
         }
+        Ok(())
     }
 
     /// Adds the signature of a thought, and its summary if that has not arrived.
@@ -164,11 +181,19 @@ impl ItemReader {
     }
 
     /// Reads a whole response, as far as its pieces have not brought it.
-    fn whole(&mut self, response: &Value, parts: &mut VecDeque<AnswerPart>) {
+    fn whole(&mut self, response: &Value, parts: &mut VecDeque<AnswerPart>) -> Result<(), Unreadable> {
         let items = response.get("output").and_then(Value::as_array);
-        for (place, item) in (0..).zip(items.into_iter().flatten()) {
-            self.finish(place, item, parts);
-        }
+        (0..)
+            .zip(items.into_iter().flatten())
+            .try_for_each(|(place, item)| self.finish(place, item, parts))
+    }
+
+    /// Whether an event comes after those before it, where a server numbers them.
+    fn is_in_order(&mut self, event: &Value) -> bool {
+        let number = event.get("sequence_number").and_then(Value::as_u64);
+        let last = self.last_number;
+        self.last_number = number.or(last);
+        number.is_none_or(|number| last.is_none_or(|last| number > last))
     }
 
     /// Reads what is said about the response: its model and its tokens.
@@ -218,7 +243,7 @@ impl ItemReader {
             ("incomplete", Some("content_filter")) => Status::Filtered,
             ("incomplete", _) => Status::TooLong,
             ("completed", _) => {
-                self.whole(response, parts);
+                self.whole(response, parts)?;
                 Status::Complete
             }
             (other, _) => {
@@ -228,6 +253,12 @@ impl ItemReader {
         });
         Ok(())
     }
+}
+
+/// Whether the pieces of a call's arguments make the whole. A server need not repeat the whole.
+fn is_same(pieces: &str, whole: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    whole.is_empty() || pieces == whole || value(pieces).is_some_and(|pieces| Some(pieces) == value(whole))
 }
 
 fn content_of(item: &Value) -> impl Iterator<Item = &Value> {
@@ -244,6 +275,10 @@ impl AnswerReader for ItemReader {
         }
         let event: Value = serde_json::from_str(data)
             .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
+        if !self.is_in_order(&event) {
+            let why = "its pieces came twice, or in another order";
+            return Err(Unreadable::Nonsense(why.into()));
+        }
         let place = event
             .get("output_index")
             .and_then(Value::as_u64)
@@ -271,7 +306,7 @@ impl AnswerReader for ItemReader {
             "response.function_call_arguments.delta" => {
                 self.arguments(place, text_at(&event, "delta"), parts);
             }
-            "response.output_item.done" => self.finish(place, item, parts),
+            "response.output_item.done" => self.finish(place, item, parts)?,
             "response.completed" | "response.incomplete" => self.end(response, kind, parts)?,
             "response.failed" => return Err(Unreadable::Reported(response.clone())),
             "error" => return Err(Unreadable::Reported(event)),

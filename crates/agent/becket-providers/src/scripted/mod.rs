@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use becket_agent::provider::{
-    AnswerPart, Answering, ModelRequest, Provider, ProviderError, ProviderErrorKind,
+    AnswerPart, Answering, Billing, ModelRequest, Provider, ProviderError, ProviderErrorKind,
 };
 use becket_events::{Delta, Json, StopReason, Usage};
 use futures_util::future::BoxFuture;
@@ -173,6 +173,10 @@ impl Provider for Scripted {
 
     fn model(&self) -> &str {
         &self.model
+    }
+
+    fn billing(&self) -> Billing {
+        Billing::Nothing
     }
 
     fn body(&self, request: &ModelRequest<'_>) -> Result<Json, ProviderError> {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use becket_agent::ReachedBudget;
 use becket_agent::provider::{
-    AnswerPart, Answering, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
+    AnswerPart, Answering, Billing, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
 };
 use becket_events::{Header, Json, RequestForm, Usage};
 use futures_util::StreamExt;
@@ -50,6 +51,17 @@ impl Provider for Described {
 
     fn is_local(&self) -> bool {
         self.inner.is_local()
+    }
+
+    fn billing(&self) -> Billing {
+        match self.prices.are_known() {
+            true => Billing::Named,
+            false => self.inner.billing(),
+        }
+    }
+
+    fn reached_budget(&self) -> Option<ReachedBudget> {
+        self.inner.reached_budget()
     }
 
     fn form(&self) -> RequestForm {
@@ -130,6 +142,11 @@ impl Prices {
         }
     }
 
+    fn are_known(&self) -> bool {
+        let all = [self.input, self.output, self.cache_read, self.cache_write];
+        all.iter().any(|price| *price > 0.0)
+    }
+
     /// The cost of a request; `None` if no price is known.
     fn cost(&self, usage: &Usage) -> Option<f64> {
         let cached = usage.cache_read_tokens + usage.cache_write_tokens;
@@ -139,8 +156,7 @@ impl Prices {
             (usage.cache_read_tokens, self.cache_read),
             (usage.cache_write_tokens, self.cache_write),
         ];
-        let known = priced.iter().any(|(_, price)| *price > 0.0);
         let total: f64 = priced.iter().map(|(tokens, price)| *tokens as f64 * price).sum();
-        known.then_some(total / 1_000_000.0)
+        self.are_known().then_some(total / 1_000_000.0)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becket_agent::provider::{
-    AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind,
+    AnswerPart, Answering, Begun, Billing, ModelRequest, Provider, ProviderError, ProviderErrorKind,
 };
 use becket_agent::tool::BUILTIN;
 use becket_events::{Delta, Json, Profile, RequestForm, StopReason};
@@ -149,6 +149,10 @@ impl Provider for StreamProvider {
 
     fn base_url(&self) -> Option<&str> {
         self.definition.base_url.as_deref()
+    }
+
+    fn billing(&self) -> Billing {
+        Billing::Named
     }
 
     fn form(&self) -> RequestForm {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use becket_agent::provider::Provider;
 use becket_js::Extension;
-use becket_providers::{KEY_VARIABLES, address, has_key, select as select_known};
+use becket_providers::{KEY_VARIABLES, ProviderSettings, address, has_key, select as select_known};
 use serde_json::Value;
 use url::Url;
 
@@ -24,7 +24,8 @@ pub fn select(registry: &Arc<ExtensionRegistry>, name: &str) -> Option<Result<Ar
     };
     let (definition, extension) = found(registry, provider)?;
     Some(match definition.streams {
-        true => StreamProvider::new(registry, &extension, definition, model).map(|made| Arc::new(made) as _),
+        true => StreamProvider::new(registry, &extension, definition, model)
+            .map(|made| registry.facts.providers.paid(Arc::new(made))),
         false => known(registry, &definition, extension.name(), model),
     })
 }
@@ -38,7 +39,11 @@ fn known(
     id: Option<&str>,
 ) -> Result<Arc<dyn Provider>, String> {
     let facts = &registry.facts;
-    let mut settings = facts.providers.clone();
+    // The budget counts by the extension's prices.
+    let mut settings = ProviderSettings {
+        budget: None,
+        ..facts.providers.clone()
+    };
     let first = definition.models.iter().flatten().next();
     let id = id.or(first.map(|model| model.id.as_str()));
     // If only the address of a known provider changes, its models are unchanged.
@@ -75,10 +80,10 @@ fn known(
     };
     let provider = select_known(Some(&name), &environment, &settings).map_err(|error| error.to_string())?;
     let model = id.and_then(|id| models::definition_of(definition, id));
-    Ok(match model {
+    Ok(facts.providers.paid(match model {
         Some(model) => Arc::new(Described::new(provider, model)),
         None => provider,
-    })
+    }))
 }
 
 /// The client for a model to which an extension names the way itself. It gets no key but the extension's own, or the

@@ -1,11 +1,13 @@
 //! `becket "prompt"` and `becket ask`: one prompt, one answer.
 
+use std::sync::Arc;
+
 use becket_events::EndReason;
 use becket_face_kit::{Conversation, cancellable, conclude, unless_lost};
 use becket_hooks::nearest;
 use becket_host::{CalledCommand, CommandEnd};
 use becket_screen::can_show;
-use becket_system::{CliError, Exit, Surroundings, WorkLine};
+use becket_system::{CliError, Exit, Surroundings, WorkLine, counted};
 use tokio_util::sync::CancellationToken;
 
 use super::{piped, switch};
@@ -80,6 +82,7 @@ pub fn run(
             }
         };
         let line = work_line(options, surroundings);
+        let refused = Arc::clone(&conversation.assembled().agent.settings.approval.refused);
         let end = conversation.ask_all(prompt, further, cancel).await;
         drop(line);
         let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
@@ -88,9 +91,20 @@ pub fn run(
         if exit == Exit::Answered {
             output.write_last_answer();
         }
-        Ok(unless_lost(exit, &output, surroundings))
+        let exit = unless_lost(exit, &output, surroundings);
+        Ok(unless_refused(exit, refused.get(), options, surroundings))
     });
     result.map(|exit| as_pi_ends(exit, options))
+}
+
+/// The exit code, or that of refused calls if there were some and whoever started the run wants to know.
+fn unless_refused(exit: Exit, refused: u64, options: &Options, surroundings: &Surroundings) -> Exit {
+    if exit != Exit::Answered || refused == 0 || !options.fail_on_refusal {
+        return exit;
+    }
+    let calls = counted(refused, "call");
+    surroundings.complain(&format!("refused: {calls} (--fail-on-refusal)"));
+    Exit::Refused
 }
 
 /// Begins a session and ends it, as pi does where there is nothing to ask.
@@ -105,7 +119,7 @@ fn without_prompt(options: &Options, surroundings: &Surroundings) -> Result<Exit
 /// The exit code with `--mode`: pi has one code for everything that fails.
 fn as_pi_ends(exit: Exit, options: &Options) -> Exit {
     match exit {
-        Exit::Provider | Exit::Limit if options.mode.is_some() => Exit::Failed,
+        Exit::Provider | Exit::Limit | Exit::Refused if options.mode.is_some() => Exit::Failed,
         exit => exit,
     }
 }

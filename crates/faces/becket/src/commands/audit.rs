@@ -1,5 +1,7 @@
 //! `becket audit`: the log of what was decided and done. It is read here and never written.
 
+mod refused;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -7,10 +9,10 @@ use becket_agent::audit::LedgerCounts;
 use becket_face_kit::progress;
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
 use becket_system::counted;
-use becket_system::moments::moment_in_words;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
 use serde_json::{Value, json};
 
+use self::refused::Wanted;
 use super::trace;
 use crate::args::AuditCommand;
 use crate::options::Options;
@@ -28,7 +30,19 @@ pub fn run(
         None => ledgers(options, &store),
         Some(AuditCommand::Verify { head }) => verify(options, &store, head.as_deref(), surroundings),
         Some(AuditCommand::Export { session, since }) => export(&store, session.as_deref(), since.as_deref()),
-        Some(AuditCommand::Refused { since }) => refused(options, &store, &since),
+        Some(AuditCommand::Refused {
+            since,
+            session,
+            format,
+        }) => {
+            let session = session.map(|session| session_of(&store, &session)).transpose()?;
+            let wanted = Wanted {
+                session,
+                since: &since,
+                form: format,
+            };
+            refused::run(options, &store, &wanted, surroundings)
+        }
         Some(AuditCommand::Head) => head(options, &store),
     }
 }
@@ -94,57 +108,6 @@ fn export(store: &SqliteStore, session: Option<&str>, since_when: Option<&str>) 
             }
         })?;
     problem.map_or(Ok(Exit::Answered), Err)
-}
-
-/// The calls that were refused since then, and how many there are.
-fn refused(options: &Options, store: &SqliteStore, since_when: &str) -> Result<Exit, CliError> {
-    let query = AuditQuery {
-        session_id: None,
-        since_ms: since(since_when)?,
-    };
-    let mut text = String::new();
-    let mut count = 0;
-    store.audit_log().each(query, |entry| {
-        let record: Value = serde_json::from_str(&entry.record).unwrap_or_default();
-        if entry.kind == "call" && record["decision"] != "allow" {
-            count += 1;
-            match options.run.json {
-                true => text.push_str(&entry.line()),
-                false => text.push_str(&harmless(&refusal(entry.time_ms, &record))),
-            }
-        }
-        ControlFlow::Continue(())
-    })?;
-    if !options.run.json {
-        text.push_str(&format!(
-            "{} refused since {since_when}\n",
-            counted(count, "call")
-        ));
-    }
-    print(&text)?;
-    Ok(Exit::Answered)
-}
-
-fn refusal(time_ms: u64, record: &Value) -> String {
-    let word = |key: &str| record[key].as_str().unwrap_or_default();
-    let arguments = &record["effective"];
-    // A call with one argument, such as a command, is shown as that.
-    let only = arguments.as_object().filter(|all| all.len() == 1);
-    let only = only.and_then(|all| all.values().next()?.as_str());
-    let call = only.map_or_else(|| arguments.to_string(), ToOwned::to_owned);
-    let call: String = call.chars().take(120).collect();
-    let handlers = record["handlers"].as_array().into_iter().flatten();
-    let handlers: Vec<&str> = handlers.filter_map(Value::as_str).collect();
-    let by = match handlers.is_empty() {
-        true => becket_record::decider(word("source")),
-        false => format!("hook {}", handlers.join(", ")),
-    };
-    let (when, tool) = (moment_in_words(time_ms), word("tool_name"));
-    format!(
-        "{when}  {}  {tool} {call}\n    {}  ({by})\n",
-        word("context_name"),
-        word("reason")
-    )
 }
 
 /// The session that is named. A session of a destroyed context is known to the log only, and only by its whole id.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use becket_agent::provider::Provider;
-use becket_agent::{SubagentSettings, UNLIMITED};
+use becket_agent::{Budget, SubagentSettings, UNLIMITED};
 use becket_events::PermissionMode;
 use becket_run::agent_settings::agent_settings;
 use becket_run::agent_settings::profile;
@@ -102,7 +102,8 @@ fn in_effect(
         "only when asked for".into()
     };
     let model = format!("{}/{}", provider.name(), provider.model());
-    let rows: [(&'static str, Value, &str); 10] = [
+    let budget = setup.budget.as_ref().map(Budget::limit);
+    let rows: [(&'static str, Value, &str); 11] = [
         ("model", model.into(), "model"),
         (
             "tool profile",
@@ -115,6 +116,7 @@ fn in_effect(
             "agent.max_requests",
         ),
         ("fuel", settings.fuel.into(), "agent.fuel"),
+        ("budget", budget.into(), "agent.budget"),
         ("output limit", settings.output_limit.into(), "tools.output_limit"),
         (
             "idle timeout",

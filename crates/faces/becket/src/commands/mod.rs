@@ -68,10 +68,13 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
     if let Some(command) = &command {
         check_context_options(&options, command)?;
     }
+    let is_chat = is_chat(&options, &prompt, surroundings);
+    check_fail_on_refusal(&options, command.as_ref(), is_chat)?;
     if may_need_trust(command.as_ref()) {
         project_trust::ask(&options.run, surroundings)?;
     }
     match command {
+        None if is_chat => becket_chat::run(&options, surroundings, called::run),
         None => without_command(&options, prompt, surroundings),
         Some(_) if !prompt.is_empty() => Err(ask::too_many_words(&prompt)),
         Some(Command::Ask { prompt, no_stdin }) => {
@@ -98,7 +101,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Compact { name, instructions }) => {
             compact::run(&options, name, instructions, surroundings)
         }
-        Some(Command::Models { search }) => models::run(&options, search.as_deref(), surroundings),
+        Some(Command::Models(args)) => models::run(&options, &args, surroundings),
         Some(
             Command::Contexts
             | Command::Context {
@@ -170,7 +173,35 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
     }
 }
 
-/// Runs a prompt, a chat, or a session that another program steers.
+/// Checks `--fail-on-refusal`: where it has no effect, a pipeline would rely on it in vain.
+fn check_fail_on_refusal(
+    options: &Options,
+    command: Option<&Command>,
+    is_chat: bool,
+) -> Result<(), CliError> {
+    let answers_prompt = match command {
+        None => options.mode != Some(RunMode::Rpc) && !is_chat,
+        Some(Command::Ask { .. }) => true,
+        #[cfg(feature = "docker-agent")]
+        Some(Command::Run { prompt, .. }) => !prompt.is_empty(),
+        Some(_) => false,
+    };
+    match options.fail_on_refusal && !answers_prompt {
+        true => Err(
+            CliError::usage("`--fail-on-refusal` is for prompts that are answered at once")
+                .hint("becket --fail-on-refusal \"Run the tests\""),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Whether a command line without a command begins a chat.
+fn is_chat(options: &Options, prompt: &[String], surroundings: &Surroundings) -> bool {
+    let is_steered = options.mode == Some(RunMode::Rpc);
+    prompt.is_empty() && surroundings.stdin_is_terminal && !options.takes_many && !is_steered
+}
+
+/// Runs a prompt, or a session that another program steers.
 fn without_command(
     options: &Options,
     prompt: Vec<String>,
@@ -179,10 +210,8 @@ fn without_command(
     if !options.takes_many {
         ask::check_only_word(&prompt)?;
     }
-    let is_chat = prompt.is_empty() && surroundings.stdin_is_terminal && !options.takes_many;
     match options.mode {
         Some(RunMode::Rpc) => steered::run(options, &prompt, surroundings),
-        _ if is_chat => becket_chat::run(options, surroundings, called::run),
         _ => ask::run(options, prompt, Piped::Added, surroundings),
     }
 }

@@ -1,39 +1,55 @@
-//! `becket models`: the models that can be named.
+//! `becket models`: the models that can be named, and what is known about them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becket_agent::provider::{ModelFacts, OfferedModel, Provider};
 use becket_face_kit::listening;
 use becket_host::ListedModel;
-use becket_providers::{PRICES_OF, Price};
+use becket_providers::{PRICES_OF, Price, Prices, of_family, provider_names, select};
+use becket_run::model_lists::ModelList;
+use becket_run::setup::Setup;
+use becket_system::moments::moment_in_words;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
+use crate::args::ModelsArgs;
 use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
 
+/// How long a provider may take to list its models.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// A model with its price, if that is known.
+type Row = (ListedModel, Option<Price>);
+
 /// Lists the models whose names hold the words.
-pub fn run(options: &Options, search: Option<&str>, surroundings: &Surroundings) -> Result<Exit, CliError> {
+pub fn run(options: &Options, args: &ModelsArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
     let mut models = listening(options, surroundings, async |signals| {
         let lab = lab(options, surroundings, None, &signals.next()).await?;
-        let (prices, settings) = (lab.setup.prices(), lab.setup.provider_settings());
-        let environment = |name: &str| surroundings.variable(name);
-        let with_price = |model: ListedModel| {
-            let address = becket_providers::address(&model.provider, &environment, &settings);
-            let address = address.as_ref().map(url::Url::as_str);
-            let price = prices.at(&model.provider, &model.name, address);
-            (model, price)
-        };
-        let models: Vec<_> = lab.assembled.models().into_iter().map(with_price).collect();
+        let lists = lists(&lab.setup, args, surroundings).await;
+        let own = lab.assembled.models();
         lab.close(surroundings).await?;
-        Ok(models)
+        let of_guests = |name: &String| own.iter().any(|model| model.provider == *name);
+        let lists = match lists {
+            Err(error) if error.exit == Exit::Usage && args.provider.as_ref().is_some_and(of_guests) => {
+                Vec::new()
+            }
+            lists => lists?,
+        };
+        Ok(rows(own, lists, &lab.setup, surroundings))
     })?;
-    let words: Vec<String> = search
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_lowercase)
-        .collect();
+    let search = args.search.as_deref().unwrap_or_default();
+    let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     models.retain(|(model, _)| {
         let name = format!("{} {}", model.provider, model.name).to_lowercase();
-        words.iter().all(|word| name.contains(word))
+        let is_of = args
+            .provider
+            .as_ref()
+            .is_none_or(|provider| *provider == model.provider);
+        is_of && words.iter().all(|word| name.contains(word))
     });
     if options.run.json {
         for (model, price) in &models {
@@ -55,7 +71,125 @@ pub fn run(options: &Options, search: Option<&str>, surroundings: &Surroundings)
     Ok(Exit::Answered)
 }
 
+/// The lists of the provider that is named, or of all that can be asked. They are asked if that is wanted, and the
+/// named one if it has given no list yet.
+async fn lists(
+    setup: &Setup,
+    args: &ModelsArgs,
+    surroundings: &Surroundings,
+) -> Result<Vec<ModelList>, CliError> {
+    let environment = |name: &str| surroundings.variable(name);
+    let settings = setup.provider_settings();
+    let kept = setup.model_lists();
+    // Which of its models is named does not matter for a list.
+    let provider_of = |name: &str| select(Some(&format!("{name}/models")), &environment, &settings);
+    if let Some(name) = &args.provider {
+        let provider = provider_of(name).map_err(|error| CliError::usage(error.to_string()))?;
+        let list = match kept.of(&*provider).filter(|_| !args.refresh) {
+            Some(list) => {
+                let when = moment_in_words(list.time_ms);
+                surroundings.remark(&format!(
+                    "{name} gave this list on {when}; `--refresh` asks again"
+                ));
+                list
+            }
+            None => ask(setup, &provider, surroundings).await?,
+        };
+        return Ok(vec![list]);
+    }
+    let mut lists = Vec::new();
+    for provider in provider_names(&settings)
+        .into_iter()
+        .filter_map(|name| provider_of(&name).ok())
+    {
+        let asked = match args.refresh {
+            true => ask(setup, &provider, surroundings).await.map(Some),
+            false => Ok(None),
+        };
+        let asked = asked.unwrap_or_else(|error| {
+            surroundings.remark(&error.message);
+            None
+        });
+        lists.extend(asked.or_else(|| kept.of(&*provider)));
+    }
+    Ok(lists)
+}
+
+/// Asks a provider for its models, and keeps the list.
+async fn ask(
+    setup: &Setup,
+    provider: &Arc<dyn Provider>,
+    surroundings: &Surroundings,
+) -> Result<ModelList, CliError> {
+    let failed = |message: String| CliError {
+        exit: Exit::Provider,
+        message: format!("{} does not list its models: {message}", provider.name()),
+        hint: None,
+    };
+    let listed = tokio::time::timeout(LONGEST, provider.list_models()).await;
+    let listed = listed.map_err(|_| failed(format!("no answer within {} s", LONGEST.as_secs())))?;
+    let models = listed.map_err(|error| failed(error.message))?;
+    let list = ModelList::now(&**provider, models);
+    if let Err(error) = setup.model_lists().keep(&list) {
+        surroundings.remark(&format!("the list cannot be kept: {error}"));
+    }
+    Ok(list)
+}
+
+/// All models, once each: what the settings say about one goes before its provider's list, and that before the table.
+fn rows(
+    own: Vec<ListedModel>,
+    lists: Vec<ModelList>,
+    setup: &Setup,
+    surroundings: &Surroundings,
+) -> Vec<Row> {
+    let (prices, settings) = (setup.prices(), setup.provider_settings());
+    let environment = |name: &str| surroundings.variable(name);
+    let windows = &setup.config.compaction.context_windows;
+    let price_of = |provider: &str, name: &str, prices: &Prices| {
+        let address = becket_providers::address(provider, &environment, &settings);
+        prices.at(provider, name, address.as_ref().map(url::Url::as_str))
+    };
+    let mut known: BTreeMap<(String, String), (ModelFacts, Option<Price>)> = own
+        .into_iter()
+        .map(|model| ((model.provider, model.name), (model.facts, None)))
+        .collect();
+    for ModelList { provider, models, .. } in lists {
+        for model in models {
+            let price = price_in(&model);
+            let facts = model.facts.or(of_family(&model.name));
+            let (known, of_list) = known.entry((provider.clone(), model.name)).or_default();
+            (*known, *of_list) = (known.or(facts), price);
+        }
+    }
+    let rows = known.into_iter().map(|((provider, name), (mut facts, of_list))| {
+        let window = windows.get(&format!("{provider}/{name}"));
+        facts.context_window = window.map(|window| window.get()).or(facts.context_window);
+        let price = price_of(&provider, &name, &prices).or(of_list);
+        (
+            ListedModel {
+                provider,
+                name,
+                facts,
+            },
+            price,
+        )
+    });
+    rows.collect()
+}
+
+/// The price that a provider's list names.
+fn price_in(model: &OfferedModel) -> Option<Price> {
+    Some(Price {
+        input: model.input_price?,
+        output: model.output_price?,
+        cache_read: None,
+        cache_write: None,
+    })
+}
+
 fn as_json(model: &ListedModel, price: Option<&Price>) -> serde_json::Value {
+    let facts = &model.facts;
     json!({
         "price": price.map(|price| json!({
             "input": price.input,
@@ -65,15 +199,15 @@ fn as_json(model: &ListedModel, price: Option<&Price>) -> serde_json::Value {
         })),
         "provider": model.provider,
         "model": model.name,
-        "context_window": model.context_window,
-        "max_tokens": model.max_tokens,
-        "thinks": model.thinks,
-        "sees_pictures": model.sees_pictures,
+        "context_window": facts.context_window,
+        "max_tokens": facts.max_tokens,
+        "thinks": facts.thinks,
+        "sees_pictures": facts.sees_pictures,
     })
 }
 
 /// The models in columns. Prices have columns if there are any.
-fn table(models: &[(ListedModel, Option<Price>)]) -> String {
+fn table(models: &[Row]) -> String {
     let head = [
         "provider", "model", "context", "max-out", "thinking", "images", "in", "out",
     ];
@@ -83,13 +217,14 @@ fn table(models: &[(ListedModel, Option<Price>)]) -> String {
                 .as_ref()
                 .map_or_else(unknown, |price| format!("${}", amount(price)))
         };
+        let facts = &model.facts;
         [
             harmless(&model.provider),
             harmless(&model.name),
-            model.context_window.map_or_else(|| "unknown".into(), tokens),
-            model.max_tokens.map_or_else(unknown, tokens),
-            model.thinks.map_or_else(unknown, yes_or_no),
-            model.sees_pictures.map_or_else(unknown, yes_or_no),
+            facts.context_window.map_or_else(|| "unknown".into(), tokens),
+            facts.max_tokens.map_or_else(unknown, tokens),
+            facts.thinks.map_or_else(unknown, yes_or_no),
+            facts.sees_pictures.map_or_else(unknown, yes_or_no),
             money(|price| price.input),
             money(|price| price.output),
         ]

@@ -97,6 +97,7 @@ impl<'a> Place<'a> {
                 .max_iterations
                 .map(|limit| (limit.to_string(), "--max-iterations")),
             "agent.fuel" => run.fuel.map(|fuel| (fuel.to_string(), "--fuel")),
+            "agent.budget" => run.budget.map(|budget| (budget.0.to_string(), "--budget")),
             "tools.profile" => run.tools.clone().map(|tools| (tools, "--tools")),
             _ => None,
         };

@@ -436,6 +436,146 @@ fn a_guard_refuses_in_its_own_words_and_the_file_is_untouched() {
     assert!(!editor.is_asked(), "a guard is not overruled");
 }
 
+// ---------------------------------------------------------------- files of the editor
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({"tool_calls": [{"name": "edit", "arguments": {
+        "path": path, "edits": [{"old_text": old, "new_text": new}]}}]})
+}
+
+#[test]
+fn what_is_not_saved_is_read_and_edited_where_the_editor_offers_its_files() {
+    let room = room();
+    room.write("code.rs", "fn saved() {}\n");
+    let read = json!({"tool_calls": [{"name": "read", "arguments": {"path": "code.rs"}}]});
+    let turns = json!([read, edit("code.rs", "typed", "edited"), said("done")]);
+    let editor = Editor::with_files(&room, &turns, &["--tools", "becket"]);
+    let file = room.work().join("code.rs");
+    editor.type_into(file.clone(), "fn typed() {}\n");
+    let id = editor.session(&room.work());
+    let prompt = editor.begin_prompt(&id, "edit it");
+    let asked = editor.question();
+    let difference = json!({"type": "diff", "path": file, "oldText": "fn typed() {}\n",
+        "newText": "fn edited() {}\n"});
+    assert_eq!(
+        asked.json()["toolCall"]["content"][0],
+        difference,
+        "the question shows the buffer"
+    );
+    assert_eq!(room.read("code.rs"), "fn saved() {}\n");
+    asked.choose("Allow once");
+    prompt.wait().unwrap();
+    assert!(content(&editor.call(&id, "read")).contains("fn typed() {}"));
+    assert_eq!(room.read("code.rs"), "fn edited() {}\n");
+    assert_eq!(editor.call(&id, "edit")["status"], "completed");
+    let written = editor
+        .file_requests()
+        .into_iter()
+        .filter(|(what, _)| *what == "write");
+    assert_eq!(written.collect::<Vec<_>>(), [("write", "code.rs".to_owned())]);
+}
+
+#[test]
+fn a_buffer_that_changes_before_the_yes_is_asked_about_again() {
+    let room = room();
+    room.write("code.rs", "fn saved() {}\n");
+    let editor = Editor::with_files(&room, &json!([write("code.rs", "new\n"), said("done")]), &[]);
+    let file = room.work().join("code.rs");
+    editor.type_into(file.clone(), "fn first() {}\n");
+    let id = editor.session(&room.work());
+    let prompt = editor.begin_prompt(&id, "write it");
+    let asked = editor.question();
+    assert_eq!(
+        asked.json()["toolCall"]["content"][0]["oldText"],
+        "fn first() {}\n"
+    );
+    editor.type_into(file, "fn second() {}\n");
+    asked.choose("Allow once");
+    let asked = editor.question();
+    assert_eq!(
+        asked.json()["toolCall"]["content"][0]["oldText"],
+        "fn second() {}\n"
+    );
+    asked.choose("Reject");
+    prompt.wait().unwrap();
+    assert_eq!(room.read("code.rs"), "fn saved() {}\n");
+    assert!(editor.file_requests().iter().all(|(what, _)| *what == "read"));
+}
+
+#[test]
+fn guards_judge_what_goes_through_the_editor_and_it_is_asked_nothing_that_they_refuse() {
+    let room = room();
+    room.write("secret.txt", "s3cret");
+    room.write("keep.txt", "kept\n");
+    let hooks = room.hooks(
+        "[[hook]]\nname = \"reader\"\nevent = \"pre_file_read\"\n\
+         command = '''grep -q secret.txt && exit 2 || true'''\n\
+         [[hook]]\nname = \"keeper\"\nevent = \"pre_file_write\"\n\
+         command = '''grep -q keep.txt && exit 2 || true'''\n",
+    );
+    let read = json!({"tool_calls": [{"name": "read", "arguments": {"path": "secret.txt"}}]});
+    let turns = json!([
+        read,
+        write("keep.txt", "gone"),
+        write("new.txt", "hello"),
+        said("done")
+    ]);
+    let editor = Editor::with_files(&room, &turns, &["--hooks", &hooks, "--yes"]);
+    let id = editor.session(&room.work());
+    editor.prompt(&id, "go");
+    assert_eq!(editor.call(&id, "read secret.txt")["status"], "failed");
+    assert_eq!(editor.call(&id, "write keep.txt")["status"], "failed");
+    assert_eq!(editor.call(&id, "write new.txt")["status"], "completed");
+    let asked = editor.file_requests();
+    assert!(
+        asked.iter().all(|(_, name)| name == "new.txt") && asked.contains(&("write", "new.txt".into())),
+        "{asked:?}"
+    );
+    assert_eq!(
+        (&*room.read("keep.txt"), &*room.read("new.txt")),
+        ("kept\n", "hello")
+    );
+}
+
+#[test]
+fn an_editor_that_does_not_write_is_told_to_the_model_and_nothing_is_written_past_it() {
+    let room = room();
+    room.write("open.txt", "old\n");
+    let outside = room.work().parent().unwrap().join("outside.txt");
+    let turns = json!([
+        write("open.txt", "new\n"),
+        write(outside.to_str().unwrap(), "beside"),
+        said("done"),
+    ]);
+    let editor = Editor::with_files(&room, &turns, &["--yes"]);
+    editor.refuse_to_write("the buffer is read-only");
+    let id = editor.session(&room.work());
+    editor.prompt(&id, "go");
+    let call = editor.call(&id, "write open.txt");
+    assert_eq!(call["status"], "failed", "{call}");
+    assert!(
+        content(&call).contains("the editor did not write it: the buffer is read-only"),
+        "{call}"
+    );
+    assert_eq!(room.read("open.txt"), "old\n");
+    // The editor knows nothing of files beside the session's folder.
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "beside");
+}
+
+#[test]
+fn a_file_in_a_folder_behind_a_link_is_named_as_the_editor_names_it() {
+    let room = room();
+    room.write("real/note.txt", "saved\n");
+    let link = room.work().join("link");
+    symlink(room.work().join("real"), &link).unwrap();
+    let read = json!({"tool_calls": [{"name": "read", "arguments": {"path": "note.txt"}}]});
+    let editor = Editor::with_files(&room, &json!([read, said("done")]), &[]);
+    editor.type_into(link.join("note.txt"), "typed\n");
+    let id = editor.session(&link);
+    editor.prompt(&id, "read it");
+    assert!(content(&editor.call(&id, "read note.txt")).contains("typed"));
+}
+
 #[test]
 fn what_a_program_prints_is_seen_while_it_runs() {
     let room = room();

@@ -163,6 +163,17 @@ const RUNS: &[&[&str]] = &[
         "again",
     ],
     &["--json", "sessions", "fork", "start", "--to", "eleventh"],
+    &[
+        "--json",
+        "--yes",
+        "--model",
+        "scripted/priced.toml",
+        "-c",
+        "fourteenth",
+        "--budget",
+        "0.001",
+        "Go on.",
+    ],
 ];
 
 /// An extension that takes another model, and speaks while that one is at work.
@@ -278,9 +289,12 @@ fn events() -> &'static [Value] {
     static EVENTS: OnceLock<Vec<Value>> = OnceLock::new();
     EVENTS.get_or_init(|| {
         let room = room();
-        room.config("[tools]\noutput_limit = 1000\n");
+        room.config(
+            "[tools]\noutput_limit = 1000\n[prices.\"scripted/priced\"]\ninput = 10.0\noutput = 50.0\n",
+        );
         room.write("talk.toml", TALK);
         room.write("one-call.toml", ONE_CALL);
+        room.write("priced.toml", ONE_CALL);
         room.write("failure.toml", FAILURE);
         room.write("summary.toml", SUMMARY);
         room.write("subagent.toml", SUBAGENT);

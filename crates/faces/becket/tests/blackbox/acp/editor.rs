@@ -1,7 +1,8 @@
 //! An editor, made of the client of the protocol's own SDK, around the real binary.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    ClientCapabilities, ClientSessionCapabilities, InitializeRequest, InitializeResponse, LoadSessionRequest,
-    NewSessionRequest, NewSessionResponse, NoticeCapabilities, PromptRequest, PromptResponse,
-    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-    SessionId, SessionNotification,
+    ClientCapabilities, ClientSessionCapabilities, FileSystemCapabilities, InitializeRequest,
+    InitializeResponse, LoadSessionRequest, NewSessionRequest, NewSessionResponse, NoticeCapabilities,
+    PromptRequest, PromptResponse, ReadTextFileRequest, ReadTextFileResponse, RequestPermissionOutcome,
+    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome, SessionId,
+    SessionNotification, WriteTextFileRequest, WriteTextFileResponse,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Client, Error, JsonRpcNotification, JsonRpcRequest, Lines};
@@ -43,6 +45,44 @@ struct Seen {
     told: Condvar,
     /// Every line of standard output.
     lines: Mutex<Vec<String>>,
+    /// The texts of open files, which may not be saved.
+    buffers: Mutex<BTreeMap<PathBuf, String>>,
+    /// What the editor was asked to do with files, in order: `read` or `write`, and the file's name.
+    file_requests: Mutex<Vec<(&'static str, String)>>,
+    /// Why the editor writes no file.
+    refusal: Mutex<Option<&'static str>>,
+}
+
+impl Seen {
+    fn note(&self, what: &'static str, file: &Path) {
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        self.file_requests.lock().unwrap().push((what, name));
+    }
+
+    fn read(&self, request: &ReadTextFileRequest) -> Result<ReadTextFileResponse, Error> {
+        self.note("read", &request.path);
+        let buffers = self.buffers.lock().unwrap();
+        let saved = || std::fs::read_to_string(&request.path).ok();
+        let text = buffers.get(&request.path).cloned().or_else(saved);
+        let text = text.ok_or_else(|| Error::new(-32002, "there is no such file"))?;
+        Ok(ReadTextFileResponse::new(text))
+    }
+
+    /// Writes a file, and saves it.
+    fn write(&self, request: &WriteTextFileRequest) -> Result<WriteTextFileResponse, Error> {
+        self.note("write", &request.path);
+        if let Some(why) = *self.refusal.lock().unwrap() {
+            return Err(Error::new(-32603, why));
+        }
+        std::fs::write(&request.path, &request.content).unwrap();
+        let mut buffers = self.buffers.lock().unwrap();
+        buffers.insert(request.path.clone(), request.content.clone());
+        Ok(WriteTextFileResponse::new())
+    }
 }
 
 /// A question that waits for the user.
@@ -138,6 +178,34 @@ impl Editor {
         let session = ClientSessionCapabilities::new().notices(NoticeCapabilities::new());
         let capabilities = ClientCapabilities::new().session(session);
         self.ask(InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities))
+    }
+
+    /// Starts `becket acp` with a scripted model, in an editor that reads and writes files.
+    pub fn with_files(room: &Room, turns: &Value, arguments: &[&str]) -> Self {
+        let model = room.model(turns);
+        let editor = Self::start(room, &[&["--model", &model], arguments].concat());
+        let files = FileSystemCapabilities::new()
+            .read_text_file(true)
+            .write_text_file(true);
+        let capabilities = ClientCapabilities::new().fs(files);
+        let request = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities);
+        editor.ask(request).expect("it is initialized");
+        editor
+    }
+
+    /// Opens a file with a text that is not saved.
+    pub fn type_into(&self, file: PathBuf, text: &str) {
+        self.seen.buffers.lock().unwrap().insert(file, text.into());
+    }
+
+    /// From now on the editor writes no file.
+    pub fn refuse_to_write(&self, why: &'static str) {
+        *self.seen.refusal.lock().unwrap() = Some(why);
+    }
+
+    /// What the editor was asked to do with files: `read` or `write`, and the file's name.
+    pub fn file_requests(&self) -> Vec<(&'static str, String)> {
+        self.seen.file_requests.lock().unwrap().clone()
     }
 
     /// Sends a request, and waits for the answer.
@@ -325,7 +393,7 @@ fn connect(
         }
     });
     let (jobs, mut todo) = unbounded_channel::<Job>();
-    let seen = Arc::clone(seen);
+    let (seen, reading, writing) = (Arc::clone(seen), Arc::clone(seen), Arc::clone(seen));
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let transport = Lines::new(to_agent.sink_map_err(std::io::Error::other), from_agent);
@@ -343,6 +411,18 @@ fn connect(
                 async move |request: RequestPermissionRequest, responder, _| {
                     let _ = asked.send(Asked { request, responder });
                     Ok(())
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |request: ReadTextFileRequest, responder: Responder<ReadTextFileResponse>, _| {
+                    responder.respond_with_result(reading.read(&request))
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |request: WriteTextFileRequest, responder: Responder<WriteTextFileResponse>, _| {
+                    responder.respond_with_result(writing.write(&request))
                 },
                 agent_client_protocol::on_receive_request!(),
             );

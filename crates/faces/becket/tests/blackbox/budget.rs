@@ -1,0 +1,193 @@
+//! A budget as a user sees it: what it ends, what it counts, and what it says of a price that nobody knows.
+
+use serde_json::{Value, json};
+use testkit::{ModelServer, OpenAiStream, Response, Room};
+
+use crate::limit::with_person;
+use crate::room_with_all_tools as room;
+
+/// Prices by which a million tokens of input cost a dollar.
+fn priced(room: &Room, models: &[&str]) {
+    let prices = models
+        .iter()
+        .map(|model| format!("[prices.{model:?}]\ninput = 1.0\noutput = 1.0\n"));
+    let prices: String = prices.collect();
+    room.config(&format!("[tools]\nprofile = \"becket\"\n{prices}"));
+}
+
+/// A turn that lists a folder, and costs so many dollars.
+fn look(dollars: f64, place: &str) -> Value {
+    json!({
+        "tool_calls": [{"name": "list", "arguments": {"path": place}}],
+        "usage": {"input_tokens": (dollars * 1e6) as u64, "output_tokens": 0},
+    })
+}
+
+fn says(dollars: f64, text: &str) -> Value {
+    json!({"text": text, "usage": {"input_tokens": (dollars * 1e6) as u64, "output_tokens": 0}})
+}
+
+#[test]
+fn a_run_ends_when_its_budget_is_used_up() {
+    let room = room();
+    priced(&room, &["scripted/script"]);
+    let model = room.model(&json!([look(1.0, "."), look(1.0, "./"), says(1.0, "done")]));
+    let run = room
+        .run(["--json", "--budget", "1.50", "--model", &model, "go"])
+        .ended_with(5)
+        .complained("the budget of $1.50 is used up: $2.00 were spent");
+    let reached = run.events_named("budget_reached");
+    assert_eq!(reached.len(), 1, "{}", run.stdout);
+    assert_eq!(
+        (
+            &reached[0]["limit"],
+            &reached[0]["spent"],
+            &reached[0]["unpriced_model"]
+        ),
+        (&json!(1.5), &json!(2.0), &Value::Null)
+    );
+    assert_eq!(run.events_named("response").len(), 2, "no third request was sent");
+    let ended = run.events_named("turn_end");
+    assert_eq!(ended.last().expect("turns have ended")["reason"], "limit");
+    assert_eq!(run.events_named("agent_end")[0]["reason"], "limit");
+
+    room.run(["--budget", "3.50", "--model", &model, "go"])
+        .ended_with(0)
+        .said("done");
+}
+
+#[test]
+fn the_setting_counts_and_the_command_line_goes_before_it() {
+    let room = room();
+    let model = room.model(&json!([look(1.0, "."), says(1.0, "done")]));
+    room.config("[agent]\nbudget = 0.5\n[prices.\"scripted/script\"]\ninput = 1.0\noutput = 1.0\n");
+    room.run(["--model", &model, "go"])
+        .ended_with(5)
+        .complained("the budget of $0.50 is used up");
+    room.run(["--budget", "5", "--model", &model, "go"]).ended_with(0);
+    room.run(["config", "get", "agent.budget"])
+        .ended_with(0)
+        .said("0.5");
+    for wrong in ["0", "-1", "much", "nan", "inf"] {
+        let option = format!("--budget={wrong}");
+        room.run([&*option, "--model", &model, "go"])
+            .ended_with(2)
+            .complained("no amount of dollars");
+    }
+    room.config("[agent]\nbudget = 0.0\n");
+    room.run(["--model", &model, "go"])
+        .ended_with(2)
+        .complained("is no amount of dollars above 0");
+}
+
+#[test]
+fn sub_agents_are_paid_from_the_same_budget() {
+    let room = room();
+    priced(&room, &["scripted/script", "scripted/child"]);
+    room.write(
+        "child.json",
+        json!([look(2.0, "."), says(2.0, "helped")]).to_string(),
+    );
+    let task =
+        json!({"system_prompt": "You help.", "input": "x", "model": "scripted/child.json", "tools": true});
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "spawn_agent", "arguments": task}]},
+        says(0.0, "done"),
+    ]));
+    let run = room
+        .run(["--json", "--yes", "--budget", "1", "--model", &model, "go"])
+        .ended_with(5);
+    let answers = run.events_named("response");
+    assert_eq!(answers.len(), 2, "one of each agent: {}", run.stdout);
+    let reached = run.events_named("budget_reached");
+    let of_child = |event: &Value| !event["parent_session_id"].is_null();
+    assert!(
+        reached.iter().any(of_child),
+        "the sub-agent ends first: {}",
+        run.stdout
+    );
+    assert!(!reached.iter().all(of_child), "then the agent above");
+}
+
+#[test]
+fn a_model_without_a_price_is_not_asked_under_a_budget() {
+    let answer = |tokens| {
+        OpenAiStream::new("m")
+            .text("hello")
+            .finish("stop")
+            .usage(tokens, 0)
+            .done()
+    };
+    let server = ModelServer::answering(move |_| Response::events(answer(1_000_000)));
+    let room = room()
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", &server.url());
+    let run = room
+        .run(["--json", "--budget", "1", "--model", "openai/m", "Hi."])
+        .ended_with(5)
+        .complained("the price of openai/m is not known, so that the budget of $1.00 cannot be kept");
+    assert_eq!(
+        run.events_named("budget_reached")[0]["unpriced_model"],
+        "openai/m"
+    );
+    assert!(server.requests().is_empty(), "nothing was sent");
+
+    priced(&room, &["openai/m"]);
+    room.run(["--budget", "1", "--model", "openai/m", "Hi."])
+        .ended_with(0)
+        .said("hello");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn an_answer_that_names_no_cost_where_it_should_ends_the_trust_in_it() {
+    let answer = OpenAiStream::new("m").tool_call(0, "c1", "list", &["{\"path\":\".\"}"]);
+    let answer = answer.finish("tool_calls").usage(10, 1).done();
+    let server = ModelServer::start([Response::events(answer)]);
+    let room = room()
+        .with("OPENROUTER_API_KEY", "k")
+        .with("OPENROUTER_BASE_URL", &server.url());
+    room.run(["--budget", "1", "--model", "openrouter/m", "Hi."])
+        .ended_with(5)
+        .complained("the price of openrouter/m is not known");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn the_user_at_the_terminal_lets_a_run_cost_more() {
+    let room = room();
+    priced(&room, &["scripted/script"]);
+    let model = room.model(&json!([look(1.0, "."), look(1.0, "./"), says(1.0, "done")]));
+    let arguments = ["--json", "--budget", "0.75", "--model", &model, "go"];
+    let Some(run) = with_person(&room, &arguments) else {
+        return;
+    };
+    let run = run.ended_with(0).complained("continuing past the limit");
+    let reached = run.events_named("budget_reached");
+    let limits: Vec<&Value> = reached.iter().map(|event| &event["limit"]).collect();
+    assert_eq!(
+        limits,
+        [&json!(0.75), &json!(1.75)],
+        "a yes adds the same amount again"
+    );
+}
+
+#[test]
+fn a_hook_that_is_a_model_is_paid_too_and_refuses_when_nothing_is_left() {
+    let room = room();
+    let judge = json!({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [
+        {"type": "prompt", "prompt": "Is it safe? $ARGUMENTS", "model": "openai/judge"},
+    ]}]}});
+    room.write(".claude/settings.json", judge.to_string());
+    let ok = OpenAiStream::new("judge").text("{\"ok\": true}").finish("stop");
+    let server = ModelServer::start([Response::events(ok.usage(2_000_000, 0).done())]);
+    let room = room
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", &server.url());
+    priced(&room, &["scripted/script", "openai/judge"]);
+    let model = room.model(&json!([look(0.1, "."), says(0.1, "done")]));
+    room.run(["--trust", "--budget", "1", "--model", &model, "go"])
+        .ended_with(5)
+        .complained("$2.10 were spent");
+    assert_eq!(server.requests().len(), 1);
+}
