@@ -54,7 +54,7 @@ fn of_write(arguments: &WriteArguments, read: impl FnOnce() -> io::Result<Vec<u8
     }
     let bytes = match read() {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut preview = difference("", content);
             preview.remarks.push("a new file".into());
             return preview;

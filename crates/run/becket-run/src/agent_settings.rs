@@ -352,5 +352,6 @@ pub(crate) fn approval(
         installed: Vec::new(),
         home: home.map(PathBuf::from).filter(|home| home.is_absolute()),
         keeper: Some(Arc::new(keeper)),
+        refused: Default::default(),
     })
 }
