@@ -46,6 +46,7 @@ mod index;
 mod input;
 mod interrupt;
 mod jq;
+mod jq_guards;
 mod limit;
 mod long_sessions;
 mod long_work;
@@ -53,6 +54,7 @@ mod mcp;
 mod messages;
 mod models_that_fail;
 mod names;
+mod neighbours;
 #[cfg(feature = "otel")]
 mod otel;
 mod permission_modes;
