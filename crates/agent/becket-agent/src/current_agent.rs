@@ -186,7 +186,7 @@ fn set_member(session: &mut Session, name: &str) {
 
 /// Loads a conversation from its entries.
 pub(crate) fn take_up(session: &mut Session, conversation: Conversation) {
-    session.speaker.offer_called(&conversation.called);
+    session.speaker.offer_called(&conversation.noted.called);
     if let Some(speaker) = session.transcript.take_up(conversation) {
         set_member(session, &speaker);
     }

@@ -179,26 +179,51 @@ pub(crate) struct Conversation {
     pub(crate) messages: Vec<Message>,
     /// How many messages the last compaction kept.
     pub(crate) unmeasured: usize,
-    /// The member of a team that was the current agent last, if there was a handoff.
-    pub(crate) speaker: Option<String>,
     /// The summary that replaces everything before the messages.
     pub(crate) standing: Option<StandingSummary>,
-    /// The model and the thinking level that entries last named.
+    /// What entries note, also before the last compaction.
     pub(crate) noted: Noted,
-    /// The tools that were called, also before the last compaction.
-    pub(crate) called: BTreeSet<String>,
 }
 
-/// The model and the thinking level that entries name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Noted {
-    pub(crate) model: Option<String>,
-    pub(crate) thinking: Option<ThinkingLevel>,
+/// What entries note about a conversation besides its messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Noted {
+    /// The model that was last named.
+    pub model: Option<String>,
+    /// The thinking level that was last named.
+    pub thinking: Option<ThinkingLevel>,
+    /// The member of a team that was the current agent last, if there was a handoff.
+    pub speaker: Option<String>,
+    /// The tools that were called.
+    pub called: BTreeSet<String>,
+}
+
+impl Noted {
+    /// Adds what an entry notes.
+    pub fn note(&mut self, content: &EntryContent) {
+        match content {
+            EntryContent::Speaker { agent_name } => self.speaker = Some(agent_name.clone()),
+            EntryContent::Model { model } => self.model = Some(model.clone()),
+            EntryContent::Thinking { level } => self.thinking = Some(*level),
+            EntryContent::Message { message } => {
+                let calls = message.tool_calls().iter();
+                self.called.extend(calls.map(|call| call.name.clone()));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Conversation {
     /// Reads the entries from the root on.
     pub(crate) fn of<'a>(path: impl IntoIterator<Item = &'a StoredEntry>) -> Self {
+        Self::after(Noted::default(), path)
+    }
+
+    /// Reads the entries from the first that the last compaction kept on, or from an earlier one on; `noted` is what
+    /// the entries before have noted.
+    pub(crate) fn after<'a>(noted: Noted, path: impl IntoIterator<Item = &'a StoredEntry>) -> Self {
         let path: Vec<&StoredEntry> = path.into_iter().collect();
         let kept = path.iter().enumerate().rev().find_map(|(at, entry)| {
             let EntryContent::Compaction { first_kept_id, .. } = &entry.content else {
@@ -210,19 +235,11 @@ impl Conversation {
         let (first, compacted) = kept.unwrap_or((0, 0));
         let mut read = Self {
             standing: standing_summary(&path),
+            noted,
             ..Self::default()
         };
         for (at, entry) in path.iter().enumerate() {
-            match &entry.content {
-                EntryContent::Speaker { agent_name } => read.speaker = Some(agent_name.clone()),
-                EntryContent::Model { model } => read.noted.model = Some(model.clone()),
-                EntryContent::Thinking { level } => read.noted.thinking = Some(*level),
-                EntryContent::Message { message } => {
-                    let calls = message.tool_calls().iter();
-                    read.called.extend(calls.map(|call| call.name.clone()));
-                }
-                _ => {}
-            }
+            read.noted.note(&entry.content);
             let seen = (at >= first).then(|| seen_message(entry)).flatten();
             read.unmeasured += usize::from(at < compacted && seen.is_some());
             read.messages.extend(seen);

@@ -96,6 +96,7 @@ async fn unannounced(
     let OpenedSession {
         resumed,
         entries,
+        noted,
         origin,
         lost_answer,
     } = opened;
@@ -122,7 +123,7 @@ async fn unannounced(
         resumed,
         replaces,
     };
-    take_up(&mut session, Conversation::of(&entries));
+    take_up(&mut session, Conversation::after(noted, &entries));
     show_beginning(&mut session, origin).await?;
     Ok(session)
 }

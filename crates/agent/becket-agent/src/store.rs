@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::new_id;
 
-pub use crate::entries::{EntryContent, NewEntry, ShellRun, StoredEntry, seen_message};
+pub use crate::entries::{EntryContent, NewEntry, Noted, ShellRun, StoredEntry, seen_message};
 pub use crate::tree::Tree;
 
 /// Keeps conversations, letters and records.
@@ -195,8 +195,10 @@ pub fn fresh_id() -> String {
 pub struct OpenedSession {
     /// Whether the context existed before the session.
     pub resumed: bool,
-    /// The entries from the root to the current one.
+    /// The entries to the current one: from the root, or from the first that the last compaction kept.
     pub entries: Vec<StoredEntry>,
+    /// What the entries before these have noted.
+    pub noted: Noted,
     /// Where the conversation comes from, if it did not begin in this context.
     pub origin: Option<Origin>,
     /// Whether the last session was killed before it had stored an answer, some of which may have been seen.

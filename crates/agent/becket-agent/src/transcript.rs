@@ -27,7 +27,7 @@ pub(crate) struct Transcript {
     pub(crate) unmeasured: usize,
     /// The length of the conversation, as far as its messages have been counted.
     pub(crate) measured: Measured,
-    /// The model and the thinking level that entries of the conversation last named.
+    /// What entries of the conversation note besides messages.
     pub(crate) noted: Noted,
 }
 
@@ -44,11 +44,10 @@ impl Transcript {
         let Conversation {
             messages,
             unmeasured,
-            speaker,
             standing,
             noted,
-            called: _,
         } = conversation;
+        let speaker = noted.speaker.clone();
         *self = Self {
             messages,
             standing,

@@ -1,5 +1,6 @@
 //! The file of the store: connections for readers, and the writer's thread.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -172,6 +173,8 @@ impl Database {
             connection: idle.map_or_else(|| open::open(&self.file, self.lock_timeout), Ok)?,
             lock_timeout: self.lock_timeout,
             traces: Arc::clone(&self.traces),
+            flush: Cell::default(),
+            is_unflushed: Cell::default(),
         })
     }
 

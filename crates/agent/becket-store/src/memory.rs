@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use becket_agent::audit::AuditRecord;
 use becket_agent::store::{
-    Consumed, Letter, NewEntry, NewSession, OpenedSession, Origin, Seed, SeedEntry, Store, StoreError,
+    Consumed, Letter, NewEntry, NewSession, Noted, OpenedSession, Origin, Seed, SeedEntry, Store, StoreError,
     StoredEntry, Tree, WaitingLetter,
 };
 use becket_hooks::DispatchTrace;
@@ -159,6 +159,7 @@ impl Memory {
         Ok(OpenedSession {
             resumed,
             entries,
+            noted: Noted::default(),
             origin,
             // A session in memory ends with its process, so no answer can be lost.
             lost_answer: false,

@@ -1,6 +1,6 @@
 //! The queries as SQL, and the types that they return.
 
-use becket_agent::store::{Origin, StoredEntry};
+use becket_agent::store::{Noted, Origin, StoredEntry};
 use becket_events::{Json, LOST_ANSWER_NOTE, Usage};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -89,6 +89,10 @@ impl RawEntry {
         })
     }
 
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     pub(crate) fn parse(self) -> Result<StoredEntry, Problem> {
         let unreadable = |error: serde_json::Error| {
             Problem::Refused(format!(
@@ -115,19 +119,47 @@ pub(crate) fn parse_all(entries: Vec<RawEntry>) -> Result<Vec<StoredEntry>, Prob
     entries.into_iter().map(RawEntry::parse).collect()
 }
 
-/// The entries from the root to this one. A parent is always older than its child, so the order of age is the order of
-/// the path.
+/// The entries from the root to this one.
 pub(crate) fn path_to(connection: &Connection, leaf: i64) -> Result<Vec<RawEntry>, Problem> {
-    let mut path = connection.prepare_cached(
+    path_between(connection, 0, leaf)
+}
+
+/// The entries to this one from the first that the last compaction on their path kept, and what those before have
+/// noted. Without a compaction, and after one that an older becket wrote, all from the root.
+pub(crate) fn recent(connection: &Connection, leaf: i64) -> Result<(Noted, Vec<RawEntry>), Problem> {
+    let mut last_compaction = connection.prepare_cached(
         "WITH RECURSIVE path(seq, parent) AS (
              SELECT seq, parent FROM entries WHERE seq = ?
              UNION ALL
              SELECT entries.seq, entries.parent FROM path JOIN entries ON entries.seq = path.parent
+             WHERE path.seq NOT IN (SELECT seq FROM compactions)
+         )
+         SELECT first, noted FROM path JOIN compactions ON compactions.seq = path.seq",
+    )?;
+    let compaction = last_compaction.query_row([leaf], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+    });
+    let (first, noted) = match compaction.optional()? {
+        Some((first, noted)) => (first, serde_json::from_str(&noted)?),
+        None => (0, Noted::default()),
+    };
+    Ok((noted, path_between(connection, first, leaf)?))
+}
+
+/// The entries of the path to the last one, from the first on. A parent is always older than its child, so the order of
+/// age is the order of the path.
+fn path_between(connection: &Connection, first: i64, last: i64) -> Result<Vec<RawEntry>, Problem> {
+    let mut path = connection.prepare_cached(
+        "WITH RECURSIVE path(seq, parent) AS (
+             SELECT seq, parent FROM entries WHERE seq = ?2
+             UNION ALL
+             SELECT entries.seq, entries.parent FROM path JOIN entries ON entries.seq = path.parent
+             WHERE path.seq > ?1
          )
          SELECT id, session_id, time_ms, content, source FROM entries
          WHERE seq IN (SELECT seq FROM path) ORDER BY seq",
     )?;
-    let mut rows = path.query([leaf])?;
+    let mut rows = path.query([first, last])?;
     let mut entries = Vec::new();
     let mut parent_id = None;
     while let Some(row) = rows.next()? {

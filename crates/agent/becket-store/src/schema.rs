@@ -7,6 +7,7 @@ use crate::problem::Problem;
 /// The migrations, one for every version; the first makes the tables of version 1. A released step never changes.
 pub(crate) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
+    VERSION_10,
 ];
 
 /// Marks a file as becket's (`beck` in ASCII), so that another program's database is never used by mistake.
@@ -287,6 +288,18 @@ INSERT INTO outcomes
     GROUP BY session_id;
 ";
 
+/// Where conversations begin after a compaction, so that opening one does not read what the summary replaces.
+///
+/// `first` is the first entry that the compaction in `seq` kept, or the compaction itself; `noted` is what the entries
+/// before `first` have noted. Compactions of older versions have no row.
+const VERSION_10: &str = "
+CREATE TABLE compactions (
+    seq INTEGER PRIMARY KEY REFERENCES entries(seq) ON DELETE CASCADE,
+    first INTEGER NOT NULL,
+    noted TEXT NOT NULL
+) STRICT;
+";
+
 /// The tables of a new file: what all migrations together lead to, without the
 /// detours, which a start in a new home would pay for. A test compares the two.
 const NEWEST: &str = "
@@ -337,6 +350,12 @@ CREATE TABLE entries (
     UNIQUE (context, id)
 ) STRICT;
 CREATE INDEX entries_by_session ON entries(session_id);
+
+CREATE TABLE compactions (
+    seq INTEGER PRIMARY KEY REFERENCES entries(seq) ON DELETE CASCADE,
+    first INTEGER NOT NULL,
+    noted TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -178,6 +178,7 @@ impl Store for SqliteStore {
             Ok(OpenedSession {
                 resumed: begun.resumed,
                 entries,
+                noted: begun.noted,
                 origin: begun.origin,
                 lost_answer: begun.lost_answer,
             })
@@ -202,6 +203,7 @@ impl Store for SqliteStore {
             Ok(OpenedSession {
                 resumed: begun.resumed,
                 entries,
+                noted: begun.noted,
                 origin: begun.origin,
                 lost_answer: begun.lost_answer,
             })

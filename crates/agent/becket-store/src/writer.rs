@@ -3,7 +3,13 @@
 //! Requests come through a channel. Those that wait at the same moment are written in one transaction, because a
 //! transaction costs a flush of the disk and a row does not. Each is told its own result, and only once the
 //! transaction is on disk. A request that fails is undone alone; the others go on.
+//!
+//! Traces that nobody waits for are handed to the system at once, so that they outlive this process, and the flush of
+//! the next request takes them to the disk. If none comes soon, they get a flush of their own.
 
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -24,6 +30,9 @@ const LARGEST_GROUP: usize = 1000;
 
 /// How long traces wait for another write to go along with.
 const TRACES_WAIT: Duration = Duration::from_millis(500);
+
+/// How long written traces wait for another request's flush: about as long as a quick tool runs.
+const FLUSH_WAIT: Duration = Duration::from_millis(5);
 
 /// A request to the writer's thread.
 pub(crate) enum Request {
@@ -53,6 +62,30 @@ pub(crate) struct Target {
     /// How long to wait for a lock of another process.
     pub(crate) lock_timeout: Duration,
     pub(crate) traces: Arc<TraceBuffer>,
+    /// How the connection flushes now.
+    pub(crate) flush: Cell<Flush>,
+    /// Whether traces were written since the last flush.
+    pub(crate) is_unflushed: Cell<bool>,
+}
+
+/// When a transaction is flushed to the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// Before it is acknowledged.
+    #[default]
+    AtOnce,
+    /// With the next one, or soon.
+    Soon,
+}
+
+impl Flush {
+    /// SQLite's setting `synchronous`.
+    fn setting(self) -> &'static str {
+        match self {
+            Self::AtOnce => "FULL",
+            Self::Soon => "NORMAL",
+        }
+    }
 }
 
 impl Writer {
@@ -138,8 +171,8 @@ fn serve(target: Target, inbox: Receiver<Request>) {
                 work.answer(outcome, &target.file);
                 Group::default()
             }
-            Request::Write(work) => target.write_group(vec![work], &inbox),
-            Request::WriteTraces => target.write_group(Vec::new(), &inbox),
+            Request::Write(work) => target.write_group(vec![work], &inbox, Flush::AtOnce),
+            Request::WriteTraces => target.write_group(Vec::new(), &channel().1, Flush::Soon),
             Request::Finish(report) => Group {
                 finish: Some(report),
                 ..Group::default()
@@ -155,8 +188,10 @@ fn serve(target: Target, inbox: Receiver<Request>) {
 /// following the session.
 fn next_request(target: &Target, inbox: &Receiver<Request>) -> Option<Request> {
     loop {
-        match inbox.recv_timeout(TRACES_WAIT) {
+        let is_unflushed = target.is_unflushed.get();
+        match inbox.recv_timeout(if is_unflushed { FLUSH_WAIT } else { TRACES_WAIT }) {
             Ok(request) => return Some(request),
+            Err(RecvTimeoutError::Timeout) if is_unflushed => target.flush(),
             Err(RecvTimeoutError::Timeout) if target.traces.has_spans() => return Some(Request::WriteTraces),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return None,
@@ -175,12 +210,13 @@ struct Group {
 
 impl Target {
     /// Writes these requests and all that are waiting in one transaction, and answers them.
-    fn write_group(&self, first: Vec<Box<dyn Work>>, inbox: &Receiver<Request>) -> Group {
+    fn write_group(&self, first: Vec<Box<dyn Work>>, inbox: &Receiver<Request>, flush: Flush) -> Group {
         let mut group = Group::default();
         let mut waiting = first;
         let mut done: Vec<(Box<dyn Work>, Result<(), Problem>)> = Vec::new();
         let traces = self.traces.take();
-        let written = self.begin().and_then(|mut transaction| {
+        let changes = self.connection.total_changes();
+        let written = self.begin(flush).and_then(|mut transaction| {
             while let Some(mut work) = waiting.pop() {
                 let outcome = run_alone(&mut transaction, |connection| work.run(connection));
                 done.push((work, outcome));
@@ -198,6 +234,10 @@ impl Target {
             }
             transaction.commit().map_err(Problem::from)
         });
+        // A transaction that changed nothing flushes nothing.
+        if written.is_ok() && self.connection.total_changes() > changes {
+            self.is_unflushed.set(flush == Flush::Soon);
+        }
         if let Err(problem) = &written {
             group.traces = Some(problem.clone());
             self.traces.put_back(traces);
@@ -211,8 +251,22 @@ impl Target {
         group
     }
 
+    /// Flushes what was written without a flush. If that fails, the next request's flush does, too, and is told.
+    fn flush(&self) {
+        let mut log: OsString = self.file.clone().into();
+        log.push("-wal");
+        // SQLite's locks are not on this file, so opening and closing it costs none of them.
+        let _ = File::open(log).and_then(|log| log.sync_data());
+        self.is_unflushed.set(false);
+    }
+
     /// Takes the write lock, which other processes may hold.
-    fn begin(&self) -> Result<Transaction<'_>, Problem> {
+    fn begin(&self, flush: Flush) -> Result<Transaction<'_>, Problem> {
+        if self.flush.get() != flush {
+            self.connection
+                .pragma_update(None, "synchronous", flush.setting())?;
+            self.flush.set(flush);
+        }
         until(Instant::now() + self.lock_timeout, || {
             Ok(Transaction::new_unchecked(
                 &self.connection,
@@ -226,9 +280,11 @@ impl Target {
         let problem = if self.traces.is_empty() {
             None
         } else {
-            let (_, nothing) = channel();
-            self.write_group(Vec::new(), &nothing).traces
+            self.write_group(Vec::new(), &channel().1, Flush::AtOnce).traces
         };
+        if self.is_unflushed.get() {
+            self.flush();
+        }
         let outcome = problem.map_or(Ok(()), |problem| {
             Err(problem.told(&self.file, "keep the hooks' trace"))
         });

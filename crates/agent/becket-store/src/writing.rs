@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use becket_agent::store::{EntryContent, NewEntry, NewSession, Origin, Seed, SeedEntry};
+use becket_agent::store::{EntryContent, NewEntry, NewSession, Noted, Origin, Seed, SeedEntry};
 use becket_events::Json;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
@@ -19,6 +19,7 @@ use crate::traces::{Traced, WaitingTrace};
 pub(crate) struct Begun {
     pub(crate) resumed: bool,
     pub(crate) entries: Vec<RawEntry>,
+    pub(crate) noted: Noted,
     pub(crate) origin: Option<Origin>,
     pub(crate) lost_answer: bool,
 }
@@ -44,17 +45,18 @@ pub(crate) fn begin_session(
     // A sub-agent knows nothing of its parent's conversation.
     let leaf = leaf.filter(|_| session.parent_session_id.is_none());
     add_session(connection, session, leaf)?;
-    let (entries, lost_answer) = match leaf {
+    let ((noted, entries), lost_answer) = match leaf {
         Some(leaf) => (
-            reading::path_to(connection, leaf)?,
+            reading::recent(connection, leaf)?,
             reading::lost_answer(connection, &reading::writer_of(connection, leaf)?)?,
         ),
-        None => (Vec::new(), false),
+        None => Default::default(),
     };
     let origin = reading::origin(connection, context.as_str())?;
     Ok(Begun {
         resumed,
         entries,
+        noted,
         origin,
         lost_answer,
     })
@@ -105,6 +107,7 @@ pub(crate) fn plant(
     Ok(Begun {
         resumed: false,
         entries,
+        noted: Noted::default(),
         origin: Some(seed.origin.clone()),
         lost_answer: false,
     })
@@ -236,7 +239,11 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
         refuse_double(stored, || {
             format!("the context {context} already has an entry {:?}", entry.id)
         })?;
-        leaf = Some(connection.last_insert_rowid());
+        let seq = connection.last_insert_rowid();
+        if let EntryContent::Compaction { first_kept_id, .. } = &entry.content {
+            note_compaction(connection, (seq, leaf), (&context, first_kept_id.as_deref()))?;
+        }
+        leaf = Some(seq);
     }
     let name = new_name(entries);
     connection
@@ -253,6 +260,40 @@ pub(crate) fn append(connection: &Connection, session_id: &str, entries: &[NewEn
                     title = coalesce(?5, title) WHERE name = ?1",
         )?
         .execute(params![context, leaf, now, messages as i64, name])?;
+    Ok(())
+}
+
+/// Notes which entry is the first that a compaction kept, and what the entries before it have noted, so that whoever
+/// opens the conversation need not read them.
+fn note_compaction(
+    connection: &Connection,
+    (seq, parent): (i64, Option<i64>),
+    (context, first_kept_id): (&str, Option<&str>),
+) -> Result<(), Problem> {
+    let is_first = |entry: &RawEntry| Some(entry.id()) == first_kept_id;
+    let (mut noted, mut entries) = match parent {
+        Some(parent) => reading::recent(connection, parent)?,
+        None => Default::default(),
+    };
+    let mut kept = entries.iter().position(is_first);
+    // It may be older than what the compaction before has kept.
+    if let (None, Some(_), Some(parent)) = (kept, first_kept_id, parent) {
+        (noted, entries) = (Noted::default(), reading::path_to(connection, parent)?);
+        kept = entries.iter().position(is_first);
+    }
+    let first = match kept {
+        Some(_) => connection
+            .prepare_cached("SELECT seq FROM entries WHERE context = ? AND id = ?")?
+            .query_row(params![context, first_kept_id], |row| row.get(0))?,
+        None => seq,
+    };
+    entries.truncate(kept.unwrap_or(entries.len()));
+    for entry in entries {
+        noted.note(&entry.parse()?.content);
+    }
+    connection
+        .prepare_cached("INSERT INTO compactions (seq, first, noted) VALUES (?, ?, ?)")?
+        .execute(params![seq, first, serde_json::to_string(&noted)?])?;
     Ok(())
 }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use becket_agent::store::{
-    EntryContent, Letter, NewEntry, NewSession, OpenedSession, Span, SpanKind, Store, StoreError, StoredEntry,
+    EntryContent, Letter, NewEntry, NewSession, Noted, OpenedSession, Span, SpanKind, Store, StoreError,
+    StoredEntry,
 };
 use becket_events::{EventId, Json, Message, MessageBody, MessageRecord, Part, StopReason, ToolCall, Usage};
 use becket_hooks::{Cause, Dialect, DispatchTrace, Effect, Failure, HandlerRun, LaneKind};
@@ -235,6 +236,18 @@ fn assert_mentions(message: &str, words: &[&str]) {
     }
 }
 
+/// The entries from the root to the current one.
+async fn path_of(store: &dyn Store, session_id: &str) -> Vec<StoredEntry> {
+    let path = store.tree(session_id).await.unwrap().path();
+    path.iter().map(|entry| (**entry).clone()).collect()
+}
+
+fn noted_by(entries: &[StoredEntry]) -> Noted {
+    let mut noted = Noted::default();
+    entries.iter().for_each(|entry| noted.note(&entry.content));
+    noted
+}
+
 /// Asserts that each entry is the child of the one before it.
 fn assert_is_path(entries: &[StoredEntry]) {
     let mut parent = None;
@@ -260,10 +273,15 @@ async fn keeps_the_promises_of_the_trait(store: &dyn Store) {
 
     let OpenedSession {
         resumed,
-        entries: found,
+        entries: recent,
+        noted,
         origin,
         lost_answer,
     } = store.begin_session(session("s2", "work")).await.unwrap();
+    let found = path_of(store, "s2").await;
+    assert!(ids(&found).ends_with(&ids(&recent)), "{recent:?}");
+    let before = found.len() - recent.len();
+    assert_eq!(noted, noted_by(&found[..before]));
     assert!(!lost_answer, "nobody was waited for");
     assert!(resumed);
     assert!(origin.is_none(), "it is no fork: {origin:?}");
@@ -303,8 +321,8 @@ async fn keeps_the_promises_of_the_trait(store: &dyn Store) {
     );
     let error = failure(store.begin_session(session("s4", "a/b")).await);
     assert_mentions(&error, &["\"a/b\"", "'/'", "`a-b`"]);
-    let found = store.begin_session(session("s5", "work")).await.unwrap().entries;
-    assert_eq!(found.len(), entries.len());
+    store.begin_session(session("s5", "work")).await.unwrap();
+    assert_eq!(path_of(store, "s5").await.len(), entries.len());
 }
 
 async fn branches_where_two_sessions_write(store: &dyn Store) {

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use becket_agent::store::{
-    EntryContent, NewEntry, NewSession, Origin, Seed, SeedEntry, Store, StoredEntry, Tree,
+    EntryContent, NewEntry, NewSession, Noted, Origin, Seed, SeedEntry, Store, StoredEntry, Tree,
 };
-use becket_store::{MemoryStore, SqliteStore};
+use becket_store::{ContextName, MemoryStore, SqliteStore};
 use serde_json::json;
 
 fn session(id: &str, context: &str) -> NewSession {
@@ -262,4 +262,87 @@ async fn a_name_holds_for_all_branches_and_sources_stay() {
     let cleared = listed.iter().find(|session| session.id == "u").unwrap();
     assert_eq!(cleared.name, None);
     assert_eq!(store.conversation("c").unwrap().1, None);
+}
+
+/// What the model reads of a conversation, and what is known of it besides: the id of the last compaction, those of the
+/// entries since the first that it kept, and what all entries have noted.
+fn conversation(mut noted: Noted, entries: &[StoredEntry]) -> (Option<String>, Vec<String>, Noted) {
+    let is_compaction = |entry: &StoredEntry| matches!(entry.content, EntryContent::Compaction { .. });
+    let last = entries.iter().rposition(is_compaction);
+    let first = last.map_or(0, |last| {
+        let EntryContent::Compaction { first_kept_id, .. } = &entries[last].content else {
+            unreachable!()
+        };
+        let is_first = |entry: &StoredEntry| Some(&entry.id) == first_kept_id.as_ref();
+        entries[..last].iter().position(is_first).unwrap_or(last)
+    });
+    entries.iter().for_each(|entry| noted.note(&entry.content));
+    (
+        last.map(|last| entries[last].id.clone()),
+        ids(&entries[first..]),
+        noted,
+    )
+}
+
+/// An entry of a random kind that may name one of those before it.
+fn random_entry(chance: &mut Chance, id: &str, before: &[String]) -> NewEntry {
+    let content = match chance.below(6) {
+        0 => EntryContent::Model { model: id.into() },
+        1 => EntryContent::Speaker {
+            agent_name: id.into(),
+        },
+        2 | 3 => EntryContent::Compaction {
+            summary: String::new(),
+            first_kept_id: before.get(chance.below(before.len() + 2)).cloned(),
+            tokens_before: 0,
+            by_hook: false,
+            details: None,
+        },
+        _ => entry(id).content,
+    };
+    NewEntry { content, ..entry(id) }
+}
+
+#[tokio::test]
+async fn what_a_compaction_replaces_is_not_read_and_nothing_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("becket.db")).unwrap();
+    let mut read_less = 0;
+    for seed in 0..60 {
+        let (name, mut chance) = (format!("c{seed}"), Chance(seed));
+        store.begin_session(session(&name, &name)).await.unwrap();
+        let mut written: Vec<String> = Vec::new();
+        for step in 0..3 + chance.below(12) {
+            let id = format!("e{step}");
+            let added = random_entry(&mut chance, &id, &written);
+            match chance.below(4) {
+                0 if !written.is_empty() => {
+                    let target = written[chance.below(written.len())].clone();
+                    store.move_to(&name, Some(target), vec![added]).await.unwrap();
+                }
+                _ => store.append(&name, vec![added]).await.unwrap(),
+            }
+            written.push(id);
+        }
+        let whole = store.tree(&name).await.unwrap().path();
+        let whole: Vec<StoredEntry> = whole.iter().map(|entry| (**entry).clone()).collect();
+        let opened = store
+            .begin_session(session(&format!("{name}-again"), &name))
+            .await
+            .unwrap();
+        read_less += usize::from(opened.entries.len() < whole.len());
+        assert_eq!(
+            conversation(opened.noted, &opened.entries),
+            conversation(Noted::default(), &whole),
+            "seed {seed}: {whole:#?}"
+        );
+    }
+    assert!(read_less > 20, "only {read_less} were opened at a compaction");
+    assert!(
+        store
+            .delete_context(&ContextName::parse("c1").unwrap())
+            .await
+            .unwrap()
+    );
+    assert_eq!(store.integrity_check().unwrap(), Vec::<String>::new());
 }

@@ -81,7 +81,7 @@ fn read(arguments: &ReadArguments, path: &Path, buffer: Option<String>) -> io::R
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let mut glimpse = Vec::new();
+    let mut glimpse = Vec::with_capacity(GLIMPSE as usize + 1);
     (&file).take(GLIMPSE).read_to_end(&mut glimpse)?;
     file.rewind()?;
     if let Some(media_type) = picture_type(&glimpse) {

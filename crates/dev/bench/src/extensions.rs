@@ -1,6 +1,7 @@
 //! The cost of extensions: loading them, calling their handlers, and holding them; against the bare engine.
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -25,6 +26,7 @@ use tempfile::TempDir;
 use crate::programs::Programs;
 use crate::report::{Figure, Line, Problem, Report};
 use crate::samples::{Samples, ratio, runtime, time};
+use crate::start;
 
 /// The most that the lane may cost, as a multiple of the bare engine.
 const MOST: f64 = 2.0;
@@ -40,6 +42,10 @@ const ROUNDS: usize = 25;
 /// How many idle extensions are held, and how much memory they may add to the process.
 const HELD: usize = 50;
 const HELD_BAR: u64 = 30_000_000;
+
+/// How often the program is started with extensions, and what they may add to its first request.
+const STARTS: usize = 11;
+const FIRST_REQUEST_BAR: Duration = Duration::from_millis(60);
 
 const SAMPLE: &str = include_str!("extensions/sample.ts");
 
@@ -97,7 +103,7 @@ fn modules() -> Vec<HostModule> {
     pi.chain(own).collect()
 }
 
-pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
+pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let room = Room::new(LOADED, SAMPLE)?;
     loading(&room, report, "")?;
     loading(&Room::new(LOADED, &alone())?, report, ", small imports")?;
@@ -126,7 +132,64 @@ pub fn run(_: &Programs, report: &mut Report) -> Result<(), Problem> {
         &a_conversation(),
     )?;
     event_in_node(&room, report, &small)?;
+    first_request(programs, report)?;
     holding(report)
+}
+
+/// What extensions add to the first request of the real program, once their JavaScript is kept.
+fn first_request(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    listener.set_nonblocking(true)?;
+    let room = testkit::Room::new(&programs.becket)
+        .with("OPENAI_BASE_URL", &format!("http://{}", listener.local_addr()?))
+        .with("OPENAI_API_KEY", "none");
+    let folder = Room::new(HELD, SAMPLE)?;
+    let files: Vec<String> = folder
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let named: Vec<&str> = files.iter().flat_map(|file| ["-e", file]).collect();
+    let (mut with, mut without) = (Samples::default(), Samples::default());
+    let mut processor = (Samples::default(), Samples::default());
+    for round in 0..=STARTS {
+        for (extensions, wall, used) in [
+            (&named[..], &mut with, &mut processor.0),
+            (&[], &mut without, &mut processor.1),
+        ] {
+            let words = extensions
+                .iter()
+                .copied()
+                .chain(["--model", "openai/gpt-4o", "Hello"]);
+            let (worked, taken) = start::first_byte(&mut room.command(words), &listener)?;
+            // The first round keeps the JavaScript.
+            if round > 0 {
+                wall.add(taken);
+                used.add(worked);
+            }
+        }
+    }
+    let added = with.median().saturating_sub(without.median());
+    let worked = Figure::Time(processor.0.median().saturating_sub(processor.1.median()));
+    let line = Line::new(format!("first request, {HELD} extensions"), Figure::Time(added));
+    report.add(line.bar(Figure::Time(FIRST_REQUEST_BAR)).remark(format!(
+        "added to it, once their JavaScript is kept; {worked} of processor time"
+    )));
+    let scripts = folder.scripts()?;
+    let bare = || {
+        scripts
+            .iter()
+            .map(|script| Bare::load(script, &folder.imports))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let (loaded, taken) = time(bare);
+    drop(loaded?);
+    let line = Line::new(format!("bare engine, {HELD} scripts"), Figure::Time(taken));
+    report.add(
+        line.ratio(ratio(added, taken))
+            .remark("the ratio is that of the extensions to it"),
+    );
+    Ok(())
 }
 
 fn a_call() -> PreToolPayload {

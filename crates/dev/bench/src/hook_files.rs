@@ -42,6 +42,13 @@ const ONE_THREAD: usize = 1;
 
 const SHELL: &str = "/bin/bash";
 
+/// The script of a hook with a jq, and how long its call may take.
+const WITH_JQ: &str = "path=$(jq -r '.arguments.path // empty'); [[ $path != *.env ]]";
+const JQ_BAR: Duration = Duration::from_millis(6);
+
+/// An event; twenty of them are about as long as one of becket's.
+const EVENT: &[u8] = b"{\"tool_name\": \"read\"}\n";
+
 pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     search(report)?;
     hooks(programs, report)
@@ -92,6 +99,7 @@ fn search(report: &mut Report) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Hooks of Claude Code, which start together, becket's own that say that they rewrite nothing, and one with a jq.
 fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let room = Room::new(&programs.becket);
     // Each another one, because the same hook runs once.
@@ -102,6 +110,74 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let settings = json!({"hooks": {event: [{"hooks": hooks}]}});
     room.write("hooked/.claude/settings.json", settings.to_string());
     room.write("hooked/a.txt", "words");
+    let folder = room.work().join("hooked/.claude").display().to_string();
+    let mut list = room.command(["hooks", "list"]);
+    let listed = list.env("CLAUDE_CONFIG_DIR", &folder).output()?.stdout;
+    if !String::from_utf8_lossy(&listed).contains(&format!("{event} {HOOKS} ")) {
+        return Err("the hooks were not found".into());
+    }
+    let bare: fn(usize) -> Result<(), Problem> = start_barely;
+    let claude = |command: &mut Command| drop(command.env("CLAUDE_CONFIG_DIR", &folder));
+    let measured = measure(&room, "claude", claude, bare)?;
+    tell(report, "hook files", "hooks of Claude Code", &measured);
+    let own = |number: usize| {
+        format!(
+            "[[hook]]\nname = \"{number}\"\nevent = \"pre_tool\"\ncommand = [\"{SHELL}\", \"-c\", \": {number}\"]\n\
+             rewrites = false\n"
+        )
+    };
+    let file = room.write("hooked/own.toml", (0..HOOKS).map(own).collect::<String>());
+    let own = |command: &mut Command| drop(command.arg("--hooks").arg(&file));
+    let measured = measure(&room, "own", own, bare)?;
+    tell(
+        report,
+        "own hooks",
+        "own hooks with `rewrites = false`",
+        &measured,
+    );
+    with_jq(&room, report)
+}
+
+/// A hook as people write it: bash, and one jq in it.
+fn with_jq(room: &Room, report: &mut Report) -> Result<(), Problem> {
+    if !testkit::needs("jq") {
+        report.skipped("own hook with bash and jq", "jq");
+        return Ok(());
+    }
+    let text = format!(
+        "[[hook]]\nname = \"jq\"\nevent = \"pre_tool\"\ncommand = [\"{SHELL}\", \"-c\", '''{WITH_JQ}''']\n"
+    );
+    let file = room.write("hooked/jq.toml", text);
+    let hooked = |command: &mut Command| drop(command.arg("--hooks").arg(&file));
+    let measured = measure(room, "jq", hooked, |_| {
+        (0..CALLS)
+            .try_for_each(|_| start_one(WITH_JQ))
+            .map_err(Problem::from)
+    })?;
+    let remark = "the same script and the machine's jq";
+    report.add(Line::new("bare start, bash and jq", Figure::Time(measured.slow)).remark(remark));
+    let line = Line::new("own hook with bash and jq", Figure::Time(measured.hooks)).bar(Figure::Time(JQ_BAR));
+    report.add(
+        line.ratio(ratio(measured.hooks, measured.slow))
+            .remark("over the bare start"),
+    );
+    Ok(())
+}
+
+/// What the hooks of a call cost, and what bare starts cost by two threads and by one.
+struct Measured {
+    hooks: Duration,
+    bare: Duration,
+    slow: Duration,
+}
+
+/// Measures runs with hooks, which `hooked` turns on, and without.
+fn measure(
+    room: &Room,
+    name: &str,
+    hooked: impl Fn(&mut Command),
+    start_barely: impl Fn(usize) -> Result<(), Problem>,
+) -> Result<Measured, Problem> {
     // No call is like the one before it, which would end the run.
     let call = |number: usize| {
         let arguments = json!({"path": "hooked/a.txt", "limit": number + 1});
@@ -109,15 +185,11 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     };
     let turns: Vec<Value> = (0..CALLS).map(call).chain([json!({"text": "done"})]).collect();
     let model = room.model(&json!(turns));
-    let folder = room.work().join("hooked/.claude").display().to_string();
-    let mut list = room.command(["hooks", "list"]);
-    let listed = list.env("CLAUDE_CONFIG_DIR", &folder).output()?.stdout;
-    if !String::from_utf8_lossy(&listed).contains(&format!("{event} {HOOKS} ")) {
-        return Err("the hooks were not found".into());
-    }
-    let prompt = |context: &str, folder: Option<&str>| -> Result<Duration, Problem> {
-        let mut command = room.command(["--yes", "-C", context, "--model", &model, "go"]);
-        command.envs(folder.map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
+    let prompt = |context: String, is_hooked: bool| -> Result<Duration, Problem> {
+        let mut command = room.command(["--yes", "-C", &context, "--model", &model, "go"]);
+        if is_hooked {
+            hooked(&mut command);
+        }
         let (output, taken) = time(|| command.output());
         let output = output?;
         match output.status.success() {
@@ -128,8 +200,8 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let (mut without, mut with) = (Samples::default(), Samples::default());
     let (mut bare, mut slow) = (Samples::default(), Samples::default());
     for round in 0..RUNS {
-        without.add(prompt(&format!("plain-{round}"), None)?);
-        with.add(prompt(&format!("hooked-{round}"), Some(&folder))?);
+        without.add(prompt(format!("{name}-plain-{round}"), false)?);
+        with.add(prompt(format!("{name}-hooked-{round}"), true)?);
         for (threads, samples) in [(THREADS, &mut bare), (ONE_THREAD, &mut slow)] {
             let (result, taken) = time(|| start_barely(threads));
             result?;
@@ -137,19 +209,25 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
         }
     }
     let calls = u32::try_from(CALLS)?;
-    let hooks = with.median().saturating_sub(without.median()) / calls;
-    let (bare, slow) = (bare.median() / calls, slow.median() / calls);
+    Ok(Measured {
+        hooks: with.median().saturating_sub(without.median()) / calls,
+        bare: bare.median() / calls,
+        slow: slow.median() / calls,
+    })
+}
+
+fn tell(report: &mut Report, name: &str, which: &str, measured: &Measured) {
+    let Measured { hooks, bare, slow } = *measured;
     let what = format!("{HOOKS} starts of `bash -c :`");
-    report.add(Line::new("hook files, bare starts, 1 thread", Figure::Time(slow)).remark(&what));
-    report.add(Line::new("hook files, bare starts, 2 threads", Figure::Time(bare)).remark(&what));
-    let what =
-        format!("{HOOKS} hooks of Claude Code that do nothing, by a run of {CALLS} calls less one without");
-    report.add(Line::new("hook files, a call's hooks", Figure::Time(hooks)).remark(what));
+    report.add(Line::new(format!("{name}, bare starts, 1 thread"), Figure::Time(slow)).remark(&what));
+    report.add(Line::new(format!("{name}, bare starts, 2 threads"), Figure::Time(bare)).remark(&what));
+    let what = format!("{HOOKS} {which} that do nothing, by a run of {CALLS} calls less one without");
+    report.add(Line::new(format!("{name}, a call's hooks"), Figure::Time(hooks)).remark(what));
     let times = Figure::Times(ratio(hooks, slow));
-    report.add(Line::new("hook files, a call's hooks over 1 thread", times));
+    report.add(Line::new(format!("{name}, a call's hooks over 1 thread"), times));
     let times = Figure::Times(ratio(hooks, bare));
-    report.add(Line::new("hook files, a call's hooks over 2 threads", times).bar(Figure::Times(HOOKS_BAR)));
-    Ok(())
+    let line = Line::new(format!("{name}, a call's hooks over 2 threads"), times);
+    report.add(line.bar(Figure::Times(HOOKS_BAR)));
 }
 
 /// Claude Code's name for what happens before a call.
@@ -166,7 +244,7 @@ pub fn before_a_call() -> Result<&'static str, Problem> {
 fn start_barely(threads: usize) -> Result<(), Problem> {
     for _ in 0..CALLS {
         let results = thread::scope(|scope| {
-            let starts = || (0..HOOKS / threads).try_for_each(|_| start_one());
+            let starts = || (0..HOOKS / threads).try_for_each(|_| start_one(":"));
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(starts)).collect();
             let joined = threads.into_iter().map(|thread| thread.join().ok());
             joined.collect::<Option<Result<Vec<()>, std::io::Error>>>()
@@ -177,9 +255,9 @@ fn start_barely(threads: usize) -> Result<(), Problem> {
 }
 
 /// Starts one program with an input, in an environment as small as that of the hooks, and waits for its end.
-fn start_one() -> std::io::Result<()> {
+fn start_one(script: &str) -> std::io::Result<()> {
     let mut child = Command::new(SHELL)
-        .args(["-c", ":"])
+        .args(["-c", script])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .stdin(Stdio::piped())
@@ -188,7 +266,7 @@ fn start_one() -> std::io::Result<()> {
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // It reads nothing, and may be gone already.
-        stdin.write_all(&[b'x'; 500]).ok();
+        stdin.write_all(&EVENT.repeat(20)).ok();
     }
     let output = child.wait_with_output()?;
     match output.status.success() {

@@ -13,12 +13,14 @@ mod hook_files;
 mod index;
 mod long;
 mod memory;
+mod peers;
 mod plugins;
 mod programs;
 mod record;
 mod report;
 mod samples;
 mod scheme;
+mod session;
 mod snapshot;
 mod start;
 mod subagents;
@@ -54,6 +56,10 @@ struct Args {
     #[arg(long)]
     built: bool,
 
+    /// Play a session through the other agents that are installed as well.
+    #[arg(long)]
+    peers: bool,
+
     /// Load the extensions of a folder, print the bytes of memory that this process holds, and end.
     #[arg(long, hide = true, value_name = "FOLDER")]
     hold_extensions: Option<PathBuf>,
@@ -62,9 +68,10 @@ struct Args {
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "start",
     "turns",
+    "session",
     "dispatch",
     "command",
     "worker",
@@ -87,6 +94,7 @@ const NAMES: [&str; 18] = [
 const BENCHMARKS: [Benchmark; NAMES.len()] = [
     start::run,
     turns::run,
+    session::run,
     dispatch::run,
     command::run,
     worker::run,
@@ -126,7 +134,14 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let wanted = |name: &str| args.names.is_empty() || args.names.iter().any(|wanted| wanted == name);
+    if args.peers
+        && let Err(problem) = peers::run(&programs, &mut report)
+    {
+        report.could_not_run("peers", &*problem);
+    }
+    let only_peers = args.peers && args.names.is_empty();
+    let wanted =
+        |name: &str| !only_peers && (args.names.is_empty() || args.names.iter().any(|wanted| wanted == name));
     for (name, benchmark) in NAMES.into_iter().zip(BENCHMARKS) {
         if wanted(name)
             && let Err(problem) = benchmark(&programs, &mut report)

@@ -82,7 +82,7 @@ impl Starts {
 }
 
 /// Runs a program up to the first byte of its request: processor time and wall time.
-fn first_byte(command: &mut Command, listener: &TcpListener) -> Result<(Duration, Duration), Problem> {
+pub fn first_byte(command: &mut Command, listener: &TcpListener) -> Result<(Duration, Duration), Problem> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -333,6 +333,7 @@ impl<E: Event> Hook for HookRow<E> {
             timeout,
             matcher: None,
             shadow: false,
+            rewrites: true,
         };
         let handler = RowHandler {
             lane: Arc::new(plugin_lane(plugin, host, call)),
@@ -368,6 +369,7 @@ impl<E: Event> Hook for HookRow<E> {
             timeout,
             matcher: None,
             shadow: false,
+            rewrites: true,
         };
         let row = ScriptRow::<E> {
             function,

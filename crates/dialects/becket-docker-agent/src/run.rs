@@ -85,6 +85,7 @@ pub(super) fn register<E: Event>(
         timeout: entry.timeout,
         matcher: entry.matcher.clone(),
         shadow: false,
+        rewrites: true,
     };
     let tools = tools(entry, &mut remarks);
     let handler = HookHandler {

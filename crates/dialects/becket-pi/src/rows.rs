@@ -461,6 +461,7 @@ impl<E: Event> ExtensionRow for RowOf<E> {
                 timeout: owner.timeout,
                 matcher: None,
                 shadow: false,
+                rewrites: true,
             },
             order: owner.order.clone(),
             matcher: Matcher::default(),

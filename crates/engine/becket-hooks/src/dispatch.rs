@@ -2,9 +2,9 @@
 //!
 //! Handlers that may rewrite run one after another, and each sees the effect of the one before. The others run
 //! beside each other, and their replies are folded in configured order. A deny or an answer ends the dispatch.
-//! Handlers of a dialect whose own system starts its hooks together start together here as well, whatever they may do:
-//! each sees the payload as it was before all of them. If several rewrite it, all but the first are asked again, one
-//! after another.
+//! Handlers of a dialect whose own system starts its hooks together start together here as well, whatever they may do,
+//! and so do neighbours that say that they rewrite nothing: each sees the payload as it was before all of them. If
+//! several rewrite it, all but the first are asked again, one after another.
 //! What runs is what was judged: if the payload changed after a guard had answered, the guard is asked once more.
 //!
 //! That second look also asks guards whose matcher fits only the rewritten payload. A further rewrite in it is ignored

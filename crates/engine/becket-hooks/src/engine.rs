@@ -424,6 +424,7 @@ impl HandlerInfo {
             timeout: std::time::Duration::from_secs(30),
             matcher: None,
             shadow: false,
+            rewrites: true,
         }
     }
 }

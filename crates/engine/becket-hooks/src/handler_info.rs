@@ -35,6 +35,10 @@ pub struct HandlerInfo {
     /// Whether the handler is asked and recorded, but neither decides nor changes anything.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
+    /// Whether the handler may rewrite what it is asked about. One that does not starts together with its neighbours
+    /// that do not.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub rewrites: bool,
 }
 
 impl HandlerInfo {
@@ -51,6 +55,7 @@ impl HandlerInfo {
             timeout: USUAL_TIMEOUT,
             matcher: None,
             shadow: false,
+            rewrites: true,
         }
     }
 
@@ -66,9 +71,10 @@ impl HandlerInfo {
             && (self.dialect != next.dialect || self.known_as == next.known_as)
     }
 
-    /// Whether the next handler starts together with this one, because their own system starts them so.
+    /// Whether the next handler starts together with this one, because their own system starts them so, or because
+    /// both say that neither changes what the other is asked about.
     pub(crate) fn starts_with(&self, next: &Self) -> bool {
-        self.dialect.side_by_side
+        (self.dialect.side_by_side || !(self.rewrites || next.rewrites))
             && (self.dialect, self.known_as, self.priority) == (next.dialect, next.known_as, next.priority)
     }
 
@@ -138,6 +144,10 @@ impl Rank {
             registration,
         }
     }
+}
+
+fn is_usual(rewrites: &bool) -> bool {
+    *rewrites
 }
 
 fn seconds<S: Serializer>(timeout: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -67,6 +67,10 @@ pub struct HookEntry {
     /// would have stopped; default: false.
     #[serde(default)]
     shadow: bool,
+    /// Whether the hook may rewrite what it is asked about. Neighbours that all say `false` are started together; if
+    /// one of them rewrites all the same, the others are asked again; default: true.
+    #[serde(default = "may_rewrite")]
+    rewrites: bool,
     /// Hooks with a higher priority run first; default: 0.
     #[serde(default)]
     priority: i32,
@@ -79,6 +83,10 @@ pub struct HookEntry {
     /// The directory to run in, relative to the hook file; default: the agent's working directory.
     #[serde(default)]
     working_dir: Option<PathBuf>,
+}
+
+fn may_rewrite() -> bool {
+    true
 }
 
 /// A program with its arguments.
@@ -189,6 +197,7 @@ impl OwnHook {
             timeout: read_timeout(entry.timeout.as_ref(), place)?,
             matcher: None,
             shadow: entry.shadow,
+            rewrites: entry.rewrites,
         };
         let folder = folder_of(place.file);
         Ok(Self {
@@ -211,6 +220,11 @@ impl OwnHook {
             return Some("refuses nothing: `shadow` is true");
         }
         (self.info.class < class).then_some("may fail open: `on_failure` is allow")
+    }
+
+    /// Whether the hook waits for its neighbours because it might rewrite something.
+    pub fn may_wait(&self) -> bool {
+        self.info.rewrites && !self.info.shadow && EventKind::by_id(self.event).rewrites
     }
 
     /// The names of tools that the hook's `match` wants exactly.

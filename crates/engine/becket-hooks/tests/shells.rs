@@ -147,3 +147,45 @@ async fn a_line_that_names_no_shell_is_run_by_bash_as_sh() {
     let program = Program::shell("echo \"${0##*/}\"").environment(nothing.into());
     assert_eq!(said(program, String::new()).await, "sh\n");
 }
+
+fn write_script(file: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    // Another file under the same name, as an editor writes it.
+    let new = file.with_extension("new");
+    std::fs::write(&new, text).unwrap();
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&new, file).unwrap();
+}
+
+#[tokio::test]
+async fn a_line_that_only_starts_a_script_starts_it_without_a_shell_and_sees_every_change_of_it() {
+    if !needs("bash") || !needs("dash") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let script = root.join("my guard.sh");
+    // bash tells what it starts by which word it has started it; dash tells nothing.
+    let text = "#!/usr/bin/env dash\necho \"$PWD|$*|$(printenv _)\"\n";
+    write_script(&script, text);
+    let folder = root.to_str().unwrap();
+    let environment = environment(&[("GUARD_DIR", folder), ("PWD", "/nowhere")]);
+    let program = |line: &str| Program::shell(line).environment(Arc::clone(&environment));
+    let directory = std::env::temp_dir().canonicalize().unwrap();
+    let direct = format!("{}|a b|\n", directory.display());
+    for line in [
+        "\"$GUARD_DIR/my guard.sh\" a b".to_owned(),
+        format!("'{}' a b", script.display()),
+    ] {
+        assert_eq!(said(program(&line), String::new()).await, direct, "{line}");
+    }
+    let by_shell = said(program("\"$GUARD_DIR\"/my\\ guard.sh a b"), String::new()).await;
+    assert!(by_shell.contains("|a b|/"), "{by_shell}");
+    let program = program("\"$GUARD_DIR/my guard.sh\"");
+    assert_eq!(
+        said(program.clone(), String::new()).await,
+        direct.replace("a b", "")
+    );
+    write_script(&script, "#!/bin/sh\necho replaced\n");
+    assert_eq!(said(program, String::new()).await, "replaced\n");
+}

@@ -195,7 +195,8 @@ impl Output {
             Some(screen) => screen.print(line),
             None => {
                 self.screen.clear_line();
-                drop(writeln!(std::io::stderr().lock(), "{line}"));
+                // Standard error has no buffer, so a line and its end are one write.
+                drop(std::io::stderr().lock().write_all(format!("{line}\n").as_bytes()));
             }
         }
     }

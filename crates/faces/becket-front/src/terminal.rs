@@ -397,9 +397,11 @@ impl TerminalFront {
             Kind::Diff => DIFF_LINES,
             Kind::Usual | Kind::Failure => OUTPUT_LINES,
         };
-        for line in output.lines().take(most) {
-            let line = result_line(line, kind, self.err);
-            self.output.say_as_is(&format!("{who}  {line}"));
+        let lines = output.lines().take(most);
+        let lines = lines.map(|line| format!("{who}  {}", result_line(line, kind, self.err)));
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty() {
+            self.output.say_as_is(&lines.join("\n"));
         }
         if total > most {
             let more = counted((total - most) as u64, "more line");

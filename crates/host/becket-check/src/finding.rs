@@ -67,6 +67,10 @@ pub enum Kind {
     FixedGuard,
     /// The hook is a guard, and fails open.
     LoosenedGuard,
+    /// The hook says that it rewrites nothing, and its text shows that it does.
+    RewritesAfterAll,
+    /// The hook waits for its neighbours, and probably need not.
+    Waits,
     /// The hook is found in the working directory, and not trusted.
     Untrusted,
     /// The hook is not as the project's lock says.

@@ -50,13 +50,7 @@ impl CheckedHook for OwnHook {
     }
 
     fn rewrites(&self, script: &str) -> Vec<&'static str> {
-        let reply = self.event.info().reply.iter();
-        let rewriting = reply.filter(|field| field.rule == "Rewrite");
-        let writes = written::by_shell(script);
-        rewriting
-            .map(|field| field.name)
-            .filter(|field| writes.iter().any(|line| has_key(line, field, "")))
-            .collect()
+        rewritten(self.event, &written::by_shell(script))
     }
 
     fn may_meet(&self, other: &dyn CheckedHook) -> bool {
@@ -69,8 +63,19 @@ impl CheckedHook for OwnHook {
         findings.extend(unknown_tools(subject, self));
         findings.extend(whole_texts(subject, self));
         findings.extend(loosened(subject, self));
+        findings.extend(rewriting(subject, self));
         findings
     }
+}
+
+/// The fields of an event that statements rewrite.
+fn rewritten(event: EventId, statements: &[String]) -> Vec<&'static str> {
+    let reply = event.info().reply.iter();
+    let rewriting = reply.filter(|field| field.rule == "Rewrite");
+    rewriting
+        .map(|field| field.name)
+        .filter(|field| statements.iter().any(|line| has_key(line, field, "")))
+        .collect()
 }
 
 fn wrong_answers(subject: &Subject<'_>, hook: &OwnHook) -> Vec<Finding> {
@@ -177,6 +182,20 @@ fn loosened(subject: &Subject<'_>, hook: &OwnHook) -> Option<Finding> {
         ..subject.finding(
             Kind::LoosenedGuard,
             format!("the guard {} {weakness}", hook.info.name),
+        )
+    })
+}
+
+/// Finds a hook that says that it rewrites nothing, and does.
+fn rewriting(subject: &Subject<'_>, hook: &OwnHook) -> Option<Finding> {
+    let says_not = !hook.info.rewrites;
+    let field = says_not.then(|| rewritten(hook.event, &answers_of(subject)).into_iter().next())??;
+    Some(Finding {
+        line: subject.line_with("rewrites"),
+        hint: Some("without `rewrites = false`, the hooks after it see what it has written at once".into()),
+        ..subject.finding(
+            Kind::RewritesAfterAll,
+            format!("the hook rewrites `{field}`, although it says `rewrites = false`"),
         )
     })
 }

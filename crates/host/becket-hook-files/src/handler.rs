@@ -194,6 +194,7 @@ fn info(entry: &HookEntry, (known_as, class): (&'static str, Class), system: &Sy
         timeout: entry.timeout,
         matcher: (!entry.matchers.is_empty()).then(|| entry.matchers.join(" or ")),
         shadow: false,
+        rewrites: true,
     }
 }
 

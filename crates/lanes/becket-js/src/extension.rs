@@ -1,9 +1,10 @@
 //! An extension: a file of TypeScript or JavaScript in its own engine, and the ways to call into it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+use std::{iter, thread};
 
 use becket_hooks::{Answered, Failure, Field, ScriptHandler};
 use futures_util::future::BoxFuture;
@@ -34,21 +35,84 @@ enum Running {
     Outside(Arc<Guest>),
 }
 
+/// An extension whose engine is chosen, and has started if it is the embedded one. No code of the extension has run.
+pub struct Prepared {
+    kit: Arc<Kit>,
+    name: String,
+    file: PathBuf,
+    /// The embedded engine.
+    machine: Option<Arc<Machine>>,
+}
+
+impl Prepared {
+    /// Prepares a file. This can be done on any thread.
+    pub fn new(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
+        let (file, machine) = match outside::place(kit, file)? {
+            EngineChoice::Outside => (file.to_path_buf(), None),
+            EngineChoice::Inside(reason) => {
+                let file = becket_fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+                let machine = boot::machine(kit, name, &file, reason)?;
+                (file, Some(machine))
+            }
+        };
+        Ok(Self {
+            kit: Arc::clone(kit),
+            name: name.to_owned(),
+            file,
+            machine,
+        })
+    }
+
+    /// Prepares many files by as many threads as there are processors. The results are in the order of the files.
+    pub fn all(kit: &Arc<Kit>, files: &[(&str, &Path)]) -> Vec<Result<Self, Failure>> {
+        let threads = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(files.len());
+        let prepare = |(name, file): &(&str, &Path)| Self::new(kit, name, file);
+        if threads < 2 {
+            return files.iter().map(prepare).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let turns = iter::from_fn(|| {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                Some((place, prepare(files.get(place)?)))
+            });
+            turns.collect::<Vec<_>>()
+        };
+        let mut prepared: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let others = threads.into_iter().flat_map(|thread| match thread.join() {
+                Ok(prepared) => prepared,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            own.into_iter().chain(others).collect()
+        });
+        prepared.sort_by_key(|(place, _)| *place);
+        prepared.into_iter().map(|(_, prepared)| prepared).collect()
+    }
+
+    /// Loads the extension; the prelude starts its exports.
+    pub async fn load(self) -> Result<Extension, Failure> {
+        let kit = &self.kit;
+        let Some(machine) = self.machine else {
+            let guest = Guest::load(kit, &self.name, &self.file).await?;
+            return Ok(Extension(Running::Outside(guest)));
+        };
+        let load = Load {
+            prelude: kit.prelude,
+            file: self.file.to_string_lossy().into_owned(),
+        };
+        machine.run(kit.limits.timeout, load).await?;
+        Ok(Extension(Running::Embedded(machine)))
+    }
+}
+
 impl Extension {
     /// Loads a file in the engine that it needs; the prelude starts its exports.
     pub async fn load(kit: &Arc<Kit>, name: &str, file: &Path) -> Result<Self, Failure> {
-        let reason = match outside::place(kit, file)? {
-            EngineChoice::Outside => return Ok(Self(Running::Outside(Guest::load(kit, name, file).await?))),
-            EngineChoice::Inside(reason) => reason,
-        };
-        let file = becket_fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-        let machine = boot::machine(kit, name, &file, reason)?;
-        let load = Load {
-            prelude: kit.prelude,
-            file: file.to_string_lossy().into_owned(),
-        };
-        machine.run(kit.limits.timeout, load).await?;
-        Ok(Self(Running::Embedded(machine)))
+        Prepared::new(kit, name, file)?.load().await
     }
 
     /// The name of the engine that would run a file; the error says why none can.

@@ -41,7 +41,7 @@ mod tasks;
 mod transform;
 
 pub use clock::{Pause, Watch};
-pub use extension::Extension;
+pub use extension::{Extension, Prepared};
 pub use host::{HostError, LentTerminal, Meanwhile, Report, Reporter, ScriptHost};
 pub use kit::{Allowed, HostModule, Kit, Limits, Surroundings};
 pub use neighbours::{Imports, imports, own_files};

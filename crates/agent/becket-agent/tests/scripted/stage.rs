@@ -12,7 +12,7 @@ use becket_agent::provider::{
 };
 use becket_agent::session_handle::SessionHandle;
 use becket_agent::store::{
-    Consumed, Letter, NewEntry, NewSession, OpenedSession, Seed, Store, StoreError, StoredEntry, Tree,
+    Consumed, Letter, NewEntry, NewSession, Noted, OpenedSession, Seed, Store, StoreError, StoredEntry, Tree,
     WaitingLetter,
 };
 use becket_agent::team::Team;
@@ -315,6 +315,7 @@ impl Store for Memory {
             Ok(OpenedSession {
                 resumed: !entries.is_empty(),
                 entries,
+                noted: Noted::default(),
                 origin: None,
                 lost_answer: false,
             })
@@ -341,6 +342,7 @@ impl Store for Memory {
             Ok(OpenedSession {
                 resumed: false,
                 entries,
+                noted: Noted::default(),
                 origin: Some(seed.origin),
                 lost_answer: false,
             })

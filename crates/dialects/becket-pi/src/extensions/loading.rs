@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_hooks::Failure;
 use becket_host::Unloaded;
-use becket_js::{Extension, Kit};
+use becket_js::{Kit, Prepared};
 
 use super::hooks;
 use super::registry::ExtensionRegistry;
@@ -20,17 +21,21 @@ pub(super) async fn load(
     candidate: &Candidate,
 ) -> Result<(), String> {
     registry.extensions.add(candidate.clone());
-    load_added(kit, registry, candidate).await
+    let prepared = Prepared::new(kit, &candidate.name, candidate.code());
+    load_prepared(prepared, registry, candidate).await
 }
 
-/// Loads an extension that is in the list already.
-pub(super) async fn load_added(
-    kit: &Arc<Kit>,
+/// Loads an extension that is in the list already, and prepared.
+pub(super) async fn load_prepared(
+    prepared: Result<Prepared, Failure>,
     registry: &Arc<ExtensionRegistry>,
     candidate: &Candidate,
 ) -> Result<(), String> {
     let name = &candidate.name;
-    let loaded = Extension::load(kit, name, candidate.code()).await;
+    let loaded = match prepared {
+        Ok(prepared) => prepared.load().await,
+        Err(failure) => Err(failure),
+    };
     let trouble = match loaded {
         Ok(extension) => {
             registry.extensions.set_loaded(name, extension);

@@ -59,7 +59,7 @@ use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark, Program};
 use becket_host::{Drawing, GivenFlag, Person, Unloaded};
 use becket_js::{
-    Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Transformer,
+    Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Prepared, Transformer,
 };
 use becket_providers::ProviderSettings;
 use becket_store::SqliteStore;
@@ -75,7 +75,7 @@ pub use extension_list::Guest;
 pub use find::{ExtensionSearch, Given, find, find_resources, judge_resources, refusal};
 use flags::RegisteredFlag;
 use host::RegistryHost;
-use loading::{A_WORD, load_added, unloaded};
+use loading::{A_WORD, load_prepared, unloaded};
 pub use registry::ExtensionRegistry;
 use registry::{Facts, Stage};
 use renderers::ExtensionDrawing;
@@ -122,15 +122,11 @@ impl Extensions {
         }
         let (of_project, others): (Vec<&Candidate>, Vec<&Candidate>) =
             found.iter().partition(|candidate| candidate.is_of_project());
-        for candidate in others {
-            load_or_dismiss(&kit, &registry, candidate, found).await;
-        }
+        load_in_order(&kit, &registry, &others, found).await;
         if settings.asks_about_project {
             project_trust::ask(&registry, &settings.surroundings.cwd).await?;
         }
-        for candidate in of_project {
-            load_or_dismiss(&kit, &registry, candidate, found).await;
-        }
+        load_in_order(&kit, &registry, &of_project, found).await;
         Ok(extensions)
     }
 
@@ -384,17 +380,24 @@ async fn last_moment(registry: &ExtensionRegistry) {
     }
 }
 
-/// Loads an extension of the list. One that cannot be loaded is kept with the reason, unless it is part of another.
-async fn load_or_dismiss(
+/// Loads extensions of the list one after the other, since each may rely on what those before it have done; their
+/// engines start together before. One that cannot be loaded is kept with the reason, unless it is part of another.
+async fn load_in_order(
     kit: &Arc<Kit>,
     registry: &Arc<ExtensionRegistry>,
-    candidate: &Candidate,
+    candidates: &[&Candidate],
     all: &[Candidate],
 ) {
-    // `unloaded` reports the error.
-    let is_loaded = load_added(kit, registry, candidate).await.is_ok();
-    if !is_loaded && is_part_of_another(candidate, all) {
-        hooks::dismiss(registry, &candidate.name);
+    let files: Vec<(&str, &Path)> = candidates
+        .iter()
+        .map(|candidate| (candidate.name.as_str(), candidate.code()))
+        .collect();
+    for (candidate, prepared) in candidates.iter().zip(Prepared::all(kit, &files)) {
+        // `unloaded` reports the error.
+        let is_loaded = load_prepared(prepared, registry, candidate).await.is_ok();
+        if !is_loaded && is_part_of_another(candidate, all) {
+            hooks::dismiss(registry, &candidate.name);
+        }
     }
 }
 

@@ -530,21 +530,30 @@ type Answers = (&'static str, fn(&str) -> PreToolReply);
 
 /// What such handlers are shown, and the outcome.
 async fn asked_together(answers: &[Answers]) -> (Vec<String>, Outcome<PreTool>, Duration) {
+    let dialect = Dialect {
+        side_by_side: true,
+        ..named(1)
+    };
+    let of_dialect = |name: &'static str| HandlerInfo {
+        dialect,
+        ..HandlerInfo::native(name, Class::Guard)
+    };
+    asked_as(of_dialect, answers).await
+}
+
+/// What handlers with these descriptions are shown, and the outcome.
+async fn asked_as(
+    described: impl Fn(&'static str) -> HandlerInfo,
+    answers: &[Answers],
+) -> (Vec<String>, Outcome<PreTool>, Duration) {
     let (engine, _) = engine();
     let (shown, started) = (Arc::default(), tokio::time::Instant::now());
-    for (name, answer) in answers {
-        let dialect = Dialect {
-            side_by_side: true,
-            ..named(1)
-        };
-        let info = HandlerInfo {
-            dialect,
-            ..HandlerInfo::native(name, Class::Guard)
-        };
+    for &(name, answer) in answers {
+        let info = described(name);
         let handler = Together {
             name,
             shown: Arc::clone(&shown),
-            answer: *answer,
+            answer,
         };
         engine.register(Registration::<PreTool>::new(info, Arc::new(handler)));
     }
@@ -592,6 +601,47 @@ async fn if_several_of_those_rewrote_they_are_asked_one_after_another() {
     assert_eq!(shown[..3], ["one ls", "two ls", "two ls -l"]);
     assert_eq!(command_in(&outcome), Some("ls -l -a"));
     assert!(matches!(outcome.verdict(), Some(Verdict::Ask(_))));
+}
+
+/// A guard of becket's own. Those whose names end in `+` may rewrite.
+fn own_guard(name: &'static str) -> HandlerInfo {
+    HandlerInfo {
+        rewrites: name.ends_with('+'),
+        ..HandlerInfo::native(name, Class::Guard)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn neighbours_that_rewrite_nothing_start_together_and_fold_in_configured_order() {
+    let refuse_a = |_: &str| deny("a says no");
+    let refuse_c = |_: &str| deny("c says no");
+    let silent = |_: &str| PreToolReply::default();
+    let (shown, outcome, took) =
+        asked_as(own_guard, &[("a", refuse_a), ("b", silent), ("c", refuse_c)]).await;
+    assert_eq!(shown, ["a ls", "b ls", "c ls"]);
+    assert_eq!(outcome.denied(), Some("a says no\nc says no"));
+    assert!(took < Duration::from_millis(150), "{took:?}");
+    // One that may rewrite stands between them, so that the last waits for it.
+    let (shown, _, took) = asked_as(own_guard, &[("a", silent), ("b+", silent), ("c", silent)]).await;
+    assert_eq!(shown, ["a ls", "b+ ls", "c ls"]);
+    assert!(took >= Duration::from_millis(300), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_rewritten_after_neighbours_or_by_one_of_them_is_judged_by_all() {
+    let guard = |command: &str| match command {
+        "ls -l" => deny("not so long"),
+        _ => PreToolReply::default(),
+    };
+    let writer = |_: &str| rewrite("ls -l");
+    let silent = |_: &str| PreToolReply::default();
+    let (shown, outcome, _) = asked_as(own_guard, &[("guard", guard), ("b", silent), ("c+", writer)]).await;
+    assert_eq!(shown[..4], ["guard ls", "b ls", "c+ ls", "guard ls -l"]);
+    assert_eq!(outcome.denied(), Some("not so long"));
+    // It has said that it rewrites nothing, and does.
+    let (shown, outcome, _) = asked_as(own_guard, &[("guard", guard), ("liar", writer)]).await;
+    assert_eq!(shown[..3], ["guard ls", "liar ls", "guard ls -l"]);
+    assert_eq!(outcome.denied(), Some("not so long"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::fs::{Access, access};
@@ -74,6 +74,8 @@ pub struct Program {
     words: Vec<OsString>,
     /// The shell that runs the line, if this is a line.
     shell: Option<LineShell>,
+    /// That shell, once it was looked for in this environment.
+    found_shell: Arc<OnceLock<Shell>>,
     environment: Arc<BTreeMap<OsString, OsString>>,
     directory: Option<PathBuf>,
     preparation: Option<Arc<dyn Preparation>>,
@@ -112,6 +114,7 @@ impl Program {
         Self {
             words: words.into_iter().map(Into::into).collect(),
             shell: None,
+            found_shell: Arc::default(),
             environment: Arc::default(),
             directory: None,
             preparation: None,
@@ -122,18 +125,21 @@ impl Program {
     /// This program with exactly this environment; see [`guest_environment`](super::guest_environment).
     pub fn environment(mut self, environment: Arc<BTreeMap<OsString, OsString>>) -> Self {
         self.environment = environment;
+        self.found_shell = Arc::default();
         self
     }
 
     /// This program with one more variable.
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         Arc::make_mut(&mut self.environment).insert(name.into(), value.into());
+        self.found_shell = Arc::default();
         self
     }
 
     /// This program without a variable.
     pub fn without_variable(mut self, name: impl AsRef<OsStr>) -> Self {
         Arc::make_mut(&mut self.environment).remove(name.as_ref());
+        self.found_shell = Arc::default();
         self
     }
 
@@ -219,10 +225,13 @@ impl Program {
         if self.guards {
             self.look_for_scripts(&directory, variables)?;
         }
-        let (mut command, path) = self.command(&directory)?;
+        let (mut command, path) = self.command(&directory, variables)?;
         let (mark_name, mark_value) = mark.variable();
         command.env_clear().envs(self.environment.as_ref());
         command.env("PATH", absolute_path(&self.environment));
+        if self.line_shell().is_some_and(|shell| shell.path != path) {
+            command.env("PWD", shell::directory_told(&self.environment, &directory));
+        }
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env(mark_name, mark_value).current_dir(&directory);
         Ok(Launch {
@@ -233,12 +242,17 @@ impl Program {
     }
 
     /// The program with its arguments, and its path.
-    fn command(&self, directory: &Path) -> Result<(Command, PathBuf), Failure> {
+    fn command(
+        &self,
+        directory: &Path,
+        variables: &[(String, String)],
+    ) -> Result<(Command, PathBuf), Failure> {
         let Some(shell) = self.line_shell() else {
             let path = self.resolve(directory)?;
             return Ok((self.exec_command(&path), path));
         };
-        if let Some((command, path)) = self.plain_command(directory) {
+        let direct = self.script_command(directory, variables);
+        if let Some((command, path)) = direct.or_else(|| self.plain_command(directory)) {
             return Ok((command, path));
         }
         let mut command = Command::new(&shell.path);
@@ -246,7 +260,40 @@ impl Program {
             command.arg0(name);
         }
         command.args(shell.options).arg("-c").args(&self.words);
-        Ok((command, shell.path))
+        Ok((command, shell.path.clone()))
+    }
+
+    /// The script that the whole line runs, if the shell would only start it: its path has a `/`, so it is no word of the
+    /// shell's, and its first line names an interpreter that is there. What could not be started is left to the shell.
+    fn script_command(&self, directory: &Path, variables: &[(String, String)]) -> Option<(Command, PathBuf)> {
+        if !matches!(self.shell, Some(LineShell::Default)) {
+            return None;
+        }
+        let value_of = |name: &str| self.variable_of_run(name, variables);
+        let words = script_file::words_of_line(self.words.first()?.to_str()?, value_of)?;
+        let program = Self {
+            shell: None,
+            ..self.clone().with_words(words)
+        };
+        let first = program.words.first()?;
+        let has_folder = first.as_encoded_bytes().contains(&b'/');
+        let path = has_folder.then(|| program.resolve(directory).ok()).flatten()?;
+        let line = interpreter(&path)?;
+        access(&path, Access::EXEC_OK).ok()?;
+        program.check_interpreter(&line, &path, directory).ok()?;
+        Some((program.exec_command(&path), path))
+    }
+
+    fn with_words(mut self, words: Vec<OsString>) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// The value of a variable as the program would find it.
+    fn variable_of_run(&self, name: &str, variables: &[(String, String)]) -> Option<OsString> {
+        let of_run = variables.iter().find(|(own, _)| own == name);
+        let of_run = of_run.map(|(_, value)| OsString::from(value));
+        of_run.or_else(|| self.environment.get(OsStr::new(name)).cloned())
     }
 
     /// A program that is not a shell line. A script is given to the shell that it names if that shell needs options.
@@ -295,15 +342,11 @@ impl Program {
             Some(_) => script_file::scripts_of_line(&words().collect::<String>()),
             None => script_file::scripts_of(&words().collect::<Vec<_>>()),
         };
-        let variable = |name: &str| {
-            let of_run = variables.iter().find(|(own, _)| own == name);
-            let of_run = of_run.map(|(_, value)| OsString::from(value));
-            of_run.or_else(|| self.environment.get(OsStr::new(name)).cloned())
-        };
+        let value_of = |name: &str| self.variable_of_run(name, variables);
         for script in scripts {
             let mut words = script.within.iter().chain([&script.word]);
             let file = words.try_fold(directory.to_path_buf(), |within, word| {
-                script_file::expanded(word, variable, &within)
+                script_file::expanded(word, value_of, &within)
             });
             let Some(file) = file else { continue };
             let (cause, detail) = match std::fs::metadata(&file) {
@@ -324,11 +367,13 @@ impl Program {
         Ok(())
     }
 
-    fn line_shell(&self) -> Option<Shell> {
-        self.shell.as_ref().map(|shell| match shell {
+    /// The shell of the line, which is looked for once.
+    fn line_shell(&self) -> Option<&Shell> {
+        let shell = self.shell.as_ref()?;
+        Some(self.found_shell.get_or_init(|| match shell {
             LineShell::Default => Shell::unnamed(&self.environment),
             LineShell::Named(path) => Shell::named(path),
-        })
+        }))
     }
 
     /// Checks whether the program could be started from this directory, as far as that is known without starting it.
@@ -375,7 +420,7 @@ impl Program {
     /// The absolute path of the program, as found from this directory.
     pub fn resolve(&self, directory: &Path) -> Result<PathBuf, Failure> {
         if let Some(shell) = self.line_shell() {
-            return Ok(shell.path);
+            return Ok(shell.path.clone());
         }
         let Some(name) = self.words.first().filter(|name| !name.is_empty()) else {
             return Err(Failure::new(Cause::NotFound, "the hook names no program"));

@@ -200,6 +200,69 @@ pub(super) fn expanded(
     (is_literal && !first.contains('\\') && !rest.contains(['$', '`', '*', '?', '[', '{', '\\'])).then(whole)
 }
 
+/// The words of a line that is one command without anything that a shell would do but start it: plain letters, and
+/// quotes. In double quotes, variables are replaced. `None` if there is anything else, or a variable without a value.
+pub(super) fn words_of_line(
+    line: &str,
+    value_of: impl Fn(&str) -> Option<OsString>,
+) -> Option<Vec<OsString>> {
+    let mut words = Vec::new();
+    let mut word: Option<OsString> = None;
+    let mut rest = line.trim_matches([' ', '\t', '\n']);
+    while let Some(letter) = rest.chars().next() {
+        let (piece, after) = rest.split_at(letter.len_utf8());
+        rest = after;
+        match letter {
+            ' ' | '\t' => words.extend(word.take()),
+            '\'' => {
+                let (quoted, after) = rest.split_once('\'')?;
+                word.get_or_insert_default().push(quoted);
+                rest = after;
+            }
+            '"' => {
+                let (quoted, after) = rest.split_once('"')?;
+                push_expanded(word.get_or_insert_default(), quoted, &value_of)?;
+                rest = after;
+            }
+            _ if letter.is_alphanumeric() || "/._-+".contains(letter) => {
+                word.get_or_insert_default().push(piece);
+            }
+            _ => return None,
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+/// Adds what is in double quotes to a word, with the values of its variables.
+fn push_expanded(
+    word: &mut OsString,
+    quoted: &str,
+    value_of: &impl Fn(&str) -> Option<OsString>,
+) -> Option<()> {
+    let mut pieces = quoted.split('$');
+    let plain = |piece: &str| !piece.contains(['\\', '`', '!']);
+    word.push(pieces.next().filter(|piece| plain(piece))?);
+    for piece in pieces {
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let (name, rest) = match piece.strip_prefix('{') {
+            Some(braced) => braced.split_once('}')?,
+            None => piece.split_at(piece.find(|letter| !is_of_name(letter)).unwrap_or(piece.len())),
+        };
+        let is_plain = name.chars().all(is_of_name) && plain(rest);
+        word.push(value_of(name).filter(|_| is_plain && !is_of_shell(name))?);
+        word.push(rest);
+    }
+    Some(())
+}
+
+/// Whether a shell may give a variable another value than the environment does. The names of its own have no `_`, or a
+/// known beginning.
+fn is_of_shell(name: &str) -> bool {
+    let beginnings = ["BASH", "COMP_", "READLINE_", "_"];
+    name != "HOME" && (!name.contains('_') || beginnings.iter().any(|beginning| name.starts_with(beginning)))
+}
+
 /// Whether a file exists and is empty, or empty after a first line that names an interpreter.
 pub(super) fn is_blank(file: &Path) -> bool {
     let is_small = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() < MOST_BLANK);
@@ -323,6 +386,56 @@ mod tests {
         let within = |line: &str| scripts_of_line(line).remove(0).within;
         assert_eq!(within("cd \"$D\" && cd hooks && ./guard.sh"), ["$D", "hooks"]);
         assert!(within("(cd hooks && true); ./guard.sh").is_empty());
+    }
+
+    #[test]
+    fn only_a_line_that_a_shell_would_just_start_has_its_words_told() {
+        let values = |name: &str| match name {
+            "PROJECT_DIR" => Some(OsString::from("/a b/c*")),
+            "HOME" => Some("/home/me".into()),
+            "RANDOM" | "BASH_COMMAND" => Some("/x".into()),
+            _ => None,
+        };
+        let table: [(&str, Option<&[&str]>); 22] = [
+            ("./guard.sh", Some(&["./guard.sh"])),
+            (
+                " ./guard.sh  --strict\t-v\n",
+                Some(&["./guard.sh", "--strict", "-v"]),
+            ),
+            ("'/a b/it''s' ''", Some(&["/a b/its", ""])),
+            (
+                "\"$PROJECT_DIR\"/hooks/guard.sh",
+                Some(&["/a b/c*/hooks/guard.sh"]),
+            ),
+            (
+                "\"$PROJECT_DIR/.hooks/${HOME}x\"",
+                Some(&["/a b/c*/.hooks//home/mex"]),
+            ),
+            ("\"/a; rm b\"", Some(&["/a; rm b"])),
+            ("$PROJECT_DIR/guard.sh", None),
+            ("\"$UNKNOWN/guard.sh\"", None),
+            ("\"$RANDOM/x\"", None),
+            ("\"${BASH_COMMAND}/x\"", None),
+            ("\"${HOME:-/x}/y\"", None),
+            ("\"$(pwd)/x\"", None),
+            ("\"`pwd`/x\"", None),
+            ("\"a\\\"b\"", None),
+            ("\"$1\"", None),
+            ("~/guard.sh", None),
+            ("./guard.sh; true", None),
+            ("./guard.sh | tee x", None),
+            ("A=1 ./guard.sh", None),
+            ("./guard.sh *", None),
+            ("./guard.sh # why", None),
+            ("'./guard.sh", None),
+        ];
+        for (line, wanted) in table {
+            let words = words_of_line(line, values);
+            let words: Option<Vec<&str>> = words
+                .as_ref()
+                .map(|words| words.iter().map(|word| word.to_str().unwrap()).collect());
+            assert_eq!(words.as_deref(), wanted, "{line}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::environment::find_program;
@@ -62,6 +63,17 @@ impl Shell {
 /// Options for a program that may be a shell, before its arguments. bash gets none: its long options must come first.
 pub(super) fn options(program: &Path) -> &'static [&'static str] {
     plain_echo(program, &PLAIN_ECHO[1..])
+}
+
+/// The working directory as a shell tells it to what it starts: by the name that it was given, if that is right.
+pub(super) fn directory_told(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> PathBuf {
+    let identity = |path: &Path| std::fs::metadata(path).map(|data| (data.dev(), data.ino())).ok();
+    let given = environment.get(OsStr::new("PWD")).map(PathBuf::from);
+    let is_right = |given: &PathBuf| given.is_absolute() && identity(given) == identity(directory);
+    match given.filter(is_right) {
+        Some(given) => given,
+        None => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
+    }
 }
 
 fn plain_echo(shell: &Path, table: &[(&str, &'static [&'static str])]) -> &'static [&'static str] {

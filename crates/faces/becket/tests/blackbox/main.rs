@@ -47,6 +47,7 @@ mod index;
 mod input;
 mod interrupt;
 mod jq;
+mod jq_guards;
 mod limit;
 mod long_sessions;
 mod long_work;
@@ -55,6 +56,7 @@ mod messages;
 mod model_lists;
 mod models_that_fail;
 mod names;
+mod neighbours;
 #[cfg(feature = "otel")]
 mod otel;
 mod permission_modes;

@@ -1,10 +1,12 @@
 //! Extensions as files in a folder, with a small prelude in place of a real one.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::room::{load, try_load};
-use becket_hooks::{Cause, Field};
-use becket_js::Limits;
+use crate::room::{Room, folder, kit, load, surroundings, try_load};
+use becket_hooks::{Cause, Field, ScriptHandler};
+use becket_js::{Kit, Limits, Prepared};
 
 #[tokio::test]
 async fn a_handler_answers_at_once_or_in_its_own_time() {
@@ -253,4 +255,52 @@ async fn a_large_field_that_nobody_reads_is_never_parsed() {
     assert!(changed.is_empty());
     let failure = loaded.fire("reads", fields()).await.expect_err("no JSON");
     assert!(failure.to_string().contains("SyntaxError"), "{failure}");
+}
+
+#[tokio::test]
+async fn engines_start_together_and_extensions_run_in_their_order() {
+    let script = |number: usize| {
+        format!(
+            "export default (pi: any) => {{ pi.on('{number}', () => \
+             new Promise((done) => setTimeout(() => done({{ rang: {number} }}), 1))); }};"
+        )
+    };
+    let scripts: Vec<(String, String)> = (0..12)
+        .map(|number| (format!("{number}.ts"), script(number)))
+        .collect();
+    let files: Vec<(&str, &str)> = scripts
+        .iter()
+        .filter(|(name, _)| name != "5.ts")
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let folder = folder(&files);
+    let room = Arc::<Room>::default();
+    let kit = Arc::new(Kit {
+        surroundings: surroundings(&folder),
+        ..kit(&room, Limits::default(), None)
+    });
+    let paths: Vec<PathBuf> = scripts.iter().map(|(name, _)| folder.0.join(name)).collect();
+    let named: Vec<(&str, &Path)> = paths.iter().map(|path| ("x", path.as_path())).collect();
+    let prepared = Prepared::all(&kit, &named);
+    assert!(
+        room.handlers.lock().expect("no panic").is_empty(),
+        "nothing has run yet"
+    );
+    let mut loaded = Vec::new();
+    for (number, prepared) in prepared.into_iter().enumerate() {
+        let result = match prepared {
+            Ok(prepared) => prepared.load().await,
+            Err(failure) => Err(failure),
+        };
+        assert_eq!(result.is_err(), number == 5, "{number}");
+        loaded.extend(result);
+    }
+    let handlers = room.handlers.lock().expect("no panic").clone();
+    let names: Vec<&str> = handlers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["0", "1", "2", "3", "4", "6", "7", "8", "9", "10", "11"]);
+    for (extension, (name, number)) in loaded.iter().zip(&handlers) {
+        let handler = extension.handler(*number, Duration::from_secs(30));
+        let answered = handler.call(Vec::new()).await.expect("an answer");
+        assert_eq!(answered.returned, Some(format!("{{\"rang\":{name}}}")));
+    }
 }

@@ -1,15 +1,17 @@
 //! `becket hooks check`: says what is wrong with hooks before they run.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use becket_check::{Finding, HookFile, Kind, Machine, Severity, ToolNames, by_hook, check, sarif};
-use becket_hooks::{HookEnvironment, guest_environment};
+use becket_hooks::{HookEnvironment, OwnHook, guest_environment};
 use becket_host::GuestSearch;
 use becket_run::setup::{Setup, read_config};
 use becket_run::tool_names::{tool_elsewhere, tool_names, tools_without_operation};
+use becket_store::{KnownHook, RunEffect, SqliteStore};
 use becket_system::counted;
 use becket_system::project_root::project_root;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
@@ -19,6 +21,9 @@ use crate::args::CheckForm;
 use crate::hooks_check::{everything, given, untrusted};
 use crate::options::Options;
 use crate::printing::print;
+
+/// After how many answers it is likely that a hook never rewrites anything.
+const ENOUGH_ANSWERS: u64 = 100;
 
 /// Checks the hooks of some files, or all that count here. The exit code is 1 if something is wrong.
 pub fn run(
@@ -34,6 +39,7 @@ pub fn run(
     };
     let machine = machine(&folders, surroundings);
     let mut findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
+    findings.extend(suggestions(&files, &folders, surroundings));
     // What stands against reading the settings was found already.
     if let (true, Ok(setup)) = (paths.is_empty(), Setup::read(&options.run, surroundings)) {
         findings.extend(untrusted(&setup));
@@ -44,6 +50,51 @@ pub fn run(
     }
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Wrong);
     Ok(if wrong { Exit::Failed } else { Exit::Answered })
+}
+
+/// What the record says about hooks that wait for each other: one that has answered often and never rewritten anything
+/// may be started together with its neighbours. A record that cannot be read is no reason not to check hooks.
+fn suggestions(files: &[HookFile], folders: &Folders, surroundings: &Surroundings) -> Vec<Finding> {
+    let mut waiting = Vec::new();
+    for file in files {
+        for hook in &file.hooks {
+            let own = (&**hook as &dyn Any).downcast_ref::<OwnHook>();
+            waiting.extend(own.filter(|own| own.may_wait()).map(|own| (file, own)));
+        }
+    }
+    if waiting.is_empty() || !folders.store_file().exists() {
+        return Vec::new();
+    }
+    let counts = |store: SqliteStore| store.record().hook_counts(0).ok();
+    let Some((known, counts)) = folders.open_store().ok().and_then(counts) else {
+        return Vec::new();
+    };
+    let suggested = waiting.into_iter().filter_map(|(file, hook)| {
+        let source = surroundings.cwd.join(&hook.info.source).display().to_string();
+        let is_named = hook.info.name != hook.info.source;
+        let name = if is_named { &hook.info.name } else { &source };
+        let event = hook.event.info().name;
+        let is_it =
+            |known: &&KnownHook| known.event == event && known.handler == *name && known.source == source;
+        let known = known.iter().find(is_it)?;
+        let answers = |effect: RunEffect| {
+            let counts = counts
+                .iter()
+                .filter(|count| (count.hook, count.effect) == (known.id, effect));
+            counts.map(|count| count.count).sum::<u64>()
+        };
+        let count = answers(RunEffect::Passed) + answers(RunEffect::Denied);
+        let is_likely = count >= ENOUGH_ANSWERS && answers(RunEffect::Rewrote) == 0;
+        is_likely.then(|| Finding {
+            file: file.file.clone(),
+            line: hook.line(),
+            kind: Kind::Waits,
+            severity: Severity::Remark,
+            message: format!("the hook has answered {count} times and never rewrote anything"),
+            hint: Some("with `rewrites = false`, it is started together with its neighbours".into()),
+        })
+    });
+    suggested.collect()
 }
 
 /// Something that keeps a hook from doing its work.

@@ -105,6 +105,9 @@ fn hook_line(event: EventId, info: &HandlerInfo, trusted: bool, runs: Option<&Ru
     if info.shadow {
         text.push_str("  in shadow");
     }
+    if !info.rewrites {
+        text.push_str("  rewrites nothing");
+    }
     if info.priority != 0 {
         text.push_str(&format!("  priority {}", info.priority));
     }

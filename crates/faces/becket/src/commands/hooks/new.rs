@@ -190,7 +190,8 @@ fn files(kind: HookKind, language: HookLanguage, name: &str) -> Vec<NewFile> {
 /// The entry of a hook that is a program.
 fn started(kind: HookKind, program: &str, ending: &str) -> String {
     let (event, matching) = match kind {
-        HookKind::Guard | HookKind::Transform => ("pre_tool", "match = { tool = \"shell\" }\n"),
+        HookKind::Guard => ("pre_tool", "match = { tool = \"shell\" }\nrewrites = false\n"),
+        HookKind::Transform => ("pre_tool", "match = { tool = \"shell\" }\n"),
         HookKind::Observe => ("tool_end", ""),
     };
     format!(
