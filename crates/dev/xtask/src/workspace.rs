@@ -113,11 +113,24 @@ impl SourceFile {
         self.path.contains("/src/") && !is_test
     }
 
-    /// How many lines come before the tests at the end of the file.
-    pub fn shipped_lines(&self) -> usize {
-        let is_code = |line: &&str| line.trim_start() != "#[cfg(test)]";
-        self.text.lines().take_while(is_code).count()
+    /// The lines before the tests at the end of the file.
+    pub fn shipped_code(&self) -> impl Iterator<Item = &str> {
+        self.text.lines().take(self.shipped_lines())
     }
+
+    /// How many lines come before the tests at the end of the file. Code that only tests use does not end it: what
+    /// follows is shipped.
+    pub fn shipped_lines(&self) -> usize {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let begin_tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && is_inline_module(pair[1]);
+        let tests = lines.windows(2).position(begin_tests);
+        tests.unwrap_or(lines.len())
+    }
+}
+
+/// Whether a line begins a module that stands in the same file.
+fn is_inline_module(line: &str) -> bool {
+    line.starts_with("mod ") && line.ends_with('{')
 }
 
 /// The entries of a folder, sorted.
@@ -138,4 +151,20 @@ fn collect(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_module_of_tests_ends_what_is_shipped() {
+        let shipped = |text: &str| {
+            let (path, text) = ("crates/agent/x/src/x.rs".into(), text.into());
+            SourceFile { path, text }.shipped_lines()
+        };
+        assert_eq!(shipped("fn a() {}\n\n#[cfg(test)]\nmod tests {\n}\n"), 2);
+        assert_eq!(shipped("#[cfg(test)]\nmod tests;\nfn a() {}\n"), 3);
+        assert_eq!(shipped("    #[cfg(test)]\n    fn a() {}\nfn b() {}\n"), 3);
+    }
 }

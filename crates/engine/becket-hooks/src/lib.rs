@@ -64,4 +64,4 @@ pub use settings_file::{
 pub use strict_json::read_strictly;
 pub use struct_keys::keys_of;
 pub use toml_text::{parse_table, parse_toml};
-pub use trace::{Consequence, DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness};
+pub use trace::{Consequence, DispatchTrace, Effect, HandlerRun, ReportedFailure, Witness, shadow_words};

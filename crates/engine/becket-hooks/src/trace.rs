@@ -236,3 +236,9 @@ pub trait Witness: Send + Sync {
 fn event_name<S: serde::Serializer>(event: &EventId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(event.info().name)
 }
+
+/// What a handler in shadow would have done, in a few words.
+pub fn shadow_words(would: &str, reason: Option<&str>) -> String {
+    let reason = reason.map(|reason| format!(": {reason}"));
+    format!("in shadow, would {would}{}", reason.unwrap_or_default())
+}

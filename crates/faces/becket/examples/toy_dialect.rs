@@ -51,10 +51,8 @@ impl Host for ToyHost {
             Ok(text) => text,
             Err(error) if error.is_absence() => String::new(),
             Err(error) => {
-                return Err(CliError::usage(format!(
-                    "cannot read {}: {error}",
-                    file.display()
-                )));
+                let why = format!("cannot read {}: {error}", file.display());
+                return Err(CliError::usage(why));
             }
         };
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -154,10 +152,9 @@ impl Guests for Toys {
 
     fn register(&self, stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
         for (item, lane) in &self.toys {
-            let (order, name) = (90, "toy");
             let dialect = Dialect {
-                order,
-                name,
+                order: 90,
+                name: "toy",
                 side_by_side: false,
             };
             let info = HandlerInfo::command(&item.name, &item.source, dialect, Class::Guard);

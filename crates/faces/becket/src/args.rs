@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use becket_agent::provider::ThinkingLevel;
 use becket_events::PermissionMode;
+use becket_face_kit::RunMode;
+use becket_front::ColorChoice;
 use becket_host::GuestOptions;
+use becket_record::Form;
 use becket_run::Hosts;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -169,7 +172,7 @@ pub struct OptionArgs {
     pub home: Option<PathBuf>,
 
     /// When to use colours: auto, always or never.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = one_of(ColorChoice::ALL))]
     pub color: ColorChoice,
 
     /// pi's options.
@@ -184,6 +187,7 @@ pub struct PiOptions {
     /// Talk to other programs as pi does: `text` prints the answer, `json` prints every event as one line, `rpc` also
     /// reads commands from standard input. A run starts in a new context unless one is named, and has pi's exit codes.
     #[arg(long, hide_short_help = true, value_name = "MODE", conflicts_with = "json")]
+    #[arg(value_parser = one_of(RunMode::ALL))]
     pub mode: Option<RunMode>,
 
     /// Answer the prompt and exit. Several prompts are answered one after another.
@@ -224,17 +228,6 @@ pub struct PiOptions {
     pub append_system_prompt: Vec<String>,
 }
 
-/// How becket speaks to the program that runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RunMode {
-    /// Only the answer.
-    Text,
-    /// Every event as one line of JSON.
-    Json,
-    /// Every event as one line of JSON, and commands are read from standard input.
-    Rpc,
-}
-
 /// Reads a permission mode; each word is shown with what it means.
 fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
     let shown = |mode: &PermissionMode| PossibleValue::new(mode.word()).help(mode.about());
@@ -242,20 +235,23 @@ fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
     words.map(|word| PermissionMode::of_word(&word).unwrap_or_default())
 }
 
+/// Reads one of several words, each of which is shown with what it means.
+fn one_of<T>(all: &'static [(T, &'static str, &'static str)]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let shown = |(_, word, about): &(T, &'static str, &'static str)| PossibleValue::new(*word).help(*about);
+    PossibleValuesParser::new(all.iter().map(shown)).try_map(move |word| {
+        let known = all.iter().find(|(_, known, _)| *known == word);
+        known
+            .map(|(value, ..)| value.clone())
+            .ok_or_else(|| format!("`{word}` is not known"))
+    })
+}
+
 fn thinking_level(word: &str) -> Result<ThinkingLevel, String> {
     serde_json::from_value(word.into())
         .map_err(|_| "the levels are off, minimal, low, medium, high, xhigh".to_owned())
-}
-
-/// When to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// The commands.
@@ -1346,8 +1342,8 @@ pub struct TraceArgs {
     pub before: Option<u64>,
     /// Export in another format: `jsonl`, one line for each record; `chrome`, for Perfetto and the browser's trace
     /// viewer; `otlp`, the spans that `--otel` sends; `markdown`, what was said.
-    #[arg(long, value_name = "FORM", conflicts_with = "follow")]
-    pub export: Option<TraceForm>,
+    #[arg(long, value_name = "FORM", conflicts_with = "follow", value_parser = one_of(Form::ALL))]
+    pub export: Option<Form>,
 }
 
 /// The arguments of `becket replay`.
@@ -1390,19 +1386,6 @@ pub enum AuditCommand {
     },
     /// Print the hash of the last record. Keep it elsewhere, to verify the log against it later.
     Head,
-}
-
-/// The output formats of a trace besides the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TraceForm {
-    /// One line of JSON for each dispatch and each stretch of time, as they were recorded.
-    Jsonl,
-    /// Chrome's trace format, for Perfetto and the browser's own viewer.
-    Chrome,
-    /// Spans of OpenTelemetry in the JSON form of OTLP.
-    Otlp,
-    /// What was said, and which hooks refused, failed or changed something, as Markdown.
-    Markdown,
 }
 
 /// The command line as clap knows it, for manuals and completions.

@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
+use becket_face_kit::{LentRuntime, runtime};
 use becket_host::{Asking, GivenFlag, GuestFlag, Guests, Interactive};
 use becket_run::loading::load_kind;
 use becket_run::options::Preloaded;
@@ -16,9 +17,8 @@ use tokio::runtime::Runtime;
 
 use crate::args::{Args, Words, option_names};
 use crate::help;
-use crate::options::{LentRuntime, Options};
+use crate::options::{self, Options};
 use crate::process::check_working_directory;
-use crate::running::runtime;
 use crate::typed::{CommandLine, told, unknown_argument};
 
 /// A command line parsed with the options of guests, or the error in it.
@@ -37,7 +37,7 @@ pub fn read_with_extensions(
     if unknown_argument(&error).as_deref() == Some("-n") && write_out(&mut line.arguments) {
         error = match Args::parse_words(&line.arguments, line.words) {
             Ok(args) => {
-                let options = Options::new(&args, hosts);
+                let options = options::of(&args, hosts);
                 return Ok((args, options));
             }
             Err(error) => error,
@@ -93,7 +93,7 @@ fn helped(line: &CommandLine, (hosts, surroundings): (Hosts, &Surroundings)) -> 
         .cloned()
         .collect();
     let first = without_unknown(others, line.words).filter(|first| first.command.is_none())?;
-    let options = Options::new(&first, hosts);
+    let options = options::of(&first, hosts);
     let (_, _, guests) = loaded(&options, surroundings).ok().flatten()?;
     read(line, &interactive(&guests)?.flags()).err()
 }
@@ -106,7 +106,7 @@ fn with_flags(
     let Some(first) = without_unknown(line.arguments.clone(), line.words) else {
         return Ok(None);
     };
-    let Some((runtime, kind, guests)) = loaded(&Options::new(&first, hosts), surroundings)? else {
+    let Some((runtime, kind, guests)) = loaded(&options::of(&first, hosts), surroundings)? else {
         return Ok(None);
     };
     let Some(interactive) = interactive(&guests) else {
@@ -118,7 +118,7 @@ fn with_flags(
     }
     Ok(Some(read(line, &flags).map(|(args, given)| {
         interactive.set_flags(&given);
-        let mut options = Options::new(&args, hosts);
+        let mut options = options::of(&args, hosts);
         options.run.preloaded = Preloaded::new(kind, guests);
         options.runtime = LentRuntime::new(runtime);
         (args, options)

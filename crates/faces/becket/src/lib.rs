@@ -1,47 +1,40 @@
-//! The `becket` program: arguments, rendering, and one file for each command.
+//! The `becket` program: arguments, and one file for each command.
 //!
-//! Reading order: `args.rs` is the command line, `options.rs` what it asks for; `opened.rs` opens a conversation of
-//! `becket-run` and shows it; `commands/ask.rs` asks; `front/` is how it looks. Only this crate reads the environment,
-//! the home folder and the terminal.
+//! Reading order: `args.rs` is the command line, `options.rs` what it asks for; `commands/ask.rs` asks. A conversation
+//! is opened and shown by `becket-face-kit`, how it looks is in `becket-front`; `becket-chat` and `becket-acp` are what
+//! runs without further commands. Only this crate reads the environment, the home folder and the terminal.
 
 // What only some kinds of guests use, nobody uses in a program without them.
 #![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
 
-#[cfg(feature = "acp")]
-mod acp;
 mod args;
 mod candidates;
 mod commands;
 mod completion;
 mod extension_flags;
 mod foreign;
-mod front;
 mod guest_options;
 mod help;
 mod hooks_check;
-mod opened;
+mod lab;
 mod options;
 mod printing;
 mod process;
 #[doc(hidden)]
 pub mod readers;
 mod reading;
-mod repeated_failures;
-mod running;
 mod since;
-#[cfg(feature = "web")]
-mod timeline;
 mod typed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use args::command_line;
+pub use becket_chat::command_table as chat_commands;
 pub use becket_run::config::Config;
 pub use becket_run::config_page::config_page;
 pub use becket_system::{CliError, Exit};
 pub use becket_workbench::Replay;
-pub use commands::chat_commands;
 pub use completion::script as completion_script;
 pub use help::for_people;
 

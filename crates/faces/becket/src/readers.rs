@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use becket_check::{echoes, shell, written};
+use becket_front::{Style, render};
+#[cfg(feature = "web")]
+use becket_record::timeline::{Asked, Stretch};
 use becket_run::config::{Config, ProjectConfig};
 use becket_run::hosts::Hosts;
 use becket_run::target::parse_name;
@@ -18,10 +21,6 @@ use becket_workbench::Suite;
 
 use crate::commands::audit::Account;
 use crate::commands::tool_arguments;
-use crate::front::Style;
-use crate::front::markdown::render;
-#[cfg(feature = "web")]
-use crate::timeline::asked::{Asked, Stretch};
 
 /// Reads a text and ignores the result.
 pub type Reader = fn(&str);
@@ -82,7 +81,7 @@ pub const READERS: &[(&str, Reader)] = &[
         }
     }),
     #[cfg(feature = "acp")]
-    ("editor", |text| drop(crate::acp::read_prompt(text))),
+    ("editor", |text| drop(becket_acp::read_prompt(text))),
     #[cfg(feature = "web")]
     ("trace", |text| {
         let trace = RawTrace {

@@ -25,5 +25,5 @@ pub use signals::Signals;
 pub use surroundings::Surroundings;
 pub use variables::Variables;
 pub use visible::{harmless, harmless_indented, harmless_name};
-pub use words::{counted, in_thousands, numbered};
+pub use words::{counted, in_ms, in_thousands, numbered};
 pub use work_line::{LinePause, WorkLine};

@@ -68,6 +68,14 @@ impl Surroundings {
         (!value.is_empty()).then(|| value.to_string())
     }
 
+    /// The folder for files that nobody needs for long.
+    pub fn temporary_folder(&self) -> PathBuf {
+        let named = self.variables.get(OsStr::new("TMPDIR"));
+        named
+            .filter(|named| !named.is_empty())
+            .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
     /// Whether colours are wanted on a terminal.
     pub fn wants_colour(&self) -> bool {
         self.variable("NO_COLOR").is_none() && self.variable("TERM").is_none_or(|term| term != "dumb")

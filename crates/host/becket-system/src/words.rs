@@ -25,3 +25,13 @@ pub fn in_thousands(count: u64) -> String {
         _ => count.to_string(),
     }
 }
+
+/// A time in milliseconds, as text.
+pub fn in_ms(duration_us: u64) -> String {
+    match duration_us {
+        0..1_000 => format!("{duration_us} µs"),
+        1_000..100_000 => format!("{:.1} ms", duration_us as f64 / 1_000.0),
+        100_000..10_000_000 => format!("{} ms", duration_us / 1_000),
+        _ => format!("{:.1} s", duration_us as f64 / 1_000_000.0),
+    }
+}

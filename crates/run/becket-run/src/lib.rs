@@ -1,9 +1,11 @@
-//! A run of becket, from what is asked for to a session with its guests. Who embeds the agent starts here.
+//! A run of becket, from what is asked for to a session with its guests.
 //!
 //! ```text
 //! RunOptions ─► Setup::read (settings; guests are found and judged) ─► assemble (guests are loaded, in the order in
 //!   which they may know keys) ─► Assembled ─► Conversation::open ─► Conversation::ask ─► close
 //! ```
+//!
+//! Who embeds the agent starts with `EmbeddedAgent`, which is all of that in three calls (`embedded.rs`).
 //!
 //! Reading order: `options.rs` is what is asked for, `setup.rs` reads everything, `hosts.rs` is the list of kinds of
 //! guests and the loops over them, `loading.rs` loads them, `assemble.rs` puts the agent together, `conversation.rs` is
@@ -25,6 +27,7 @@ pub mod config_page;
 pub mod context_settings;
 pub mod conversation;
 mod default_tools;
+mod embedded;
 pub mod environment;
 pub mod guest_settings;
 pub mod hosts;
@@ -59,6 +62,7 @@ pub mod urls;
 
 pub use assemble::{Assembled, assemble};
 pub use conversation::{Conversation, Participants, Purpose};
+pub use embedded::EmbeddedAgent;
 pub use hosts::Hosts;
 pub use loading::Loaded;
 pub use options::{Caller, GivenServers, RunOptions};

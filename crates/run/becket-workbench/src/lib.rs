@@ -21,7 +21,6 @@ pub use replay::{Difference, Replay, Said, Speaker};
 pub use room::TestRoom;
 pub use shadow::{Shadowed, shadowed_since};
 pub use shown::{
-    class_words, effect_words, fired_json, fired_text, in_ms, not_asked, reasons, rewritten, shadow_words,
-    verdict_words,
+    class_words, effect_words, fired_json, fired_text, not_asked, reasons, rewritten, verdict_words,
 };
 pub use suite::{Case, Ended, Play, Suite, unmet_files};

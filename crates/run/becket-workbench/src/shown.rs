@@ -1,20 +1,11 @@
 //! The result of an event as text and as JSON.
 
 use becket_events::{Class, EventId, Verdict};
-use becket_hooks::{Effect, Exchange, HandlerRun};
+use becket_hooks::{Effect, Exchange, HandlerRun, shadow_words};
+use becket_system::in_ms;
 use serde_json::{Value, json};
 
 use crate::lab::{Fired, NotAsked};
-
-/// A time in milliseconds, as text.
-pub fn in_ms(duration_us: u64) -> String {
-    match duration_us {
-        0..1_000 => format!("{duration_us} µs"),
-        1_000..100_000 => format!("{:.1} ms", duration_us as f64 / 1_000.0),
-        100_000..10_000_000 => format!("{} ms", duration_us / 1_000),
-        _ => format!("{:.1} s", duration_us as f64 / 1_000_000.0),
-    }
-}
 
 /// The effect of a handler in a few words.
 pub fn effect_words(effect: &Effect) -> String {
@@ -31,12 +22,6 @@ pub fn effect_words(effect: &Effect) -> String {
         Effect::Shadow { would, reason } => shadow_words(&would.to_string(), reason.as_deref()),
         Effect::NotAsked => "not asked".into(),
     }
-}
-
-/// What a handler in shadow would have done, in a few words.
-pub fn shadow_words(would: &str, reason: Option<&str>) -> String {
-    let reason = reason.map(|reason| format!(": {reason}"));
-    format!("in shadow, would {would}{}", reason.unwrap_or_default())
 }
 
 /// A verdict in a few words.

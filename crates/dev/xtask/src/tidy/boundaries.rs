@@ -67,6 +67,9 @@ const TOML_PARSERS: &[&str] = &[
     "parse::<Table>",
 ];
 
+/// The tables of a manifest that name other crates.
+const DEPENDENCIES: &[&str] = &["dependencies", "build-dependencies", "dev-dependencies"];
+
 /// The crates that the vocabulary may depend on: data and its description.
 const VOCABULARY_DEPENDENCIES: &[&str] = &["schemars", "serde", "serde_json"];
 
@@ -77,6 +80,25 @@ const FLOORS: &[&str] = &[
 
 /// Floors whose crates do not know each other.
 const STRANGERS: &[&str] = &["lanes", "dialects"];
+
+/// What a crate of a floor must not use, although it stands higher: the rest of what it does not know.
+const UNKNOWN: &[(&str, &[&str])] = &[
+    ("becket-acp", &["becket-screen", "becket-chat", "clap"]),
+    ("becket-chat", &["becket-acp", "clap"]),
+    (
+        "becket-face-kit",
+        &["becket-record", "becket-screen", "becket-store", "clap"],
+    ),
+    ("becket-front", &["becket-run", "becket-store", "clap"]),
+    (
+        "becket-record",
+        &["becket-face-kit", "becket-front", "becket-run", "clap"],
+    ),
+    (
+        "becket-web",
+        &["becket-agent", "becket-hooks", "becket-store", "clap"],
+    ),
+];
 
 /// Crates that only list their neighbours.
 const LISTS: &[&str] = &["becket-dialects"];
@@ -190,30 +212,68 @@ pub fn dependencies_point_one_way(manifests: &[SourceFile]) -> Result<Vec<Findin
     for manifest in manifests {
         let table: toml::Table =
             toml::from_str(&manifest.text).map_err(|error| format!("{}: {error}", manifest.path))?;
-        let dependencies = table.get("dependencies").and_then(toml::Value::as_table);
-        for used in dependencies
-            .into_iter()
-            .flat_map(|dependencies| dependencies.keys())
-        {
-            let neighbour = manifests.iter().find(|other| other.crate_name() == used);
-            let name = manifest.crate_name();
-            let message = match neighbour {
-                Some(other) if !may_use(manifest, other) => {
-                    format!(
-                        "{name} must not use {used}: dependencies point down, and strangers stay strangers"
-                    )
-                }
-                None if name == "becket-events" && !VOCABULARY_DEPENDENCIES.contains(&used.as_str()) => {
-                    format!("{name} depends on data crates only, not on {used}")
-                }
-                _ => continue,
+        for used in used_crates(&table) {
+            let neighbour = manifests.iter().find(|other| other.crate_name() == used.name);
+            let Some(message) = objection(manifest, &used, neighbour) else {
+                continue;
             };
-            let names_it = |line: &str| line.split(['.', '=', ' ']).next() == Some(used.as_str());
+            let names_it = |line: &str| line.split(['.', '=', ' ']).next() == Some(used.key);
             let line = manifest.text.lines().position(names_it);
             findings.push(Finding::new(manifest, line.map_or(1, |index| index + 1), message));
         }
     }
     Ok(findings)
+}
+
+/// A crate that a manifest names.
+struct Used<'a> {
+    /// The name in the manifest.
+    key: &'a str,
+    /// The crate's own name.
+    name: &'a str,
+    is_for_tests: bool,
+}
+
+/// The crates that a manifest names, in whichever of its tables and under whichever name.
+fn used_crates(manifest: &toml::Table) -> Vec<Used<'_>> {
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    let targets = targets.into_iter().flat_map(toml::Table::values);
+    let tables = std::iter::once(manifest).chain(targets.filter_map(toml::Value::as_table));
+    let mut used = Vec::new();
+    for (table, kind) in tables.flat_map(|table| DEPENDENCIES.iter().map(move |kind| (table, *kind))) {
+        let named = table.get(kind).and_then(toml::Value::as_table);
+        used.extend(named.into_iter().flatten().map(|(key, value)| Used {
+            key,
+            name: value.get("package").and_then(toml::Value::as_str).unwrap_or(key),
+            is_for_tests: kind == "dev-dependencies",
+        }));
+    }
+    used
+}
+
+/// Why a crate must not use another one.
+fn objection(manifest: &SourceFile, used: &Used<'_>, neighbour: Option<&SourceFile>) -> Option<String> {
+    let (user, used, is_for_tests) = (manifest.crate_name(), used.name, used.is_for_tests);
+    if is_unknown(user, used) {
+        return Some(format!("{user} must not know {used}; see ARCHITECTURE.md"));
+    }
+    match neighbour {
+        // Tests may use what is there for tests.
+        Some(other) if is_for_tests && other.floor() == "dev" => None,
+        Some(other) if !may_use(manifest, other) => Some(format!(
+            "{user} must not use {used}: dependencies point down, and strangers stay strangers"
+        )),
+        None if user == "becket-events" && !is_for_tests && !VOCABULARY_DEPENDENCIES.contains(&used) => {
+            Some(format!("{user} depends on data crates only, not on {used}"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a crate must not use another, whatever their floors.
+fn is_unknown(user: &str, used: &str) -> bool {
+    let mut all = UNKNOWN.iter();
+    all.any(|(name, unknown)| *name == user && unknown.contains(&used))
 }
 
 /// Whether one crate may use another, according to the floors.
@@ -257,9 +317,8 @@ pub fn hooks_are_read_where_it_is_noted(file: &SourceFile) -> Vec<Finding> {
 
 /// Findings about the lines of code, without comments and tests, for which `object` returns an objection.
 fn find(file: &SourceFile, object: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
-    let lines = file.text.lines().enumerate();
+    let lines = file.shipped_code().enumerate();
     lines
-        .take(file.shipped_lines())
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
         .filter_map(|(index, line)| Some(Finding::new(file, index + 1, object(line)?)))
         .collect()
@@ -283,7 +342,7 @@ mod tests {
 
     #[test]
     fn foreign_names_are_found_in_code_only() {
-        let text = "//! As in shell_exec.\nlet x = \"CHIBI_HOOK\";\n#[cfg(test)]\nlet y = \"tool_input\";\n";
+        let text = "//! As in shell_exec.\nlet x = \"CHIBI_HOOK\";\n#[cfg(test)]\nmod tests {\nlet y = \"tool_input\";\n";
         let check = foreign_names_stay_in_their_dialect;
         assert_eq!(
             lines(check(&file("crates/agent/becket-agent/src/run.rs", text))),
@@ -330,7 +389,7 @@ mod tests {
 
     #[test]
     fn toml_is_not_parsed_anywhere() {
-        let text = "let a: A = toml::from_str(x)?;\nDeTable::parse(x);\nparse_toml(x);\n#[cfg(test)]\ntoml::from_str(x);\n";
+        let text = "let a: A = toml::from_str(x)?;\nDeTable::parse(x);\nparse_toml(x);\n#[cfg(test)]\nmod tests {\ntoml::from_str(x);\n";
         let check = toml_is_parsed_in_one_place;
         assert_eq!(lines(check(&file("crates/faces/becket/src/x.rs", text))), [1, 2]);
         assert!(check(&file("crates/engine/becket-hooks/src/toml_text.rs", text)).is_empty());
@@ -352,7 +411,7 @@ mod tests {
 
     #[test]
     fn dialects_are_strangers() {
-        let text = "//! As in chibi.\nlet x = \"docker-agent\";\nlet y = \"chibi\";\n#[cfg(test)]\nbecket_pi::z();\n";
+        let text = "//! As in chibi.\nlet x = \"docker-agent\";\nlet y = \"chibi\";\n#[cfg(test)]\nmod tests {\nbecket_pi::z();\n";
         let check = |name: &str| {
             let file = file(&format!("crates/dialects/{name}/src/x.rs"), text);
             lines(dialects_do_not_name_each_other(&file))
@@ -413,5 +472,21 @@ mod tests {
         );
         assert!(check("dialects/becket-dialects", &["becket-dialect-kit", "becket-pi"]).is_empty());
         assert_eq!(check("engine/becket-events", &["serde", "tokio"]), [3]);
+        assert_eq!(check("faces/becket-chat", &["becket-agent", "clap"]), [3]);
+    }
+
+    #[test]
+    fn no_table_of_a_manifest_hides_a_dependency() {
+        for text in [
+            "[dev-dependencies]\nbecket-chibi = \"1\"\n",
+            "[build-dependencies]\nbecket-chibi = \"1\"\n",
+            "[target.'cfg(unix)'.dependencies]\nbecket-chibi = \"1\"\n",
+            "[dependencies]\nother = { package = \"becket-chibi\", version = \"1\" }\n",
+        ] {
+            let user = file("crates/dialects/becket-pi/Cargo.toml", text);
+            let other = file("crates/dialects/becket-chibi/Cargo.toml", "");
+            let found = dependencies_point_one_way(&[user, other]).unwrap();
+            assert_eq!(lines(found), [2], "{text}");
+        }
     }
 }

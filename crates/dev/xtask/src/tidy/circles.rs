@@ -112,7 +112,7 @@ mod tests {
             "lib.rs",
             "mod a;\nmod b;\npub use a::Name;\npub use b::{Thing, more::*};\n",
         );
-        let b = "// crate::a::x\nlet x = \"crate::a::x\";\n#[cfg(test)]\nuse crate::a::y;\n";
+        let b = "// crate::a::x\nlet x = \"crate::a::x\";\n#[cfg(test)]\nmod tests {\nuse crate::a::y;\n";
         assert!(found(&[lib, ("a.rs", "use crate::Thing;\nuse super::b;"), ("b.rs", b)]).is_empty());
     }
 }

@@ -105,7 +105,7 @@ fn module_of(path: &str) -> Option<Module> {
 
 /// The code of a file without comments, texts and tests.
 fn shipped(file: &SourceFile) -> String {
-    let lines = file.text.lines().take(file.shipped_lines());
+    let lines = file.shipped_code();
     let code = lines.map(|line| match line.find("//") {
         Some(at) if !line[..at].contains('"') => &line[..at],
         _ => line,

@@ -22,7 +22,7 @@ pub fn users_read_plain_words(pages: &[SourceFile], files: &[SourceFile]) -> Vec
         .iter()
         .filter(|file| file.is_shipped() && !file.path.ends_with(own));
     let messages = files.flat_map(|file| {
-        let lines = file.text.lines().take(file.shipped_lines()).enumerate();
+        let lines = file.shipped_code().enumerate();
         let said = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
         said.map(move |line| (file, line))
     });
@@ -54,8 +54,7 @@ mod tests {
             text: text.into(),
         };
         let pages = [file("docs/a.md", "one\nThe person reads.\n")];
-        let code =
-            "// the person\nfn a() { say(\"nobody wanted it\") }\n#[cfg(test)]\nmod tests { \"mutters\" }\n";
+        let code = "// the person\nfn a() { say(\"nobody wanted it\") }\n#[cfg(test)]\nmod tests {\n\"mutters\"\n}\n";
         let files = [
             file("crates/agent/a/src/lib.rs", code),
             file("crates/agent/a/tests/b.rs", "mutters"),

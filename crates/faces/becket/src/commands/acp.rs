@@ -1,10 +1,9 @@
 //! `becket acp`: the agent of an editor.
 
+use becket_face_kit::cancellable;
 use becket_system::{CliError, Exit, Surroundings};
 
-use crate::acp;
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// Serves the editor that has started becket.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -25,6 +24,6 @@ pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliEr
         ));
     }
     cancellable(options, surroundings, async |cancel| {
-        acp::serve(options, surroundings, cancel).await
+        becket_acp::serve(options, surroundings, cancel).await
     })
 }

@@ -1,18 +1,16 @@
 //! `becket "prompt"` and `becket ask`: one prompt, one answer.
 
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable, conclude, unless_lost};
 use becket_hooks::nearest;
 use becket_host::{CalledCommand, CommandEnd};
 use becket_screen::can_show;
 use becket_system::{CliError, Exit, Surroundings, WorkLine};
 use tokio_util::sync::CancellationToken;
 
-use super::ending::{conclude, unless_lost};
 use super::{piped, switch};
 use crate::args;
-use crate::opened::Conversation;
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// Shows on standard error that work goes on, if somebody looks at it there.
 fn work_line(options: &Options, surroundings: &Surroundings) -> Option<WorkLine> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use becket_agent::audit::LedgerCounts;
+use becket_face_kit::progress;
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
 use becket_system::counted;
 use becket_system::moments::moment_in_words;
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::trace;
 use crate::args::AuditCommand;
-use crate::front::Progress;
 use crate::options::Options;
 use crate::printing::print;
 use crate::since::since;
@@ -45,7 +45,7 @@ fn verify(
         let problem = "a hash of the audit log has 64 hexadecimal digits";
         return Err(CliError::usage(problem).hint("`becket audit head` prints one"));
     }
-    let mut progress = Progress::of("records", options, surroundings);
+    let mut progress = progress("records", options, surroundings);
     let verified = store
         .audit_log()
         .verify(noted.as_deref(), |done, total| progress.at(done, total))?;

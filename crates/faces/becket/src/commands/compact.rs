@@ -1,21 +1,17 @@
 //! `becket compact`: replaces a context's conversation by a summary.
 
-use becket_agent::CompactEnd;
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable, conclude, conclude_summary, unless_lost};
 use becket_run::Purpose;
 use becket_run::adopt::chosen_context;
 use becket_run::target::{ContextChoice, known};
 use becket_store::ContextName;
-use becket_system::counted;
 use becket_system::{CliError, Exit, Surroundings};
 use tokio_util::sync::CancellationToken;
 
 use super::context::context_choice;
-use super::ending::{self, unless_lost};
 use super::switch;
-use crate::opened::Conversation;
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// Summarises a context.
 pub fn run(
@@ -47,13 +43,13 @@ async fn summarised(
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
     let end = conversation.compact(instructions, cancel.clone()).await?;
-    let exit = conclude(&end, surroundings);
+    let exit = conclude_summary(&end, surroundings);
     if exit != Exit::Answered {
         return Ok(exit);
     }
     let last = conversation.attend_to_all(None, &cancel).await?;
     let output = conversation.output();
-    Ok(last.map_or(exit, |end| ending::conclude(&end, &output, surroundings)))
+    Ok(last.map_or(exit, |end| conclude(&end, &output, surroundings)))
 }
 
 /// Checks that the context exists: a session would make it, and a misspelled name must not.
@@ -71,36 +67,5 @@ fn reason(exit: Exit) -> EndReason {
         Exit::Answered => EndReason::Done,
         Exit::Cancelled => EndReason::Cancelled,
         _ => EndReason::Failed,
-    }
-}
-
-/// Tells the user how the summary ended.
-pub fn conclude(end: &CompactEnd, surroundings: &Surroundings) -> Exit {
-    match end {
-        CompactEnd::Compacted { summarised, .. } => {
-            let messages = counted(*summarised as u64, "message");
-            surroundings.remark(&format!("a summary now replaces {messages}"));
-            Exit::Answered
-        }
-        CompactEnd::Nothing => {
-            surroundings.remark("there is nothing to summarise");
-            Exit::Answered
-        }
-        CompactEnd::Refused(reason) => {
-            surroundings.complain(&format!("the conversation is unchanged: {reason}"));
-            Exit::Failed
-        }
-        CompactEnd::NoSummary(words) => {
-            surroundings.complain(&format!("the conversation is unchanged: {words}"));
-            Exit::Failed
-        }
-        CompactEnd::Provider(error) => {
-            surroundings.complain(&format!("the conversation is unchanged: {}", error.message));
-            Exit::Provider
-        }
-        CompactEnd::Cancelled => {
-            surroundings.remark("cancelled; the conversation is unchanged");
-            Exit::Cancelled
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use becket_agent::store::{EntryContent, StoredEntry};
 use becket_events::{EndReason, MessageBody};
+use becket_face_kit::{Conversation, cancellable, conclude, runtime, unless_lost};
 use becket_run::Purpose;
 use becket_run::setup::Setup;
 use becket_run::target::{ContextChoice, parse_name};
@@ -12,11 +13,8 @@ use becket_system::moments::ago;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use tokio_util::sync::CancellationToken;
 
-use super::ending::{conclude, unless_lost};
-use crate::opened::Conversation;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::{cancellable, runtime};
 
 /// The prompt for a model that is woken.
 const WAKE_UP: &str = "You were woken because of the messages above. Deal with them now, as far as you can: nobody may \

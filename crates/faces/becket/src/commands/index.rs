@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use becket_events::EventId;
+use becket_front::write_over;
 use becket_hooks::Watcher;
 use becket_index::{IndexProblem, MapOptions, SymbolQuery};
 use becket_run::setup::Setup;
@@ -14,7 +15,6 @@ use serde_json::{Map, Value, json};
 
 use super::tool;
 use crate::args::IndexCommand;
-use crate::front;
 use crate::options::Options;
 use crate::printing::print;
 
@@ -135,7 +135,7 @@ fn progress_bar() -> Watcher {
             _ => output.and_then(bar),
         };
         if let Some(line) = line {
-            front::write_over(&line);
+            write_over(&line);
         }
     })
 }
@@ -145,7 +145,7 @@ fn bar(progress: &str) -> Option<String> {
     let mut words = progress.split_whitespace();
     let done: u64 = words.next()?.parse().ok()?;
     let total: u64 = words.nth(1)?.parse().ok()?;
-    (total > 0).then(|| front::bar(done, total, "files"))
+    (total > 0).then(|| becket_front::bar(done, total, "files"))
 }
 
 fn told(problem: IndexProblem) -> CliError {

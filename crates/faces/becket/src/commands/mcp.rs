@@ -1,8 +1,10 @@
 //! `becket mcp`: the MCP servers, what they offer, and whether they work.
 
+use becket_face_kit::listening;
+use becket_face_kit::servers::{server_line, transport};
 use becket_hooks::nearest;
 use becket_host::{Asking, Guests, Toolbox};
-use becket_mcp::{Known, Offer, Reach, Server, tool_name};
+use becket_mcp::{Known, Offer, tool_name};
 use becket_mcp_host::RunServers;
 use becket_run::agent_settings::profile;
 use becket_run::loading::load_kind;
@@ -16,7 +18,6 @@ use serde_json::json;
 use crate::args::McpCommand;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
 
 /// Runs one of the MCP commands.
 pub fn run(options: &Options, command: McpCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -95,38 +96,6 @@ fn list(options: &Options, servers: &RunServers, surroundings: &Surroundings) ->
         print(&format!("{line}\n"))?;
     }
     Ok(Exit::Answered)
-}
-
-/// A server and its state, in a line.
-fn server_line(server: &Server) -> String {
-    let settings = server.settings();
-    let state = match server.known() {
-        Known::Offers(offers) => format!("{} tools", offers.len()),
-        Known::Failed(failure) => format!("failed: {failure}"),
-        Known::Nothing => "not asked yet".into(),
-    };
-    let (name, place) = (&settings.name, settings.place());
-    harmless(&format!(
-        "{name:<16} {:<5} {place}  ({})  {state}",
-        transport(server),
-        settings.origin
-    ))
-}
-
-/// The names of a run's servers, and a line about each, also about those that are left out.
-pub fn server_lines(servers: &RunServers) -> Vec<(String, String)> {
-    let good = servers.servers.all();
-    let good = good.map(|server| (server.settings().name.clone(), server_line(server)));
-    let faults = servers.faults.iter();
-    let faults = faults.map(|fault| (fault.server.clone(), harmless(&fault.to_string())));
-    good.chain(faults).collect()
-}
-
-fn transport(server: &Server) -> &'static str {
-    match server.settings().reach {
-        Reach::Program { .. } => "stdio",
-        Reach::Web { .. } => "http",
-    }
 }
 
 /// Lists the tools by the names that the model knows.

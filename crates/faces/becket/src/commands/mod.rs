@@ -6,13 +6,12 @@ pub(crate) mod ask;
 pub(crate) mod audit;
 mod bridge;
 mod cache;
-mod chat;
+mod called;
 mod compact;
 mod config;
 mod context;
 mod contexts;
 mod doctor;
-mod ending;
 mod flock;
 mod hooks;
 mod inbox;
@@ -48,15 +47,13 @@ mod vfs;
 #[cfg(feature = "web")]
 pub mod web;
 
-pub use chat::command_table as chat_commands;
-pub(crate) use chat::{Report, Shell, known_models};
-
 use becket_agent::mail::Sending;
+use becket_face_kit::RunMode;
 use becket_host::AGENT_FILE;
 use becket_run::project_trust;
 use becket_system::{CliError, Exit, Surroundings};
 
-use crate::args::{Args, CacheCommand, Command, ContextCommand, FlockCommand, RunMode, SessionsCommand};
+use crate::args::{Args, CacheCommand, Command, ContextCommand, FlockCommand, SessionsCommand};
 use crate::options::Options;
 use ask::Piped;
 
@@ -84,7 +81,7 @@ pub fn run(args: Args, options: Options, surroundings: &Surroundings) -> Result<
         Some(Command::Scheme { file, unsandboxed }) => {
             scheme::run(&options, file.as_deref(), unsandboxed, surroundings)
         }
-        Some(Command::Chat) => chat::run(&options, surroundings),
+        Some(Command::Chat) => becket_chat::run(&options, surroundings, called::run),
         #[cfg(feature = "acp")]
         Some(Command::Acp) => acp::run(&options, surroundings),
         #[cfg(feature = "docker-agent")]
@@ -183,7 +180,7 @@ fn without_command(
     let is_chat = prompt.is_empty() && surroundings.stdin_is_terminal && !options.takes_many;
     match options.mode {
         Some(RunMode::Rpc) => steered::run(options, &prompt, surroundings),
-        _ if is_chat => chat::run(options, surroundings),
+        _ if is_chat => becket_chat::run(options, surroundings, called::run),
         _ => ask::run(options, prompt, Piped::Added, surroundings),
     }
 }

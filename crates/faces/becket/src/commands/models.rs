@@ -1,14 +1,14 @@
 //! `becket models`: the models that can be named.
 
+use becket_face_kit::listening;
 use becket_host::ListedModel;
 use becket_providers::{PRICES_OF, Price};
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::json;
 
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
 
 /// Lists the models whose names hold the words.
 pub fn run(options: &Options, search: Option<&str>, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -1,6 +1,7 @@
 //! `becket plugin`: lists and calls the plugins of the chibi home.
 
 use becket_chibi::{FoundPlugins, NotOffered, Plugin, Plugins, generation_word, hook_named, plugins_folder};
+use becket_face_kit::runtime;
 use becket_hooks::nearest;
 use becket_host::{Asking, Guests};
 use becket_run::agent_settings::profile;
@@ -12,7 +13,6 @@ use serde_json::{Map, Value, json};
 use super::tool;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::runtime;
 
 /// Lists the plugins, or calls one.
 pub fn run(

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use becket_face_kit::{cancellable, progress};
+use becket_front::Progress;
 use becket_run::own_hooks::HOOKS_OPTION;
 use becket_store::{SessionSummary, SqliteStore};
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
@@ -11,11 +13,9 @@ use serde_json::{Value, json};
 
 use super::trace;
 use crate::args::ReplayArgs;
-use crate::front::Progress;
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 use crate::since::since;
 
 /// Replays sessions and shows the differences.
@@ -34,7 +34,7 @@ pub fn run(options: &Options, wanted: &ReplayArgs, surroundings: &Surroundings) 
         let work = async {
             let mut report = Report::new(options.run.json, wanted.all);
             let what = if wanted.all { "sessions" } else { "events" };
-            let mut progress = Progress::of(what, &options, surroundings);
+            let mut progress = progress(what, &options, surroundings);
             let total = sessions.len() as u64;
             for (folder, sessions) in by_folder(sessions) {
                 if !folder.is_dir() {
@@ -307,7 +307,7 @@ fn verdict(verdict: &Value) -> String {
     match verdict {
         Value::Null => "no decision".into(),
         Value::String(word) => word.clone(),
-        other => trace::verdict_of(other),
+        other => becket_record::verdict_of(other),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use becket_host::{AGENT, AGENT_FILE};
 use becket_system::{CliError, Exit, Surroundings};
 
-use super::{ask, chat};
+use super::{ask, called};
 use crate::options::Options;
 
 /// Runs an agent file.
@@ -26,7 +26,7 @@ pub fn run(
         options.run.guests.add(AGENT, agent);
     }
     match prompt.as_slice() {
-        [] => chat::run(&options, surroundings),
+        [] => becket_chat::run(&options, surroundings, called::run),
         [from_pipe] if from_pipe == "-" => ask::run(&options, Vec::new(), ask::Piped::Added, surroundings),
         _ => ask::run(&options, prompt, piped, surroundings),
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use becket_agent::mail::Sending;
+use becket_face_kit::{cancellable, on_ready, person};
+use becket_front::Output;
 use becket_host::Asking;
 use becket_run::Purpose;
 use becket_run::assemble::assemble;
@@ -12,11 +14,8 @@ use becket_run::setup::Setup;
 use becket_run::target::ContextChoice;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 
-use crate::front::Output;
-use crate::opened::{on_ready, person};
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// Sends a message in the name of the current context. There is no session: the context may be in use.
 pub fn run(options: &Options, sending: Sending<'_>, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -1,5 +1,6 @@
 //! `becket snapshots`: the checkpoints of the working directory. No hook is asked, since the user runs it.
 
+use becket_face_kit::progress;
 use becket_run::setup::Setup;
 use becket_run::snapshots::snapshot_settings;
 use becket_snapshot::{Change, Checkpoint, Conflicts, Kind, Point, Problem, Restored, Snapshots};
@@ -8,7 +9,6 @@ use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Value, json};
 
 use crate::args::SnapshotsCommand;
-use crate::front::Progress;
 use crate::options::Options;
 use crate::printing::{print, print_bytes};
 
@@ -30,7 +30,7 @@ pub fn run(
             tell("restored", &restored, options, surroundings)
         }
         SnapshotsCommand::Clean => {
-            let mut progress = Progress::of("folders of the store", options, surroundings);
+            let mut progress = progress("folders of the store", options, surroundings);
             let cleaned = snapshots.clean_with(&mut |done, total| match done {
                 // What comes before the first folder may take longest.
                 0 => progress.step(done, total),

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, Shell, cancellable, client};
+use becket_front::Style;
 use becket_host::{Client, Mode, ServedSession};
 use becket_run::project_trust::{FIRST_ANSWER_TIMEOUT, Pending, QUESTION};
 use becket_run::{ContextChoice, Purpose};
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use tokio_util::sync::CancellationToken;
 
-use super::Shell;
-use crate::front::Style;
-use crate::opened::{Conversation, client};
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// Runs a session for the program that has started becket.
 pub fn run(options: &Options, words: &[String], surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -1,15 +1,13 @@
 //! `becket -c NAME` without a prompt, and `-c` before a command about one context: a switch and nothing else.
 
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable, unless_lost};
 use becket_run::Purpose;
 use becket_run::adopt::chosen_context;
 use becket_run::target::{ContextChoice, known};
 use becket_system::{CliError, Exit, Surroundings};
 
-use super::ending::unless_lost;
-use crate::opened::Conversation;
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// Makes the context that `-c` names the current one, if hooks agree.
 pub fn run(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliError> {

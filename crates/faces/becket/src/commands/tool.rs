@@ -4,16 +4,14 @@ use std::io::Read;
 
 use becket_agent::DirectCall;
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable, unless_lost};
 use becket_hooks::Watcher;
 use becket_run::Purpose;
 use becket_run::target::ContextChoice;
 use becket_system::{CliError, Exit, Surroundings};
 use serde_json::{Map, Value};
 
-use super::ending::unless_lost;
-use crate::opened::Conversation;
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// The longest arguments that are read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;

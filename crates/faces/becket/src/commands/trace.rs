@@ -1,31 +1,22 @@
 //! `becket trace`: what happened in a session, as a tree of turns, requests, tool calls and hook runs.
 
-pub(crate) mod export;
-mod item;
-mod markdown;
-mod otlp;
-mod tree;
-
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use becket_face_kit::runtime;
+use becket_record::{Family, Form, Item, export, otlp};
 use becket_run::otel;
 use becket_run::setup::Setup;
 use becket_store::{SessionSummary, SqliteStore, TurnPage};
 use becket_system::project_root::nearest_project;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
-use item::Item;
 use serde_json::Value;
-use tree::Family;
 use url::Url;
 
-use crate::args::{TraceArgs, TraceForm};
+use crate::args::TraceArgs;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::runtime;
-
-pub(super) use item::verdict_of;
 
 /// The message about a session that was killed before it had stored an answer.
 pub(super) const LOST_ANSWER: &str = "the last answer is not stored: becket was killed while it arrived";
@@ -52,8 +43,8 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         return follow(&store, &session, options);
     }
     let otel = otel_endpoint(options, surroundings)?;
-    let form = wanted.export.or(options.run.json.then_some(TraceForm::Jsonl));
-    if form == Some(TraceForm::Markdown) && otel.is_none() {
+    let form = wanted.export.or(options.run.json.then_some(Form::Jsonl));
+    if form == Some(Form::Markdown) && otel.is_none() {
         return as_markdown(&store, &session, wanted);
     }
     let usual = (otel.is_none() && form.is_none()).then_some(TURNS);
@@ -62,7 +53,7 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
         Some(page) => store.record().of_turns(&session.id, page)?,
         None => store.record().of_session(&session.id, 0)?,
     };
-    if form == Some(TraceForm::Jsonl) && otel.is_none() {
+    if form == Some(Form::Jsonl) && otel.is_none() {
         record
             .chunks(LINES)
             .try_for_each(|some| print(&export::json_lines(some)))?;
@@ -75,7 +66,7 @@ pub fn run(options: &Options, wanted: &TraceArgs, surroundings: &Surroundings) -
             let spans = otlp::request(&family, &session);
             return send(&endpoint, &spans, options, surroundings);
         }
-        (None, Some(TraceForm::Otlp)) => print(&export::otlp(&session, &family))?,
+        (None, Some(Form::Otlp)) => print(&export::otlp(&session, &family))?,
         (None, Some(_)) => print(&export::chrome(&session, &family))?,
         (None, None) => {
             print(&harmless(&family.tree(&session, page.as_ref())))?;
@@ -95,7 +86,7 @@ fn as_markdown(store: &SqliteStore, session: &SessionSummary, wanted: &TraceArgs
         )
         .hint("leave out --turns and --before, or use another form"));
     }
-    print(&export::whole(store, session, TraceForm::Markdown)?)?;
+    print(&export::whole(store, session, Form::Markdown)?)?;
     Ok(Exit::Answered)
 }
 

@@ -1,6 +1,7 @@
 //! `becket url`: what the policy says about URLs.
 
 use becket_agent::url_policy::{UrlClass, UrlJudge, UrlVerdict, read_url, without_credentials};
+use becket_face_kit::runtime;
 use becket_run::setup::Setup;
 use becket_run::target::ContextChoice;
 use becket_run::urls::url_judge;
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use crate::args::UrlCommand;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::runtime;
 
 /// Judges URLs. Nothing is fetched, but names are looked up.
 pub fn run(options: &Options, command: UrlCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {

@@ -3,14 +3,14 @@
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use becket_face_kit::listening;
+use becket_record::timeline::Record;
 use becket_run::setup::WEB_TOKEN_VARIABLE;
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_web::{Server, ServerError, Token};
 
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
-use crate::timeline::Record;
 
 /// The options of `becket web`.
 #[derive(Debug, Clone, Copy)]

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becket_bridge::{AskedEvent, Mode, Question, TOO_LATE, answer, event_named};
+use becket_face_kit::runtime;
 use becket_hook::{LARGEST_QUESTION, patience};
 use becket_host::{Bridge, BridgePayload};
 use becket_run::RunOptions;
@@ -20,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 use crate::args::AskedBy;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::runtime;
 
 /// Answers one question.
 pub fn run(options: &Options, asked: &AskedBy, surroundings: &Surroundings) -> Result<Exit, CliError> {

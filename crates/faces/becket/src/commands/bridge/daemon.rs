@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use becket_bridge::{Daemon, DaemonStatus};
+use becket_face_kit::listening;
 use becket_hook::{Frame, Kind, Place, RUNTIME_VARIABLE, peer_is_same_user, program_version, runtime_folder};
 use becket_system::{CliError, Exit, Surroundings, counted, harmless};
 use serde_json::json;
@@ -15,7 +16,6 @@ use super::asked::program;
 use crate::args::DaemonCommand;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
 
 /// How long a daemon may take to say something about itself.
 const ASKING: Duration = Duration::from_secs(2);

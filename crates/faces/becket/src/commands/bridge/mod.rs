@@ -9,6 +9,7 @@ use std::path::Path;
 use becket_bridge::{
     Change, Entered, Installed, Place, Unasked, entry_file, install, installed, unasked, uninstall,
 };
+use becket_face_kit::cancellable;
 use becket_host::{AgentProgram, Bridge};
 use becket_system::project_root::project_root;
 use becket_system::{CliError, Exit, Surroundings, harmless};
@@ -17,10 +18,9 @@ use serde_json::json;
 use self::asked::{bridge_to, program};
 use super::hooks::report;
 use crate::args::{AskedBy, BridgeCommand, BridgeTarget};
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// Carries out a command about bridges.
 pub fn run(

@@ -10,6 +10,7 @@ use std::time::Duration;
 use becket_agent::Refused;
 use becket_agent::vfs::Vfs;
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable, unless_lost};
 use becket_run::Purpose;
 use becket_run::adopt::{self, chosen_context};
 use becket_run::lifetimes::remove_files;
@@ -19,10 +20,7 @@ use becket_system::counted;
 use becket_system::{CliError, Exit, Surroundings};
 
 use super::place::{ContextCommands, context_choice};
-use crate::commands::ending::unless_lost;
-use crate::opened::Conversation;
 use crate::options::Options;
-use crate::running::cancellable;
 
 /// How long the user may take to answer; after that the answer is no.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);

@@ -9,13 +9,13 @@ mod transcript;
 
 pub use place::context_choice;
 
+use becket_face_kit::runtime;
 use becket_system::{CliError, Exit, Surroundings};
 use place::ContextCommands;
 
 use super::switch;
 use crate::args::ContextCommand;
 use crate::options::Options;
-use crate::running::runtime;
 
 /// Runs one of the context commands.
 pub fn run(

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
 use becket_events::Profile;
+use becket_face_kit::listening;
 use becket_hooks::Engine;
 use becket_host::{Asking, Health, KnownCommands, Person, Reader, Report, Stage, Toolbox};
 use becket_run::agent_settings::profile;
@@ -26,7 +27,6 @@ use futures_util::future::BoxFuture;
 use super::hooks::broken_hooks;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
 
 /// Whether the model is asked something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use becket_agent::store::SpanKind;
 use becket_events::{EVENTS, EventId};
+use becket_face_kit::cancellable;
 use becket_hooks::{Dialect, HandlerInfo, LaneKind, Rehearsal};
-use becket_system::{CliError, Exit, Surroundings, harmless};
-use becket_workbench::{Lab, PayloadOverrides, event_called, in_ms};
+use becket_system::{CliError, Exit, Surroundings, harmless, in_ms};
+use becket_workbench::{Lab, PayloadOverrides, event_called};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::jq_report::{JqReport, in_words};
 use super::list::{Past, percentile};
 use crate::args::BenchArgs;
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// How many past turns are read.
 const TURNS: u32 = 200;

@@ -12,9 +12,10 @@ use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
 use becket_events::{ApprovalSource, Event, PreTool};
+use becket_face_kit::cancellable;
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
-use becket_system::{CliError, Exit, Surroundings, harmless};
-use becket_workbench::{Lab, NotAsked, PayloadOverrides, effect_words, in_ms, reasons, verdict_words};
+use becket_system::{CliError, Exit, Surroundings, harmless, in_ms};
+use becket_workbench::{Lab, NotAsked, PayloadOverrides, effect_words, reasons, verdict_words};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -22,10 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::jq_report::{JqReport, in_words};
 use crate::commands::tool_arguments;
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// Judges the call and shows every step. The tool does not run.
 pub fn run(

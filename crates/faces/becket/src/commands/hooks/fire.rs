@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use becket_events::EventId;
+use becket_face_kit::cancellable;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use becket_workbench::{
     Fired, Occurrence, PayloadOverrides, dialect_named, event_called, fired_json, fired_text,
@@ -11,10 +12,9 @@ use becket_workbench::{
 use serde_json::{Map, Value};
 
 use crate::args::FireArgs;
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// The longest payload that is read, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;

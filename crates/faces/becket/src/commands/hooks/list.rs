@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use becket_events::{EVENTS, EventId};
+use becket_face_kit::listening;
 use becket_hooks::HandlerInfo;
 use becket_host::{FoundGuest, Listed};
 use becket_run::hosts::HOOK;
 use becket_store::StoredTrace;
 use becket_system::moments::ago;
-use becket_system::{CliError, Exit, Surroundings, harmless};
-use becket_workbench::{class_words, event_called, in_ms};
+use becket_system::{CliError, Exit, Surroundings, harmless, in_ms};
+use becket_workbench::{class_words, event_called};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::listening;
 
 /// How many past dispatches are read.
 pub const PAST: u32 = 5_000;

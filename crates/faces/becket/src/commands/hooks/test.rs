@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 
 use becket_dialects::lets_through;
 use becket_events::{Class, EventId, Scope, Verdict};
+use becket_face_kit::{cancellable, progress};
+use becket_front::Progress;
 use becket_hooks::{Effect, Fault, HandlerInfo, HandlerRun, Rehearsal};
 use becket_host::AGENT_FILE;
 use becket_run::project_trust::may_run;
 use becket_system::files::read_regular;
-use becket_system::{CliError, Exit, Surroundings, counted, harmless};
+use becket_system::{CliError, Exit, Surroundings, counted, harmless, in_ms};
 use becket_workbench::{
-    Case, Fired, Lab, PayloadOverrides, Play, Suite, TestRoom, dialect_named, event_called, in_ms, not_asked,
+    Case, Fired, Lab, PayloadOverrides, Play, Suite, TestRoom, dialect_named, event_called, not_asked,
     rewritten, unmet_files,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::TestArgs;
-use crate::front::Progress;
-use crate::opened::lab;
+use crate::lab::lab;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// The end of the names of test files.
 const ENDING: &str = ".hooktest.toml";
@@ -188,7 +188,7 @@ impl Counter {
         Self {
             done: Cell::new(0),
             total: files.iter().filter_map(tests_in).sum::<usize>() as u64,
-            progress: RefCell::new(Progress::of("tests", options, surroundings)),
+            progress: RefCell::new(progress("tests", options, surroundings)),
         }
     }
 

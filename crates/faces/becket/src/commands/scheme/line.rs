@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use becket_chat::{ReadLine, typed_line};
 use becket_scheme::is_whole;
 use becket_screen::{
     Action, Candidate, Completions, Happening, Happenings, History, Key, Look, Screen, Streams, Suspended,
@@ -12,7 +13,6 @@ use becket_screen::{
 use becket_system::Surroundings;
 
 use super::words;
-use crate::commands::chat::{ReadLine, typed_line};
 
 /// How many lines of history are kept.
 const HISTORY_LINES: usize = 10_000;

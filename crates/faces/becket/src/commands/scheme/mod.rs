@@ -10,22 +10,21 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use becket_agent::Parent;
+use becket_chat::Lines;
 use becket_chibi::scheme::Tier;
 use becket_chibi::scheme_files::{
     Calls, Defined, Leaving, NoCalls, SchemeFile, SchemeFiles, SessionCalls, World,
 };
 use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable};
 use becket_run::Purpose;
 use becket_run::target::ContextChoice;
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use repl::{INPUT, Next, Repl, Shown};
 use tokio_util::sync::CancellationToken;
 
-use super::chat::Lines;
-use crate::opened::Conversation;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// The longest program that is read from standard input.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use becket_face_kit::runtime;
 use becket_host::{AboutSession, SessionFiles};
 use becket_run::import::{Imported, bring};
 use becket_run::{Hosts, Setup};
@@ -11,7 +12,6 @@ use becket_system::{CliError, Exit, Folders, Surroundings, counted};
 use super::place::place;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::runtime;
 
 /// The session files of a system, by its name.
 fn files(format: &str, hosts: Hosts) -> Result<&'static dyn SessionFiles, CliError> {

@@ -7,9 +7,7 @@ mod list;
 mod place;
 mod walk;
 
-pub(super) use draw::{drawn_lines, in_one_line};
-pub(super) use place::{meant, place};
-pub(super) use walk::is_persons;
+pub(super) use place::place;
 
 use becket_system::{CliError, Exit, Surroundings};
 

@@ -2,9 +2,10 @@
 //! hooks are asked.
 
 use becket_agent::session_handle::Moved;
-use becket_agent::store::{EntryContent, StoredEntry};
 use becket_agent::{GoTo, GoToEnd, Position};
-use becket_events::{EndReason, MessageBody};
+use becket_events::EndReason;
+use becket_face_kit::{Conversation, cancellable, unless_lost};
+use becket_record::conversation::{is_persons, meant};
 use becket_run::Purpose;
 use becket_run::import::without_moment;
 use becket_run::target::{ContextChoice, claim_new};
@@ -12,12 +13,9 @@ use becket_store::ContextName;
 use becket_system::{CliError, Exit, Surroundings, harmless, harmless_name};
 use tokio_util::sync::CancellationToken;
 
-use super::place::{meant, place};
-use crate::commands::ending::unless_lost;
-use crate::opened::Conversation;
+use super::place::place;
 use crate::options::Options;
 use crate::printing::print;
-use crate::running::cancellable;
 
 /// How to go to another entry, as the options say.
 pub fn how(summary: Option<String>, label: Option<String>) -> GoTo {
@@ -169,14 +167,6 @@ pub fn fork(options: &Options, fork: Fork, surroundings: &Surroundings) -> Resul
             Ok((session, exit))
         },
     )
-}
-
-/// Whether an entry is a message of the user.
-pub fn is_persons(entry: &StoredEntry) -> bool {
-    match &entry.content {
-        EntryContent::Message { message } => matches!(message.body(), MessageBody::User { .. }),
-        _ => false,
-    }
 }
 
 /// Labels an entry.

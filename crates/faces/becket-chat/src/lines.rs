@@ -1,0 +1,264 @@
+//! The chat in lines: from a pipe, or from a terminal that can show no screen.
+
+use std::io::{self, Write};
+use std::sync::mpsc::SyncSender;
+
+use becket_agent::session_handle::SessionHandle;
+use becket_face_kit::{Conversation, conclude_summary, remark_on};
+use becket_front::{PROMPT, Style};
+use becket_host::{CalledCommand, CommandEnd};
+use becket_system::{CliError, Exit, Signals, Surroundings, harmless_name};
+use tokio::sync::mpsc;
+
+use super::away::{self, Away};
+use super::dropped::{pictures, tell_unsent};
+use super::own_commands::{
+    Means, call, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown, usage,
+};
+use super::place::Place;
+use super::{diff, keeping};
+
+/// Runs the chat until the input ends or the user leaves.
+pub async fn talk(
+    conversation: &mut Conversation,
+    lines: &mut Lines,
+    signals: &Signals,
+    place: Place<'_>,
+) -> Result<Exit, CliError> {
+    let surroundings = place.surroundings;
+    let handle = conversation.handle();
+    loop {
+        let interrupted = signals.next();
+        let line = tokio::select! {
+            biased;
+            () = interrupted.cancelled() => return Ok(Exit::Cancelled),
+            handle = requested(handle.as_ref()) => match attend(handle, conversation, signals, surroundings).await? {
+                Some(exit) => return Ok(exit),
+                None => continue,
+            },
+            line = lines.next() => line?,
+        };
+        let Some(line) = line else {
+            return Ok(Exit::Answered);
+        };
+        let line = line.trim();
+        if let Some(command) = conversation.guests().command(line) {
+            run_command(command, conversation, signals, surroundings).await?;
+        } else if let Some(exit) = run_line(line, conversation, signals, place).await? {
+            return Ok(exit);
+        }
+        if signals.ended() {
+            return Ok(Exit::Cancelled);
+        }
+    }
+}
+
+/// Does what a line says. Returns how the chat ends, if it does.
+async fn run_line(
+    line: &str,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    place: Place<'_>,
+) -> Result<Option<Exit>, CliError> {
+    let Place {
+        options,
+        surroundings,
+        ..
+    } = place;
+    let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
+    match Means::within(line, conversation) {
+        Means::Nothing => {}
+        Means::Quit => return Ok(Some(Exit::Answered)),
+        Means::Help => conversation.output().write(&help(conversation)),
+        Means::Usage => conversation.output().write(&usage(conversation)),
+        Means::Report(report) => {
+            let text = report.text(conversation, (options, surroundings));
+            conversation.output().write(&text);
+        }
+        Means::Model(name) => choose_model(name, conversation, surroundings),
+        Means::Compact(instructions) => {
+            let end = conversation.compact(instructions, signals.next()).await?;
+            conclude_summary(&end, surroundings);
+        }
+        Means::Clear => clear(conversation, signals.next(), surroundings).await?,
+        Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
+        Means::Name(name) => call(name, conversation, surroundings).await?,
+        Means::Diff => {
+            let environment = conversation.environment().clone();
+            let lines = diff::of(environment, &surroundings.cwd, style).await;
+            diff::show(lines, &conversation.output(), surroundings);
+        }
+        Means::Copy => surroundings.remark("there is no screen to copy from; /export writes a file"),
+        // Lines of a pipe may be anybody's.
+        Means::Export(_) if !surroundings.stdin_is_terminal => {
+            surroundings.complain("/export needs a user at a terminal");
+        }
+        Means::Export(file) => keeping::export(file, conversation, surroundings),
+        Means::Prints(prints) => print_by_itself(prints, line, conversation, place),
+        // Lines of a pipe are prompts: they may be anybody's.
+        Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
+            if let Some(handle) = conversation.handle() {
+                let shell = conversation.shell(style, surroundings);
+                shell.start(line, &signals.next(), handle).await;
+            }
+        }
+        Means::Other if is_unknown(line, conversation) => tell_unknown(line, surroundings),
+        Means::Other => prompt(line, conversation, signals, surroundings).await?,
+    }
+    Ok(None)
+}
+
+/// Continues in another place. A message at the chosen entry is shown, so that it can be sent again in other words.
+async fn leave_for(
+    away: Away<'_>,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let to = match away.destination(conversation, None).await {
+        Ok(Some(to)) => to,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            surroundings.complain(&error.to_string());
+            return Ok(());
+        }
+    };
+    let end = conversation.go(to, &signals.next()).await?;
+    if let Some(text) = away::told(away, end, conversation, surroundings) {
+        surroundings.remark(&format!("your message there: {}", harmless_name(&text)));
+    }
+    Ok(())
+}
+
+/// Runs an extension command.
+async fn run_command(
+    command: CalledCommand,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let (ended, end) = conversation.command(command, signals.next()).await?;
+    if let Some(end) = end.filter(|_| ended != CommandEnd::Cancelled) {
+        remark_on(&end, &conversation.output(), surroundings);
+    }
+    tell_end(ended, surroundings);
+    Ok(())
+}
+
+/// Sends a line to the model.
+async fn prompt(
+    line: &str,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let cancel = signals.next();
+    match conversation.as_prompt(line, &cancel).await? {
+        // A command that only turns to another agent asks nothing.
+        Ok(prompt) if prompt.trim().is_empty() => {}
+        Ok(prompt) => {
+            // Lines of a pipe may be anybody's.
+            match surroundings.stdin_is_terminal {
+                true => conversation.add_pictures(pictures(line, surroundings)),
+                false => tell_unsent(line, surroundings),
+            }
+            let end = conversation.ask(prompt, cancel).await?;
+            remark_on(&end, &conversation.output(), surroundings);
+        }
+        Err(why) => surroundings.complain(&why),
+    }
+    Ok(())
+}
+
+/// Waits until an extension asks for something while nothing runs.
+async fn requested(handle: Option<&SessionHandle>) -> &SessionHandle {
+    match handle {
+        Some(handle) => {
+            handle.requested().await;
+            handle
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Does what extensions ask for. Returns how the chat ends, if it does.
+async fn attend(
+    handle: &SessionHandle,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    surroundings: &Surroundings,
+) -> Result<Option<Exit>, CliError> {
+    if handle.shutdown_requested() {
+        return Ok(Some(Exit::Answered));
+    }
+    if let Some(end) = conversation.attend(signals.next()).await? {
+        remark_on(&end, &conversation.output(), surroundings);
+    }
+    Ok(signals.ended().then_some(Exit::Cancelled))
+}
+
+/// A source of lines. They are read in a thread of their own, because a read cannot be cancelled: a signal must be able
+/// to end the chat while it waits.
+pub struct Lines {
+    wanted: SyncSender<()>,
+    read: mpsc::Receiver<io::Result<Option<String>>>,
+}
+
+/// Reads one line; `None` at the end.
+pub type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
+
+impl Lines {
+    pub fn open(surroundings: &Surroundings) -> Self {
+        Self::reading(match surroundings.stdin_is_terminal {
+            true => from_terminal(),
+            false => from_pipe(),
+        })
+    }
+
+    /// Lines that a function reads.
+    pub fn reading(mut read_line: ReadLine) -> Self {
+        let (wanted, requests) = std::sync::mpsc::sync_channel::<()>(1);
+        let (lines, read) = mpsc::channel(1);
+        std::thread::spawn(
+            move || {
+                while requests.recv().is_ok() && lines.blocking_send(read_line()).is_ok() {}
+            },
+        );
+        Self { wanted, read }
+    }
+
+    /// The next line; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<String>, CliError> {
+        // A full channel means that a line is already being read.
+        let _ = self.wanted.try_send(());
+        match self.read.recv().await {
+            Some(Ok(line)) => Ok(line),
+            Some(Err(error)) => Err(CliError::failed(format!("cannot read the next line: {error}"))),
+            None => Ok(None),
+        }
+    }
+}
+
+fn from_pipe() -> ReadLine {
+    let stdin = io::stdin();
+    Box::new(move || {
+        let mut line = String::new();
+        let read = stdin.read_line(&mut line)?;
+        Ok((read > 0).then_some(line))
+    })
+}
+
+fn from_terminal() -> ReadLine {
+    Box::new(|| typed_line(PROMPT))
+}
+
+/// Reads a line from a terminal without a screen, which edits lines itself; `None` at the end.
+pub fn typed_line(prompt: &str) -> io::Result<Option<String>> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(prompt.as_bytes())?;
+    stderr.flush()?;
+    drop(stderr);
+    let mut line = String::new();
+    let read = io::stdin().read_line(&mut line)?;
+    Ok((read > 0).then_some(line))
+}

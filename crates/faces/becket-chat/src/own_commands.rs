@@ -1,0 +1,362 @@
+//! becket's own commands in a chat.
+
+use becket_agent::Refused;
+use becket_face_kit::{Conversation, Report};
+use becket_host::CommandEnd;
+use becket_system::{CliError, Surroundings, harmless_name};
+use tokio_util::sync::CancellationToken;
+
+use super::away::Away;
+use super::place::{Called, Place, Prints};
+
+/// One of becket's own commands.
+pub struct OwnCommand {
+    /// The name, with its slash.
+    pub name: &'static str,
+    /// What may stand behind the name; empty if nothing may.
+    pub words: &'static str,
+    pub about: &'static str,
+    means: for<'a> fn(&'a str) -> Means<'a>,
+}
+
+const fn own(
+    name: &'static str,
+    words: &'static str,
+    about: &'static str,
+    means: for<'a> fn(&'a str) -> Means<'a>,
+) -> OwnCommand {
+    OwnCommand {
+        name,
+        words,
+        about,
+        means,
+    }
+}
+
+/// All of becket's own commands: help, completion and the guide are made from this table.
+// tidy: a table
+pub const COMMANDS: &[OwnCommand] = &[
+    own("/help", "", "this list", |_| Means::Help),
+    own(
+        "/status",
+        "",
+        "model, folder, conversation, context window, hooks",
+        |_| Means::Report(Report::Status),
+    ),
+    own("/model", "[NAME]", "choose another model", |name| {
+        Means::Model(name)
+    }),
+    own("/cost", "", "tokens and cost of each model", |_| {
+        Means::Report(Report::Cost)
+    }),
+    own("/usage", "", "tokens that this session has used", |_| {
+        Means::Usage
+    }),
+    own("/hooks", "", "the hooks that are active", |_| {
+        Means::Report(Report::Hooks)
+    }),
+    own("/tools", "", "the tools that the model is offered", |_| {
+        Means::Report(Report::Tools)
+    }),
+    own("/mcp", "", "the MCP servers and their tools", |_| {
+        Means::Report(Report::Mcp)
+    }),
+    own(
+        "/permissions",
+        "",
+        "the permission mode and the rules that count",
+        |_| Means::Report(Report::Permissions),
+    ),
+    own("/config", "", "the settings in effect", |_| {
+        Means::Prints(Prints::Config)
+    }),
+    own("/diff", "", "what has changed in the git repository here", |_| {
+        Means::Diff
+    }),
+    own(
+        "/compact",
+        "[WORDS]",
+        "replace the conversation with a summary; WORDS say what to keep",
+        |words| Means::Compact((!words.is_empty()).then(|| words.to_owned())),
+    ),
+    own(
+        "/clear",
+        "",
+        "archive the messages of the conversation, and start over",
+        |_| Means::Clear,
+    ),
+    own("/new", "", "start a new conversation", |_| Means::Away(Away::New)),
+    own("/resume", "[NAME]", "continue another conversation", |which| {
+        Means::Away(Away::Resume(which))
+    }),
+    own(
+        "/fork",
+        "[ENTRY]",
+        "copy the conversation up to one of your messages, and continue there",
+        |which| Means::Away(Away::Fork(which)),
+    ),
+    own(
+        "/clone",
+        "",
+        "continue in a copy of the whole conversation",
+        |_| Means::Away(Away::Clone),
+    ),
+    own(
+        "/tree",
+        "[ENTRY]",
+        "continue from another place in the conversation",
+        |which| Means::Away(Away::Tree(which)),
+    ),
+    own(
+        "/name",
+        "[WORDS]",
+        "show the conversation's name, or set it to these words",
+        |name| Means::Name(name),
+    ),
+    own("/copy", "", "copy the last answer to the clipboard", |_| {
+        Means::Copy
+    }),
+    own(
+        "/export",
+        "[FILE]",
+        "write the conversation as Markdown; by default into a file with its name",
+        |file| Means::Export(file),
+    ),
+    own(
+        "/reload",
+        "",
+        "reload extensions, skills, prompt templates and themes",
+        |_| Means::Away(Away::Reload),
+    ),
+    own(
+        "/undo",
+        "[--call] [--force]",
+        "undo the last turn that changed files, or the last call",
+        |_| Means::Prints(Prints::Undo),
+    ),
+    own("/redo", "[--force]", "redo what was undone last", |_| {
+        Means::Prints(Prints::Redo)
+    }),
+    own(
+        "/snapshots",
+        "",
+        "list the checkpoints of the working directory",
+        |_| Means::Prints(Prints::Snapshots),
+    ),
+    own("/quit", "", "end the chat (also /exit and Ctrl-D)", |_| {
+        Means::Quit
+    }),
+];
+
+/// The table of the commands for the guide.
+pub fn command_table() -> String {
+    let rows = COMMANDS.iter().map(|command| {
+        let usage = format!("{} {}", command.name, command.words);
+        let about = command.about.replace('|', "\\|");
+        format!("| `{}` | {about} |\n", usage.trim_end())
+    });
+    let rows: String = rows.collect();
+    format!("| command | what it does |\n|---|---|\n{}", rows.trim_end())
+}
+
+/// A line of the chat as one of becket's own commands.
+pub enum Means<'a> {
+    Nothing,
+    Quit,
+    Help,
+    Usage,
+    /// Shows the model, or changes to the one of this name.
+    Model(&'a str),
+    /// Compacts the conversation; the text says what the summary should pay attention to.
+    Compact(Option<String>),
+    /// Continues in another place.
+    Away(Away<'a>),
+    /// Shows the name of the conversation, or changes it.
+    Name(&'a str),
+    /// Shows something about the chat.
+    Report(Report),
+    /// Archives the messages of the conversation.
+    Clear,
+    /// Shows what has changed in the git repository.
+    Diff,
+    /// Copies the last answer.
+    Copy,
+    /// Writes the conversation to a file.
+    Export(&'a str),
+    /// A command of the command line that prints by itself.
+    Prints(Prints),
+    /// None of becket's own commands.
+    Other,
+}
+
+impl<'a> Means<'a> {
+    /// Parses a line within a conversation. A command of the agent, a prompt template or a skill goes before the
+    /// commands that only show or keep something.
+    pub fn within(line: &'a str, conversation: &Conversation) -> Self {
+        match Self::of(line) {
+            Self::Report(_)
+            | Self::Clear
+            | Self::Diff
+            | Self::Copy
+            | Self::Export(_)
+            | Self::Prints(Prints::Config)
+                if conversation.calls_command(line) =>
+            {
+                Self::Other
+            }
+            means => means,
+        }
+    }
+
+    /// Parses a line.
+    pub fn of(line: &'a str) -> Self {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let word = if word == "/exit" { "/quit" } else { word };
+        match COMMANDS.iter().find(|command| command.name == word) {
+            None if word.is_empty() => Self::Nothing,
+            None => Self::Other,
+            Some(command) => match (command.means)(rest) {
+                // It says itself that it does not know the words.
+                means @ Self::Prints(_) => means,
+                means if rest.is_empty() || !command.words.is_empty() => means,
+                _ => Self::Other,
+            },
+        }
+    }
+}
+
+/// The commands of the chat, one per line.
+pub fn help(conversation: &Conversation) -> String {
+    let usage = |command: &OwnCommand| format!("{} {}", command.name, command.words);
+    let width = COMMANDS.iter().map(|command| usage(command).len()).max();
+    let width = width.unwrap_or(0);
+    let own: String = COMMANDS
+        .iter()
+        .map(|command| format!("{:<width$}  {}\n", usage(command), command.about))
+        .collect();
+    let keys = "Ctrl-C cancels the turn. Everything else is a prompt.\n";
+    format!("{own}{keys}{}", conversation.listed_commands())
+}
+
+/// The tokens that the session has used, in a line.
+pub fn usage(conversation: &Conversation) -> String {
+    let usage = conversation.usage();
+    format!("{} tokens in, {} out\n", usage.input_tokens, usage.output_tokens)
+}
+
+/// Shows the model in use, or changes it.
+pub fn choose_model(name: &str, conversation: &Conversation, surroundings: &Surroundings) {
+    if name.is_empty() {
+        return surroundings.remark(&format!("the model is {}", conversation.models().current_name()));
+    }
+    match conversation.models().choose(name) {
+        Ok(()) => surroundings.remark(&format!("the model is {name} from now on")),
+        Err(why) => surroundings.complain(&why),
+    }
+}
+
+/// Shows the name of the conversation, or changes it.
+pub async fn call(
+    name: &str,
+    conversation: &mut Conversation,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    if !name.is_empty() {
+        conversation.set_name(name).await?;
+    }
+    let words = match conversation.tree().await?.name() {
+        Some(name) => format!("the conversation is called {}", harmless_name(name)),
+        None => "the conversation has no name; /name WORDS gives it one".to_owned(),
+    };
+    surroundings.remark(&words);
+    Ok(())
+}
+
+/// Whether a line looks like a command but there is none of that name.
+pub fn is_unknown(line: &str, conversation: &Conversation) -> bool {
+    line.starts_with('/') && !line.contains(char::is_whitespace) && !conversation.calls_command(line)
+}
+
+/// Tells the user that there is no such command.
+pub fn tell_unknown(line: &str, surroundings: &Surroundings) {
+    surroundings.remark(&format!("there is no command {line}; /help lists them"));
+}
+
+/// Tells the user how an extension command ended, unless it just succeeded.
+pub fn tell_end(ended: CommandEnd, surroundings: &Surroundings) {
+    match ended {
+        CommandEnd::Done => {}
+        CommandEnd::Threw { why, .. } => surroundings.complain(&why),
+        CommandEnd::Waits(why) => surroundings.remark(&format!("{why}; the chat continues")),
+        CommandEnd::Cancelled => surroundings.remark("cancelled"),
+    }
+}
+
+/// Archives the messages of the conversation.
+pub async fn clear(
+    conversation: &mut Conversation,
+    cancel: CancellationToken,
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    match conversation.clear(cancel).await? {
+        Ok(()) => {
+            conversation.output().forget_conversation();
+            surroundings.remark("the messages are archived; the conversation starts over");
+        }
+        Err(Refused(reason)) => surroundings.complain(&format!("a hook stopped it: {reason}")),
+    }
+    Ok(())
+}
+
+/// Runs a command of the command line. A failure is shown, and the chat goes on.
+pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, place: Place<'_>) {
+    let mut words = line.split_whitespace();
+    let command = words.next().unwrap_or_default();
+    let words: Vec<&str> = words.collect();
+    let known: &[&str] = match prints {
+        Prints::Undo => &["--call", "--force"],
+        Prints::Redo => &["--force"],
+        Prints::Snapshots | Prints::Config => &[],
+    };
+    let result = match words.iter().find(|word| !known.contains(word)) {
+        Some(word) => Err(CliError::usage(format!("{command} does not know `{word}`"))),
+        None => (place.run_called)(&Called {
+            command: prints,
+            flags: &words,
+            conversation,
+            options: place.options,
+            surroundings: place.surroundings,
+        }),
+    };
+    if let Err(error) = result {
+        place.surroundings.complain(&error.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_understood_once_and_words_only_where_there_may_be_some() {
+        for (place, command) in COMMANDS.iter().enumerate() {
+            let name = command.name;
+            assert!(name.starts_with('/') && !command.about.is_empty(), "{name}");
+            let others = &COMMANDS[place + 1..];
+            assert!(
+                others.iter().all(|other| other.name != name),
+                "{name} is there twice"
+            );
+            assert!(!matches!(Means::of(name), Means::Other), "{name}");
+            let with_words = format!("{name} words");
+            let is_command = !matches!(Means::of(&with_words), Means::Other);
+            let prints = matches!(Means::of(name), Means::Prints(_));
+            assert_eq!(is_command, prints || !command.words.is_empty(), "{with_words}");
+        }
+        assert!(matches!(Means::of("/exit"), Means::Quit));
+        assert!(matches!(Means::of(""), Means::Nothing));
+        assert!(matches!(Means::of("/model  openai/x "), Means::Model("openai/x")));
+        assert!(matches!(Means::of("/modelling"), Means::Other));
+    }
+}
