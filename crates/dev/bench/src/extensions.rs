@@ -155,7 +155,7 @@ fn first_request(programs: &Programs, report: &mut Report) -> Result<(), Problem
     for round in 0..=STARTS {
         for (extensions, wall, used) in [
             (&named[..], &mut with, &mut processor.0),
-            (&[], &mut without, &mut processor.1),
+            (&named[..0], &mut without, &mut processor.1),
         ] {
             let words = extensions
                 .iter()

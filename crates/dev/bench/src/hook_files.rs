@@ -117,7 +117,9 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
         return Err("the hooks were not found".into());
     }
     let bare: fn(usize) -> Result<(), Problem> = start_barely;
-    let claude = |command: &mut Command| drop(command.env("CLAUDE_CONFIG_DIR", &folder));
+    let claude = |command: &mut Command| {
+        command.env("CLAUDE_CONFIG_DIR", &folder);
+    };
     let measured = measure(&room, "claude", claude, bare)?;
     tell(report, "hook files", "hooks of Claude Code", &measured);
     let own = |number: usize| {
@@ -127,7 +129,9 @@ fn hooks(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
         )
     };
     let file = room.write("hooked/own.toml", (0..HOOKS).map(own).collect::<String>());
-    let own = |command: &mut Command| drop(command.arg("--hooks").arg(&file));
+    let own = |command: &mut Command| {
+        command.arg("--hooks").arg(&file);
+    };
     let measured = measure(&room, "own", own, bare)?;
     tell(
         report,
@@ -148,7 +152,9 @@ fn with_jq(room: &Room, report: &mut Report) -> Result<(), Problem> {
         "[[hook]]\nname = \"jq\"\nevent = \"pre_tool\"\ncommand = [\"{SHELL}\", \"-c\", '''{WITH_JQ}''']\n"
     );
     let file = room.write("hooked/jq.toml", text);
-    let hooked = |command: &mut Command| drop(command.arg("--hooks").arg(&file));
+    let hooked = |command: &mut Command| {
+        command.arg("--hooks").arg(&file);
+    };
     let measured = measure(room, "jq", hooked, |_| {
         (0..CALLS)
             .try_for_each(|_| start_one(WITH_JQ))

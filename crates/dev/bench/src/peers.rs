@@ -28,15 +28,17 @@ struct Peer {
     program: &'static str,
     /// The arguments of a session, where the model is at this address.
     arguments: fn(&str) -> Vec<String>,
-    /// A file in the home that the agent needs to find the model.
-    file: Option<(&'static str, fn(&str) -> Value)>,
+    /// A file in the home that the agent needs to find the model, if it needs one, and what it says.
+    file: &'static str,
+    text: fn(&str) -> Value,
 }
 
 const PEERS: &[Peer] = &[
     Peer {
         program: "claude",
         arguments: |_| words(&["-p", "go", "--allowedTools", "Bash"]),
-        file: None,
+        file: "",
+        text: |_| Value::Null,
     },
     Peer {
         program: "codex",
@@ -48,17 +50,19 @@ const PEERS: &[Peer] = &[
             let own = ["exec", "--skip-git-repo-check", "-s", "danger-full-access"];
             words(&[&own[..], &settings].concat())
         },
-        file: None,
+        file: "",
+        text: |_| Value::Null,
     },
     Peer {
         program: "pi",
         arguments: |_| words(&["-p", "--provider", "local", "--model", "local", "go"]),
-        file: Some((".pi/agent/models.json", |url| {
+        file: ".pi/agent/models.json",
+        text: |url| {
             json!({"providers": {"local": {"baseUrl": format!("{url}/v1"), "api": "openai-completions",
                 "apiKey": "key", "models": [{"id": "local", "name": "local", "reasoning": false, "input": ["text"],
                 "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
                 "contextWindow": 100_000, "maxTokens": 1_000}]}}})
-        })),
+        },
     },
 ];
 
@@ -70,7 +74,8 @@ pub fn run(programs: &Programs, report: &mut Report) -> Result<(), Problem> {
     let becket = Peer {
         program: "becket",
         arguments: |_| words(&["--yes", "--model", "anthropic/claude-sonnet-4-5", "go"]),
-        file: None,
+        file: "",
+        text: |_| Value::Null,
     };
     let mut agents = vec![(&becket, programs.becket.clone())];
     for peer in PEERS {
@@ -117,10 +122,10 @@ fn session(peer: &Peer, program: &Path, turns: usize) -> Result<Duration, Proble
     let (home, work) = (folder.path().join("home"), folder.path().join("work"));
     std::fs::create_dir_all(&work)?;
     std::fs::create_dir_all(&home)?;
-    if let Some((name, text)) = &peer.file {
-        let file = home.join(name);
+    if !peer.file.is_empty() {
+        let file = home.join(peer.file);
         std::fs::create_dir_all(file.parent().unwrap_or(&home))?;
-        std::fs::write(file, text(&url).to_string())?;
+        std::fs::write(file, (peer.text)(&url).to_string())?;
     }
     let mut agent = Command::new(program);
     agent
