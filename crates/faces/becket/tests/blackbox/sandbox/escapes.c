@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -49,6 +50,15 @@ static long attempt(const char *name, const char *word, pid_t victim) {
     if (is(name, "socket_vsock")) return socket(AF_VSOCK, SOCK_STREAM, 0);
     if (is(name, "socket_alg")) return socket(AF_ALG, SOCK_SEQPACKET, 0);
     if (is(name, "socket_packet")) return socket(AF_PACKET, SOCK_RAW, 0);
+    if (is(name, "datagrams")) {
+        int pair[2];
+        return socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair);
+    }
+    if (is(name, "limit_other")) {
+        struct rlimit limit = {1, 1};
+        return prlimit(victim, RLIMIT_CPU, &limit, 0);
+    }
+    if (is(name, "slow_down")) return setpriority(PRIO_PROCESS, victim, 19);
     if (is(name, "type")) return ioctl(0, TIOCSTI, "x");
     if (is(name, "descriptor")) return write(9, "ESCAPED", 7);
     if (is(name, "handle_of_parent")) return open(word, O_RDWR);

@@ -2,7 +2,6 @@
 //! got through; what it was after is looked at as well.
 
 use std::net::TcpListener;
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -95,6 +94,15 @@ const LINES: &[(&str, &str)] = &[
         "read secrets by moving them",
         "mv .env moved && grep canary moved",
     ),
+    (
+        "read secrets by moving what is above them",
+        "mv sub away; grep canary away/.env sub/.env",
+    ),
+    (
+        "replace a link to settings",
+        "rm .codex; mkdir .codex && echo x > .codex/hooks.json",
+    ),
+    ("look around the root", "grep -r canary /..$ROOM/home/.ssh"),
     ("read keys", "grep -r canary $ROOM/home/.ssh"),
     (
         "read keys of a cloud",
@@ -170,6 +178,9 @@ const CALLS: &[(&str, &str)] = &[
     ("socket_vsock", ""),
     ("socket_alg", ""),
     ("socket_packet", ""),
+    ("datagrams", ""),
+    ("limit_other", ""),
+    ("slow_down", ""),
     ("type", ""),
     ("descriptor", ""),
     ("root", ""),
@@ -258,6 +269,10 @@ impl Scene {
 
     /// Runs a program in the sandbox. A descriptor of a file outside is left open for it.
     fn run(&self, profile: &str, words: &[&str]) -> String {
+        self.run_with(profile, words, &[])
+    }
+
+    fn run_with(&self, profile: &str, words: &[&str], variables: &[(&str, String)]) -> String {
         let leaked = std::fs::File::options()
             .append(true)
             .open(self.canary())
@@ -278,9 +293,9 @@ impl Scene {
                 "PORT",
                 self.server.local_addr().expect("it is bound").port().to_string(),
             )
-            .env("SOCKET", &self.sockets.1);
+            .env("SOCKET", &self.sockets.1)
+            .envs(variables.iter().map(|(name, value)| (name, value)));
         let finished = testkit::finish(outer.spawn().expect("it can be started"));
-        drop((leaked.as_raw_fd(), leaked));
         format!("{}{}", finished.stdout, finished.stderr)
     }
 
@@ -311,6 +326,7 @@ impl Scene {
             (".cursor/hooks.json", ""),
             (".gemini/settings.json", ""),
             (".becket/becket.toml", ""),
+            (".codex/hooks.json", "{}\n"),
         ] {
             assert_eq!(self.room.read(name), content, "{name} after: {attempt}");
         }
@@ -392,4 +408,51 @@ fn no_script_gets_out() {
             scene.holds(profile, script, &[program, option, &format!("{script}{end}")]);
         }
     }
+}
+
+#[test]
+fn what_one_command_moves_helps_no_later_one() {
+    let Some(scene) = Scene::set() else { return };
+    let room = scene
+        .room
+        .work()
+        .parent()
+        .expect("a room has a folder")
+        .display()
+        .to_string();
+    std::fs::create_dir_all(format!("{room}/temporary/deep")).expect("the room is writable");
+    let pairs = [
+        ("mv sub away", "grep -r canary away sub"),
+        (
+            "mv .git away; mkdir -p .git/hooks",
+            "echo x > .git/hooks/post-checkout",
+        ),
+        (
+            "mv $ROOM/temporary $ROOM/away; mkdir $ROOM/temporary; ln -s $HOME_OUTSIDE $ROOM/temporary/deep",
+            "echo x > $TMPDIR/escaped",
+        ),
+    ];
+    for (first, second) in pairs {
+        for line in [first, second] {
+            scene.run_with(
+                "workspace",
+                &["sh", "-c", line],
+                &[("TMPDIR", format!("{room}/temporary/deep"))],
+            );
+        }
+        let said = scene.run("workspace", &["sh", "-c", second]);
+        assert!(!said.contains(SECRET), "{first}; {second}: {said}");
+        scene.is_untouched(first);
+    }
+}
+
+#[test]
+fn nothing_outlives_a_command() {
+    let Some(scene) = Scene::set() else { return };
+    let line =
+        "(setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo x > survived' >/dev/null 2>&1 &) ; echo started";
+    assert!(scene.run("workspace", &["sh", "-c", line]).contains("started"));
+    // It would have written by now.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(!scene.room.has("survived"));
 }

@@ -36,6 +36,9 @@ fn project() -> Room {
     room.write("becket.toml", "# settings\n");
     room.write(".claude/settings.json", "{}\n");
     room.write(".env", SECRET);
+    room.write("sub/.env", SECRET);
+    room.write("codex-settings/hooks.json", "{}\n");
+    std::os::unix::fs::symlink("codex-settings", room.work().join(".codex")).expect("the room is writable");
     room.write("../home/.ssh/id_ed25519", SECRET);
     room.write("../home/.aws/credentials", SECRET);
     room.write("../home/.config/becket/config.toml", format!("# {SECRET}\n"));
