@@ -324,7 +324,7 @@ async fn what_a_compaction_replaces_is_not_read_and_nothing_is_missed() {
             }
             written.push(id);
         }
-        let whole = store.tree(&name).unwrap().path();
+        let whole = Store::tree(&store, &name).await.unwrap().path();
         let whole: Vec<StoredEntry> = whole.iter().map(|entry| (**entry).clone()).collect();
         let opened = store
             .begin_session(session(&format!("{name}-again"), &name))

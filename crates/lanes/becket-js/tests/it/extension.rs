@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::room::{Room, folder, kit, load, surroundings, try_load};
-use becket_hooks::{Cause, Field, ScriptHandler};
+use becket_hooks::{Cause, Field};
 use becket_js::{Kit, Limits, Prepared};
 
 #[tokio::test]

@@ -273,10 +273,6 @@ impl Scene {
     }
 
     fn run_with(&self, profile: &str, words: &[&str], variables: &[(&str, String)]) -> String {
-        let leaked = std::fs::File::options()
-            .append(true)
-            .open(self.canary())
-            .expect("it is there");
         let mut shell = self.room.command(["--sandbox", profile, "sandbox", "run", "--"]);
         shell.args(words);
         // Rust closes what it opens; a shell in between hands the descriptor on.
