@@ -57,18 +57,22 @@ impl SandboxProfile {
     }
 }
 
-/// Files and folders of a home that hold keys.
+/// Files and folders of a home that hold keys, and what was typed.
 // tidy: a table
 const KEYS: &[&str] = &[
     ".aws",
     ".azure",
+    ".bash_history",
     ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".config/chromium",
     ".config/doctl",
     ".config/fly",
     ".config/gcloud",
     ".config/gh",
+    ".config/git/credentials",
     ".config/glab-cli",
+    ".config/google-chrome",
     ".config/hub",
     ".config/op",
     ".config/rclone",
@@ -87,9 +91,11 @@ const KEYS: &[&str] = &[
     ".password-store",
     ".pgpass",
     ".pypirc",
+    ".python_history",
     ".ssh",
     ".terraform.d/credentials.tfrc.json",
     ".vault-token",
+    ".zsh_history",
 ];
 
 /// Folders of a home that tools fill again when they are missing. What is written there is gone with the command, so
@@ -171,7 +177,7 @@ impl Sandbox {
         let missing = place.missing(profile, options);
         Ok(Some(Self {
             profile,
-            plan: place.plan(profile, &places, &missing, support.strength()),
+            plan: place.plan(profile, &places, (&missing, &agents(options)), support.strength()),
             missing,
             gap,
             launcher,
@@ -200,6 +206,12 @@ impl Sandbox {
             (self.list.clone(), reserved),
         )
     }
+}
+
+/// The folders in which agents keep settings: in a home there are keys among them.
+fn agents(options: &RunOptions) -> Vec<&'static str> {
+    let folders = options.hosts.iter().flat_map(|host| host.hidden_folders());
+    folders.copied().collect()
 }
 
 /// What the kernel does not hold, if there is something.
@@ -264,7 +276,7 @@ impl<'a> Place<'a> {
         &self,
         profile: SandboxProfile,
         places: &ProtectedPlaces,
-        missing: &[Placeholder],
+        (missing, agents): (&[Placeholder], &[&str]),
         strength: Strength,
     ) -> Plan {
         let mut paths = Vec::new();
@@ -285,7 +297,7 @@ impl<'a> Place<'a> {
                 missing.iter().map(|one| one.path().to_path_buf()).collect(),
             );
         }
-        add(Access::Hidden, self.hidden());
+        add(Access::Hidden, self.hidden(agents));
         Plan {
             paths,
             network: Network::Off,
@@ -339,14 +351,15 @@ impl<'a> Place<'a> {
             .collect()
     }
 
-    fn hidden(&self) -> Vec<PathBuf> {
+    fn hidden(&self, agents: &[&str]) -> Vec<PathBuf> {
         let folders = &self.setup.folders;
         let own = [&folders.config, &folders.data, &folders.cache]
             .into_iter()
             .cloned();
         let more = self.setup.config.sandbox.hidden.iter().cloned();
         let sockets = [PathBuf::from(SOCKETS)];
-        let mut paths: Vec<_> = self.below_home(KEYS);
+        let mut paths = self.below_home(KEYS);
+        paths.extend(self.below_home(agents));
         let all = own.chain(folders.home.clone()).chain(more).chain(sockets);
         paths.extend(all.filter_map(|path| becket_fs::canonicalize(path).ok()));
         let mut folders_left = SEARCHED_FOLDERS;
