@@ -67,7 +67,8 @@ impl Remote {
         }
     }
 
-    /// The model, whose answers are billed in this way. What costs nothing on this machine may cost something elsewhere.
+    /// The model, whose answers are billed in this way. What costs nothing on this machine may cost something
+    /// elsewhere.
     pub fn billed(self, billing: Billing) -> Self {
         let billing = match billing {
             Billing::Nothing if !self.channel.is_local() => Billing::ByTokens,

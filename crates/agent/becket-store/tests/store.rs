@@ -480,7 +480,7 @@ async fn an_empty_database_of_version_0_is_migrated() {
     let journal: String = now
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .unwrap();
-    assert_eq!((version, journal.as_str()), (9, "wal"));
+    assert_eq!((version, journal.as_str()), (10, "wal"));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Landlock: what can be opened, whatever is mounted where.
 //!
-//! It only knows what is allowed below a folder, not exceptions. With namespaces the exceptions are mounts; without them
-//! what is hidden is kept out by allowing everything beside it.
+//! It only knows what is allowed below a folder, not exceptions. With namespaces the exceptions are mounts; without
+//! them what is hidden is kept out by allowing everything beside it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,12 @@ use landlock::{
 };
 use rustix::fs::{FileType, fstat};
 
-use crate::mounts::place;
+use crate::place::{DEVICES, place};
 use crate::plan::{Access, Network, Plan, Strength};
 use crate::problem::Problem;
 
 /// The newest rights that are asked for. An older kernel holds those that it knows.
 const NEWEST: ABI = ABI::V6;
-
-/// Devices that every program may use. None of them belongs to anybody.
-pub const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Confines this process for good.
 pub fn restrict(plan: &Plan) -> Result<(), Problem> {

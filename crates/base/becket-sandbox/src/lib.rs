@@ -8,8 +8,8 @@
 //! calls ([`system_calls`]). Where a user may not make namespaces, the other two remain, with the gaps that
 //! [`Strength::LandlockOnly`] names. Where the kernel has no Landlock nothing is started.
 //!
-//! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers. This crate knows nothing of becket: not its settings, not
-//! its tools, not where its files are.
+//! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers. This crate knows nothing of becket: not
+//! its settings, not its tools, not where its files are.
 
 #[cfg(target_os = "linux")]
 mod access_rules;
@@ -20,6 +20,8 @@ mod kernel;
 pub mod launcher;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod place;
 mod placeholders;
 mod plan;
 mod problem;

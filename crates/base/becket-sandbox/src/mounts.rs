@@ -2,11 +2,11 @@
 //!
 //! Every mount becomes read-only. What may be written is put over it again, from a copy that was made before; what is
 //! protected inside of it is put over that, read-only; what is hidden is covered. A mount can be neither renamed nor
-//! removed by a program inside, and the folders above each of them become mounts too, or a program would move them out of
-//! the way and put its own in their place.
+//! removed by a program inside, and the folders above each of them become mounts too, or a program would move them out
+//! of the way and put its own in their place.
 //!
-//! Paths are opened without following links, and what was opened is mounted: a link that a program has put into the place
-//! of a folder leads nowhere. A link that is protected is itself covered by its copy.
+//! What `place.rs` has opened is mounted: a link that a program has put into the place of a folder leads nowhere. A
+//! link that is protected is itself covered by its copy.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -15,30 +15,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
-use rustix::io::Errno;
+use rustix::fs::{CWD, FileType, fstat};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change, move_mount,
     open_tree,
 };
 
-use crate::access_rules::DEVICES;
 use crate::kernel;
+use crate::place::{DEVICES, place};
 use crate::plan::{Access, Plan};
 use crate::problem::Problem;
 
 /// Where the layers of scratch folders are.
 const LAYERS: &str = "/dev/.scratch";
-
-/// Opens a path without following links, as a place and not for reading. `None` if nothing is there.
-pub fn place(path: &Path) -> Result<Option<OwnedFd>, Problem> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(place) => Ok(Some(place)),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(error) => Err(Problem::at(format!("cannot open {}", path.display()), error)),
-    }
-}
 
 /// Builds the view. The process needs a mount namespace of its own.
 pub fn build(plan: &Plan) -> Result<(), Problem> {
@@ -234,7 +223,8 @@ fn scratch(number: usize, path: &Path) -> Result<bool, Problem> {
 struct Devices(Vec<(&'static str, OwnedFd)>);
 
 impl Devices {
-    /// Copies of the devices. They are read-only, which keeps their owner and mode: what is written to them still arrives.
+    /// Copies of the devices. They are read-only, which keeps their owner and mode: what is written to them still
+    /// arrives.
     fn copied() -> Result<Self, Problem> {
         let copied = DEVICES.map(|name| Ok((name, read_only(&Path::new("/dev").join(name))?)));
         copied.into_iter().collect::<Result<_, _>>().map(Self)

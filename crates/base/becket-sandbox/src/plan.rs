@@ -49,8 +49,8 @@ pub enum Strength {
     /// Namespaces, Landlock and a filter of system calls.
     #[default]
     Full,
-    /// No namespaces. Paths that are read-only or hidden inside of a writable folder can be written and read, caches stay
-    /// read-only, and a file's owner and mode can be changed wherever the user may.
+    /// No namespaces. Paths that are read-only or hidden inside of a writable folder can be written and read, caches
+    /// stay read-only, and a file's owner and mode can be changed wherever the user may.
     LandlockOnly,
 }
 

@@ -184,8 +184,8 @@ fn typing_into_terminals() -> Result<Vec<SeccompRule>, Problem> {
         .collect()
 }
 
-/// The internet and the kernel's own tables are confined by the network namespace. Nothing confines sockets with a path,
-/// behind which there are agents with keys and daemons with the rights of root, or those of virtual machines.
+/// The internet and the kernel's own tables are confined by the network namespace. Nothing confines sockets with a
+/// path, behind which there are agents with keys and daemons with the rights of root, or those of virtual machines.
 fn other_families(plan: &Plan) -> Result<Vec<SeccompRule>, Problem> {
     let allowed: &[libc::c_int] = match (plan.network, plan.strength) {
         (Network::Off, Strength::LandlockOnly) => &[],

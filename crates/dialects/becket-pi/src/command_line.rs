@@ -118,8 +118,8 @@ const OPTIONS: &[ForeignOption] = &[
         &["--models"],
         ForeignValue::One("PATTERNS"),
         Differs(
-            "The first of them is the model unless `--model` names one; it must be a full name. You can switch among the \
-             models that the session has used and those of extensions.",
+            "The first of them is the model unless `--model` names one; it must be a full name. You can switch among \
+             the models that the session has used and those of extensions.",
         ),
     ),
     option(&["-nt", "--no-tools"], NOTHING, Served("Offers no tools.")),

@@ -230,7 +230,7 @@ impl Server {
             // The mode of one session is not that of another.
             permission_mode: self.options.run.permission_mode.get().into(),
             servers: place.servers,
-            buffers: self.buffers(name, &place.cwd),
+            buffers: self.buffers(name, &place.named),
             client: Some(Mode::Rpc),
             keeps_current: true,
             needs_model: true,
@@ -330,6 +330,8 @@ impl Server {
 struct Place {
     cwd: PathBuf,
     servers: GivenServers,
+    /// The folder as the editor names it, which may be a link.
+    named: PathBuf,
 }
 
 impl Place {
@@ -339,9 +341,11 @@ impl Place {
                 "becket works in one folder: `additionalDirectories` must be empty",
             ));
         }
-        let cwd = folder(&cwd).map_err(|why| wrong(format!("cannot work in {}: {why}", cwd.display())))?;
+        let named = cwd;
+        let cwd =
+            folder(&named).map_err(|why| wrong(format!("cannot work in {}: {why}", named.display())))?;
         let servers = declarations(servers, &cwd).map_err(wrong)?;
-        Ok(Self { cwd, servers })
+        Ok(Self { cwd, named, servers })
     }
 }
 

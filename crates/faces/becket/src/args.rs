@@ -11,7 +11,7 @@ use becket_host::GuestOptions;
 use becket_record::Form;
 use becket_run::Hosts;
 use becket_run::config::Dollars;
-use becket_run::sandbox::SandboxProfile;
+use becket_run::sandbox_profile::SandboxProfile;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -146,8 +146,8 @@ pub struct OptionArgs {
     /// What the model's commands may touch: off, read-only or workspace.
     ///
     /// The kernel enforces it. `read-only` lets commands write nothing, `workspace` the project and temporary files; in
-    /// both there is no network, and keys are hidden. `becket sandbox explain` shows it. The setting `sandbox.shell` does
-    /// the same for every run.
+    /// both there is no network, and keys are hidden. `becket sandbox explain` shows it. The setting `sandbox.shell`
+    /// does the same for every run.
     #[arg(long, global = true, value_name = "PROFILE", value_parser = sandbox_profile())]
     pub sandbox: Option<SandboxProfile>,
 

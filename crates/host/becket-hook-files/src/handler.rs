@@ -154,8 +154,8 @@ fn asked_about<E: Event>(row: RowOf<E>, asked: EngineCondition<E>) -> AskedAbout
     })
 }
 
-/// When a hook is asked beside the same hooks of other systems: where none of those is asked about the same name. A hook
-/// that knows the tool by another name may look for other arguments.
+/// When a hook is asked beside the same hooks of other systems: where none of those is asked about the same name. A
+/// hook that knows the tool by another name may look for other arguments.
 fn except_where<E: Event>(
     row: RowOf<E>,
     asked: EngineCondition<E>,

@@ -190,15 +190,7 @@ pub async fn assemble(
     let prompts = interactive.prompts().filter(|_| setup.team.is_none());
     settings.prompt_library = prompts.map(|prompts| prompts as Arc<dyn PromptLibrary>);
     settings.approval.installed.extend(loaded.guests.names());
-    let sandbox = Sandbox::of_run(setup, options, surroundings)?;
-    tell(
-        sandbox.iter().filter_map(|sandbox| sandbox.gap.clone()),
-        surroundings,
-    );
-    let tool_settings = ToolSettings {
-        confinement: sandbox.as_ref().map(Sandbox::confinement),
-        ..tool_settings(setup, &environment)
-    };
+    let tool_settings = confined_tool_settings(setup, &environment, caller)?;
     let reader = reader(tool_settings.clone(), &settings, (&engine, &store));
     // A user, at a terminal or of a program that steers, may want something of the session that is none of the model's.
     let has_user = surroundings.stdin_is_terminal || options.client == Some(Mode::Rpc);
@@ -244,6 +236,21 @@ pub async fn assemble(
         loaded: all,
         guests,
         export,
+    })
+}
+
+/// The settings of the tools, with the sandbox of their commands.
+fn confined_tool_settings(
+    setup: &Setup,
+    environment: &HookEnvironment,
+    caller: Caller<'_>,
+) -> Result<ToolSettings, CliError> {
+    let sandbox = Sandbox::of_run(setup, caller.options, caller.surroundings)?;
+    let gap = sandbox.iter().filter_map(|sandbox| sandbox.gap.clone());
+    tell(gap, caller.surroundings);
+    Ok(ToolSettings {
+        confinement: sandbox.as_ref().map(Sandbox::confinement),
+        ..tool_settings(setup, environment)
     })
 }
 

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::rule_spelling;
-use crate::sandbox::SandboxProfile;
+use crate::sandbox_profile::SandboxProfile;
 
 /// The user's settings. Tables about guests stand beside these and are read by their hosts; unknown keys are found for
 /// all of them together.

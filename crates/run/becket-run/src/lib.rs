@@ -52,6 +52,7 @@ pub mod restricted_tools;
 mod rule_spelling;
 mod run_guests;
 pub mod sandbox;
+pub mod sandbox_profile;
 mod session_models;
 pub mod setup;
 pub mod snapshots;

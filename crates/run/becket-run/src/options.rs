@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Dollars;
 use crate::hosts::Hosts;
-use crate::sandbox::SandboxProfile;
+use crate::sandbox_profile::SandboxProfile;
 
 /// What a run is asked for. The default is a run as the user's settings want it, in the current context.
 #[derive(Debug, Clone, Default)]

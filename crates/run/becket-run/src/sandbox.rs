@@ -9,53 +9,11 @@ use std::path::{Path, PathBuf};
 use becket_agent::gate::ProtectedPlaces;
 use becket_sandbox::{Access, Confinement, Network, Placeholder, Plan, Strength, Support};
 use becket_system::{CliError, Surroundings, project_root::SETTINGS};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use crate::agent_settings::protected;
 use crate::options::RunOptions;
+use crate::sandbox_profile::SandboxProfile;
 use crate::setup::Setup;
-
-/// What commands may write.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SandboxProfile {
-    /// Whatever the user may.
-    #[default]
-    Off,
-    /// Nothing.
-    ReadOnly,
-    /// The project and the folders for temporary files.
-    Workspace,
-}
-
-impl SandboxProfile {
-    /// All profiles.
-    pub const ALL: [Self; 3] = [Self::Off, Self::ReadOnly, Self::Workspace];
-
-    /// The profile's word in settings and on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::ReadOnly => "read-only",
-            Self::Workspace => "workspace",
-        }
-    }
-
-    /// The profile with that word.
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|profile| profile.word() == word)
-    }
-
-    /// A sentence about the profile.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Off => "Commands may do what you may.",
-            Self::ReadOnly => "Commands can write nothing and have no network.",
-            Self::Workspace => "Commands can write the project and temporary files, and have no network.",
-        }
-    }
-}
 
 /// Files and folders of a home that hold keys, and what was typed.
 // tidy: a table
@@ -196,7 +154,8 @@ impl Sandbox {
             SandboxProfile::Off | SandboxProfile::ReadOnly => "nothing could be written",
         };
         let told = format!(
-            "the command ran in the sandbox `{}`: {writes}, keys and settings were out of reach, and there was no network",
+            "the command ran in the sandbox `{}`: {writes}, keys and settings were out of reach, and there was no \
+             network",
             self.profile.word()
         );
         Confinement::new(
@@ -434,13 +393,6 @@ mod tests {
             ".environment",
         ] {
             assert!(!is_env_file(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn every_profile_is_found_by_its_word() {
-        for profile in SandboxProfile::ALL {
-            assert_eq!(SandboxProfile::of_word(profile.word()), Some(profile));
         }
     }
 }

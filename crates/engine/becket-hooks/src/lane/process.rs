@@ -263,8 +263,9 @@ impl Program {
         Ok((command, shell.path.clone()))
     }
 
-    /// The script that the whole line runs, if the shell would only start it: its path has a `/`, so it is no word of the
-    /// shell's, and its first line names an interpreter that is there. What could not be started is left to the shell.
+    /// The script that the whole line runs, if the shell would only start it: its path has a `/`, so it is no word of
+    /// the shell's, and its first line names an interpreter that is there. What could not be started is left to the
+    /// shell.
     fn script_command(&self, directory: &Path, variables: &[(String, String)]) -> Option<(Command, PathBuf)> {
         if !matches!(self.shell, Some(LineShell::Default)) {
             return None;

@@ -1,4 +1,4 @@
-//! The scripts behind a command: files that an interpreter is given, or that name their interpreter in their first line.
+//! The scripts behind a command: files that an interpreter is given, or that name it in their first line.
 //!
 //! This is needed for two things. A guard whose script was emptied or removed is broken, and no shell says so: an
 //! interpreter ends with 1 without its script, and some agents take that for no opinion. And shells whose

@@ -23,7 +23,7 @@ use crate::printing::print;
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// A model with its price, if that is known.
-type Row = (ListedModel, Option<Price>);
+type PricedModel = (ListedModel, Option<Price>);
 
 /// Lists the models whose names hold the words.
 pub fn run(options: &Options, args: &ModelsArgs, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -142,7 +142,7 @@ fn rows(
     lists: Vec<ModelList>,
     setup: &Setup,
     surroundings: &Surroundings,
-) -> Vec<Row> {
+) -> Vec<PricedModel> {
     let (prices, settings) = (setup.prices(), setup.provider_settings());
     let environment = |name: &str| surroundings.variable(name);
     let windows = &setup.config.compaction.context_windows;
@@ -207,7 +207,7 @@ fn as_json(model: &ListedModel, price: Option<&Price>) -> serde_json::Value {
 }
 
 /// The models in columns. Prices have columns if there are any.
-fn table(models: &[Row]) -> String {
+fn table(models: &[PricedModel]) -> String {
     let head = [
         "provider", "model", "context", "max-out", "thinking", "images", "in", "out",
     ];

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use becket_face_kit::runtime;
 use becket_hooks::{Mark, Tree};
-use becket_run::sandbox::{Sandbox, SandboxProfile};
+use becket_run::sandbox::Sandbox;
+use becket_run::sandbox_profile::SandboxProfile;
 use becket_run::setup::Setup;
 use becket_sandbox::{Access, Strength, is_for_the_loader};
 use becket_system::{CliError, Exit, Surroundings, harmless};
@@ -133,6 +134,6 @@ fn as_text(sandbox: &Sandbox) -> String {
     if let Some(gap) = &sandbox.gap {
         let _ = writeln!(text, "gap        {gap}");
     }
-    text + "\nProtected paths are read-only; what is written to scratch paths is gone with the command. All other files \
-            can be read.\n"
+    text + "\nProtected paths are read-only; what is written to scratch paths is gone with the command. All other \
+            files can be read.\n"
 }

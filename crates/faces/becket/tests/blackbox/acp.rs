@@ -573,7 +573,8 @@ fn a_file_in_a_folder_behind_a_link_is_named_as_the_editor_names_it() {
     editor.type_into(link.join("note.txt"), "typed\n");
     let id = editor.session(&link);
     editor.prompt(&id, "read it");
-    assert!(content(&editor.call(&id, "read note.txt")).contains("typed"));
+    let call = editor.call(&id, "read note.txt");
+    assert!(content(&call).contains("typed"), "{call}");
 }
 
 #[test]

@@ -6,11 +6,11 @@ use testkit::{ModelServer, OpenAiStream, Response, Room};
 use crate::limit::with_person;
 use crate::room_with_all_tools as room;
 
-/// Prices by which a million tokens of input cost a dollar.
+/// Prices by which a thousand tokens of input cost a dollar, so that a dollar's worth fits every window.
 fn priced(room: &Room, models: &[&str]) {
     let prices = models
         .iter()
-        .map(|model| format!("[prices.{model:?}]\ninput = 1.0\noutput = 1.0\n"));
+        .map(|model| format!("[prices.{model:?}]\ninput = 1000.0\noutput = 1000.0\n"));
     let prices: String = prices.collect();
     room.config(&format!("[tools]\nprofile = \"becket\"\n{prices}"));
 }
@@ -19,12 +19,12 @@ fn priced(room: &Room, models: &[&str]) {
 fn look(dollars: f64, place: &str) -> Value {
     json!({
         "tool_calls": [{"name": "list", "arguments": {"path": place}}],
-        "usage": {"input_tokens": (dollars * 1e6) as u64, "output_tokens": 0},
+        "usage": {"input_tokens": (dollars * 1e3) as u64, "output_tokens": 0},
     })
 }
 
 fn says(dollars: f64, text: &str) -> Value {
-    json!({"text": text, "usage": {"input_tokens": (dollars * 1e6) as u64, "output_tokens": 0}})
+    json!({"text": text, "usage": {"input_tokens": (dollars * 1e3) as u64, "output_tokens": 0}})
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_run_ends_when_its_budget_is_used_up() {
 fn the_setting_counts_and_the_command_line_goes_before_it() {
     let room = room();
     let model = room.model(&json!([look(1.0, "."), says(1.0, "done")]));
-    room.config("[agent]\nbudget = 0.5\n[prices.\"scripted/script\"]\ninput = 1.0\noutput = 1.0\n");
+    room.config("[agent]\nbudget = 0.5\n[prices.\"scripted/script\"]\ninput = 1000.0\noutput = 1000.0\n");
     room.run(["--model", &model, "go"])
         .ended_with(5)
         .complained("the budget of $0.50 is used up");
@@ -118,7 +118,7 @@ fn a_model_without_a_price_is_not_asked_under_a_budget() {
             .usage(tokens, 0)
             .done()
     };
-    let server = ModelServer::answering(move |_| Response::events(answer(1_000_000)));
+    let server = ModelServer::answering(move |_| Response::events(answer(1_000)));
     let room = room()
         .with("OPENAI_API_KEY", "k")
         .with("OPENAI_BASE_URL", &server.url());
@@ -180,7 +180,7 @@ fn a_hook_that_is_a_model_is_paid_too_and_refuses_when_nothing_is_left() {
     ]}]}});
     room.write(".claude/settings.json", judge.to_string());
     let ok = OpenAiStream::new("judge").text("{\"ok\": true}").finish("stop");
-    let server = ModelServer::start([Response::events(ok.usage(2_000_000, 0).done())]);
+    let server = ModelServer::start([Response::events(ok.usage(2_000, 0).done())]);
     let room = room
         .with("OPENAI_API_KEY", "k")
         .with("OPENAI_BASE_URL", &server.url());

@@ -873,14 +873,8 @@ fn commands_say_what_the_chat_works_with() {
     leave(&terminal);
 }
 
-#[test]
-fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
-    if !needs("git") {
-        return;
-    }
-    let room = room();
-    room.write("boats.txt", "red\n");
-    room.write("notes.md", "one\n");
+/// Commits what is there, in a repository whose settings name programs.
+fn commit_with_hostile_settings(room: &Room) {
     for arguments in [
         vec!["init", "-q"],
         vec!["add", "."],
@@ -914,6 +908,17 @@ fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
             .expect("git runs");
         assert!(git.success());
     }
+}
+
+#[test]
+fn the_answer_goes_to_the_clipboard_and_a_diff_has_colours() {
+    if !needs("git") {
+        return;
+    }
+    let room = room();
+    room.write("boats.txt", "red\n");
+    room.write("notes.md", "one\n");
+    commit_with_hostile_settings(&room);
     room.write("boats.txt", "blue\n");
     room.write("notes.md", "two\n");
     room.write(

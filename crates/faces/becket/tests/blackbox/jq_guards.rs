@@ -1,6 +1,7 @@
 //! Every example guard that uses jq judges alike, whichever jq answers: becket's quick one or the machine's.
 //!
-//! `BECKET_TEST_PAYLOADS` says how many random payloads each guard gets, by default few: the machine's jq takes its time.
+//! `BECKET_TEST_PAYLOADS` says how many random payloads each guard gets, by default few: the machine's jq takes its
+//! time.
 
 use std::io::Write;
 use std::path::Path;

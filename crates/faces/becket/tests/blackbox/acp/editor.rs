@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Client, Error, JsonRpcNotification, JsonRpcRequest, Lines};
-use futures::channel::mpsc::unbounded;
+use futures::channel::mpsc;
 use futures::{SinkExt, StreamExt};
 use serde_json::Value;
 use testkit::Room;
@@ -383,15 +383,9 @@ fn connect(
     asked: std::sync::mpsc::Sender<Asked>,
 ) -> UnboundedSender<Job> {
     let (mut input, output) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
-    let (to_agent, mut outgoing) = unbounded::<String>();
-    let (incoming, from_agent) = unbounded::<std::io::Result<String>>();
-    let lines = Arc::clone(seen);
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            lines.lines.lock().unwrap().push(line.clone());
-            let _ = incoming.unbounded_send(Ok(line));
-        }
-    });
+    let (to_agent, mut outgoing) = mpsc::unbounded::<String>();
+    let (incoming, from_agent) = mpsc::unbounded::<std::io::Result<String>>();
+    hear(output, Arc::clone(seen), incoming);
     let (jobs, mut todo) = unbounded_channel::<Job>();
     let (seen, reading, writing) = (Arc::clone(seen), Arc::clone(seen), Arc::clone(seen));
     std::thread::spawn(move || {
@@ -448,4 +442,14 @@ fn connect(
         });
     });
     jobs
+}
+
+/// Notes each line of the program and hands it to the client.
+fn hear(output: ChildStdout, seen: Arc<Seen>, incoming: mpsc::UnboundedSender<std::io::Result<String>>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            seen.lines.lock().unwrap().push(line.clone());
+            let _ = incoming.unbounded_send(Ok(line));
+        }
+    });
 }
