@@ -163,7 +163,9 @@ impl Host for DockerAgentHost {
             false => return None,
         };
         let text = becket_fs::read_to_string(place.surroundings.cwd.join(file)).ok()?;
-        let has_agents = text.lines().any(|line| line.starts_with(begins));
+        // A whole file in braces, as JSON, has the key anywhere.
+        let is_flow = text.trim_start().starts_with('{') && text.contains("agents");
+        let has_agents = is_flow || text.lines().any(|line| line.starts_with(begins));
         has_agents.then(|| survey(file, place))
     }
 

@@ -453,6 +453,7 @@ fn help_is_one_screen_and_all_of_it_is_one_command_away() {
         "vfs",
         "cache",
         "redo",
+        "sandbox",
         "url",
         "man",
         "acp",
