@@ -47,7 +47,7 @@ impl ModelLists {
 
     /// The list of a provider, if it was asked at the address that it has now. A file that cannot be read is no list.
     pub fn of(&self, provider: &dyn Provider) -> Option<ModelList> {
-        let text = becket_fs::read_to_string(&self.file(provider.name())).ok()?;
+        let text = becket_fs::read_to_string(self.file(provider.name())).ok()?;
         let list: ModelList = serde_json::from_str(&text).ok()?;
         let is_meant = list.provider == provider.name() && Some(&*list.address) == provider.base_url();
         is_meant.then_some(list)
