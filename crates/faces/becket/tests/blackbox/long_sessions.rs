@@ -46,7 +46,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["context", "show"], "4000"),
     (&["context", "log"], "words of turn 2000"),
     (&["context", "export"], "words of turn 2000"),
-    (&["audit"], "2000 operations"),
+    (&["audit"], "2000 calls allowed, 2000 run"),
     (&["audit", "export"], "call-2000"),
     (&["audit", "verify"], "4000 records"),
     (&["hooks", "list"], ""),

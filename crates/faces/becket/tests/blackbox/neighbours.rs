@@ -116,9 +116,10 @@ fn a_hook_that_never_rewrote_anything_is_suggested_for_it_after_a_hundred_answer
         room.run(["--yes", "--hooks", &hooks, "--model", &model, "go"])
             .ended_with(0);
     };
-    talk(0..99);
+    // One of the calls is rewritten, and the silent hook judges it again.
+    talk(0..98);
     assert_eq!(remarks(&room, &hooks, "waits"), [] as [Value; 0]);
-    talk(99..100);
+    talk(98..99);
     let found = remarks(&room, &hooks, "waits");
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(
