@@ -1,7 +1,8 @@
 //! The small program: it reads a plan, confines itself, and becomes the program behind it.
 //!
 //! `becket-sandbox [OPTION…] -- PROGRAM [ARGUMENT…]`. It ends with 126 if it cannot confine itself, and nothing has
-//! been started then. `becket-sandbox --check` says what this machine can hold, in lines of a name and `yes` or a reason.
+//! been started then. `becket-sandbox --check` says what this machine can hold, in lines of a name and `yes` or a
+//! reason.
 
 use std::ffi::OsString;
 use std::fs;

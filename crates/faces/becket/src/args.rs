@@ -186,8 +186,9 @@ pub struct OptionArgs {
     ///
     /// A model whose price is not known is not asked, unless you say so at the terminal. Prices come from a table with
     /// a date, which `becket models` shows, and from `prices` in the settings.
-    #[arg(long, global = true, hide_short_help = true, value_name = "DOLLARS")]
-    pub budget: Option<Dollars>,
+    // Of the type that the option of that name has in `hooks bench`: clap keeps one value for both.
+    #[arg(long, global = true, hide_short_help = true, value_name = "DOLLARS", value_parser = dollars)]
+    pub budget: Option<f64>,
 
     /// Keep configuration, data and cache in this folder. Also: BECKET_HOME.
     #[arg(long, global = true, value_name = "FOLDER")]
@@ -255,6 +256,11 @@ fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
     let shown = |mode: &PermissionMode| PossibleValue::new(mode.word()).help(mode.about());
     let words = PossibleValuesParser::new(PermissionMode::ALL.iter().map(shown));
     words.map(|word| PermissionMode::of_word(&word).unwrap_or_default())
+}
+
+/// Reads an amount of dollars.
+fn dollars(text: &str) -> Result<f64, String> {
+    text.parse::<Dollars>().map(|Dollars(amount)| amount)
 }
 
 /// Reads a profile of the sandbox; each word is shown with what it means.

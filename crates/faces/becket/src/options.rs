@@ -3,6 +3,7 @@
 use becket_events::{PermissionMode, SetupReason};
 use becket_face_kit::{LentRuntime, RunMode};
 use becket_host::Mode;
+use becket_run::config::Dollars;
 use becket_run::{Hosts, RunOptions};
 
 use crate::args::{Args, OptionArgs, own_option_names};
@@ -47,7 +48,7 @@ pub fn of(args: &Args, hosts: Hosts) -> Options {
         },
         max_iterations: args.max_iterations,
         fuel: args.fuel,
-        budget: args.budget,
+        budget: args.budget.map(Dollars),
         thinking: pi.thinking,
         system_prompt: pi.system_prompt.clone(),
         append_system_prompt: pi.append_system_prompt.clone(),

@@ -174,11 +174,7 @@ pub async fn assemble(
     store: Arc<SqliteStore>,
     asking: Asking,
 ) -> Result<Assembled, CliError> {
-    let Caller {
-        options,
-        surroundings,
-        ..
-    } = caller;
+    let (options, surroundings) = (caller.options, caller.surroundings);
     let engine = Arc::new(engine(setup, &store, &person.front));
     let profile = profile(setup, options)?;
     let loaded = load(setup, caller, (&engine, &person), (asking, profile)).await?;

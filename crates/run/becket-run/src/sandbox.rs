@@ -290,13 +290,13 @@ impl<'a> Place<'a> {
         if profile != SandboxProfile::Workspace {
             return Vec::new();
         }
-        let of_agents = options.hosts.iter().flat_map(|host| host.hidden_folders());
         let own = SETTINGS.iter().filter(|name| !name.contains('/'));
-        let mut names: Vec<&str> = of_agents
-            .chain(own)
-            .copied()
-            .chain([".git", ".git/hooks"])
-            .collect();
+        let mut names = agents(options);
+        names.extend(own);
+        let git = self.project.join(".git");
+        // In a folder that has no repository none can be made; in a worktree `.git` is a file.
+        let has_repository = becket_fs::is_file(git.join("HEAD")) || becket_fs::is_file(&git);
+        names.push(if has_repository { ".git/hooks" } else { ".git" });
         names.sort_unstable();
         names.dedup();
         let folders = names
