@@ -91,7 +91,10 @@ fn sub_agents_are_paid_from_the_same_budget() {
     let task =
         json!({"system_prompt": "You help.", "input": "x", "model": "scripted/child.json", "tools": true});
     let model = room.model(&json!([
-        {"tool_calls": [{"name": "spawn_agent", "arguments": task}]},
+        {
+            "tool_calls": [{"name": "spawn_agent", "arguments": task}],
+            "usage": {"input_tokens": 1, "output_tokens": 0},
+        },
         says(0.0, "done"),
     ]));
     let run = room
