@@ -6,10 +6,11 @@
 //! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
 //! results as a face words them. `buffers.rs` reads and writes files through an editor. `own_tools.rs` has the tools
 //! that are no operations: notes, and the end of a turn; `context_tools.rs` those between contexts: messages and
-//! flocks; `subagent_tools.rs` those that ask sub-agents, and `team_tools.rs` those of an agent in a team. `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in
-//! the background and `job_tools.rs` the tools for them, `script_tools.rs` has commands with a name; `todo_tools.rs`
-//! and `memory_tools.rs` keep what an agent wants to do and to remember. `facts/` has short texts about the machine and
-//! the folder, and hides secrets: functions, not tools. `program_tool.rs` makes a tool of a foreign program.
+//! flocks; `subagent_tools.rs` those that ask sub-agents, and `team_tools.rs` those of an agent in a team.
+//! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background and `job_tools.rs` the tools
+//! for them, `script_tools.rs` has commands with a name; `todo_tools.rs` and `memory_tools.rs` keep what an agent wants
+//! to do and to remember. `facts/` has short texts about the machine and the folder, and hides secrets: functions, not
+//! tools. `program_tool.rs` makes a tool of a foreign program.
 //!
 //! This crate knows no foreign tool names, asks no one for permission, and reads neither environment nor home.
 
