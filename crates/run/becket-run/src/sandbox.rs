@@ -270,7 +270,9 @@ impl<'a> Place<'a> {
             ".git" => self.of_git(),
             name => vec![self.project.join(name)],
         });
-        let all = named.chain(places.paths.iter().cloned());
+        let all = named
+            .chain(places.paths.iter().cloned())
+            .filter(|path| becket_fs::exists(path) || becket_fs::is_symlink(path));
         // A link is protected as well as what it leads to.
         all.flat_map(|path| becket_fs::canonicalize(&path).ok().into_iter().chain([path]))
             .collect()
