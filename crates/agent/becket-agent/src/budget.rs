@@ -173,7 +173,7 @@ impl Provider for Metered {
     }
 }
 
-/// Counts one answer. One that breaks off, or that nobody waits for any more, counts by an estimate.
+/// Counts one answer. An answer that breaks off or is cancelled counts by an estimate.
 struct Meter {
     budget: Budget,
     provider: Arc<dyn Provider>,

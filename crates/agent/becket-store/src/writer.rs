@@ -4,8 +4,8 @@
 //! transaction costs a flush of the disk and a row does not. Each is told its own result, and only once the
 //! transaction is on disk. A request that fails is undone alone; the others go on.
 //!
-//! Traces that nobody waits for are handed to the system at once, so that they outlive this process, and the flush of
-//! the next request takes them to the disk. If none comes soon, they get a flush of their own.
+//! Traces are written without a flush, because no caller waits for them: the system has them at once, so they outlive
+//! this process. The next request's flush takes them to the disk; if none comes soon, they get a flush of their own.
 
 use std::cell::Cell;
 use std::ffi::OsString;

@@ -568,7 +568,7 @@ impl<E: Event> HookHandler<E> {
         Ok(answer)
     }
 
-    /// Hears a program that nobody waits for. What it says reaches the model with the next turn.
+    /// Reads the output of a background program. It reaches the model with the next turn.
     fn hear_later(&self, rest: Rest, background: Background, session_id: &str) {
         let (running, contract) = (Arc::clone(&self.running), self.row.contract);
         let (session_id, name) = (session_id.to_owned(), self.name.clone());

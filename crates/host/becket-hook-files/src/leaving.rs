@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, ready};
 use serde_json::{Deserializer, Value};
 use tokio::sync::oneshot;
 
-/// The rest of a run for which nobody waits.
+/// The rest of a hook's run in the background.
 pub type Rest = BoxFuture<'static, Result<Finished, Failure>>;
 
 /// Decides whether the first JSON value that a program prints asks for nobody to wait. Returns how long the program may
@@ -83,7 +83,7 @@ fn after(end: Result<Finished, Failure>, length: usize) -> Result<Finished, Fail
     })
 }
 
-/// What a program has said for which nobody waits.
+/// The output of a hook that went on in the background.
 fn silence() -> Finished {
     Finished {
         stdout: Vec::new(),
