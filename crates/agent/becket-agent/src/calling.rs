@@ -28,7 +28,7 @@ use crate::batch::{Batch, FinishedBatch, direct_call};
 use crate::current_agent::{apply_choices, attach_guests};
 use crate::direct_call::DirectCall;
 use crate::endings::{Ending, RunEnd};
-use crate::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use crate::front::{Front, FrontUpdate, Question, UserAnswer};
 use crate::fuel::Fuel;
 use crate::input::Input;
 use crate::message::new_id;
@@ -484,7 +484,7 @@ impl Front for ChildFront {
         }
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         self.above.ask(question)
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::endings::CompactEnd;
 
 pub use becket_gate::question::{
-    Again, LineKind, Offer, OfferedRule, PersonsAnswer, Preview, PreviewLine, Question,
+    Again, LineKind, Offer, OfferedRule, Preview, PreviewLine, Question, UserAnswer,
 };
 
 /// The front end: where the user sees the session and answers questions.
@@ -20,7 +20,7 @@ pub trait Front: Send + Sync {
     fn show(&self, update: FrontUpdate<'_>);
 
     /// Asks the user about a call. Without a user the answer is `Nobody`; it never hangs.
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer>;
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer>;
 
     /// Whether the front shows what a call changes in a file even if nobody is asked about it.
     fn wants_previews(&self) -> bool {
@@ -191,7 +191,7 @@ pub fn user_at(front: Arc<dyn Front>) -> Arc<dyn User> {
 struct UserAt(Arc<dyn Front>);
 
 impl User for UserAt {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         self.0.ask(question)
     }
 

@@ -55,7 +55,7 @@ use crate::called_tool::{BUILTIN, CalledTool, ToolSpec};
 use crate::flocks::Flocks;
 use crate::hooks::Hooks;
 use crate::judged_path::LinkedFile;
-use crate::question::{Offer, OfferedRule, PersonsAnswer, Preview, Question, User};
+use crate::question::{Offer, OfferedRule, Preview, Question, User, UserAnswer};
 use crate::resolve::resolve_path;
 use crate::rules::{RuleVerdict, RuledCall};
 use crate::stored_rule;
@@ -421,16 +421,16 @@ impl Gate {
         let answer = tokio::select! {
             // Biased: an answer that arrives together with a cancel must not count.
             biased;
-            () = hooks.cancel().cancelled() => PersonsAnswer::Cancel,
+            () = hooks.cancel().cancelled() => UserAnswer::Cancel,
             answer = answer => answer,
         };
         let (going_on, decision) = match answer {
-            PersonsAnswer::Yes | PersonsAnswer::YesAgain | PersonsAnswer::YesWithRule(_) => {
+            UserAnswer::Yes | UserAnswer::YesAgain | UserAnswer::YesWithRule(_) => {
                 (GoingOn::Agreed, Decision::allow(ApprovalSource::Person))
             }
-            PersonsAnswer::No(_) => (GoingOn::Ends, Decision::deny(ApprovalSource::Person, why)),
-            PersonsAnswer::Nobody => (GoingOn::Ends, Decision::deny(ApprovalSource::Headless, why)),
-            PersonsAnswer::Cancel => (GoingOn::Cancelled, Decision::cancelled()),
+            UserAnswer::No(_) => (GoingOn::Ends, Decision::deny(ApprovalSource::Person, why)),
+            UserAnswer::Nobody => (GoingOn::Ends, Decision::deny(ApprovalSource::Headless, why)),
+            UserAnswer::Cancel => (GoingOn::Cancelled, Decision::cancelled()),
         };
         self.record(hooks, || Audited::Consent {
             subject: question.tool_name,
@@ -1002,7 +1002,7 @@ impl Gate {
                 }
             }
             let offered = repeatable.filter(|_| question.offers_rule());
-            let (PersonsAnswer::YesWithRule(text), Some((spec, call))) = (&answer, offered) else {
+            let (UserAnswer::YesWithRule(text), Some((spec, call))) = (&answer, offered) else {
                 return self.take_answer(answer, question, insists, repeatable);
             };
             match self.store_rule(text, spec, call) {
@@ -1037,27 +1037,27 @@ impl Gate {
 
     fn take_answer(
         &self,
-        answer: PersonsAnswer,
+        answer: UserAnswer,
         question: Question,
         insists: bool,
         repeatable: Repeatable<'_>,
     ) -> Decision {
         match (answer, repeatable) {
-            (PersonsAnswer::YesAgain, Some((spec, call))) => {
+            (UserAnswer::YesAgain, Some((spec, call))) => {
                 self.grants().push(Grant::of(spec, call));
                 Decision::allow(ApprovalSource::PersonForSession)
             }
-            (PersonsAnswer::Yes | PersonsAnswer::YesAgain | PersonsAnswer::YesWithRule(_), _) => {
+            (UserAnswer::Yes | UserAnswer::YesAgain | UserAnswer::YesWithRule(_), _) => {
                 Decision::allow(ApprovalSource::Person)
             }
-            (PersonsAnswer::No(words), _) => {
+            (UserAnswer::No(words), _) => {
                 let words = words.map_or("the user said no".into(), |words| {
                     format!("the user said no: {words}")
                 });
                 Decision::deny(ApprovalSource::Person, words)
             }
-            (PersonsAnswer::Cancel, _) => Decision::cancelled(),
-            (PersonsAnswer::Nobody, _) => {
+            (UserAnswer::Cancel, _) => Decision::cancelled(),
+            (UserAnswer::Nobody, _) => {
                 let why = question
                     .reason
                     .map(|reason| format!("{reason}; "))

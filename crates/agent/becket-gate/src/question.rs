@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// The user, as far as the gate and hooks need one.
 pub trait User: Send + Sync {
     /// Asks the user about a call. Without a user the answer is `Nobody`; it never hangs.
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer>;
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer>;
 
     /// Shows a message of a hook. Never blocks.
     fn notice(&self, text: &str);
@@ -124,7 +124,7 @@ pub struct OfferedRule {
     pub trouble: Option<String>,
 }
 
-impl PersonsAnswer {
+impl UserAnswer {
     /// Whether the call may run.
     pub fn is_yes(&self) -> bool {
         matches!(self, Self::Yes | Self::YesAgain | Self::YesWithRule(_))
@@ -133,7 +133,7 @@ impl PersonsAnswer {
 
 /// The user's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PersonsAnswer {
+pub enum UserAnswer {
     /// Yes, to this call.
     Yes,
     /// Yes, to this call and to the same again until the session ends, if that was offered.

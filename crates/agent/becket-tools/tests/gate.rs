@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer, user_at};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement, Permit};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::vfs::Vfs;
@@ -25,8 +25,8 @@ struct Nobody;
 impl Front for Nobody {
     fn show(&self, _: FrontUpdate<'_>) {}
 
-    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(async { PersonsAnswer::Nobody })
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, UserAnswer> {
+        Box::pin(async { UserAnswer::Nobody })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::Hooks;
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer, user_at};
 use becket_agent::gate::{Applicant, ApprovalSettings, Gate, Judgement};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun};
 use becket_agent::url_policy::{PolicyLists, Resolver, UrlJudge, UrlPolicy, UrlVerdict};
@@ -21,20 +21,20 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// A user who gives one answer, and remembers how often they were asked.
-struct Person(PersonsAnswer, Mutex<Vec<String>>);
+struct Person(UserAnswer, Mutex<Vec<String>>);
 
 impl Front for Person {
     fn show(&self, _: FrontUpdate<'_>) {}
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         self.1
             .lock()
             .unwrap()
             .push(question.reason.clone().unwrap_or_default());
         let answer = match &self.0 {
-            PersonsAnswer::Yes => PersonsAnswer::Yes,
-            PersonsAnswer::YesAgain => PersonsAnswer::YesAgain,
-            _ => PersonsAnswer::Nobody,
+            UserAnswer::Yes => UserAnswer::Yes,
+            UserAnswer::YesAgain => UserAnswer::YesAgain,
+            _ => UserAnswer::Nobody,
         };
         Box::pin(async move { answer })
     }
@@ -132,7 +132,7 @@ fn policy(allow_override: &[&str], deny: &[&str], default: UrlVerdict) -> Option
 struct World {
     policy: Option<UrlPolicy>,
     names: Names,
-    person: PersonsAnswer,
+    person: UserAnswer,
     yes: bool,
     engine: Engine,
     redirects: usize,
@@ -143,7 +143,7 @@ impl Default for World {
         Self {
             policy: None,
             names: Names::default(),
-            person: PersonsAnswer::Nobody,
+            person: UserAnswer::Nobody,
             yes: false,
             engine: Engine::new(None),
             redirects: 10,
@@ -273,7 +273,7 @@ async fn a_public_answer_does_not_become_a_loopback_one() {
     // No server is at this address, and some networks swallow what is sent there, so the attempt is short.
     let names = Names::default().with("fickle.example", &[&["203.0.113.1"], &["127.0.0.1"]]);
     let folder = tempfile::tempdir().unwrap();
-    let person = user_at(Arc::new(Person(PersonsAnswer::Yes, Mutex::default())));
+    let person = user_at(Arc::new(Person(UserAnswer::Yes, Mutex::default())));
     let approval = ApprovalSettings {
         mode: PermissionMode::Yes.into(),
         urls: UrlJudge::new(None).with_resolver(Arc::new(names)),
@@ -322,7 +322,7 @@ async fn a_redirect_to_the_same_name_is_judged_by_its_new_address() {
     let names = Names::default().with("fickle.example", &[&["127.0.0.1"], &["127.0.0.2"]]);
     let told = World {
         names,
-        person: PersonsAnswer::Yes,
+        person: UserAnswer::Yes,
         ..World::default()
     };
     let told = told.fetch(&format!("http://fickle.example:{port}/")).await;
@@ -352,7 +352,7 @@ async fn redirects_are_followed_and_each_is_judged() {
     });
     let at = |path: &str| format!("http://127.0.0.1:{}/{path}", server.port());
     let told = World {
-        person: PersonsAnswer::Yes,
+        person: UserAnswer::Yes,
         engine,
         ..World::default()
     };
@@ -446,7 +446,7 @@ async fn a_redirect_that_needs_a_yes_is_told() {
     )
     .await;
     let world = World {
-        person: PersonsAnswer::Yes,
+        person: UserAnswer::Yes,
         ..World::default()
     };
     let told = world.fetch(&format!("http://127.0.0.1:{}/", start.port())).await;
@@ -459,18 +459,18 @@ async fn a_redirect_that_needs_a_yes_is_told() {
 #[tokio::test]
 async fn a_redirect_is_followed_only_where_nobody_would_be_asked() {
     for (person, target, followed) in [
-        (PersonsAnswer::Yes, "http://open.example/", false),
-        (PersonsAnswer::Yes, "/two", true),
-        (PersonsAnswer::YesAgain, "/two", true),
-        (PersonsAnswer::YesAgain, "http://open.example/", false),
-        (PersonsAnswer::Nobody, "/two", false),
+        (UserAnswer::Yes, "http://open.example/", false),
+        (UserAnswer::Yes, "/two", true),
+        (UserAnswer::YesAgain, "/two", true),
+        (UserAnswer::YesAgain, "http://open.example/", false),
+        (UserAnswer::Nobody, "/two", false),
     ] {
         let start = Server::at("127.0.0.1:0", vec![redirect(target), page("the end")]).await;
         let first = format!("http://127.0.0.1:{}/one", start.port());
         let world = World {
             names: Names::default().with("open.example", &[&["93.184.216.34"]]),
             policy: match person {
-                PersonsAnswer::Nobody => policy(&[&first], &[], UrlVerdict::Ask),
+                UserAnswer::Nobody => policy(&[&first], &[], UrlVerdict::Ask),
                 _ => None,
             },
             person,
@@ -561,34 +561,28 @@ async fn a_sensitive_address_needs_a_yes_and_a_policy_decides() {
     let allow = || policy(loopback, &[], UrlVerdict::Deny);
     let deny = || policy(&[], loopback, UrlVerdict::Allow);
     let cases = [
-        (
-            None,
-            PersonsAnswer::Nobody,
-            false,
-            Err("is a loopback address"),
-            1,
-        ),
-        (None, PersonsAnswer::Yes, false, Ok(()), 1),
-        (None, PersonsAnswer::Nobody, true, Ok(()), 0),
-        (allow(), PersonsAnswer::Nobody, false, Ok(()), 0),
-        (deny(), PersonsAnswer::Yes, true, Err("the URL policy denies"), 0),
+        (None, UserAnswer::Nobody, false, Err("is a loopback address"), 1),
+        (None, UserAnswer::Yes, false, Ok(()), 1),
+        (None, UserAnswer::Nobody, true, Ok(()), 0),
+        (allow(), UserAnswer::Nobody, false, Ok(()), 0),
+        (deny(), UserAnswer::Yes, true, Err("the URL policy denies"), 0),
         (
             policy(&[], &[], UrlVerdict::Ask),
-            PersonsAnswer::Nobody,
+            UserAnswer::Nobody,
             false,
             Err("is a loopback address"),
             1,
         ),
         (
             policy(&[], &[], UrlVerdict::Allow),
-            PersonsAnswer::Nobody,
+            UserAnswer::Nobody,
             false,
             Ok(()),
             0,
         ),
         (
             policy(&[], &[], UrlVerdict::Deny),
-            PersonsAnswer::Yes,
+            UserAnswer::Yes,
             true,
             Err("by default"),
             0,
@@ -627,7 +621,7 @@ async fn a_yes_for_the_session_is_one_to_this_address_and_where_it_leads_now() {
         ["127.0.0.1", "127.0.0.1", "moves.example"].map(|host| format!("http://{host}:{port}/"));
     let other = format!("{other}other");
     let world = World {
-        person: PersonsAnswer::YesAgain,
+        person: UserAnswer::YesAgain,
         names: Names::default().with("moves.example", &[&["127.0.0.1"], &["127.0.0.2"]]),
         ..World::default()
     };

@@ -25,7 +25,7 @@ pub(crate) enum Look {
 
 /// How something looked.
 #[derive(Debug, PartialEq, Eq)]
-enum Sight {
+enum Observed {
     /// Nothing was there, or it could not be looked at.
     Nothing,
     Kind {
@@ -55,7 +55,7 @@ const COARSENESS: Duration = Duration::from_millis(30);
 struct Record {
     /// Counts how often something had changed.
     generation: u64,
-    sights: BTreeMap<(PathBuf, Look), Sight>,
+    sights: BTreeMap<(PathBuf, Look), Observed>,
 }
 
 /// How many looks are noted. Whoever looks at more has to read again.
@@ -99,7 +99,7 @@ pub fn generation() -> u64 {
 pub fn has_changed() -> Option<PathBuf> {
     let mut record = held();
     let changed = record.sights.iter().find_map(|((path, look), sight)| {
-        let is_same = *sight != Sight::Unsettled && *sight == look.at(path);
+        let is_same = *sight != Observed::Unsettled && *sight == look.at(path);
         (!is_same).then(|| path.clone())
     });
     if changed.is_some() {
@@ -122,24 +122,24 @@ pub(crate) fn note(path: &Path, look: Look) {
 }
 
 impl Look {
-    fn at(self, path: &Path) -> Sight {
+    fn at(self, path: &Path) -> Observed {
         match self {
-            Self::RealPath => path.canonicalize().map_or(Sight::Nothing, Sight::RealPath),
-            Self::Kind => path.symlink_metadata().map_or(Sight::Nothing, |link| {
+            Self::RealPath => path.canonicalize().map_or(Observed::Nothing, Observed::RealPath),
+            Self::Kind => path.symlink_metadata().map_or(Observed::Nothing, |link| {
                 let target = path.metadata().map_or(0, |target| target.mode());
                 let kind = |mode: u32| mode & FILE_TYPE;
-                Sight::Kind {
+                Observed::Kind {
                     mode: kind(link.mode()) << 16 | kind(target),
                 }
             }),
             Self::State | Self::Contents => self.stamped(path),
-            Self::Elsewhere => Sight::Unsettled,
+            Self::Elsewhere => Observed::Unsettled,
         }
     }
 
-    fn stamped(self, path: &Path) -> Sight {
+    fn stamped(self, path: &Path) -> Observed {
         let Ok(link) = path.symlink_metadata() else {
-            return Sight::Nothing;
+            return Observed::Nothing;
         };
         let target = if link.is_symlink() {
             path.metadata().ok()
@@ -149,8 +149,8 @@ impl Look {
         let of = |data: &Metadata| Stamp::of(data, self == Self::State && data.is_dir());
         let stamps = [of(&link), target.as_ref().map_or(of(&link), of)];
         match stamps.iter().any(Stamp::is_unsettled) {
-            true => Sight::Unsettled,
-            false => Sight::State(Box::new(stamps)),
+            true => Observed::Unsettled,
+            false => Observed::State(Box::new(stamps)),
         }
     }
 }

@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 
 use crate::frame::{Frame, Kind};
 use crate::patience;
-use crate::place::{Place, peer_is_same_user, program_version, runtime_folder};
+use crate::place::{DaemonFiles, peer_is_same_user, program_version, runtime_folder};
 
 /// The most bytes of a question.
 pub const LARGEST_QUESTION: u64 = 64 << 20;
@@ -48,7 +48,7 @@ struct Call {
 enum Asked {
     Answered(Vec<u8>),
     /// Nobody listens.
-    NoDaemon(Place, PathBuf),
+    NoDaemon(DaemonFiles, PathBuf),
     /// A daemon cannot answer, or there can be none.
     Unable,
 }
@@ -130,7 +130,7 @@ impl Call {
             let project = self.project()?;
             let version = program_version(becket)?;
             let folder = runtime_folder(std::env::var_os(RUNTIME_VARIABLE).as_deref())?;
-            io::Result::Ok((Place::of(&folder, &project, &version), project, version))
+            io::Result::Ok((DaemonFiles::of(&folder, &project, &version), project, version))
         })();
         let Ok((place, project, version)) = found else {
             return Asked::Unable;
@@ -252,7 +252,7 @@ fn is_absence(error: &io::Error) -> bool {
 }
 
 /// Starts a daemon for later questions, unless one is starting already. A failure costs time and nothing else.
-fn start_daemon(becket: &Path, place: &Place, project: &Path) {
+fn start_daemon(becket: &Path, place: &DaemonFiles, project: &Path) {
     let lock = std::fs::OpenOptions::new()
         .create(true)
         .append(true)

@@ -16,4 +16,4 @@ mod place;
 
 pub use client::{LARGEST_QUESTION, RUNTIME_VARIABLE, main};
 pub use frame::{Frame, Kind, LARGEST_FRAME};
-pub use place::{Place, peer_is_same_user, program_version, runtime_folder};
+pub use place::{DaemonFiles, peer_is_same_user, program_version, runtime_folder};

@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 
 /// Where the daemon of one project is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct DaemonFiles {
     /// The socket that it listens at.
     pub socket: PathBuf,
     /// The file that it keeps locked as long as it lives.
@@ -21,7 +21,7 @@ pub struct Place {
     pub log: PathBuf,
 }
 
-impl Place {
+impl DaemonFiles {
     /// The place of a project's daemon in that folder.
     pub fn of(folder: &Path, project: &Path, version: &str) -> Self {
         // Client and daemon are built together, so the same hasher makes the same name. The name is no promise: a
@@ -125,8 +125,9 @@ mod tests {
 
     #[test]
     fn projects_and_versions_have_daemons_of_their_own() {
-        let socket =
-            |project: &str, version: &str| Place::of(Path::new("/run"), Path::new(project), version).socket;
+        let socket = |project: &str, version: &str| {
+            DaemonFiles::of(Path::new("/run"), Path::new(project), version).socket
+        };
         assert_eq!(socket("/a", "1"), socket("/a", "1"));
         assert_ne!(socket("/a", "1"), socket("/b", "1"));
         assert_ne!(socket("/a", "1"), socket("/a", "2"));

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ToolFace};
 use becket_agent::store::Store;
@@ -295,7 +295,7 @@ struct Nobody;
 impl Front for Nobody {
     fn show(&self, _: FrontUpdate<'_>) {}
 
-    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(async { PersonsAnswer::Nobody })
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, UserAnswer> {
+        Box::pin(async { UserAnswer::Nobody })
     }
 }

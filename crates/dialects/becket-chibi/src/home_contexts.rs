@@ -31,7 +31,7 @@ struct Session {
 /// The file with all contexts. Older versions keep the current one here, and know names only.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct State {
+struct StateFile {
     contexts: Vec<Value>,
     current_context: Option<String>,
 }
@@ -45,7 +45,7 @@ pub fn current(home: &Path) -> Option<String> {
         .or_else(|| state(home).current_context)
 }
 
-fn state(home: &Path) -> State {
+fn state(home: &Path) -> StateFile {
     let text = read_regular(&home.join("state.json"), FEW_BYTES).ok();
     text.and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default()

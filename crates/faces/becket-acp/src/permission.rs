@@ -10,7 +10,7 @@ use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, ToolCallContent, ToolCallUpdate,
 };
-use becket_agent::front::{Again, PersonsAnswer, Question};
+use becket_agent::front::{Again, Question, UserAnswer};
 use becket_front::{Style, Wording};
 use becket_host::{Choice, about_rule, rule_of};
 use becket_run::project_trust::{FIRST_ANSWER_TIMEOUT, Pending, QUESTION};
@@ -51,7 +51,7 @@ impl Asker {
     }
 
     /// Asks about a call.
-    pub async fn ask(&self, question: &Question) -> PersonsAnswer {
+    pub async fn ask(&self, question: &Question) -> UserAnswer {
         let wording = Wording::of(question, Style::plain());
         let title = wording.title.trim_start_matches("? ").to_owned();
         let mut facts = format!("{title}\n{}", wording.facts.join("\n"));
@@ -71,15 +71,15 @@ impl Asker {
         let answered = self.choose(call, options, (&cancel, ANSWER_TIMEOUT)).await;
         let answer = match answered {
             Answered::Chosen(place) => match choices.get(place) {
-                Some(Choice::Yes) => PersonsAnswer::Yes,
-                Some(Choice::Again) => PersonsAnswer::YesAgain,
-                Some(Choice::Rule) => rule_of(question).map_or(PersonsAnswer::No(None), |rule| {
-                    PersonsAnswer::YesWithRule(rule.text.clone())
+                Some(Choice::Yes) => UserAnswer::Yes,
+                Some(Choice::Again) => UserAnswer::YesAgain,
+                Some(Choice::Rule) => rule_of(question).map_or(UserAnswer::No(None), |rule| {
+                    UserAnswer::YesWithRule(rule.text.clone())
                 }),
-                _ => PersonsAnswer::No(None),
+                _ => UserAnswer::No(None),
             },
-            Answered::Cancelled => PersonsAnswer::Cancel,
-            Answered::Nothing => PersonsAnswer::Nobody,
+            Answered::Cancelled => UserAnswer::Cancel,
+            Answered::Nothing => UserAnswer::Nobody,
         };
         if question.tool_call_id.is_none() {
             self.updates.answered(id, answer.is_yes());

@@ -86,7 +86,7 @@ struct Server {
 }
 
 /// The answer to a request.
-enum Answer {
+enum Reply {
     Now(Value),
     /// The answer comes when a session has done its work.
     Later(LocalBoxFuture<'static, Result<Value, Error>>),
@@ -122,16 +122,16 @@ impl Server {
     /// Answers a request. What has an order, such as prompts, has got it when this returns.
     fn take_request(&self, id: Value, method: &str, params: Value) {
         match self.answer(method, params) {
-            Ok(Answer::Now(result)) => self.editor.reply(&id, Ok(result)),
+            Ok(Reply::Now(result)) => self.editor.reply(&id, Ok(result)),
             Err(error) => self.editor.reply(&id, Err(error)),
-            Ok(Answer::Later(answer)) => {
+            Ok(Reply::Later(answer)) => {
                 let editor = Arc::clone(&self.editor);
                 spawn_local(async move { editor.reply(&id, answer.await) });
             }
         }
     }
 
-    fn answer(&self, method: &str, params: Value) -> Result<Answer, Error> {
+    fn answer(&self, method: &str, params: Value) -> Result<Reply, Error> {
         if !self.is_initialized.get() && method != "initialize" {
             return Err(Error::new(
                 ErrorCode::InvalidRequest.into(),
@@ -181,7 +181,7 @@ impl Server {
     // ---------------------------------------------------------------- sessions
 
     fn new_session(&self, request: NewSessionRequest) -> Result<NewSessionResponse, Error> {
-        let place = Place::read(request.cwd, &request.additional_directories, request.mcp_servers)?;
+        let place = SessionFolder::read(request.cwd, &request.additional_directories, request.mcp_servers)?;
         let name = fresh_name().map_err(|error| failed(error.to_string()))?;
         let session = self.open(&name, place)?;
         let (modes, options) = (session.settings().modes(), session.settings().options());
@@ -191,7 +191,7 @@ impl Server {
     }
 
     fn load(&self, request: LoadSessionRequest) -> Result<LoadSessionResponse, Error> {
-        let place = Place::read(request.cwd, &request.additional_directories, request.mcp_servers)?;
+        let place = SessionFolder::read(request.cwd, &request.additional_directories, request.mcp_servers)?;
         let session = self.stored_session(&request.session_id, place)?;
         let stored = self.stored()?;
         stored.replay(session.updates())?;
@@ -202,7 +202,7 @@ impl Server {
     }
 
     fn resume(&self, request: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
-        let place = Place::read(request.cwd, &request.additional_directories, request.mcp_servers)?;
+        let place = SessionFolder::read(request.cwd, &request.additional_directories, request.mcp_servers)?;
         let session = self.stored_session(&request.session_id, place)?;
         let settings = session.settings();
         Ok(ResumeSessionResponse::new()
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// The session of a stored conversation: the one that works in it already, or else a new one.
-    fn stored_session(&self, id: &SessionId, place: Place) -> Result<Rc<Session>, Error> {
+    fn stored_session(&self, id: &SessionId, place: SessionFolder) -> Result<Rc<Session>, Error> {
         if let Ok(session) = self.session(id) {
             return Ok(session);
         }
@@ -225,7 +225,7 @@ impl Server {
     }
 
     /// Opens a session. It begins to work when this has returned and the request is answered.
-    fn open(&self, name: &ContextName, place: Place) -> Result<Rc<Session>, Error> {
+    fn open(&self, name: &ContextName, place: SessionFolder) -> Result<Rc<Session>, Error> {
         let run = RunOptions {
             // The mode of one session is not that of another.
             permission_mode: self.options.run.permission_mode.get().into(),
@@ -276,10 +276,10 @@ impl Server {
 
     // ---------------------------------------------------------------- what a session does
 
-    fn prompt(&self, request: PromptRequest) -> Result<Answer, Error> {
+    fn prompt(&self, request: PromptRequest) -> Result<Reply, Error> {
         let session = self.session(&request.session_id)?;
         let turn = session.prompt(Prompt::read(request.prompt)?);
-        Ok(Answer::Later(Box::pin(async move {
+        Ok(Reply::Later(Box::pin(async move {
             written(PromptResponse::new(turn.await?))
         })))
     }
@@ -304,10 +304,10 @@ impl Server {
         Ok(SetSessionConfigOptionResponse::new(settings.options()))
     }
 
-    fn close(&self, request: &CloseSessionRequest) -> Result<Answer, Error> {
+    fn close(&self, request: &CloseSessionRequest) -> Result<Reply, Error> {
         let session = self.session(&request.session_id)?;
         self.sessions.borrow_mut().remove(&request.session_id);
-        Ok(Answer::Later(Box::pin(async move {
+        Ok(Reply::Later(Box::pin(async move {
             session.close().await;
             written(CloseSessionResponse::new())
         })))
@@ -327,14 +327,14 @@ impl Server {
 }
 
 /// Where a session works, and with what besides the user's own settings.
-struct Place {
+struct SessionFolder {
     cwd: PathBuf,
     servers: GivenServers,
     /// The folder as the editor names it, which may be a link.
     named: PathBuf,
 }
 
-impl Place {
+impl SessionFolder {
     fn read(cwd: PathBuf, further: &[PathBuf], servers: Vec<McpServer>) -> Result<Self, Error> {
         if !further.is_empty() {
             return Err(wrong(
@@ -384,6 +384,6 @@ fn written(result: impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(result).map_err(|error| failed(error.to_string()))
 }
 
-fn now(result: impl Serialize) -> Result<Answer, Error> {
-    written(result).map(Answer::Now)
+fn now(result: impl Serialize) -> Result<Reply, Error> {
+    written(result).map(Reply::Now)
 }

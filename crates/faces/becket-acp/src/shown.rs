@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use futures_util::future::BoxFuture;
 
 use super::permission::Asker;
@@ -19,7 +19,7 @@ impl Front for Shown {
         self.updates.show_of(None, &update);
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         Box::pin(self.asker.ask(question))
     }
 

@@ -29,12 +29,12 @@ pub struct Updates {
     /// Whether the editor shows notices.
     has_notices: bool,
     places: Places,
-    state: Mutex<State>,
+    state: Mutex<Progress>,
 }
 
 #[derive(Default)]
-struct State {
-    answer: Answer,
+struct Progress {
+    answer: StreamedAnswer,
     /// How many messages the editor was told since the session was opened.
     messages: u64,
     calls: Calls,
@@ -50,7 +50,7 @@ struct State {
 
 /// The answer that arrives.
 #[derive(Default)]
-struct Answer {
+struct StreamedAnswer {
     /// Whether no hook can replace the answer when it is complete.
     settled: bool,
     has_words: bool,
@@ -247,9 +247,9 @@ impl Updates {
 
     fn begin_answer(&self, settled: bool) {
         self.new_message();
-        self.state().answer = Answer {
+        self.state().answer = StreamedAnswer {
             settled,
-            ..Answer::default()
+            ..StreamedAnswer::default()
         };
     }
 
@@ -404,13 +404,13 @@ impl Updates {
         self.update_call(id, fields);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Progress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The id of the message that is being told. Stored messages have other ids.
-fn message_id(state: &State) -> MessageId {
+fn message_id(state: &Progress) -> MessageId {
     MessageId::new(format!("live-{}", state.messages))
 }
 
@@ -419,7 +419,7 @@ impl Updates {
     // tidy: a table
     pub fn show_of(&self, agent: Option<&str>, update: &FrontUpdate<'_>) {
         match *update {
-            FrontUpdate::Answer { settled } => self.begin_answer(settled),
+            FrontUpdate::StreamedAnswer { settled } => self.begin_answer(settled),
             FrontUpdate::Delta(delta) => self.delta(delta),
             FrontUpdate::Message(message) => self.complete(message),
             FrontUpdate::ToolCall {

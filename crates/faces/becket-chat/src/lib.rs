@@ -30,7 +30,7 @@ use becket_front::{Style, broken};
 use becket_system::{CliError, Exit, Folders, Signals, Surroundings};
 
 use opening::{first_lines, how_to_go_on, show_end};
-use place::Place;
+use place::ChatSetting;
 
 pub use lines::{Lines, ReadLine, typed_line};
 pub use own_commands::command_table;
@@ -41,7 +41,7 @@ pub fn run(options: &Options, surroundings: &Surroundings, run_called: RunCalled
     let folders = Folders::find(options.run.home.as_deref(), surroundings)?;
     let mut options = options.clone();
     options.run.is_chat = true;
-    let place = Place {
+    let place = ChatSetting {
         options: &options,
         surroundings,
         run_called,
@@ -54,8 +54,8 @@ pub fn run(options: &Options, surroundings: &Surroundings, run_called: RunCalled
     })
 }
 
-async fn converse(place: Place<'_>, folders: &Folders, signals: &Signals) -> Result<Exit, CliError> {
-    let Place {
+async fn converse(place: ChatSetting<'_>, folders: &Folders, signals: &Signals) -> Result<Exit, CliError> {
+    let ChatSetting {
         options,
         surroundings,
         ..

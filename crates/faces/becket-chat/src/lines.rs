@@ -16,7 +16,7 @@ use super::own_commands::{
     Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
     usage,
 };
-use super::place::Place;
+use super::place::ChatSetting;
 use super::{diff, keeping, thinking};
 
 /// Runs the chat until the input ends or the user leaves.
@@ -24,7 +24,7 @@ pub async fn talk(
     conversation: &mut Conversation,
     lines: &mut Lines,
     signals: &Signals,
-    place: Place<'_>,
+    place: ChatSetting<'_>,
 ) -> Result<Exit, CliError> {
     let surroundings = place.surroundings;
     let handle = conversation.handle();
@@ -59,9 +59,9 @@ async fn run_line(
     line: &str,
     conversation: &mut Conversation,
     signals: &Signals,
-    place: Place<'_>,
+    place: ChatSetting<'_>,
 ) -> Result<Option<Exit>, CliError> {
-    let Place {
+    let ChatSetting {
         options,
         surroundings,
         ..

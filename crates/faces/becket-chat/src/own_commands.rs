@@ -8,7 +8,7 @@ use becket_system::{CliError, Surroundings, harmless_name};
 use tokio_util::sync::CancellationToken;
 
 use super::away::Away;
-use super::place::{Called, Place, Prints};
+use super::place::{Called, ChatSetting, Prints};
 
 /// One of becket's own commands.
 pub struct OwnCommand {
@@ -343,7 +343,7 @@ pub async fn clear(
 }
 
 /// Runs a command of the command line. A failure is shown, and the chat goes on.
-pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, place: Place<'_>) {
+pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, place: ChatSetting<'_>) {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();

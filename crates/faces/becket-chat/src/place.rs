@@ -5,7 +5,7 @@ use becket_system::{CliError, Exit, Surroundings};
 
 /// Where a chat takes place.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct ChatSetting<'a> {
     pub options: &'a Options,
     pub surroundings: &'a Surroundings,
     pub run_called: RunCalled,

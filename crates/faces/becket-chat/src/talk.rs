@@ -41,7 +41,7 @@ use super::own_commands::{
     Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
     usage,
 };
-use super::place::Place;
+use super::place::ChatSetting;
 use super::{alert, clipboard, diff, keeping, picker, thinking};
 
 /// How many lines of history are kept.
@@ -157,7 +157,7 @@ pub async fn talk(
     conversation: &mut Conversation,
     keys: Keys,
     signals: &Signals,
-    place: Place<'_>,
+    place: ChatSetting<'_>,
 ) -> Result<Exit, CliError> {
     let Some(screen) = place.surroundings.screen.get() else {
         return Ok(Exit::Answered);
@@ -182,7 +182,7 @@ struct Chat<'a> {
     completer: Completer,
     footer: Footer,
     shell: Shell,
-    place: Place<'a>,
+    place: ChatSetting<'a>,
     style: Style,
     /// Whether the conversation is at work.
     busy: bool,
@@ -214,9 +214,9 @@ impl<'a> Chat<'a> {
         keys: Keys,
         handle: SessionHandle,
         conversation: &Conversation,
-        place: Place<'a>,
+        place: ChatSetting<'a>,
     ) -> Self {
-        let Place {
+        let ChatSetting {
             options,
             surroundings,
             ..
@@ -345,7 +345,7 @@ impl<'a> Chat<'a> {
         signals: &Signals,
     ) -> Result<(), CliError> {
         self.output.echo(line, self.style);
-        let Place {
+        let ChatSetting {
             options,
             surroundings,
             ..

@@ -26,11 +26,11 @@ const LETTERS_PER_TOKEN: u64 = 4;
 #[derive(Default)]
 pub struct Activity {
     screen: OpenScreen,
-    state: Mutex<State>,
+    state: Mutex<Shown>,
 }
 
 #[derive(Default)]
-struct State {
+struct Shown {
     /// The end of the output of each running call, by its id.
     tails: Vec<(String, String)>,
     /// The tokens of complete answers since work began.
@@ -82,7 +82,7 @@ impl Activity {
         }
     }
 
-    fn show(&self, state: &State, style: Style) {
+    fn show(&self, state: &Shown, style: Style) {
         if let Some(screen) = self.screen.get() {
             let lines = state.tails.iter().flat_map(|(_, tail)| last_lines(tail));
             let lines: Vec<String> = lines
@@ -152,7 +152,7 @@ impl Activity {
         self.show_tokens(&state);
     }
 
-    fn show_tokens(&self, state: &State) {
+    fn show_tokens(&self, state: &Shown) {
         let tokens = state.tokens + state.letters / LETTERS_PER_TOKEN;
         self.screen.set_work(|work| work.tokens = tokens);
     }
@@ -167,7 +167,7 @@ impl Activity {
         self.state().spent.clear();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Shown> {
         self.state
             .lock()
             .expect("no panic happens while the activity is held")

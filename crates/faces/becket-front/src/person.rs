@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
-use becket_agent::front::{PersonsAnswer, Question};
+use becket_agent::front::{Question, UserAnswer};
 use becket_host::{Choice, STORE, about_rule, rule_of};
 use becket_screen::{Entry, Screen, Unanswered, wrapped};
 use becket_system::harmless_name;
@@ -17,7 +17,7 @@ use super::wording::{FIRST_LINES, Wording};
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Asks on the terminal that the process belongs to, which has so many columns.
-pub async fn ask(question: &Question, style: Style, columns: Option<usize>) -> PersonsAnswer {
+pub async fn ask(question: &Question, style: Style, columns: Option<usize>) -> UserAnswer {
     let wording = Wording::of(question, style);
     let (choices, mut labels): (Vec<Choice>, Vec<String>) = Choice::of(question)
         .into_iter()
@@ -43,11 +43,11 @@ pub async fn ask(question: &Question, style: Style, columns: Option<usize>) -> P
     let (reply, answer) = tokio::sync::oneshot::channel();
     // A thread of its own: a read from a terminal cannot be called off, and must not hold the end of the program.
     std::thread::spawn(move || {
-        let _ = reply.send(asking.ask().unwrap_or(PersonsAnswer::Nobody));
+        let _ = reply.send(asking.ask().unwrap_or(UserAnswer::Nobody));
     });
     match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
         Ok(Ok(answer)) => answer,
-        _ => PersonsAnswer::Nobody,
+        _ => UserAnswer::Nobody,
     }
 }
 
@@ -58,7 +58,7 @@ fn bracketed(words: &str) -> String {
 }
 
 /// Asks on the screen of a chat.
-pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> PersonsAnswer {
+pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> UserAnswer {
     let wording = Wording::on_screen(question, style);
     let choices = Choice::of(question);
     loop {
@@ -73,23 +73,23 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> Perso
         });
         let chosen = match screen.select(asked, options.collect()).await {
             Ok(chosen) => choices[chosen].0,
-            Err(Unanswered::Cancelled) => return PersonsAnswer::Cancel,
-            Err(Unanswered::TimedOut | Unanswered::Closed) => return PersonsAnswer::Nobody,
+            Err(Unanswered::Cancelled) => return UserAnswer::Cancel,
+            Err(Unanswered::TimedOut | Unanswered::Closed) => return UserAnswer::Nobody,
         };
         match (chosen, rule_of(question)) {
-            (Choice::Yes, _) => return PersonsAnswer::Yes,
-            (Choice::Again, _) => return PersonsAnswer::YesAgain,
-            (Choice::No, _) => return PersonsAnswer::No(why_not(screen).await),
+            (Choice::Yes, _) => return UserAnswer::Yes,
+            (Choice::Again, _) => return UserAnswer::YesAgain,
+            (Choice::No, _) => return UserAnswer::No(why_not(screen).await),
             (Choice::Rule, Some(rule)) => {
                 let asked = becket_screen::Question::new(STORE)
                     .message(about_rule(rule))
                     .timeout(ANSWER_TIMEOUT);
                 // Whoever does not want the rule decides anew.
                 if let Ok(text) = screen.text(asked, &rule.text).await {
-                    return PersonsAnswer::YesWithRule(text);
+                    return UserAnswer::YesWithRule(text);
                 }
             }
-            (Choice::Cancel | Choice::Rule, _) => return PersonsAnswer::Cancel,
+            (Choice::Cancel | Choice::Rule, _) => return UserAnswer::Cancel,
         }
     }
 }
@@ -113,7 +113,7 @@ struct Asking {
 
 impl Asking {
     /// Asks until there is an answer; `None` if nobody can give one.
-    fn ask(&self) -> Option<PersonsAnswer> {
+    fn ask(&self) -> Option<UserAnswer> {
         let mut terminal = std::fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -140,16 +140,16 @@ impl Asking {
                     let answer = answer_to(question)?;
                     match answer.trim() {
                         "" | "n" | "no" => {}
-                        "y" | "yes" => return Some(PersonsAnswer::YesWithRule(rule.clone())),
-                        text => return Some(PersonsAnswer::YesWithRule(text.to_owned())),
+                        "y" | "yes" => return Some(UserAnswer::YesWithRule(rule.clone())),
+                        text => return Some(UserAnswer::YesWithRule(text.to_owned())),
                     }
                 }
-                (Some((Choice::Yes, _)), _) => return Some(PersonsAnswer::Yes),
-                (Some((Choice::Again, _)), _) => return Some(PersonsAnswer::YesAgain),
+                (Some((Choice::Yes, _)), _) => return Some(UserAnswer::Yes),
+                (Some((Choice::Again, _)), _) => return Some(UserAnswer::YesAgain),
                 (Some((Choice::No, why)), _) => {
-                    return Some(PersonsAnswer::No((!why.is_empty()).then(|| why.to_owned())));
+                    return Some(UserAnswer::No((!why.is_empty()).then(|| why.to_owned())));
                 }
-                (Some((Choice::Cancel, _)), _) => return Some(PersonsAnswer::Cancel),
+                (Some((Choice::Cancel, _)), _) => return Some(UserAnswer::Cancel),
                 (Some((Choice::Rule, _)) | None, _) => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use becket_agent::front::{Concurrency, Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Concurrency, Front, FrontUpdate, Question, UserAnswer};
 use becket_events::{Delta, Message, MessageBody, Part};
 use becket_hooks::ReportedFailure;
 use becket_host::Whose;
@@ -543,7 +543,7 @@ impl Front for TerminalFront {
         self.show_of("", &update);
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         Box::pin(async move {
             match self.output.screen() {
                 Some(screen) => {
@@ -554,7 +554,7 @@ impl Front for TerminalFront {
                     let _pause = self.output.pause_line();
                     person::ask(question, self.err, self.output.columns()).await
                 }
-                None => PersonsAnswer::Nobody,
+                None => UserAnswer::Nobody,
             }
         })
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::machine::{self, Read};
-use crate::quick::{Answer, Plan, Why};
+use crate::quick::{Plan, QuickAnswer, Why};
 
 /// The variable that names a file to which the program appends one line for each start: who answered, and why.
 pub const REPORT_VARIABLE: &str = "BECKET_JQ_REPORT";
@@ -62,7 +62,10 @@ pub fn quick_answer(arguments: &[OsString], input: &str) -> Option<(Vec<u8>, u8)
 }
 
 /// The answer, or why there is none, and what was read of standard input.
-fn answer(arguments: &[OsString], variables: &BTreeMap<OsString, OsString>) -> (Result<Answer, Why>, Read) {
+fn answer(
+    arguments: &[OsString],
+    variables: &BTreeMap<OsString, OsString>,
+) -> (Result<QuickAnswer, Why>, Read) {
     let plan = match Plan::new(arguments) {
         // For a terminal jq adds colours.
         Ok(_) if io::stdout().is_terminal() => return (Err(Why::Options), Read::Nothing),
@@ -134,7 +137,7 @@ fn stdin() -> Read {
     }
 }
 
-fn print(answer: &Answer) -> io::Result<()> {
+fn print(answer: &QuickAnswer) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(&answer.stdout)?;
     stdout.flush()

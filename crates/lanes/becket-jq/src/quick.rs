@@ -50,7 +50,7 @@ impl Why {
 }
 
 /// A complete answer.
-pub(crate) struct Answer {
+pub(crate) struct QuickAnswer {
     pub(crate) stdout: Vec<u8>,
     pub(crate) end: End,
 }
@@ -135,7 +135,7 @@ impl Plan {
         &self,
         variables: &BTreeMap<OsString, OsString>,
         texts: &[Vec<u8>],
-    ) -> Result<Answer, Why> {
+    ) -> Result<QuickAnswer, Why> {
         let inputs = self.inputs(texts).ok_or(Why::Input)?;
         let globals = program::globals(&self.options, variables);
         let names = globals.iter().map(|(name, _)| name.as_str());
@@ -159,7 +159,7 @@ impl Plan {
             Some(false) if self.options.exit_status => End::False,
             _ => End::Well,
         };
-        Ok(Answer { stdout, end })
+        Ok(QuickAnswer { stdout, end })
     }
 
     fn inputs(&self, texts: &[Vec<u8>]) -> Option<Vec<Val>> {

@@ -17,7 +17,7 @@ use similar::TextDiff;
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FileOwner {
     User,
     Project,
 }
@@ -44,12 +44,12 @@ enum Backup {
 /// The file in which an agent looks for hooks.
 pub fn entry_file(
     bridge: &Bridge,
-    place: Place,
+    place: FileOwner,
     surroundings: &Surroundings,
     project_root: &Path,
 ) -> Result<PathBuf, CliError> {
     let entry = &bridge.entry;
-    if place == Place::Project {
+    if place == FileOwner::Project {
         return Ok(project_root.join(entry.project_file));
     }
     let moved = surroundings

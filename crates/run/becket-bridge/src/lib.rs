@@ -18,6 +18,6 @@ mod status;
 
 pub use ask::answer;
 pub use daemon::{Daemon, DaemonStatus, SessionStatus};
-pub use entries::{Change, Place, entry_file, install, uninstall};
+pub use entries::{Change, FileOwner, entry_file, install, uninstall};
 pub use question::{AskedEvent, Mode, Question, TOO_LATE, event_named};
 pub use status::{Entered, Installed, Unasked, installed, unasked};

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question as AskedOfUser};
+use becket_agent::front::{Front, FrontUpdate, Question as AskedOfUser, UserAnswer};
 use futures_util::future::BoxFuture;
 
 /// What hooks say to the user. Nobody can be asked: the other agent asks its user itself.
@@ -28,7 +28,7 @@ impl Front for Said {
         }
     }
 
-    fn ask<'a>(&'a self, _: &'a AskedOfUser) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(async { PersonsAnswer::Nobody })
+    fn ask<'a>(&'a self, _: &'a AskedOfUser) -> BoxFuture<'a, UserAnswer> {
+        Box::pin(async { UserAnswer::Nobody })
     }
 }

@@ -13,7 +13,7 @@ use becket_system::{CliError, Surroundings};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::entries::{Place, commands, entered_program, entry_file};
+use crate::entries::{FileOwner, commands, entered_program, entry_file};
 
 /// becket in one file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,7 +45,7 @@ pub struct Entered<'a> {
 /// Looks at one file of an agent; `None` if becket is not entered there.
 pub fn installed(
     bridge: &Bridge,
-    place: Place,
+    place: FileOwner,
     entered: &Entered<'_>,
 ) -> Result<Option<Installed>, CliError> {
     let Entered {
@@ -72,7 +72,7 @@ pub fn installed(
         .map(|event| event.name)
         .filter(|name| !asks(name));
     let parsed = jsonc_parser::parse_to_serde_value::<Value>(&text, &Default::default());
-    let user_file = entry_file(bridge, Place::User, surroundings, project_root)?;
+    let user_file = entry_file(bridge, FileOwner::User, surroundings, project_root)?;
     let mut hindrances = match parsed {
         Ok(content) => (bridge.entry.hindrances)(&EntryFile {
             path: file,

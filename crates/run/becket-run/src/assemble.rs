@@ -127,21 +127,6 @@ impl Assembled {
     }
 }
 
-/// Guests that read further languages for the code index.
-#[cfg(all(feature = "index", feature = "chibi"))]
-fn languages(
-    guests: &LoadedGuests,
-    surroundings: &Surroundings,
-) -> Vec<Arc<dyn becket_index::LanguagePlugin>> {
-    let plugins = guests.get::<becket_chibi::Plugins>();
-    plugins.map_or_else(Vec::new, |plugins| plugins.languages(&surroundings.cwd))
-}
-
-#[cfg(all(feature = "index", not(feature = "chibi")))]
-fn languages(_: &LoadedGuests, _: &Surroundings) -> Vec<Arc<dyn becket_index::LanguagePlugin>> {
-    Vec::new()
-}
-
 fn witnessed_engine(store: &Arc<SqliteStore>, front: &Arc<dyn Front>) -> Engine {
     let witness = RecordKeeper {
         store: store.clone(),
@@ -156,7 +141,7 @@ pub(crate) fn index_tools(setup: &Setup, loaded: &Loaded, surroundings: &Surroun
     let settings = IndexSettings {
         index: setup.index(),
         limits: Limits::default(),
-        plugins: languages(&loaded.guests, surroundings),
+        plugins: loaded.guests.languages(&surroundings.cwd),
     };
     becket_index::index_tools(&loaded.profile, settings)
 }

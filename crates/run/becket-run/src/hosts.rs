@@ -352,13 +352,21 @@ impl LoadedGuests {
         &self.keys
     }
 
-    /// The guests of one kind, by their own type.
-    pub fn get<T: Guests>(&self) -> Option<Arc<T>> {
+    /// Guests that read further languages for the code index.
+    #[cfg(all(feature = "index", feature = "chibi"))]
+    pub fn languages(&self, cwd: &Path) -> Vec<Arc<dyn becket_index::LanguagePlugin>> {
         let mut all = self
             .all
             .iter()
             .map(|guests| Arc::clone(guests) as Arc<dyn Any + Send + Sync>);
-        all.find_map(|guests| guests.downcast().ok())
+        let plugins = all.find_map(|guests| guests.downcast::<becket_chibi::Plugins>().ok());
+        plugins.map_or_else(Vec::new, |plugins| plugins.languages(cwd))
+    }
+
+    /// Without chibi's plugins, no guest reads further languages.
+    #[cfg(all(feature = "index", not(feature = "chibi")))]
+    pub fn languages(&self, _: &Path) -> Vec<Arc<dyn becket_index::LanguagePlugin>> {
+        Vec::new()
     }
 
     /// Registers the guests' hooks. Returns remarks for the user.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use becket_agent::url_policy::UrlJudge;
 use becket_events::Profile;
 use becket_hooks::{Engine, HookEnvironment};
@@ -83,8 +83,8 @@ pub(crate) struct Unheard;
 impl Front for Unheard {
     fn show(&self, _: FrontUpdate<'_>) {}
 
-    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(async { PersonsAnswer::Nobody })
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, UserAnswer> {
+        Box::pin(async { UserAnswer::Nobody })
     }
 }
 

@@ -130,7 +130,7 @@ impl Sandbox {
             return Err(CliError::usage(gap).hint("`sandbox.require` refuses that"));
         }
         let places = protected(setup, options, surroundings);
-        let place = Place::new(setup, surroundings);
+        let place = RunFolders::new(setup, surroundings);
         place.check()?;
         let missing = place.missing(profile, options);
         Ok(Some(Self {
@@ -189,7 +189,7 @@ fn gap(support: &Support) -> Option<String> {
 }
 
 /// The folders of a run.
-struct Place<'a> {
+struct RunFolders<'a> {
     setup: &'a Setup,
     /// The project, without links.
     project: PathBuf,
@@ -198,7 +198,7 @@ struct Place<'a> {
     temporary: Vec<PathBuf>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> RunFolders<'a> {
     fn new(setup: &'a Setup, surroundings: &Surroundings) -> Self {
         let real = |path: &Path| becket_fs::canonicalize(path).ok();
         let home = surroundings.variable("HOME").and_then(|home| real(home.as_ref()));

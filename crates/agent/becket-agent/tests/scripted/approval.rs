@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use becket_agent::Rules;
-use becket_agent::front::PersonsAnswer;
+use becket_agent::front::UserAnswer;
 use becket_agent::stored_rule::RuleKeeper;
 use becket_events::{
     Last, Merge, ModelContext, ModelContextReply, OperationKind, PermissionRequest, PermissionRequestReply,
@@ -24,7 +24,7 @@ struct Case {
     ask: &'static [&'static str],
     guard: Option<Verdict>,
     permission: Option<Verdict>,
-    person: Option<PersonsAnswer>,
+    person: Option<UserAnswer>,
 }
 
 /// Whether the call ran, and who decided.
@@ -98,8 +98,8 @@ async fn the_order_of_approval() {
     let deny = || Some(Verdict::Deny("no".into()));
     let allow = Some(Verdict::Allow);
     let rule: &[&str] = &["shell"];
-    let yes = Some(PersonsAnswer::Yes);
-    let no = || Some(PersonsAnswer::No(None));
+    let yes = Some(UserAnswer::Yes);
+    let no = || Some(UserAnswer::No(None));
     let case = Case::default;
     let table = [
         (case(), false, "headless"),
@@ -122,7 +122,7 @@ async fn the_order_of_approval() {
         ),
         (
             Case {
-                person: Some(PersonsAnswer::YesAgain),
+                person: Some(UserAnswer::YesAgain),
                 ..case()
             },
             true,
@@ -292,7 +292,7 @@ async fn the_order_of_approval() {
 }
 
 /// Plays calls one after the other before a user with these answers, and says which were asked about.
-async fn asked_about(calls: &[(&'static str, Value)], answers: Vec<PersonsAnswer>) -> (Stage, Vec<bool>) {
+async fn asked_about(calls: &[(&'static str, Value)], answers: Vec<UserAnswer>) -> (Stage, Vec<bool>) {
     let turns = calls.iter().map(|call| Turn::Call(vec![call.clone()]));
     let mut stage = Stage::new(turns.chain([Turn::Say("ok")]).collect());
     let own = Prop::new("shell", Some(OperationKind::Shell), &stage.runs).builtin();
@@ -325,7 +325,7 @@ impl RuleKeeper for Keeper {
 
 #[tokio::test]
 async fn a_yes_for_the_session_covers_the_same_call_or_the_same_file_and_no_tool() {
-    let again = || vec![PersonsAnswer::YesAgain];
+    let again = || vec![UserAnswer::YesAgain];
     let calls = [
         shell("a"),
         shell("a"),
@@ -356,7 +356,7 @@ async fn a_yes_for_the_session_covers_the_same_call_or_the_same_file_and_no_tool
 
 #[tokio::test]
 async fn a_rule_that_was_offered_is_stored_and_counts_at_once() {
-    let rule = |text: &str| PersonsAnswer::YesWithRule(text.into());
+    let rule = |text: &str| UserAnswer::YesWithRule(text.into());
     let calls = [
         shell("cargo test a"),
         shell("cargo test b"),
@@ -407,7 +407,7 @@ async fn no_rule_is_stored_that_was_not_offered() {
     let keeper = Arc::new(Keeper::default());
     stage.settings.approval.mode = answering(false);
     stage.settings.approval.keeper = Some(keeper.clone());
-    let answer = PersonsAnswer::YesWithRule("cargo test …".into());
+    let answer = UserAnswer::YesWithRule("cargo test …".into());
     stage.person.answers.lock().unwrap().push_back(answer);
     stage.answer("go").await;
     assert_eq!(stage.runs().len(), 1, "a yes to the one call: {:?}", stage.runs());
@@ -438,7 +438,7 @@ async fn deny_rules_and_guards_stand_above_a_stored_rule_and_a_hook_that_asks_is
         .answers
         .lock()
         .unwrap()
-        .push_back(PersonsAnswer::YesWithRule("cargo test …".into()));
+        .push_back(UserAnswer::YesWithRule("cargo test …".into()));
     stage.engine.on::<PreTool>("guard", |occasion| {
         let command = occasion.payload.arguments["command"].to_string();
         let verdict = match command {
@@ -467,12 +467,7 @@ async fn deny_rules_and_guards_stand_above_a_stored_rule_and_a_hook_that_asks_is
 async fn the_person_may_stop_everything() {
     let mut stage = Stage::new(vec![Turn::Call(vec![shell("a"), shell("b")])]);
     stage.settings.approval.mode = answering(false);
-    stage
-        .person
-        .answers
-        .lock()
-        .unwrap()
-        .push_back(PersonsAnswer::Cancel);
+    stage.person.answers.lock().unwrap().push_back(UserAnswer::Cancel);
     assert_eq!(stage.play("go").await.ending, becket_agent::Ending::Cancelled);
     assert!(stage.runs().is_empty());
     assert_eq!(
@@ -596,10 +591,10 @@ async fn a_hook_may_want_the_person_asked_about_prompts_and_requests_too() {
     let table = [
         (true, ask(), None, true),
         (false, ask(), None, false),
-        (false, ask(), Some(PersonsAnswer::Yes), true),
+        (false, ask(), Some(UserAnswer::Yes), true),
         (true, insist(), None, false),
-        (true, insist(), Some(PersonsAnswer::Yes), true),
-        (true, insist(), Some(PersonsAnswer::No(None)), false),
+        (true, insist(), Some(UserAnswer::Yes), true),
+        (true, insist(), Some(UserAnswer::No(None)), false),
     ];
     for (row, (yes, verdict, answer, asked)) in table.into_iter().enumerate() {
         for event in ["user_prompt", "model_context", "pre_request"] {
@@ -708,7 +703,7 @@ async fn a_yes_to_a_prompt_is_no_yes_to_tools() {
         .answers
         .lock()
         .unwrap()
-        .push_back(PersonsAnswer::YesAgain);
+        .push_back(UserAnswer::YesAgain);
     stage.engine.on::<UserPrompt>("wary", |_| {
         Ok(UserPromptReply {
             verdict: Verdict::Ask("hm".into()).into(),
@@ -731,7 +726,7 @@ async fn what_was_allowed_does_not_run_after_a_cancel() {
         .answers
         .lock()
         .unwrap()
-        .extend([PersonsAnswer::Yes, PersonsAnswer::Cancel]);
+        .extend([UserAnswer::Yes, UserAnswer::Cancel]);
     stage.play("go").await;
     assert!(stage.runs().is_empty(), "{:?}", stage.runs());
 }

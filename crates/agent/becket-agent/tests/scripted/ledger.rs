@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use becket_agent::audit::{AuditRecord, Audited, LedgerCounts};
-use becket_agent::front::PersonsAnswer;
+use becket_agent::front::UserAnswer;
 use becket_agent::gate::Permit;
 use becket_agent::provider::RequestOptions;
 use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
@@ -143,13 +143,13 @@ fn moody() -> Arc<Engine> {
     Arc::new(engine)
 }
 
-fn answers(dice: &mut Dice) -> impl Iterator<Item = PersonsAnswer> + '_ {
+fn answers(dice: &mut Dice) -> impl Iterator<Item = UserAnswer> + '_ {
     (0..12).map(|_| match dice.below(12) {
-        0 => PersonsAnswer::Cancel,
-        1 => PersonsAnswer::No(None),
-        2 => PersonsAnswer::Nobody,
-        3 => PersonsAnswer::YesAgain,
-        _ => PersonsAnswer::Yes,
+        0 => UserAnswer::Cancel,
+        1 => UserAnswer::No(None),
+        2 => UserAnswer::Nobody,
+        3 => UserAnswer::YesAgain,
+        _ => UserAnswer::Yes,
     })
 }
 

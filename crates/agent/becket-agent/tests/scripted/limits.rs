@@ -1,6 +1,6 @@
 //! The user at the limit of a run, steering messages, and how long the model sees what hooks add.
 
-use becket_agent::front::PersonsAnswer;
+use becket_agent::front::UserAnswer;
 use becket_agent::{Ending, Session};
 use becket_events::{
     Append, EndReason, SessionStart, SessionStartReply, Steering, SteeringReply, TurnStart, TurnStartReply,
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::stage::{Stage, Turn, answering, input, shell};
 
-fn limited(turns: Vec<Turn>, answers: Vec<PersonsAnswer>) -> Stage {
+fn limited(turns: Vec<Turn>, answers: Vec<UserAnswer>) -> Stage {
     let mut stage = Stage::new(turns);
     stage.settings.max_iterations = 2;
     stage.settings.approval.mode = answering(false);
@@ -34,7 +34,7 @@ fn with_files(stage: &Stage, count: usize) {
 async fn the_person_lets_a_run_go_on_past_its_limit() {
     let mut turns = rounds(12);
     turns.push(Turn::Say("done"));
-    let stage = limited(turns, vec![PersonsAnswer::Yes, PersonsAnswer::YesAgain]);
+    let stage = limited(turns, vec![UserAnswer::Yes, UserAnswer::YesAgain]);
     with_files(&stage, 12);
     assert_eq!(stage.answer("go").await, "done");
     let raised: Vec<_> = stage
@@ -65,7 +65,7 @@ async fn the_person_lets_a_run_go_on_past_its_limit() {
 
 #[tokio::test]
 async fn without_a_yes_of_the_person_the_limit_ends_the_run() {
-    for answer in [PersonsAnswer::No(None), PersonsAnswer::Nobody] {
+    for answer in [UserAnswer::No(None), UserAnswer::Nobody] {
         let stage = limited(rounds(2), vec![answer.clone()]);
         with_files(&stage, 2);
         assert!(
@@ -74,12 +74,12 @@ async fn without_a_yes_of_the_person_the_limit_ends_the_run() {
         );
         assert!(stage.events_named("limit_raised").is_empty());
     }
-    let stage = limited(rounds(2), vec![PersonsAnswer::Cancel]);
+    let stage = limited(rounds(2), vec![UserAnswer::Cancel]);
     with_files(&stage, 2);
     assert_eq!(stage.play("go").await.ending, Ending::Cancelled);
 
     // `--yes` speaks for tools, and would never end.
-    let mut stage = limited(rounds(2), vec![PersonsAnswer::Yes]);
+    let mut stage = limited(rounds(2), vec![UserAnswer::Yes]);
     stage.settings.approval.mode = answering(true);
     with_files(&stage, 2);
     assert!(matches!(stage.play("go").await.ending, Ending::Limit(_)));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::audit::AuditRecord;
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use becket_agent::gate::Permit;
 use becket_agent::provider::{
     AnswerPart, Answering, Begun, ModelRequest, Provider, ProviderError, ProviderErrorKind, ToolFace,
@@ -462,7 +462,7 @@ impl Store for Memory {
 /// A user with prepared answers, who remembers what was shown.
 #[derive(Default)]
 pub struct Person {
-    pub answers: Mutex<VecDeque<PersonsAnswer>>,
+    pub answers: Mutex<VecDeque<UserAnswer>>,
     pub questions: Mutex<Vec<Question>>,
     pub seen: Mutex<Vec<String>>,
 }
@@ -472,14 +472,14 @@ impl Front for Person {
         self.seen.lock().unwrap().push(format!("{update:?}"));
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         self.questions.lock().unwrap().push(question.clone());
         let answer = self
             .answers
             .lock()
             .unwrap()
             .pop_front()
-            .unwrap_or(PersonsAnswer::Nobody);
+            .unwrap_or(UserAnswer::Nobody);
         Box::pin(async move { answer })
     }
 }

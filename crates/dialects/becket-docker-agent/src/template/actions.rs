@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Piece>, String> {
         parts: parts(text)?.into_iter(),
         variables: Vec::new(),
     };
-    let (pieces, end) = reader.pieces(Place::Input)?;
+    let (pieces, end) = reader.pieces(DotScope::Input)?;
     match end {
         None => Ok(pieces),
         Some(_) => Err("`{{ end }}` or `{{ else }}` ends nothing".to_owned()),
@@ -91,7 +91,7 @@ fn end_of(hole: &str) -> Option<usize> {
 
 /// Whether the dot is the input, whose keys are known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum DotScope {
     Input,
     Inside,
 }
@@ -104,7 +104,7 @@ struct Reader {
 
 impl Reader {
     /// Reads up to `end` or `else`, which is returned, or to the end of the template.
-    fn pieces(&mut self, place: Place) -> Result<(Vec<Piece>, Option<Action>), String> {
+    fn pieces(&mut self, place: DotScope) -> Result<(Vec<Piece>, Option<Action>), String> {
         let outside = self.variables.len();
         let mut pieces = Vec::new();
         while let Some(part) = self.parts.next() {
@@ -128,7 +128,7 @@ impl Reader {
         Ok((pieces, None))
     }
 
-    fn piece(&mut self, action: Action, place: Place) -> Result<Piece, String> {
+    fn piece(&mut self, action: Action, place: DotScope) -> Result<Piece, String> {
         Ok(match action {
             Action::Hole(words) => Piece::Hole(self.pipeline(&words, place)?),
             Action::Let(name, words) => {
@@ -143,14 +143,14 @@ impl Reader {
             }
             Action::With(words) => {
                 let value = self.pipeline(&words, place)?;
-                let (then, otherwise) = self.branches(Place::Inside, place)?;
+                let (then, otherwise) = self.branches(DotScope::Inside, place)?;
                 Piece::With(value, then, otherwise)
             }
             Action::Range(variables, words) => {
                 let value = self.pipeline(&words, place)?;
                 let outside = self.variables.len();
                 self.variables.extend(variables.iter().cloned());
-                let (each, otherwise) = self.branches(Place::Inside, place)?;
+                let (each, otherwise) = self.branches(DotScope::Inside, place)?;
                 self.variables.truncate(outside);
                 Piece::Range(variables, value, each, otherwise)
             }
@@ -159,7 +159,7 @@ impl Reader {
     }
 
     /// What stands between an action and its `else`, and between that and its `end`.
-    fn branches(&mut self, inside: Place, outside: Place) -> Result<(Vec<Piece>, Vec<Piece>), String> {
+    fn branches(&mut self, inside: DotScope, outside: DotScope) -> Result<(Vec<Piece>, Vec<Piece>), String> {
         let unended = || "an `if`, `range` or `with` has no `{{ end }}`".to_owned();
         let (then, end) = self.pieces(inside)?;
         let otherwise = match end.ok_or_else(unended)? {
@@ -178,7 +178,7 @@ impl Reader {
     }
 
     /// Commands with pipes between them: what one gives is the last argument of the next.
-    fn pipeline(&self, words: &[Word], place: Place) -> Result<Expression, String> {
+    fn pipeline(&self, words: &[Word], place: DotScope) -> Result<Expression, String> {
         let mut piped = None;
         for command in split(words)? {
             piped = Some(self.command(command, piped, place)?);
@@ -186,7 +186,12 @@ impl Reader {
         piped.ok_or_else(|| not_understood(""))
     }
 
-    fn command(&self, words: &[Word], piped: Option<Expression>, place: Place) -> Result<Expression, String> {
+    fn command(
+        &self,
+        words: &[Word],
+        piped: Option<Expression>,
+        place: DotScope,
+    ) -> Result<Expression, String> {
         let function = match words.first() {
             Some(Word::Plain(name)) => Function::called(name),
             _ => None,
@@ -210,7 +215,7 @@ impl Reader {
         }
     }
 
-    fn operands(&self, words: &[Word], place: Place) -> Result<Vec<Expression>, String> {
+    fn operands(&self, words: &[Word], place: DotScope) -> Result<Vec<Expression>, String> {
         let mut operands = Vec::new();
         let mut rest = words;
         while let Some((word, after)) = rest.split_first() {
@@ -230,9 +235,9 @@ impl Reader {
         Ok(operands)
     }
 
-    fn operand(&self, word: &str, place: Place) -> Result<Expression, String> {
+    fn operand(&self, word: &str, place: DotScope) -> Result<Expression, String> {
         if let Some(path_text) = word.strip_prefix('.') {
-            return Ok(Expression::Field(path(path_text, place == Place::Input)?));
+            return Ok(Expression::Field(path(path_text, place == DotScope::Input)?));
         }
         if let Some(variable) = word.strip_prefix('$') {
             let (name, rest) = variable.split_once('.').unwrap_or((variable, ""));

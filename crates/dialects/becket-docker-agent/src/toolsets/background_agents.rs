@@ -59,19 +59,19 @@ struct Task {
     session: String,
     agent: String,
     began: Instant,
-    state: State,
+    state: TaskStatus,
     running: Option<AbortHandle>,
 }
 
 #[derive(Clone)]
-enum State {
+enum TaskStatus {
     Running,
     Completed(String),
     Failed(String),
     Stopped,
 }
 
-impl State {
+impl TaskStatus {
     fn name(&self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -89,9 +89,9 @@ impl Task {
             "runtime_seconds": self.began.elapsed().as_secs(),
         });
         match &self.state {
-            State::Completed(answer) => told["output"] = answer.as_str().into(),
-            State::Failed(error) => told["error"] = error.as_str().into(),
-            State::Running | State::Stopped => {}
+            TaskStatus::Completed(answer) => told["output"] = answer.as_str().into(),
+            TaskStatus::Failed(error) => told["error"] = error.as_str().into(),
+            TaskStatus::Running | TaskStatus::Stopped => {}
         }
         told
     }
@@ -251,7 +251,7 @@ impl Tasks {
             return Err("no session gives this task, so no agent can be asked".to_owned());
         };
         let mut tasks = self.held();
-        let is_running = |task: &&Task| task.session == session && matches!(task.state, State::Running);
+        let is_running = |task: &&Task| task.session == session && matches!(task.state, TaskStatus::Running);
         if tasks.values().filter(is_running).count() >= MOST_RUNNING {
             return Err(format!(
                 "{MOST_RUNNING} tasks are running already; wait for them, or stop some"
@@ -268,10 +268,10 @@ impl Tasks {
             all.ended(
                 &own,
                 match end {
-                    SubAgentEnd::Answered(answer) => State::Completed(answer),
-                    SubAgentEnd::Refused(reason) => State::Failed(format!("refused: {reason}")),
-                    SubAgentEnd::Failed(words) => State::Failed(words),
-                    SubAgentEnd::Cancelled => State::Stopped,
+                    SubAgentEnd::Answered(answer) => TaskStatus::Completed(answer),
+                    SubAgentEnd::Refused(reason) => TaskStatus::Failed(format!("refused: {reason}")),
+                    SubAgentEnd::Failed(words) => TaskStatus::Failed(words),
+                    SubAgentEnd::Cancelled => TaskStatus::Stopped,
                 },
             );
         });
@@ -281,18 +281,18 @@ impl Tasks {
                 session: session.to_owned(),
                 agent: start.agent,
                 began: Instant::now(),
-                state: State::Running,
+                state: TaskStatus::Running,
                 running: Some(working.abort_handle()),
             },
         );
         Ok(json!({"task_id": id, "status": "running"}).to_string())
     }
 
-    fn ended(&self, id: &str, state: State) {
+    fn ended(&self, id: &str, state: TaskStatus) {
         if let Some(task) = self
             .held()
             .get_mut(id)
-            .filter(|task| matches!(task.state, State::Running))
+            .filter(|task| matches!(task.state, TaskStatus::Running))
         {
             (task.state, task.running) = (state, None);
         }
@@ -314,7 +314,7 @@ impl Tasks {
         {
             Some((running, task)) => {
                 running.abort();
-                task.state = State::Stopped;
+                task.state = TaskStatus::Stopped;
                 Ok(task.told(id).to_string())
             }
             None => Err(format!("the task `{id}` does not run any more")),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use becket_agent::CompactEnd;
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use becket_events::CompactReason;
 use becket_hooks::ReportedFailure;
 use becket_host::{Choice, Delivery, Dialog, DialogAnswer, Failed, STORE, Shown, Ui, about_rule, rule_of};
@@ -90,7 +90,7 @@ impl Front for Told {
         self.front.show(update);
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         self.front.ask(question)
     }
 }
@@ -214,7 +214,7 @@ impl Front for ProgramUser {
     }
 
     /// Asks becket's own questions as choices. A program that only answers yes or no is understood as well.
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         Box::pin(async move {
             let choices = Choice::of(question);
             let mut options: Vec<String> = choices.iter().map(|(_, words)| words.clone()).collect();
@@ -225,27 +225,27 @@ impl Front for ProgramUser {
             };
             loop {
                 let Some(answer) = self.own(&dialog).await else {
-                    return PersonsAnswer::Nobody;
+                    return UserAnswer::Nobody;
                 };
                 let Some(choice) = chosen(&answer, &dialog, &choices) else {
-                    return PersonsAnswer::No(None);
+                    return UserAnswer::No(None);
                 };
                 match (choice, rule_of(question)) {
-                    (Choice::Yes, _) => return PersonsAnswer::Yes,
-                    (Choice::Again, _) => return PersonsAnswer::YesAgain,
+                    (Choice::Yes, _) => return UserAnswer::Yes,
+                    (Choice::Again, _) => return UserAnswer::YesAgain,
                     (Choice::Rule, Some(rule)) => {
                         let title = format!("{STORE} {}", about_rule(rule));
                         let prefill = Some(rule.text.clone());
                         if let Some(text) = self.words(&Dialog::Editor { title, prefill }).await {
-                            return PersonsAnswer::YesWithRule(text);
+                            return UserAnswer::YesWithRule(text);
                         }
                     }
                     (Choice::No, _) => {
                         let title = "Why not? The model will read it.".to_owned();
                         let placeholder = None;
-                        return PersonsAnswer::No(self.words(&Dialog::Input { title, placeholder }).await);
+                        return UserAnswer::No(self.words(&Dialog::Input { title, placeholder }).await);
                     }
-                    (Choice::Cancel | Choice::Rule, _) => return PersonsAnswer::Cancel,
+                    (Choice::Cancel | Choice::Rule, _) => return UserAnswer::Cancel,
                 }
             }
         })

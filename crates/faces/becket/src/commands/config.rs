@@ -16,7 +16,7 @@ use becket_run::setup::Setup;
 use becket_system::{CliError, Exit, Surroundings, harmless};
 use serde_json::{Map, Value};
 
-use crate::commands::setting_origin::{DEFAULT, Place};
+use crate::commands::setting_origin::{DEFAULT, RunHere};
 use crate::options::Options;
 use crate::printing::print;
 
@@ -31,7 +31,7 @@ pub fn show_with(
     options: &Options,
     surroundings: &Surroundings,
 ) -> Result<Exit, CliError> {
-    let place = Place::open(options, surroundings)?;
+    let place = RunHere::open(options, surroundings)?;
     let setup = &place.setup;
     // A project that only needs trust is no reason not to show the rest.
     let refusal = setup.project.refusal.as_ref();
@@ -52,7 +52,7 @@ type ChosenModel = (Arc<dyn Provider>, Option<u64>);
 type Line = (&'static str, Value, Option<String>);
 
 /// The files and folders of a run.
-fn in_files(place: &Place<'_>) -> Vec<Line> {
+fn in_files(place: &RunHere<'_>) -> Vec<Line> {
     let setup = &place.setup;
     let file = setup.folders.config_file();
     let there = |exists: bool| if exists { "" } else { " (not there)" };
@@ -78,7 +78,7 @@ fn in_files(place: &Place<'_>) -> Vec<Line> {
 
 /// The settings of a run.
 fn in_effect(
-    place: &Place<'_>,
+    place: &RunHere<'_>,
     chosen: Option<ChosenModel>,
     options: &Options,
     surroundings: &Surroundings,

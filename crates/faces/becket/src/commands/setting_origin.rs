@@ -42,7 +42,7 @@ pub fn read(file: &Path) -> Result<DocumentMut, CliError> {
 type Found = (String, String);
 
 /// A place where a run could start, with its settings.
-pub struct Place<'a> {
+pub struct RunHere<'a> {
     /// The settings.
     pub setup: Setup,
     /// The context that a run would continue.
@@ -51,7 +51,7 @@ pub struct Place<'a> {
     surroundings: &'a Surroundings,
 }
 
-impl<'a> Place<'a> {
+impl<'a> RunHere<'a> {
     /// Reads the settings that a run would have here.
     pub fn open(options: &'a Options, surroundings: &'a Surroundings) -> Result<Self, CliError> {
         let mut setup = Setup::read(&options.run, surroundings)?;

@@ -11,7 +11,7 @@ use serde_json::json;
 use toml_edit::{Item, Key, Table};
 
 use crate::args::ConfigCommand;
-use crate::commands::setting_origin::{DEFAULT, Place, read, text_of};
+use crate::commands::setting_origin::{DEFAULT, RunHere, read, text_of};
 use crate::options::Options;
 use crate::printing::print;
 
@@ -42,7 +42,7 @@ fn get(file: &Path, key: &str, options: &Options, surroundings: &Surroundings) -
         .iter()
         .try_fold(document.as_item(), |item, part| item.get(part));
     // What is in the file can be shown even if no run could start.
-    let place = Place::open(options, surroundings).ok();
+    let place = RunHere::open(options, surroundings).ok();
     let elsewhere = place.as_ref().and_then(|place| place.before_file(&parts));
     let (value, origin) = match (elsewhere, found) {
         (Some(found), _) => found,

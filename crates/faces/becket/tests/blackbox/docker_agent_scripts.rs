@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use becket_agent::{Agent, AgentSettings, DirectCall, Rules, Session};
 use becket_dialects::profile_named;
 use becket_hooks::Engine;
@@ -25,14 +25,14 @@ struct Person {
 impl Front for Person {
     fn show(&self, _: FrontUpdate<'_>) {}
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         let name = question.tool_name.clone();
         let agrees = self.agrees_to.contains(&name.as_str());
         self.questions.lock().expect("nobody panics").push(name);
         let answer = if agrees {
-            PersonsAnswer::Yes
+            UserAnswer::Yes
         } else {
-            PersonsAnswer::No(None)
+            UserAnswer::No(None)
         };
         Box::pin(std::future::ready(answer))
     }

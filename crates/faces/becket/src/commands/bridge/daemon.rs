@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use becket_bridge::{Daemon, DaemonStatus};
 use becket_face_kit::listening;
-use becket_hook::{Frame, Kind, Place, RUNTIME_VARIABLE, peer_is_same_user, program_version, runtime_folder};
+use becket_hook::{
+    DaemonFiles, Frame, Kind, RUNTIME_VARIABLE, peer_is_same_user, program_version, runtime_folder,
+};
 use becket_system::{CliError, Exit, Surroundings, counted, harmless};
 use serde_json::json;
 
@@ -58,7 +60,7 @@ fn be_daemon(
     let project = project.canonicalize().map_err(failed)?;
     let program = program(options)?;
     let version = program_version(&program).map_err(failed)?;
-    let place = Place::of(folder, &project, &version);
+    let place = DaemonFiles::of(folder, &project, &version);
     let lock = OpenOptions::new().create(true).append(true).open(&place.lock);
     let lock = lock.map_err(failed)?;
     if lock.try_lock().is_err() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use becket_bridge::{
-    Change, Entered, Installed, Place, Unasked, entry_file, install, installed, unasked, uninstall,
+    Change, Entered, FileOwner, Installed, Unasked, entry_file, install, installed, unasked, uninstall,
 };
 use becket_face_kit::cancellable;
 use becket_host::{AgentProgram, Bridge};
@@ -59,9 +59,9 @@ fn change(
 ) -> Result<Exit, CliError> {
     let bridge = bridge_to(options, &target.system)?;
     let place = if target.project {
-        Place::Project
+        FileOwner::Project
     } else {
-        Place::User
+        FileOwner::User
     };
     let file = entry_file(bridge, place, surroundings, &project_root(&surroundings.cwd))?;
     let change = make(bridge, &file)?;
@@ -88,7 +88,7 @@ fn status(options: &Options, surroundings: &Surroundings) -> Result<Exit, CliErr
     };
     let mut found: Vec<(&'static Bridge, Installed)> = Vec::new();
     for bridge in options.run.hosts.bridges() {
-        for place in [Place::User, Place::Project] {
+        for place in [FileOwner::User, FileOwner::Project] {
             let installed = installed(bridge, place, &entered)?;
             found.extend(installed.map(|installed| (bridge, installed)));
         }

@@ -6,7 +6,7 @@ mod model;
 
 use std::sync::{Arc, Mutex};
 
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer};
 use becket_events::Profile;
 use becket_face_kit::listening;
 use becket_hooks::Engine;
@@ -274,8 +274,8 @@ impl Front for Warnings {
         }
     }
 
-    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
-        Box::pin(async { PersonsAnswer::Nobody })
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, UserAnswer> {
+        Box::pin(async { UserAnswer::Nobody })
     }
 }
 

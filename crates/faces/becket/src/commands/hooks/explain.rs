@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_agent::Hooks;
-use becket_agent::front::{Front, FrontUpdate, PersonsAnswer, Question, user_at};
+use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer, user_at};
 use becket_agent::gate::{Applicant, Gate, Judgement, Step};
 use becket_agent::tool::Tool;
 use becket_agent::vfs::Vfs;
@@ -101,14 +101,14 @@ struct NobodyThere(Arc<Diary>);
 impl Front for NobodyThere {
     fn show(&self, _: FrontUpdate<'_>) {}
 
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, PersonsAnswer> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, UserAnswer> {
         let person = json!({
             "reason": question.reason,
             "handlers": question.handlers,
             "metadata": question.metadata,
         });
         self.0.add(Happened::Person { person });
-        Box::pin(async { PersonsAnswer::Nobody })
+        Box::pin(async { UserAnswer::Nobody })
     }
 }
 
