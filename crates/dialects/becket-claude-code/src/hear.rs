@@ -22,11 +22,14 @@ const NOT_RUN: [i32; 2] = [126, 127];
 /// The first exit code by which a shell says that a signal ended the program.
 const SIGNALS: i32 = 128;
 
-/// Whether what a hook prints first sends it to the background, and how long it may go on there.
+/// Whether what a hook prints first sends it to the background, and how long it may go on there. An object that says
+/// more may hold a decision, so that hook is waited for.
 pub fn leaves(said: &Value, usual: Duration) -> Option<Duration> {
     let time = said.get("asyncTimeout").and_then(Value::as_u64);
     let is_sent = said.get("async") == Some(&Value::Bool(true));
-    is_sent.then(|| time.map_or(usual, Duration::from_millis))
+    let mut members = said.as_object().into_iter().flatten();
+    let says_more = members.any(|(name, _)| !["async", "asyncTimeout"].contains(&name.as_str()));
+    (is_sent && !says_more).then(|| time.map_or(usual, Duration::from_millis))
 }
 
 /// What a program has said.
@@ -84,11 +87,21 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
     }
 }
 
-/// Whether all that a program has said is that its script is not there.
+/// Whether all that a program has said is an interpreter's line that the script is not there.
 fn misses_script(finished: &Finished) -> bool {
-    let stderr = finished.stderr.to_ascii_lowercase();
-    let mut words = ["no such file", "can't open"].iter();
-    finished.stdout.trim_ascii().is_empty() && words.any(|words| stderr.contains(words))
+    let stderr = finished.stderr.trim();
+    let is_all = finished.stdout.trim_ascii().is_empty() && stderr.lines().count() == 1;
+    let (program, rest) = stderr.split_once(": ").unwrap_or(("", stderr));
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let names_python = program.starts_with("python") && rest.starts_with("can't open file");
+    let names_shell = program.ends_with("sh")
+        && ["0: cannot open ", "can't open "]
+            .iter()
+            .any(|words| rest.starts_with(words));
+    let names_perl = stderr.starts_with("Can't open perl script ");
+    is_all
+        && (names_python || names_shell || names_perl)
+        && stderr.to_ascii_lowercase().contains("no such file")
 }
 
 fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {

@@ -20,8 +20,8 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use becket_events::{Class, Json, Scope, Verdict};
+use futures_util::FutureExt;
 use futures_util::future::join_all;
-use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::Map;
 
 use crate::clock::now_us;
@@ -33,7 +33,7 @@ use crate::untyped::{AnyAction, AnyAnswer, AnyOccasion, AnyOutcome, AnyPayload, 
 use crate::{Cause, Failure, HandlerInfo, LaneKind, ReportedFailure};
 
 /// How many handlers run at the same time.
-const SIDE_BY_SIDE: usize = 8;
+const SIDE_BY_SIDE: usize = 16;
 
 /// How long after a handler's timeout the engine stops waiting; a lane normally ends by itself before.
 const BACKSTOP: Duration = Duration::from_millis(1_000);
@@ -174,7 +174,8 @@ impl<'a> Dispatch<'a> {
     }
 
     async fn one_after_another(&mut self, handlers: &[Registered], mut standings: &mut [Standing]) {
-        for moment in handlers.chunk_by(|one, next| one.info.starts_with(&next.info)) {
+        let class = self.kind.class;
+        for moment in handlers.chunk_by(|one, next| one.info.starts_with(&next.info, class)) {
             let (of_moment, rest) = standings.split_at_mut(moment.len());
             match (moment, &mut *of_moment) {
                 ([handler], [standing]) => self.alone(handler, standing).await,
@@ -200,22 +201,30 @@ impl<'a> Dispatch<'a> {
         standing.judged = Some(self.version);
     }
 
+    /// Asks neighbours that start together, some of them at a time.
+    async fn together(&mut self, handlers: &[Registered], standings: &mut [Standing]) {
+        let mut rest = handlers.iter().zip(standings);
+        loop {
+            let wanting = rest
+                .by_ref()
+                .filter(|(handler, _)| handler.wants(self.scope, self.payload));
+            let group: Vec<_> = wanting.take(SIDE_BY_SIDE).collect();
+            if group.is_empty() {
+                return;
+            }
+            self.at_once(group).await;
+        }
+    }
+
     /// Asks handlers that may rewrite at the same time. Each has judged the payload as it was before, so guards among
     /// them get a second look if one of the others rewrote it.
-    async fn together(&mut self, handlers: &[Registered], standings: &mut [Standing]) {
-        let mut wanting = Vec::new();
-        for (handler, standing) in handlers.iter().zip(standings) {
-            if handler.wants(self.scope, self.payload) {
-                wanting.push((handler, standing));
-            }
-        }
+    async fn at_once(&mut self, wanting: Vec<(&Registered, &mut Standing)>) {
         if self.outcome.reply.ends_chain() {
             wanting.iter().for_each(|(handler, _)| self.not_asked(handler));
             return;
         }
         let (before, shown) = (self.version, self.payload.copied());
-        let calls: Vec<_> = wanting.iter().map(|(handler, _)| self.call(handler)).collect();
-        let answers: Vec<_> = stream::iter(calls).buffered(SIDE_BY_SIDE).collect().await;
+        let answers = join_all(wanting.iter().map(|(handler, _)| self.call(handler))).await;
         let mut again = Vec::new();
         for ((handler, standing), mut answered) in wanting.into_iter().zip(answers) {
             standing.failed = answered.result.is_err();

@@ -71,10 +71,13 @@ impl HandlerInfo {
             && (self.dialect != next.dialect || self.known_as == next.known_as)
     }
 
-    /// Whether the next handler starts together with this one, because their own system starts them so, or because
-    /// both say that neither changes what the other is asked about.
-    pub(crate) fn starts_with(&self, next: &Self) -> bool {
-        (self.dialect.side_by_side || !(self.rewrites || next.rewrites))
+    /// Whether the next handler starts together with this one at an event of that class, because their own system
+    /// starts them so, or because both say that neither changes what the other is asked about. Only guards have a second
+    /// look that makes up for one who changes something all the same; a filter must not see what the one before it
+    /// withholds.
+    pub(crate) fn starts_with(&self, next: &Self, class: Class) -> bool {
+        let change_nothing = class == Class::Guard && !(self.rewrites || next.rewrites);
+        (self.dialect.side_by_side || change_nothing)
             && (self.dialect, self.known_as, self.priority) == (next.dialect, next.known_as, next.priority)
     }
 

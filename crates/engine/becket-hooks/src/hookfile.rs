@@ -67,8 +67,8 @@ pub struct HookEntry {
     /// would have stopped; default: false.
     #[serde(default)]
     shadow: bool,
-    /// Whether the hook may rewrite what it is asked about. Neighbours that all say `false` are started together; if
-    /// one of them rewrites all the same, the others are asked again; default: true.
+    /// Whether the hook may rewrite what it is asked about. Neighbouring guards that all say `false` are started
+    /// together; if one of them rewrites all the same, the others are asked again; default: true.
     #[serde(default = "may_rewrite")]
     rewrites: bool,
     /// Hooks with a higher priority run first; default: 0.
@@ -224,7 +224,8 @@ impl OwnHook {
 
     /// Whether the hook waits for its neighbours because it might rewrite something.
     pub fn may_wait(&self) -> bool {
-        self.info.rewrites && !self.info.shadow && EventKind::by_id(self.event).rewrites
+        let event = EventKind::by_id(self.event);
+        self.info.rewrites && !self.info.shadow && event.rewrites && event.class == Class::Guard
     }
 
     /// The names of tools that the hook's `match` wants exactly.

@@ -27,6 +27,7 @@ use becket_events::EventId;
 pub use answers::{GUESTS, answers_of, has_key, objects, wrong_answer};
 pub use finding::{Finding, Kind, Severity};
 pub use hook::{CheckedHook, HookFile, Machine, NamedFile, Start, Subject, ToolNames, boxed};
+pub use own::seems_to_rewrite;
 pub use places::finding_at;
 pub use sarif::{SarifResult, sarif, sarif_log};
 pub use scripts::{LARGEST, RelativeScript, relative_scripts};

@@ -11,7 +11,7 @@ use becket_hooks::{Failure, HookEnvironment, OwnHook, WholeText, nearest, troubl
 
 use crate::answers::{GUESTS, answers_of, has_key, objects, wrong_answer};
 use crate::finding::{Finding, Kind, Severity};
-use crate::hook::{CheckedHook, Machine, Start, Subject};
+use crate::hook::{CheckedHook, HookFile, Machine, Start, Subject};
 use crate::places::finding_at;
 use crate::written;
 
@@ -184,6 +184,12 @@ fn loosened(subject: &Subject<'_>, hook: &OwnHook) -> Option<Finding> {
             format!("the guard {} {weakness}", hook.info.name),
         )
     })
+}
+
+/// Whether what is written in a hook's script looks as if the hook rewrites something.
+pub fn seems_to_rewrite(file: &HookFile, hook: &OwnHook, machine: &Machine) -> bool {
+    let subject = Subject { file, hook, machine };
+    !rewritten(hook.event, &answers_of(&subject)).is_empty()
 }
 
 /// Finds a hook that says that it rewrites nothing, and does.

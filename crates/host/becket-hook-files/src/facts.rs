@@ -37,7 +37,7 @@ impl Facts {
             hooks_directory: None,
             home: place.surroundings.variable("HOME").map(PathBuf::from),
             user_shell: place.surroundings.variable("SHELL"),
-            files: place.folders.data.join("hook-files"),
+            files: place.folders.hook_files(),
             is_attended: place.surroundings.stdin_is_terminal,
             prompts: PromptIds::default(),
         }

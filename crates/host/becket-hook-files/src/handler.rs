@@ -495,7 +495,8 @@ impl<E: Event> HookHandler<E> {
         }
         let directory = invocation.directory.clone();
         let take_rest = |rest| self.hear_later(rest, Background::Quiet, session);
-        let finished = match running.system.leaves {
+        let may_leave = !(running.strict && self.class == Class::Guard);
+        let finished = match running.system.leaves.filter(|_| may_leave) {
             Some(leaves) => {
                 let leaving = Leaving {
                     lane,

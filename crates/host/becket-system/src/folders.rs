@@ -119,6 +119,11 @@ impl Folders {
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.txt")
     }
+
+    /// Texts that programs of hooks are given as files. Their names begin with the session's.
+    pub fn hook_files(&self) -> PathBuf {
+        self.data.join("hook-files")
+    }
 }
 
 fn xdg(surroundings: &Surroundings, variable: &str, below_home: &str) -> Result<PathBuf, CliError> {

@@ -1,8 +1,10 @@
 //! Contexts that end by themselves, and what is removed with a context.
 
+use std::io;
+
 use becket_agent::context_files::ContextFiles;
 use becket_agent::vfs::Vfs;
-use becket_store::{ContextName, Due, SqliteStore};
+use becket_store::{ContextName, Due, SessionSummary, SqliteStore};
 use becket_system::{CliError, Surroundings};
 
 use crate::setup::Setup;
@@ -58,7 +60,7 @@ async fn destroy_one(
     }
     let flocks = setup.flocks();
     flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
-    remove_files(setup, &name, surroundings)?;
+    remove_files(setup, (store, &name), surroundings)?;
     Ok(store.delete_if_due(&name).await?)
 }
 
@@ -72,7 +74,7 @@ pub async fn destroy_unkept(
     let destroyed = async {
         let flocks = setup.flocks();
         flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
-        remove_files(setup, name, surroundings)?;
+        remove_files(setup, (store, name), surroundings)?;
         Ok::<_, CliError>(store.delete_context(name).await?)
     };
     if let Err(error) = destroyed.await {
@@ -85,7 +87,19 @@ pub async fn destroy_unkept(
 /// Removes the files of a context, and names those that stay because becket did not write them. This comes before the
 /// conversation is deleted: a context without its files can still be destroyed, but files left behind would count for a
 /// new context of that name.
-pub fn remove_files(setup: &Setup, name: &ContextName, surroundings: &Surroundings) -> Result<(), CliError> {
+pub fn remove_files(
+    setup: &Setup,
+    (store, name): (&SqliteStore, &ContextName),
+    surroundings: &Surroundings,
+) -> Result<(), CliError> {
+    let sessions = store.sessions(Some(name.as_str()))?;
+    remove_hook_files(setup, &sessions).map_err(|error| {
+        let folder = setup.folders.hook_files();
+        let folder = folder.display();
+        CliError::failed(format!(
+            "the context {name} stays: texts of it in {folder} cannot be removed: {error}"
+        ))
+    })?;
     let vfs = Vfs::new(&setup.vfs());
     vfs.remove_context(name.as_str()).map_err(|error| {
         CliError::failed(format!(
@@ -105,6 +119,23 @@ pub fn remove_files(setup: &Setup, name: &ContextName, surroundings: &Surroundin
             "{} stays, because becket did not write it; it counts for a new context {name}",
             file.display()
         ));
+    }
+    Ok(())
+}
+
+/// Removes what programs of hooks were given of sessions.
+fn remove_hook_files(setup: &Setup, sessions: &[SessionSummary]) -> io::Result<()> {
+    let files = match std::fs::read_dir(setup.folders.hook_files()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        files => files?,
+    };
+    for file in files {
+        let file = file?;
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        if sessions.iter().any(|session| name.starts_with(&session.id)) {
+            std::fs::remove_file(file.path())?;
+        }
     }
     Ok(())
 }

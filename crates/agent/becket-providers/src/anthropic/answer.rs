@@ -1,6 +1,6 @@
 //! Reads an answer of the messages interface, streamed or whole.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use becket_agent::provider::AnswerPart;
 use becket_events::{Delta, StopReason, Usage};
@@ -19,6 +19,8 @@ pub(crate) struct Reader {
     seal: Seal,
     /// The tool calls; the position of each is its index.
     calls: Vec<Call>,
+    /// The numbers of all blocks that have begun.
+    begun: BTreeSet<u64>,
     stop_reason: Option<String>,
     stopped: bool,
     tokens: Tokens,
@@ -51,6 +53,7 @@ impl Reader {
             model: model.to_owned(),
             seal,
             calls: Vec::new(),
+            begun: BTreeSet::new(),
             stop_reason: None,
             stopped: false,
             tokens: Tokens::default(),
@@ -139,6 +142,7 @@ impl Reader {
         block: &Value,
         parts: &mut VecDeque<AnswerPart>,
     ) -> Result<(), Unreadable> {
+        self.begun.insert(number);
         let field = |name: &str| text_at(block, name);
         match block.get("type").and_then(Value::as_str) {
             Some("text") => push_text(parts, field("text")),
@@ -165,6 +169,10 @@ impl Reader {
             Some("thinking_delta") => push_thinking(parts, field("thinking"), None),
             Some("signature_delta") => push_thinking(parts, "", self.marked(field("signature"))),
             Some("input_json_delta") => {
+                if !self.begun.contains(&number) {
+                    let why = "a piece of a call came before its beginning";
+                    return Err(Unreadable::Nonsense(why.into()));
+                }
                 let text = field("partial_json").to_owned();
                 let Some(index) = self.call_in(number).filter(|_| !text.is_empty()) else {
                     return Ok(());

@@ -24,10 +24,37 @@ pub(crate) struct ItemReader {
     /// Whether a call came without the name of its tool.
     is_nameless: bool,
     refused: bool,
-    /// The number of the last event, where a server numbers them.
-    last_number: Option<u64>,
+    numbers: Numbers,
     status: Option<Status>,
     usage: Usage,
+}
+
+/// The numbers that a server gives its events.
+#[derive(Default)]
+enum Numbers {
+    /// No event had one yet.
+    #[default]
+    Unseen,
+    /// The last event's number, and its text.
+    Last(u64, String),
+    /// Different events had the same number, so it says nothing.
+    Meaningless,
+}
+
+impl Numbers {
+    /// Whether an event comes after those before it, as far as its server numbers them.
+    fn is_in_order(&mut self, event: &Value, data: &str) -> bool {
+        let Some(number) = event.get("sequence_number").and_then(Value::as_u64) else {
+            return true;
+        };
+        match self {
+            Self::Meaningless => return true,
+            Self::Last(last, text) if number == *last && text != data => *self = Self::Meaningless,
+            Self::Last(last, _) if number <= *last => return false,
+            Self::Unseen | Self::Last(..) => *self = Self::Last(number, data.to_owned()),
+        }
+        true
+    }
 }
 
 /// An item while it arrives.
@@ -61,7 +88,7 @@ impl ItemReader {
             calls: 0,
             is_nameless: false,
             refused: false,
-            last_number: None,
+            numbers: Numbers::default(),
             status: None,
             usage: Usage::default(),
         }
@@ -188,14 +215,6 @@ impl ItemReader {
             .try_for_each(|(place, item)| self.finish(place, item, parts))
     }
 
-    /// Whether an event comes after those before it, where a server numbers them.
-    fn is_in_order(&mut self, event: &Value) -> bool {
-        let number = event.get("sequence_number").and_then(Value::as_u64);
-        let last = self.last_number;
-        self.last_number = number.or(last);
-        number.is_none_or(|number| last.is_none_or(|last| number > last))
-    }
-
     /// Reads what is said about the response: its model and its tokens.
     fn about(&mut self, response: &Value) {
         let model = text_at(response, "model");
@@ -275,7 +294,7 @@ impl AnswerReader for ItemReader {
         }
         let event: Value = serde_json::from_str(data)
             .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
-        if !self.is_in_order(&event) {
+        if !self.numbers.is_in_order(&event, data) {
             let why = "its pieces came twice, or in another order";
             return Err(Unreadable::Nonsense(why.into()));
         }

@@ -78,6 +78,17 @@ impl CommandLane {
         invocation: Invocation,
         listener: Option<Listener>,
     ) -> Result<Finished, Failure> {
+        let finished = self.run_to_end(&invocation, listener).await?;
+        let (directory, variables) = (&invocation.directory, &invocation.environment);
+        self.program.check_scripts_afterwards(directory, variables)?;
+        Ok(finished)
+    }
+
+    async fn run_to_end(
+        &self,
+        invocation: &Invocation,
+        listener: Option<Listener>,
+    ) -> Result<Finished, Failure> {
         let deadline = deadline_after(invocation.timeout);
         match &self.terminal {
             None => {
@@ -91,8 +102,8 @@ impl CommandLane {
                     tree,
                 } = start.await?;
                 let tail = Tail::new(stderr, self.limits.stderr);
-                let output = self.output(stdout, listener, &invocation);
-                self.follow((Some(stdin), output, tail, tree), &invocation, deadline)
+                let output = self.output(stdout, listener, invocation);
+                self.follow((Some(stdin), output, tail, tree), invocation, deadline)
                     .await
             }
             Some((terminal, input)) => {
@@ -103,9 +114,9 @@ impl CommandLane {
                     .program
                     .start_at_terminal(directory, variables, deadline, (&turn, *input));
                 let AttendedProcess { stdin, stdout, tree } = start.await?;
-                let output = self.output(stdout, listener, &invocation);
+                let output = self.output(stdout, listener, invocation);
                 let result = self
-                    .follow((stdin, output, Tail::unheard(), tree), &invocation, deadline)
+                    .follow((stdin, output, Tail::unheard(), tree), invocation, deadline)
                     .await;
                 // Ctrl-C that has ended the program is meant for its caller too, which must see the signal before the
                 // answer.

@@ -67,6 +67,15 @@ pub trait Preparation: fmt::Debug + Send + Sync {
     fn prepare(&self) -> Result<(), String>;
 }
 
+/// When scripts are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before the program is started.
+    Before,
+    /// When it has ended, for scripts that it could have made itself.
+    After,
+}
+
 /// A program to run, with its environment.
 #[derive(Clone)]
 pub struct Program {
@@ -214,16 +223,13 @@ impl Program {
         variables: &[(String, String)],
         mark: &Mark,
     ) -> Result<Launch, Failure> {
-        let directory = match &self.directory {
-            Some(own) => run_directory.join(own),
-            None => run_directory.to_owned(),
-        };
+        let directory = self.run_directory(run_directory);
         if let Some(preparation) = &self.preparation {
             let unprepared = |words| Failure::new(Cause::SpawnFailed, words);
             preparation.prepare().map_err(unprepared)?;
         }
         if self.guards {
-            self.look_for_scripts(&directory, variables)?;
+            self.look_for_scripts(&directory, variables, When::Before)?;
         }
         let (mut command, path) = self.command(&directory, variables)?;
         let (mark_name, mark_value) = mark.variable();
@@ -239,6 +245,14 @@ impl Program {
             path,
             directory,
         })
+    }
+
+    /// The program's own directory, if it has one, in that of the run.
+    fn run_directory(&self, of_run: &Path) -> PathBuf {
+        match &self.directory {
+            Some(own) => of_run.join(own),
+            None => of_run.to_owned(),
+        }
     }
 
     /// The program with its arguments, and its path.
@@ -290,9 +304,9 @@ impl Program {
         self
     }
 
-    /// The value of a variable as the program would find it.
+    /// The value of a variable as the program would find it: the last one, where a run sets it more than once.
     fn variable_of_run(&self, name: &str, variables: &[(String, String)]) -> Option<OsString> {
-        let of_run = variables.iter().find(|(own, _)| own == name);
+        let of_run = variables.iter().rev().find(|(own, _)| own == name);
         let of_run = of_run.map(|(_, value)| OsString::from(value));
         of_run.or_else(|| self.environment.get(OsStr::new(name)).cloned())
     }
@@ -334,17 +348,35 @@ impl Program {
 
     /// Checks that the scripts that are obviously run are there, as seen from this directory, and that none is empty.
     pub fn check_scripts(&self, directory: &Path) -> Result<(), Failure> {
-        self.look_for_scripts(directory, &[])
+        self.look_for_scripts(directory, &[], When::Before)
     }
 
-    fn look_for_scripts(&self, directory: &Path, variables: &[(String, String)]) -> Result<(), Failure> {
+    /// Checks the scripts that the line itself could have made, now that it has ended.
+    pub(super) fn check_scripts_afterwards(
+        &self,
+        run_directory: &Path,
+        variables: &[(String, String)],
+    ) -> Result<(), Failure> {
+        if !self.guards {
+            return Ok(());
+        }
+        self.look_for_scripts(&self.run_directory(run_directory), variables, When::After)
+    }
+
+    fn look_for_scripts(
+        &self,
+        directory: &Path,
+        variables: &[(String, String)],
+        when: When,
+    ) -> Result<(), Failure> {
         let words = || self.words.iter().map(|word| word.to_string_lossy().into_owned());
         let scripts = match &self.shell {
             Some(_) => script_file::scripts_of_line(&words().collect::<String>()),
             None => script_file::scripts_of(&words().collect::<Vec<_>>()),
         };
         let value_of = |name: &str| self.variable_of_run(name, variables);
-        for script in scripts {
+        let of_moment = |script: &script_file::Script| script.may_be_made == (when == When::After);
+        for script in scripts.into_iter().filter(of_moment) {
             let mut words = script.within.iter().chain([&script.word]);
             let file = words.try_fold(directory.to_path_buf(), |within, word| {
                 script_file::expanded(word, value_of, &within)
@@ -617,12 +649,21 @@ fn interpreter(path: &Path) -> Option<String> {
         .next()?;
     // A carriage return at the end of the line is part of the name for the system, so it stays.
     let line = String::from_utf8_lossy(line);
-    Some(line.trim_matches([' ', '\t']).to_string())
+    let line = line.trim_matches([' ', '\t']);
+    // Without a name there the system takes the file for none of its own, and a shell runs it itself.
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_value_of_a_variable_is_the_one_that_the_program_has() {
+        let set = [("A_B", "old"), ("A_B", "new")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let value = Program::shell("true").variable_of_run("A_B", &set);
+        assert_eq!(value, Some("new".into()));
+    }
 
     #[test]
     fn the_values_of_variables_are_not_shown() {

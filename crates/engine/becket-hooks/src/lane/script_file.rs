@@ -41,6 +41,16 @@ const ENDINGS: &[&str] = &[
     "bash", "cjs", "cts", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx", "zsh",
 ];
 
+/// Commands that make no file, whatever their arguments are.
+const MAKES_NOTHING: &[&str] = &[
+    ":", "[", "cat", "cd", "command", "cut", "echo", "exit", "export", "false", "grep", "head", "jq",
+    "printf", "pwd", "read", "return", "set", "shift", "sleep", "tail", "test", "tr", "trap", "true", "type",
+    "unset", "wc",
+];
+
+/// A directory that is not known, like one in a variable that nobody sets.
+const SOMEWHERE: &str = "$-";
+
 /// The largest file that is searched for something other than blanks.
 const MOST_BLANK: u64 = 64 * 1024;
 
@@ -54,12 +64,20 @@ pub(super) struct Script {
     /// Whether the command cannot do its work without the script. What follows an option may be its value, a word
     /// without an ending something that the interpreter knows, and a line may say what to do without the script.
     pub(super) is_needed: bool,
+    /// Whether a command before it in the line could have made it, so that it may be missing until then.
+    pub(super) may_be_made: bool,
 }
 
 /// The files that the commands of a line run as scripts, where that is obvious.
 pub(super) fn scripts_of_line(line: &str) -> Vec<Script> {
-    let mut found = Vec::new();
-    scripts_among(line, &becket_shell::read(line).commands, Vec::new(), &mut found);
+    let mut reader = LineReader {
+        line,
+        within: Vec::new(),
+        may_have_made: false,
+        found: Vec::new(),
+    };
+    reader.read(&becket_shell::read(line).commands);
+    let mut found = reader.found;
     for script in &mut found {
         // A line that names a file more than once looks first whether it is there.
         let name = script.word.rsplit('/').next().unwrap_or(&script.word);
@@ -68,45 +86,99 @@ pub(super) fn scripts_of_line(line: &str) -> Vec<Script> {
     found
 }
 
-/// Adds the scripts of commands that stand one after another, from a directory on. What runs under a condition, or not
-/// at all, is left out.
-fn scripts_among(line: &str, commands: &[Command], mut within: Vec<String>, found: &mut Vec<Script>) {
-    for list in commands.split_inclusive(|command| command.end == End::Other) {
-        // Such a list says what to do if a command fails.
-        let between = list
-            .windows(2)
-            .map(|pair| line.get(pair[0].span.end..pair[1].span.start));
-        let has_other_way = between.flatten().any(|text| text.contains("||"));
-        for command in list {
-            let words = command
-                .words
-                .iter()
-                .filter_map(|word| line.get(word.span.clone()));
-            let words: Vec<String> = words
-                .flat_map(|word| plain_words(word).into_iter().take(1))
-                .collect();
-            let opens = line
-                .get(command.span.clone())
-                .and_then(|text| text.chars().next());
-            match (command.kind, words.as_slice()) {
-                (Kind::Group | Kind::Subshell, _) if matches!(opens, Some('{' | '(')) => {
-                    scripts_among(line, &command.body, within.clone(), found);
-                }
-                (Kind::Simple, [name, rest @ ..]) if name == "cd" => within.push(match rest {
-                    [] => "~".into(),
-                    // Where an option leads is not known, like the value of a variable that there is not.
-                    [directory, ..] if directory.starts_with('-') => format!("${directory}"),
-                    [directory, ..] => directory.clone(),
-                }),
-                (Kind::Simple, words) => found.extend(scripts_of(words).into_iter().map(|script| Script {
-                    within: [within.clone(), script.within].concat(),
-                    is_needed: script.is_needed && !has_other_way,
-                    ..script
-                })),
-                _ => {}
+/// Follows the commands of a line.
+struct LineReader<'a> {
+    line: &'a str,
+    /// The directories into which the line has changed, as they are written.
+    within: Vec<String>,
+    /// Whether a command could have made a file.
+    may_have_made: bool,
+    found: Vec<Script>,
+}
+
+impl LineReader<'_> {
+    /// Reads commands that stand one after another. What runs under a condition, or not at all, is left out.
+    fn read(&mut self, commands: &[Command]) {
+        for list in commands.split_inclusive(|command| command.end == End::Other) {
+            // Such a list says what to do if a command fails.
+            let between = list
+                .windows(2)
+                .map(|pair| self.line.get(pair[0].span.end..pair[1].span.start));
+            let has_other_way = between.flatten().any(|text| text.contains("||"));
+            let is_last =
+                list.last().map(|command| command.span.end) == commands.last().map(|last| last.span.end);
+            for command in list {
+                let is_silenced = !is_last && hides_errors(command);
+                self.read_one(command, !has_other_way && !is_silenced);
+            }
+            if is_conditional_change(self.line, list, has_other_way) {
+                self.within.push(SOMEWHERE.into());
             }
         }
     }
+
+    /// Reads one command; `counts` is whether the line needs it to work.
+    fn read_one(&mut self, command: &Command, counts: bool) {
+        let text = self.line.get(command.span.clone()).unwrap_or_default();
+        let words = words_of(self.line, command);
+        match (command.kind, words.as_slice()) {
+            (Kind::Group | Kind::Subshell, _) if text.starts_with(['{', '(']) => {
+                let within = self.within.clone();
+                self.read(&command.body);
+                if command.kind == Kind::Subshell {
+                    self.within = within;
+                }
+            }
+            (Kind::Simple, [name, rest @ ..]) if name == "cd" => self.within.push(match rest {
+                [] => "~".into(),
+                [directory, ..] if directory.starts_with('-') => SOMEWHERE.into(),
+                [directory, ..] => directory.clone(),
+            }),
+            (Kind::Simple, words) => {
+                for script in scripts_of(words) {
+                    self.found.push(Script {
+                        within: [self.within.clone(), script.within].concat(),
+                        is_needed: script.is_needed && counts,
+                        may_be_made: self.may_have_made || script.may_be_made,
+                        ..script
+                    });
+                }
+                let makes_nothing = |name: &String| MAKES_NOTHING.contains(&name.as_str());
+                self.may_have_made |= !words.first().is_none_or(makes_nothing);
+            }
+            _ => {
+                self.may_have_made = true;
+                if text.contains("cd ") {
+                    self.within.push(SOMEWHERE.into());
+                }
+            }
+        }
+    }
+}
+
+/// Whether what a command says about its failure goes nowhere.
+fn hides_errors(command: &Command) -> bool {
+    let mut redirects = command.redirects.iter();
+    let mut targets = command.redirects.iter().map(|redirect| redirect.target.literal());
+    targets.any(|target| target == Some("/dev/null"))
+        && redirects.any(|redirect| redirect.descriptor.as_deref() == Some("2"))
+}
+
+/// The words of a simple command, as far as no shell is needed to know them.
+fn words_of(line: &str, command: &Command) -> Vec<String> {
+    let words = command.words.iter();
+    let words = words.filter_map(|word| line.get(word.span.clone()));
+    words
+        .flat_map(|word| plain_words(word).into_iter().take(1))
+        .collect()
+}
+
+/// Whether commands after this list stand in another directory only if one of its commands has succeeded or failed.
+fn is_conditional_change(line: &str, list: &[Command], has_other_way: bool) -> bool {
+    let changes = |command: &Command| words_of(line, command).first().is_some_and(|name| name == "cd");
+    let count = list.iter().filter(|command| changes(command)).count();
+    let first = list.iter().take_while(|command| changes(command)).count();
+    count > first || (has_other_way && count > 1)
 }
 
 /// The files that a program with its arguments runs as scripts, where that is obvious.
@@ -126,6 +198,7 @@ pub(super) fn scripts_of(words: &[String]) -> Vec<Script> {
             word: word.to_owned(),
             within: Vec::new(),
             is_needed,
+            may_be_made: false,
         }]
     };
     let mut words = rest.iter();
@@ -324,7 +397,7 @@ mod tests {
     // tidy: a table
     #[test]
     fn the_scripts_of_a_line_are_found_where_they_are_plain() {
-        let table: [(&str, &[(&str, bool)]); 36] = [
+        let table: [(&str, &[(&str, bool)]); 37] = [
             ("./guard.sh", &[("./guard.sh", true)]),
             ("bash ./guard.sh --strict", &[("./guard.sh", true)]),
             ("bash guard.sh", &[("guard.sh", false)]),
@@ -352,6 +425,10 @@ mod tests {
             ),
             ("{ node a.js; } && (./b.sh)", &[("a.js", true), ("./b.sh", true)]),
             ("node a.js || true; node b.js", &[("a.js", false), ("b.js", true)]),
+            (
+                "/opt/notify x 2>/dev/null; ./guard.sh",
+                &[("/opt/notify", false), ("./guard.sh", true)],
+            ),
             ("[ -f guard.js ] && node guard.js", &[("guard.js", false)]),
             (
                 "test -x ./guard.sh || exit 0\n./guard.sh",
@@ -386,6 +463,29 @@ mod tests {
         let within = |line: &str| scripts_of_line(line).remove(0).within;
         assert_eq!(within("cd \"$D\" && cd hooks && ./guard.sh"), ["$D", "hooks"]);
         assert!(within("(cd hooks && true); ./guard.sh").is_empty());
+        assert_eq!(within("cd hooks || exit 1; ./guard.sh"), ["hooks"]);
+        assert_eq!(
+            within("[ -d hooks ] && cd hooks; ./guard.sh"),
+            ["hooks", SOMEWHERE]
+        );
+        assert_eq!(within("cd a || cd b; ./guard.sh"), ["a", "b", SOMEWHERE]);
+        assert_eq!(within("if [ -d a ]; then cd a; fi; ./guard.sh"), [SOMEWHERE]);
+        assert_eq!(within("{ cd a; }; ./guard.sh"), ["a"]);
+    }
+
+    #[test]
+    fn a_script_that_the_line_could_make_is_looked_for_afterwards() {
+        for (line, wanted) in [
+            ("./build.sh && ./out/guard", vec![false, true]),
+            ("make -s; node dist/guard.js", vec![true]),
+            ("cat | node guard.js", vec![false]),
+            ("IN=$(cat); echo \"$IN\" | ./guard.sh", vec![false]),
+            ("if true; then make; fi; ./guard.sh", vec![true]),
+        ] {
+            let found = scripts_of_line(line);
+            let found: Vec<bool> = found.iter().map(|script| script.may_be_made).collect();
+            assert_eq!(found, wanted, "{line}");
+        }
     }
 
     #[test]

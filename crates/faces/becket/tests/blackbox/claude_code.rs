@@ -2093,10 +2093,62 @@ fn hooks_go_into_the_background_by_their_own_words() {
             .complained(words);
         assert!(room.has("made"));
     }
-    let hook = command(r#"echo '{"async": false}'; echo no >&2; exit 2"#);
-    let room = with_hooks(&[("PreToolUse", hook)]);
+    // What holds a decision is waited for, and under `strict` every guard is.
+    for (hook, is_strict) in [
+        (r#"echo '{"async": false}'; echo no >&2; exit 2"#, false),
+        (
+            r#"echo '{"async": true, "decision": "block", "reason": "no"}'"#,
+            false,
+        ),
+        (r#"echo '{"async": true}'; echo no >&2; exit 2"#, true),
+    ] {
+        let room = with_hooks(&[("PreToolUse", command(hook))]);
+        if is_strict {
+            room.config("[dialects]\nstrict = true\n");
+        }
+        play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert!(!room.has("made"), "{hook}");
+    }
+}
+
+#[test]
+fn a_script_that_its_line_makes_itself_need_not_be_there_before() {
+    let made = "printf '#!/bin/sh\\necho no >&2; exit 2\\n' >made.sh; chmod +x made.sh";
+    for (line, words) in [
+        ("sh ./make.sh && ./made.sh", "no"),
+        ("[ -d hooks ] && cd hooks; ./guard.sh", "guarded"),
+        ("/opt/none/notify x 2>/dev/null; ./guard.sh", "guarded"),
+        ("sh ./none.sh; node ./gone.js", "does not exist"),
+        ("true | sh ./make.sh; node ./gone.js", "gone.js does not exist"),
+    ] {
+        let room = with_hooks(&[("PreToolUse", command(line))]);
+        room.script("make.sh", made);
+        room.script("guard.sh", "#!/bin/sh\necho guarded >&2; exit 2\n");
+        play(&room, &touching(), &["--yes"])
+            .ended_with(0)
+            .complained(words);
+        assert!(!room.has("made"), "{line}");
+    }
+}
+
+#[test]
+fn a_stop_hook_may_speak_of_files_that_are_not_there() {
+    let script = "[ -e ../told ] && exit 0; touch ../told; echo 'FileNotFoundError: [Errno 2] No such file' >&2; exit 2";
+    let room = with_hooks(&[("Stop", command(script))]);
+    let turns = json!([says("one", &[]), says("two", &["FileNotFoundError"])]);
+    play(&room, &turns, &[]).ended_with(0).said("two");
+}
+
+#[test]
+fn a_destroyed_context_leaves_no_transcript() {
+    let room = with_hooks(&[("PreToolUse", command("test -s \"$(jq -r .transcript_path)\""))]);
     play(&room, &touching(), &["--yes"]).ended_with(0);
-    assert!(!room.has("made"));
+    let files = room.home().join(".local/share/becket/hook-files");
+    let count = || std::fs::read_dir(&files).map_or(0, Iterator::count);
+    assert!(count() > 0);
+    room.run(["--yes", "context", "destroy", &room.context()])
+        .ended_with(0);
+    assert_eq!(count(), 0);
 }
 
 #[test]

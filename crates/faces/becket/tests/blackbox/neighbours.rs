@@ -143,3 +143,33 @@ fn a_hook_that_says_it_rewrites_nothing_and_does_is_found() {
         "{found:#?}"
     );
 }
+
+/// A filter says what it rewrites; whether it does is judged by the next one alone.
+#[test]
+fn filters_see_what_the_ones_before_them_have_made_of_it() {
+    let filter = |name: &str, command: &str| {
+        neighbour(name, command).replace("event = \"pre_tool\"", "event = \"pre_tool_output\"")
+    };
+    let shows = r#"printf '%s' '{"content": [{"type": "text", "text": "decoded SECRET"}]}'"#;
+    let withholds = r#"printf '%s' '{"withheld": "a key"}'"#;
+    let room = room();
+    let hooks = filter("decode", shows) + &filter("search", "if grep -q 'decoded SECRET'; then exit 7; fi");
+    run(&room, &hooks);
+    assert!(!room.run(["context", "export"]).stdout.contains("SECRET"));
+    let hooks = filter("withhold", withholds) + &filter("ship", "cat >shipped");
+    run(&room, &hooks);
+    assert!(!room.has("shipped"));
+}
+
+#[test]
+fn a_deny_among_many_keeps_those_that_have_not_started_from_running() {
+    let room = room();
+    let hooks: String = (0..40)
+        .map(|number| match number {
+            2 => neighbour("two", "echo two says no >&2; exit 2"),
+            number => neighbour(&format!("number {number}"), &format!("touch ran.{number}")),
+        })
+        .collect();
+    run(&room, &hooks).ended_with(0).complained("two says no");
+    assert!(room.has("ran.1") && !room.has("ran.39") && !room.has("ran"));
+}

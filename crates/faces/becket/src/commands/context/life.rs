@@ -154,7 +154,7 @@ pub async fn destroy(place: &ContextCommands<'_>, name: &ContextName) -> Result<
     // A list of flocks that cannot be read stops it here, while all is still there.
     let flocks = &place.flocks;
     flocks.rename(name.as_str(), None).map_err(CliError::failed)?;
-    remove_files(&place.setup, name, place.surroundings)?;
+    remove_files(&place.setup, (&place.store, name), place.surroundings)?;
     place.store.delete_context(name).await?;
     Ok(place.store.chosen()?.current)
 }

@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use becket_check::{Finding, HookFile, Kind, Machine, Severity, ToolNames, by_hook, check, sarif};
+use becket_check::{
+    Finding, HookFile, Kind, Machine, Severity, ToolNames, by_hook, check, sarif, seems_to_rewrite,
+};
 use becket_hooks::{HookEnvironment, OwnHook, guest_environment};
 use becket_host::GuestSearch;
 use becket_run::setup::{Setup, read_config};
@@ -39,7 +41,7 @@ pub fn run(
     };
     let machine = machine(&folders, surroundings);
     let mut findings: Vec<Finding> = files.iter().flat_map(|file| check(file, &machine)).collect();
-    findings.extend(suggestions(&files, &folders, surroundings));
+    findings.extend(suggestions(&files, &folders, (surroundings, &machine)));
     // What stands against reading the settings was found already.
     if let (true, Ok(setup)) = (paths.is_empty(), Setup::read(&options.run, surroundings)) {
         findings.extend(untrusted(&setup));
@@ -54,12 +56,17 @@ pub fn run(
 
 /// What the record says about hooks that wait for each other: one that has answered often and never rewritten anything
 /// may be started together with its neighbours. A record that cannot be read is no reason not to check hooks.
-fn suggestions(files: &[HookFile], folders: &Folders, surroundings: &Surroundings) -> Vec<Finding> {
+fn suggestions(
+    files: &[HookFile],
+    folders: &Folders,
+    (surroundings, machine): (&Surroundings, &Machine),
+) -> Vec<Finding> {
     let mut waiting = Vec::new();
     for file in files {
         for hook in &file.hooks {
             let own = (&**hook as &dyn Any).downcast_ref::<OwnHook>();
-            waiting.extend(own.filter(|own| own.may_wait()).map(|own| (file, own)));
+            let own = own.filter(|own| own.may_wait() && !seems_to_rewrite(file, own, machine));
+            waiting.extend(own.map(|own| (file, own)));
         }
     }
     if waiting.is_empty() || !folders.store_file().exists() {
