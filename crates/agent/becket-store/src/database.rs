@@ -174,7 +174,7 @@ impl Database {
             lock_timeout: self.lock_timeout,
             traces: Arc::clone(&self.traces),
             flush: Cell::default(),
-            is_unflushed: Cell::default(),
+            flush_by: Cell::default(),
         })
     }
 

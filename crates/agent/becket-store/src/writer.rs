@@ -64,8 +64,8 @@ pub(crate) struct Target {
     pub(crate) traces: Arc<TraceBuffer>,
     /// How the connection flushes now.
     pub(crate) flush: Cell<Flush>,
-    /// Whether traces were written since the last flush.
-    pub(crate) is_unflushed: Cell<bool>,
+    /// When traces that were written since the last flush must be flushed.
+    pub(crate) flush_by: Cell<Option<Instant>>,
 }
 
 /// When a transaction is flushed to the disk.
@@ -188,10 +188,15 @@ fn serve(target: Target, inbox: Receiver<Request>) {
 /// following the session.
 fn next_request(target: &Target, inbox: &Receiver<Request>) -> Option<Request> {
     loop {
-        let is_unflushed = target.is_unflushed.get();
-        match inbox.recv_timeout(if is_unflushed { FLUSH_WAIT } else { TRACES_WAIT }) {
+        let flush_by = target.flush_by.get();
+        let wait = flush_by.map_or(TRACES_WAIT, |by| by.saturating_duration_since(Instant::now()));
+        // Requests that keep coming must not put the flush off.
+        if flush_by.is_some() && wait.is_zero() {
+            target.flush();
+            continue;
+        }
+        match inbox.recv_timeout(wait) {
             Ok(request) => return Some(request),
-            Err(RecvTimeoutError::Timeout) if is_unflushed => target.flush(),
             Err(RecvTimeoutError::Timeout) if target.traces.has_spans() => return Some(Request::WriteTraces),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return None,
@@ -236,7 +241,8 @@ impl Target {
         });
         // A transaction that changed nothing flushes nothing.
         if written.is_ok() && self.connection.total_changes() > changes {
-            self.is_unflushed.set(flush == Flush::Soon);
+            let soon = self.flush_by.get().unwrap_or_else(|| Instant::now() + FLUSH_WAIT);
+            self.flush_by.set((flush == Flush::Soon).then_some(soon));
         }
         if let Err(problem) = &written {
             group.traces = Some(problem.clone());
@@ -251,13 +257,15 @@ impl Target {
         group
     }
 
-    /// Flushes what was written without a flush. If that fails, the next request's flush does, too, and is told.
+    /// Flushes what was written without a flush. If that fails, it is tried again; the flush of a request fails too, and
+    /// is told.
     fn flush(&self) {
         let mut log: OsString = self.file.clone().into();
         log.push("-wal");
         // SQLite's locks are not on this file, so opening and closing it costs none of them.
-        let _ = File::open(log).and_then(|log| log.sync_data());
-        self.is_unflushed.set(false);
+        let flushed = File::open(log).and_then(|log| log.sync_data());
+        let again = flushed.is_err().then(|| Instant::now() + TRACES_WAIT);
+        self.flush_by.set(again);
     }
 
     /// Takes the write lock, which other processes may hold.
@@ -282,7 +290,7 @@ impl Target {
         } else {
             self.write_group(Vec::new(), &channel().1, Flush::AtOnce).traces
         };
-        if self.is_unflushed.get() {
+        if self.flush_by.get().is_some() {
             self.flush();
         }
         let outcome = problem.map_or(Ok(()), |problem| {
