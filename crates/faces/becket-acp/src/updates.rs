@@ -419,7 +419,7 @@ impl Updates {
     // tidy: a table
     pub fn show_of(&self, agent: Option<&str>, update: &FrontUpdate<'_>) {
         match *update {
-            FrontUpdate::StreamedAnswer { settled } => self.begin_answer(settled),
+            FrontUpdate::Answer { settled } => self.begin_answer(settled),
             FrontUpdate::Delta(delta) => self.delta(delta),
             FrontUpdate::Message(message) => self.complete(message),
             FrontUpdate::ToolCall {

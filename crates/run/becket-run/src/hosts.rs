@@ -352,14 +352,19 @@ impl LoadedGuests {
         &self.keys
     }
 
-    /// Guests that read further languages for the code index.
-    #[cfg(all(feature = "index", feature = "chibi"))]
-    pub fn languages(&self, cwd: &Path) -> Vec<Arc<dyn becket_index::LanguagePlugin>> {
+    /// The guests of one kind, by their own type.
+    pub fn get<T: Guests>(&self) -> Option<Arc<T>> {
         let mut all = self
             .all
             .iter()
             .map(|guests| Arc::clone(guests) as Arc<dyn Any + Send + Sync>);
-        let plugins = all.find_map(|guests| guests.downcast::<becket_chibi::Plugins>().ok());
+        all.find_map(|guests| guests.downcast().ok())
+    }
+
+    /// Guests that read further languages for the code index.
+    #[cfg(all(feature = "index", feature = "chibi"))]
+    pub fn languages(&self, cwd: &Path) -> Vec<Arc<dyn becket_index::LanguagePlugin>> {
+        let plugins = self.get::<becket_chibi::Plugins>();
         plugins.map_or_else(Vec::new, |plugins| plugins.languages(cwd))
     }
 
