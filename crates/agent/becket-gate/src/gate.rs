@@ -600,13 +600,15 @@ impl Gate {
                 self.question(hooks, applicant, call, ask(Some(reason), false))
                     .await
             }
-            (Some(Verdict::Allow), _) => Decision::allow(ApprovalSource::Hook).by(handlers),
+            (Some(Verdict::Allow), rule) if !matches!(rule, RuleVerdict::AskFirst(_)) => {
+                Decision::allow(ApprovalSource::Hook).by(handlers)
+            }
             (None, RuleVerdict::Allow) => Decision::allow(ApprovalSource::AllowRule),
-            (None, RuleVerdict::Ask(_)) => {
+            (_, RuleVerdict::Ask(_) | RuleVerdict::AskFirst(_)) => {
                 self.question(hooks, applicant, call, ask(call.sensitivity(), false))
                     .await
             }
-            (None, _) => match self.granted(applicant, call) {
+            _ => match self.granted(applicant, call) {
                 Some(source) => Decision::allow(source),
                 None => self.question(hooks, applicant, call, nobody_has_spoken()).await,
             },
@@ -627,7 +629,11 @@ impl Gate {
             };
             match self.rule_about((kind.name(), kind.name()), call, addresses) {
                 RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies {doing} it")),
-                asks @ RuleVerdict::Ask(_) if !matches!(rule, RuleVerdict::Deny(_)) => rule = asks,
+                asks @ (RuleVerdict::Ask(_) | RuleVerdict::AskFirst(_))
+                    if asks.strictness() > rule.strictness() =>
+                {
+                    rule = asks;
+                }
                 _ => {}
             }
         }
@@ -1114,7 +1120,7 @@ fn rule_step(rule: &Result<RuleVerdict<'_>, String>, allowing: impl FnOnce() -> 
     let (verdict, rule) = match rule {
         Err(reason) => ("deny", Some(reason.clone())),
         Ok(RuleVerdict::Deny(rule)) => ("deny", Some(rule.to_string())),
-        Ok(RuleVerdict::Ask(rule)) => ("ask", Some(rule.to_string())),
+        Ok(RuleVerdict::Ask(rule) | RuleVerdict::AskFirst(rule)) => ("ask", Some(rule.to_string())),
         Ok(RuleVerdict::Allow) => ("allow", allowing()),
         Ok(RuleVerdict::Silent) => ("silent", None),
     };

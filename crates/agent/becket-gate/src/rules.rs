@@ -6,7 +6,7 @@
 //! becket's names. Rules judge the final arguments, paths after links and `..` were followed. Of an argument that is a
 //! list, one element is enough to forbid, and all must match to allow; fields of an object are not looked into. Among
 //! rules a deny beats an allow, and an allow beats an ask, unless the ask is of a system in which it is the other way
-//! round.
+//! round. What forbids is also looked for in each command of a line, without its quotes.
 //!
 //! In an allow rule, `…` at the end of a command stands for further plain words (see `stored_rule.rs`).
 
@@ -16,6 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use becket_events::{OperationKind, RuleDecision, SessionRule};
 use becket_hooks::{Pattern, nearest};
+use becket_shell::command_texts;
 use serde_json::{Map, Value};
 
 use crate::url_policy::{JudgedUrl, UrlVerdict, check_glob as check_url, leaves_host_open};
@@ -75,8 +76,10 @@ pub enum RuleVerdict<'a> {
     Deny(Cow<'a, str>),
     /// The call needs no question.
     Allow,
-    /// The user is asked, even if the tool only reads.
+    /// The user is asked, even if the tool only reads, unless a hook allows the call.
     Ask(Cow<'a, str>),
+    /// The user is asked, also where a hook allows the call: the rule is of a system in which no hook answers it.
+    AskFirst(Cow<'a, str>),
     /// No rule matches the call.
     Silent,
 }
@@ -88,7 +91,8 @@ impl RuleVerdict<'_> {
             Self::Allow => 0,
             Self::Silent => 1,
             Self::Ask(_) => 2,
-            Self::Deny(_) => 3,
+            Self::AskFirst(_) => 3,
+            Self::Deny(_) => 4,
         }
     }
 }
@@ -136,6 +140,12 @@ pub struct ToolRule {
 }
 
 impl ArgumentRule {
+    /// Whether a text holds what a rule forbids: of a command line, any command in it, however it is quoted.
+    fn is_in(&self, text: &str) -> bool {
+        let fits = |text: &String| self.pattern.matches(text);
+        self.pattern.matches(text) || (self.name == "command" && command_texts(text).texts.iter().any(fits))
+    }
+
     /// Whether the condition holds for a web address, read as the URL policy reads it.
     fn means_web(&self, call: RuledCall<'_>, means: fn(&JudgedUrl, &str) -> bool) -> bool {
         self.name == "url" && call.web.is_some_and(|web| means(web, &self.glob))
@@ -304,7 +314,7 @@ impl Rules {
         }
         let asking = self.ask_first.iter().find(forbids).map(named);
         if let Some(rule) = asking.or_else(|| given(|session| &session.ask)) {
-            return RuleVerdict::Ask(rule);
+            return RuleVerdict::AskFirst(rule);
         }
         if self.allowing(call).is_some() {
             return RuleVerdict::Allow;
@@ -417,7 +427,7 @@ impl PermissionRule {
                 .into_iter()
                 .flatten()
                 .chain(list_as_text(&rule.name, call));
-            texts.any(|text| rule.pattern.matches(&text)) || rule.means_web(call, JudgedUrl::is_possibly)
+            texts.any(|text| rule.is_in(&text)) || rule.means_web(call, JudgedUrl::is_possibly)
         })
     }
 

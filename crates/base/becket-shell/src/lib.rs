@@ -15,12 +15,14 @@
 
 mod programs;
 mod reader;
+mod texts;
 mod wrappers;
 
 use std::ops::Range;
 
 pub use programs::{NamedPrograms, programs};
 pub use reader::read;
+pub use texts::{CommandTexts, command_texts};
 pub use wrappers::{command_start, is_wrapper};
 
 /// A script, as far as it can be read.

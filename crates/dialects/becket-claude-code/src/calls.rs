@@ -21,10 +21,14 @@ becket_dialect_kit::called::calls! {
 /// becket's tools without an operation that Claude Code has too.
 pub const OTHERS: &[(&str, &str)] = &[("spawn_agent", "Agent"), ("update_todos", "TodoWrite")];
 
-/// The name of a call's tool: that of the operation, of a tool that both systems have, or of a server's tool.
+/// The name of a call's tool: that of the operation, of a tool that both systems have, of the shell if it would do the
+/// same, or of a server's tool.
 pub fn name<'a>(call: &Called<'a>, source: &'a str) -> Cow<'a, str> {
     if let Some(face) = call.face() {
         return face.name.into();
+    }
+    if let (Some(_), Some(shell)) = (call.as_command(), call.shell_name()) {
+        return shell.into();
     }
     if let Some((_, name)) = OTHERS.iter().find(|(own, _)| *own == call.own_name) {
         return (*name).into();
@@ -48,6 +52,9 @@ fn server_tool(server: &str, own_name: &str) -> String {
 
 /// The arguments of a call.
 pub fn arguments(call: &Called<'_>) -> Map<String, Value> {
+    if let Some(command) = call.as_command() {
+        return Map::from_iter([("command".to_owned(), command.into())]);
+    }
     if call.face().is_none() && call.own_name == "update_todos" {
         return todos_of(call.arguments);
     }
@@ -68,6 +75,9 @@ const AGENT: &[(&str, &str)] = &[("input", "prompt"), ("preset", "subagent_type"
 
 /// Arguments that a hook wrote for a call, with those of a sub-agent under becket's names.
 pub fn written(call: &Called<'_>, mut written: Map<String, Value>) -> Map<String, Value> {
+    if call.as_command().is_some() && written == arguments(call) {
+        return call.arguments.clone();
+    }
     if let Some(Value::Array(todos)) = written
         .remove("todos")
         .filter(|_| call.own_name == "update_todos")

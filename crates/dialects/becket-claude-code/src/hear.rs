@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use becket_events::Class;
-use becket_hook_files::{Block, Contract, Decision, HookAnswer, Members, Plain, error_line};
+use becket_hook_files::{Block, Contract, Decision, HookAnswer, Members, Plain, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Deserializer, Map, Value};
 
@@ -15,12 +15,6 @@ use crate::permissions;
 
 /// The exit code by which a hook blocks.
 const BLOCKED: i32 = 2;
-
-/// What a shell exits with if it cannot run a program, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
-
-/// The first exit code by which a shell says that a signal ended the program.
-const SIGNALS: i32 = 128;
 
 /// Whether what a hook prints first sends it to the background, and how long it may go on there. An object that says
 /// more may hold a decision, so that hook is waited for.
@@ -36,6 +30,9 @@ pub fn leaves(said: &Value, usual: Duration) -> Option<Duration> {
 pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
     let said = hear_output(contract, finished);
+    if let Some(failure) = unfinished(finished.code) {
+        return Err(failure);
+    }
     match finished.code {
         0 => said,
         // Interpreters exit with this code without their script, and such a block would come again and again.
@@ -60,14 +57,6 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
                 },
             })
         }
-        code if NOT_RUN.contains(&code) => Err(Failure::new(
-            Cause::ExitStatus,
-            format!("exit code {code}: the shell could not run a program that the hook uses"),
-        )),
-        code if code >= SIGNALS => Err(Failure::new(
-            Cause::KilledBySignal,
-            format!("exit code {code}: signal {}", code - SIGNALS),
-        )),
         code => {
             // Plain text counts only from a hook that succeeded.
             let said = said

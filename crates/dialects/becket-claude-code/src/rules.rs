@@ -3,14 +3,15 @@
 //! A rule that denies or asks may cover more here than there, and never less: a command is looked for anywhere in a
 //! line, because a line may hold several. A rule that allows covers no operator of the shell (`becket_gate::rules`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use becket_events::{Effect, OperationKind};
 use becket_hook_files::{Facts, ForeignRule, RuleLists, RuledTool, Source, is_markdown};
 use becket_hooks::Pattern;
 use serde_json::Value;
 
-use crate::calls::PROFILE;
+use crate::calls::{OTHERS, PROFILE};
+use crate::system::{FORMER, OTHER_TOOLS};
 
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,24 +23,60 @@ enum Kind {
 
 /// The rules of a settings file. The error names the rule that cannot be read.
 pub fn rules(file: &Value, source: &Source, facts: &Facts) -> Result<RuleLists, String> {
-    if is_markdown(&source.file) {
+    let Some(lists) = file.get("permissions").filter(|_| !is_markdown(&source.file)) else {
         return Ok(RuleLists::default());
+    };
+    let lists = lists.as_object().ok_or("`permissions` must be an object")?;
+    for name in lists.keys().filter(|name| !LISTS.contains(&name.as_str())) {
+        if let Some(meant) = LISTS.iter().find(|list| list.eq_ignore_ascii_case(name)) {
+            return Err(format!("`permissions` has a list `{name}`; write `{meant}`"));
+        }
     }
-    let list = |name: &str, kind: Kind| {
-        let rules = file.get("permissions").and_then(|lists| lists.get(name));
-        let rules = rules.and_then(Value::as_array).into_iter().flatten();
-        let texts = rules.filter_map(Value::as_str);
-        let read = texts.map(|text| {
+    let mut remarks = Vec::new();
+    let mut list = |name: &str, kind: Kind| {
+        let mut rules = Vec::new();
+        for text in texts(lists.get(name), name)? {
             let read = translated(text, kind, source, facts);
-            read.map_err(|why| format!("the rule `{text}`: {why}"))
-        });
-        Ok::<_, String>(read.collect::<Result<Vec<_>, _>>()?.concat())
+            let read = read.map_err(|why| format!("the rule `{text}`: {why}"))?;
+            if read.is_empty() && kind == Kind::Restricts && !is_known(tool_of(text)) {
+                remarks.push(format!(
+                    "{}: the rule `{text}` has no effect: Claude Code has no tool of that name",
+                    source.file.display()
+                ));
+            }
+            rules.extend(read);
+        }
+        Ok::<_, String>(rules)
     };
     Ok(RuleLists {
         deny: list("deny", Kind::Restricts)?,
         ask: list("ask", Kind::Restricts)?,
         allow: list("allow", Kind::Allows)?,
+        remarks,
     })
+}
+
+/// The lists of rules.
+const LISTS: [&str; 3] = ["deny", "ask", "allow"];
+
+/// The rules of a list. One that cannot be read could restrict.
+fn texts<'a>(list: Option<&'a Value>, name: &str) -> Result<Vec<&'a str>, String> {
+    let Some(list) = list else {
+        return Ok(Vec::new());
+    };
+    let texts = list.as_array().map(|list| list.iter().map(Value::as_str));
+    let texts: Option<Vec<&str>> = texts.and_then(Iterator::collect);
+    texts.ok_or_else(|| format!("`permissions.{name}` must be a list of texts"))
+}
+
+/// The tool of a rule.
+fn tool_of(text: &str) -> &str {
+    text.split_once('(').map_or(text, |(tool, _)| tool).trim()
+}
+
+/// Whether Claude Code has a tool of that name, perhaps one that becket does not have.
+fn is_known(tool: &str) -> bool {
+    tool.starts_with("mcp__") || OTHER_TOOLS.contains(&tool)
 }
 
 /// A rule in becket's words; none if it is about a tool that becket does not have.
@@ -52,7 +89,7 @@ fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<
         ),
         None => (trimmed, ""),
     };
-    let pattern = Some(pattern).filter(|pattern| !pattern.is_empty() && *pattern != "*");
+    let pattern = Some(pattern).filter(|pattern| !pattern.is_empty());
     let rule = |tool: RuledTool, argument: Option<(&'static str, String, Pattern)>| ForeignRule {
         text: text.to_owned(),
         tool,
@@ -63,18 +100,40 @@ fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<
         let named = Pattern::glob(&format!("{server}_{name}"))?;
         return Ok(vec![rule(RuledTool::Named(named), None)]);
     }
+    let glob =
+        |name: &'static str, glob: String| Ok::<_, String>((name, glob.clone(), Pattern::glob(&glob)?));
+    let tool = today(tool, kind);
+    if let Some((own, _)) = OTHERS.iter().find(|(_, name)| *name == tool) {
+        let preset = pattern.filter(|pattern| *pattern != "*");
+        let preset = preset
+            .map(|preset| glob("preset", preset.to_owned()))
+            .transpose()?;
+        return Ok(vec![rule(
+            RuledTool::Named(Pattern::Exact((*own).into())),
+            preset,
+        )]);
+    }
     let Some(operation) = PROFILE.operation_of(tool) else {
         return Ok(Vec::new());
     };
     let of = |operation: OperationKind, argument| rule(RuledTool::Operation(operation), argument);
-    let glob =
-        |name: &'static str, glob: String| Ok::<_, String>((name, glob.clone(), Pattern::glob(&glob)?));
     Ok(match (operation, pattern) {
+        (OperationKind::Shell | OperationKind::Fetch, None | Some("*")) => vec![of(operation, None)],
         (OperationKind::Shell, Some(pattern)) => {
-            vec![of(
-                operation,
-                Some(("command", pattern.to_owned(), command(pattern, kind)?)),
-            )]
+            let commands = command(pattern, kind)?;
+            let changes = [
+                (OperationKind::Remove, "rm x"),
+                (OperationKind::Rmdir, "rmdir x"),
+                (OperationKind::Mkdir, "mkdir -p x"),
+            ];
+            // becket has tools for what is a command there.
+            let mut changes: Vec<ForeignRule> = changes
+                .into_iter()
+                .filter(|(_, line)| kind == Kind::Restricts && commands.matches(line))
+                .map(|(operation, _)| of(operation, None))
+                .collect();
+            changes.push(of(operation, Some(("command", pattern.to_owned(), commands))));
+            changes
         }
         (OperationKind::Fetch, Some(pattern)) => {
             let globs = addresses(pattern).into_iter();
@@ -87,15 +146,24 @@ fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<
                 match pattern {
                     None => rules.push(of(operation, None)),
                     Some(pattern) => {
-                        for place in places(pattern, source, facts) {
-                            rules.push(of(operation, Some(glob("path", place)?)));
-                        }
+                        let paths = Pattern::regex(&paths(pattern, kind, (source, facts)))?;
+                        rules.push(of(operation, Some(("path", pattern.to_owned(), paths))));
                     }
                 }
             }
             rules
         }
     })
+}
+
+/// The name that a tool has today. What restricts is read in any case.
+fn today(tool: &str, kind: Kind) -> &str {
+    let former = FORMER.iter().find(|(former, _)| *former == tool);
+    let tool = former.map_or(tool, |(_, name)| name);
+    let names = PROFILE.faces.iter().map(|face| face.name);
+    let mut names = names.chain(OTHERS.iter().map(|(_, name)| *name));
+    let meant = names.find(|name| kind == Kind::Restricts && name.eq_ignore_ascii_case(tool));
+    meant.unwrap_or(tool)
 }
 
 /// The operations that a rule is about: one about reading or editing is about all that read or change files.
@@ -118,8 +186,7 @@ fn command(pattern: &str, kind: Kind) -> Result<Pattern, String> {
         parts.join(".*")
     };
     let (begin, end) = match (pattern.strip_suffix(":*"), pattern.strip_suffix(" *")) {
-        (Some(begin), _) => (begin, ".*"),
-        (_, Some(begin)) => (begin, r"(\s.*)?"),
+        (Some(begin), _) | (_, Some(begin)) => (begin, r"(\s.*)?"),
         _ => (pattern, ""),
     };
     let expression = match kind {
@@ -156,31 +223,61 @@ fn addresses(pattern: &str) -> Vec<String> {
     schemes.map(|scheme| format!("{scheme}://{domain}/*")).collect()
 }
 
-/// The globs of a pattern of paths: absolute behind `//`, of the user behind `~/`, of the settings' folder behind `/`,
-/// else of the project; a name alone stands for it at any depth.
-fn places(pattern: &str, source: &Source, facts: &Facts) -> Vec<String> {
-    let shown = |path: PathBuf| path.display().to_string();
-    let root = &facts.project_root;
-    let glob = match pattern {
-        _ if pattern.starts_with("//") => pattern[1..].to_owned(),
-        _ if pattern.starts_with("~/") => {
-            let home = facts.home.as_deref().unwrap_or(Path::new("/"));
-            shown(home.join(&pattern[2..]))
-        }
+/// The expression for the paths of a pattern: absolute behind `//`, of the user behind `~/`, of the settings' folder
+/// behind `/`, else of the project. A name alone stands for it at any depth, of the project if it allows and anywhere if
+/// it restricts. What restricts a folder restricts everything in it.
+fn paths(pattern: &str, kind: Kind, (source, facts): (&Source, &Facts)) -> String {
+    let project = &facts.project_root;
+    let (folder, inner) = match pattern {
+        _ if pattern.starts_with("//") => (Path::new("/"), &pattern[2..]),
+        _ if pattern.starts_with("~/") => (facts.home.as_deref().unwrap_or(Path::new("/")), &pattern[2..]),
         _ if pattern.starts_with('/') => {
-            let folder = source.file.parent().and_then(Path::parent).unwrap_or(root);
-            shown(folder.join(&pattern[1..]))
+            let folder = source.file.parent().and_then(Path::parent);
+            (folder.unwrap_or(project), &pattern[1..])
         }
-        _ => {
-            let inner = pattern.trim_start_matches("./");
-            match inner.contains('/') || pattern.starts_with("./") {
-                true => shown(root.join(inner)),
-                false => return vec![format!("*/{inner}"), inner.to_owned()],
-            }
-        }
+        _ => (project.as_path(), pattern.trim_start_matches("./")),
     };
-    // Such a glob matches a text, in which `*` stands for slashes too.
-    vec![glob.replace("**", "*")]
+    let is_name = pattern == inner && !inner.trim_end_matches('/').contains('/');
+    // A folder may also be reached by its own path, behind links.
+    let real = folder.canonicalize().ok();
+    let folders = [Some(folder), real.as_deref()].into_iter().flatten();
+    let folders: Vec<String> = folders
+        .map(|folder| regex_escape(folder.display().to_string().trim_end_matches('/')))
+        .collect();
+    let begin = match (is_name, kind) {
+        (true, Kind::Restricts) => "(.*/)?".to_owned(),
+        (true, Kind::Allows) => format!("({})/(.*/)?", folders.join("|")),
+        (false, _) => format!("({})/", folders.join("|")),
+    };
+    let end = match kind {
+        Kind::Restricts => "(/.*)?",
+        Kind::Allows => "",
+    };
+    format!(
+        "(?s){begin}{}{end}",
+        path_regex(inner.trim_end_matches('/'), inner.ends_with('/'))
+    )
+}
+
+/// The expression for a glob of paths, in which only `**` stands for folders too.
+fn path_regex(glob: &str, is_folder: bool) -> String {
+    let mut expression = String::new();
+    let mut rest = glob;
+    while let Some(character) = rest.chars().next() {
+        let (part, length) = match rest {
+            _ if rest.starts_with("**/") => ("(.*/)?".to_owned(), 3),
+            _ if rest.starts_with("**") => (".*".to_owned(), 2),
+            _ if character == '*' => ("[^/]*".to_owned(), 1),
+            _ if character == '?' => ("[^/]".to_owned(), 1),
+            _ => (regex_escape(&rest[..character.len_utf8()]), character.len_utf8()),
+        };
+        expression += &part;
+        rest = &rest[length..];
+    }
+    if is_folder {
+        expression += "(/.*)?";
+    }
+    expression
 }
 
 #[cfg(test)]
@@ -235,17 +332,41 @@ mod tests {
 
     #[test]
     fn paths_are_anchored_where_their_beginning_says() {
-        for (pattern, wanted) in [
-            ("./secrets/**", "/work/secrets/*"),
-            ("src/**", "/work/src/*"),
-            ("//etc/**", "/etc/*"),
-            ("~/.ssh/**", "/home/me/.ssh/*"),
-            ("/docs/*", "/work/docs/*"),
-            (".env", "*/.env"),
+        for (pattern, path, denied, allowed) in [
+            ("./secrets/**", "/work/secrets/a/b", true, true),
+            ("./secrets/**", "/work/x/secrets/a", false, false),
+            ("./secrets", "/work/secrets/a", true, false),
+            ("secrets/", "/work/secrets/a", true, true),
+            ("secrets", "/work/a/secrets/b", true, false),
+            ("src/**", "/work/src/a", true, true),
+            ("src/*", "/work/src/a/b", true, false),
+            ("//etc/**", "/etc/passwd", true, true),
+            ("//etc/**", "/work/etc/passwd", false, false),
+            ("~/.ssh/**", "/home/me/.ssh/id", true, true),
+            ("/docs/*", "/work/docs/a", true, true),
+            (".env", "/work/.env", true, true),
+            (".env", "/work/a/.env", true, true),
+            (".env", "/out/.env", true, false),
+            (".env", ".env", true, false),
+            ("**/.env", "/work/.env", true, true),
+            ("**/.env", "/work/a/b/.env", true, true),
+            ("**/secrets/**", "/work/secrets/a", true, true),
+            ("config/**/key.pem", "/work/config/key.pem", true, true),
+            ("*.txt", "/work/a/b.txt", true, true),
+            ("*.txt", "/out/b.txt", true, false),
+            ("*", "/work/a/b", true, true),
+            ("*", "/out/b", true, false),
+            ("**", "/work/a/b", true, true),
+            ("**", "/out/b", true, false),
         ] {
-            let rules = rules(&format!("Read({pattern})"), Kind::Restricts);
-            let (name, glob, _) = rules[0].argument.as_ref().expect("a path");
-            assert_eq!((*name, glob.as_str()), ("path", wanted), "{pattern}");
+            let fits = |kind| {
+                let rules = rules(&format!("Read({pattern})"), kind);
+                let (name, _, pattern) = rules[0].argument.as_ref().expect("a path");
+                assert_eq!(*name, "path");
+                pattern.matches(path)
+            };
+            assert_eq!(fits(Kind::Restricts), denied, "deny {pattern}: {path}");
+            assert_eq!(fits(Kind::Allows), allowed, "allow {pattern}: {path}");
         }
         assert!(rules("WebSearch", Kind::Restricts).is_empty());
         let edit = rules("Edit", Kind::Restricts);

@@ -60,7 +60,7 @@ const ENV_FILE: EnvFile = EnvFile {
 };
 
 /// Former names of tools, each with the name of today. Several edits at once are shown as one `Edit`.
-const FORMER: &[(&str, &str)] = &[("Task", "Agent"), ("MultiEdit", "Edit")];
+pub const FORMER: &[(&str, &str)] = &[("Task", "Agent"), ("MultiEdit", "Edit")];
 
 /// The meaning of a matcher: everything, a list of names, or an expression that may be found anywhere in a name.
 fn matcher(text: &str) -> Result<NameMatcher, String> {
@@ -68,7 +68,7 @@ fn matcher(text: &str) -> Result<NameMatcher, String> {
     match text {
         "" | "*" => Ok(NameMatcher::All),
         _ if text.chars().all(is_plain) => Ok(NameMatcher::names(text, &['|', ','])),
-        _ => NameMatcher::found(text),
+        _ => NameMatcher::found_by_javascript(text),
     }
 }
 
@@ -153,7 +153,7 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
 }
 
 /// Names of tools that becket does not have, or has under other names.
-const OTHER_TOOLS: &[&str] = &[
+pub const OTHER_TOOLS: &[&str] = &[
     "Agent",
     "AskUserQuestion",
     "BashOutput",

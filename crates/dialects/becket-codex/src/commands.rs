@@ -1,6 +1,7 @@
 //! What Codex does with commands and becket with tools of its own: reading, listing, searching, fetching. Its hooks are
 //! shown the command that does the same, so that a guard of commands also guards these tools.
 
+use becket_dialect_kit::called::{change_of_files, quoted};
 use becket_events::OperationKind;
 use serde_json::{Map, Value};
 
@@ -47,20 +48,8 @@ pub fn line(operation: OperationKind, arguments: &Map<String, Value>) -> Option<
             words.join(" ")
         }
         OperationKind::Fetch => format!("curl -L {}", quoted(text("url")?)),
-        OperationKind::Mkdir => format!("mkdir -p {}", path()),
-        OperationKind::Rmdir => format!("rmdir {}", path()),
-        OperationKind::Remove => format!("rm {}", path()),
-        _ => return None,
+        operation => return change_of_files(operation, &path()),
     })
-}
-
-/// A word as the shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]

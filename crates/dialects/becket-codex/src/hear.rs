@@ -10,7 +10,7 @@
 //! do: `ask` asks the user here, and `allow` without a rewrite has no effect, as in Codex.
 
 use becket_events::Class;
-use becket_hook_files::{Block, Contract, Decision, HookAnswer, Plain, error_line};
+use becket_hook_files::{Block, Contract, Decision, HookAnswer, Plain, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
@@ -18,12 +18,6 @@ use crate::rows::NOTIFY;
 
 /// The exit code by which a hook blocks.
 const BLOCKED: i32 = 2;
-
-/// What a shell exits with if it cannot run a program, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
-
-/// The first exit code by which a shell says that a signal ended the program.
-const SIGNALS: i32 = 128;
 
 const NO_REASON: &str = "a hook blocked this, and gives no reason";
 
@@ -35,6 +29,9 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
         "" => format!("exit code {code}"),
         line => format!("exit code {code}: {line}"),
     };
+    if let Some(failure) = unfinished(finished.code) {
+        return Err(failure);
+    }
     match finished.code {
         0 => hear_output(contract, finished),
         BLOCKED => Ok(match (contract.block, stderr) {
@@ -44,14 +41,6 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
             (_, "") => HookAnswer::error("exit code 2, without a reason on standard error"),
             (_, reason) => HookAnswer::blocking(reason),
         }),
-        code if NOT_RUN.contains(&code) => Err(Failure::new(
-            Cause::ExitStatus,
-            format!("exit code {code}: the shell could not run a program that the hook uses"),
-        )),
-        code if code >= SIGNALS => Err(Failure::new(
-            Cause::KilledBySignal,
-            format!("exit code {code}: signal {}", code - SIGNALS),
-        )),
         code => Ok(refused(contract, finished).unwrap_or_else(|| HookAnswer::error(what(code)))),
     }
 }

@@ -36,6 +36,9 @@ fn first_name<'a>(call: &Called<'a>, source: &'a str) -> Cow<'a, str> {
     if let Some(face) = call.face() {
         return face.name.into();
     }
+    if let (Some(_), Some(shell)) = (call.as_command(), call.shell_name()) {
+        return shell.into();
+    }
     if let Some((_, name)) = OTHERS.iter().find(|(own, _)| *own == call.own_name) {
         return (*name).into();
     }
@@ -67,6 +70,9 @@ pub fn name<'a, const PASCAL: bool>(call: &Called<'a>, source: &'a str) -> Cow<'
 
 /// The arguments of a call.
 pub fn arguments(call: &Called<'_>) -> Map<String, Value> {
+    if let Some(command) = call.as_command() {
+        return Map::from_iter([("command".to_owned(), command.into())]);
+    }
     let mut arguments = call.foreign_arguments();
     if call.operation == Some(OperationKind::List) {
         arguments.entry("path").or_insert_with(|| ".".into());
@@ -79,6 +85,9 @@ pub fn arguments(call: &Called<'_>) -> Map<String, Value> {
 
 /// Arguments that a hook wrote for a call, with those of a sub-agent under becket's names.
 pub fn written(call: &Called<'_>, written: Map<String, Value>) -> Map<String, Value> {
+    if call.as_command().is_some() && written == arguments(call) {
+        return call.arguments.clone();
+    }
     match call.own_name {
         "spawn_agent" => renamed(written, |(own, name)| (name, own)),
         _ => written,

@@ -10,18 +10,12 @@
 //! `hookSpecificOutput`.
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer, error_line};
+use becket_hook_files::{Contract, Decision, HookAnswer, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
 /// The exit code by which a hook refuses.
 const REFUSED: i32 = 2;
-
-/// What a shell exits with if it cannot run a program, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
-
-/// The first exit code by which a shell says that a signal ended the program.
-const SIGNALS: i32 = 128;
 
 /// How many bytes of text for the model a hook may write.
 const MOST_CONTEXT: usize = 10 * 1024;
@@ -56,6 +50,9 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
         "" => format!("exit code {code}"),
         line => format!("exit code {code}: {line}"),
     };
+    if let Some(failure) = unfinished(finished.code) {
+        return Err(failure);
+    }
     match (finished.code, Moment::of(contract.name)) {
         (0, _) => hear_output(contract, finished),
         (REFUSED, moment @ (Moment::BeforeCall | Moment::Permission)) => {
@@ -86,14 +83,6 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
                 .unwrap_or_else(plain);
             Ok(HookAnswer { notice, ..answer })
         }
-        (code, _) if NOT_RUN.contains(&code) => Err(Failure::new(
-            Cause::ExitStatus,
-            format!("exit code {code}: the shell could not run a program that the hook uses"),
-        )),
-        (code, _) if code >= SIGNALS => Err(Failure::new(
-            Cause::KilledBySignal,
-            format!("exit code {code}: signal {}", code - SIGNALS),
-        )),
         (code, Moment::BeforeCall) => Ok(HookAnswer::blocking(format!("the hook failed: {}", what(code)))),
         (code, _) => Ok(HookAnswer::error(what(code))),
     }

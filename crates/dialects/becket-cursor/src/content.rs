@@ -2,15 +2,27 @@
 
 use std::path::Path;
 
-use becket_system::files::read_regular;
+use becket_system::files::{Unread, read_regular_lossy};
 use serde_json::{Map, Value};
 
 /// The largest file whose content hooks are told.
-const MOST_BYTES: u64 = 1024 * 1024;
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The text of a file; `None` if it cannot be read.
+/// The text of a file, however it is encoded; `None` if it cannot be read.
 pub fn text_of(file: &Path) -> Option<String> {
-    read_regular(file, MOST_BYTES).ok()
+    read_regular_lossy(file, MOST_BYTES).ok()
+}
+
+/// Why a hook cannot be told all of a file that the model could read.
+pub fn hidden(file: &Path) -> Option<String> {
+    let is_large = matches!(read_regular_lossy(file, MOST_BYTES), Err(Unread::TooLarge(_)));
+    is_large.then(|| {
+        format!(
+            "{} is larger than {} MB, so the hook cannot see all of it",
+            file.display(),
+            MOST_BYTES / (1024 * 1024)
+        )
+    })
 }
 
 /// The whole new text of a file, from becket's arguments of an edit; `None` if that cannot be known before.

@@ -8,18 +8,12 @@
 use std::collections::BTreeMap;
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer, error_line};
+use becket_hook_files::{Contract, Decision, HookAnswer, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
 /// The exit code by which a hook blocks.
 const BLOCKED: i32 = 2;
-
-/// What a shell exits with if it cannot run a program, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
-
-/// The first exit code by which a shell says that a signal ended the program.
-const SIGNALS: i32 = 128;
 
 /// The event at which no verdict can refuse, so that a block ends the run.
 const BEGINNING: &str = "sessionStart";
@@ -29,17 +23,12 @@ const NO_REASON: &str = "a hook blocked this, and gives no reason";
 /// What a program has said.
 pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Failure> {
     let stderr = finished.stderr.trim();
+    if let Some(failure) = unfinished(finished.code) {
+        return Err(failure);
+    }
     match finished.code {
         0 => hear_output(contract, finished),
         BLOCKED => Ok(blocked(contract, finished)),
-        code if NOT_RUN.contains(&code) => Err(Failure::new(
-            Cause::ExitStatus,
-            format!("exit code {code}: the shell could not run a program that the hook uses"),
-        )),
-        code if code >= SIGNALS => Err(Failure::new(
-            Cause::KilledBySignal,
-            format!("exit code {code}: signal {}", code - SIGNALS),
-        )),
         code => Ok(refused(contract, finished).unwrap_or_else(|| {
             HookAnswer::error(match error_line(stderr) {
                 "" => format!("exit code {code}"),

@@ -14,7 +14,7 @@ use becket_hook_files::{
     stop,
 };
 
-use crate::{calls, response, show};
+use crate::{calls, content, response, show};
 
 /// How often hooks may make the model go on, one time after another, if their entry does not say it.
 pub const STOP_CAP: u32 = 5;
@@ -106,6 +106,7 @@ fn of_calls() -> Vec<Box<dyn HookRow>> {
             })
         })
         .only(|_, read| !is_folder(&read.path))
+        .unless_hidden(|read| content::hidden(Path::new(&read.path)))
         .matching(|_, _| "Read".into())
         .blocks(Block::Refuses)
         .done(),

@@ -63,10 +63,10 @@ pub fn matcher(text: &str) -> Result<NameMatcher, String> {
     if ["", "*"].contains(&text) {
         return Ok(NameMatcher::All);
     }
-    let found = NameMatcher::found(text)?;
+    let found = NameMatcher::found_by_javascript(text)?;
     let former = ["Edit", "StrReplace"];
     match former.iter().any(|name| found.matches(name)) && !found.matches("Write") {
-        true => NameMatcher::found(&format!("(?:{text})|^Write$")),
+        true => NameMatcher::found_by_javascript(&format!("(?:{text})|^Write$")),
         false => Ok(found),
     }
 }

@@ -23,11 +23,13 @@ const OTHERS: &[(&str, &str)] = &[("spawn_agent", "invoke_agent"), ("update_todo
 /// Arguments of a sub-agent's call, by becket's names and Gemini CLI's.
 const AGENT: &[(&str, &str)] = &[("input", "prompt"), ("preset", "agent_name")];
 
-/// The name of a call's tool: that of the operation, of a tool that both systems have, or of a server's tool.
+/// The name of a call's tool: that of the operation, of the shell if it would do the same, of a tool that both systems
+/// have, or of a server's tool.
 pub fn name<'a>(call: &Called<'a>, source: &str) -> Cow<'a, str> {
-    match call.face() {
-        Some(face) => face.name.into(),
-        None => other_name(call.own_name, source),
+    match (call.face(), call.as_command(), call.shell_name()) {
+        (Some(face), ..) => face.name.into(),
+        (None, Some(_), Some(shell)) => shell.into(),
+        _ => other_name(call.own_name, source),
     }
 }
 
@@ -65,6 +67,9 @@ pub fn server_context(call: &Called<'_>, source: &str) -> Option<Value> {
 
 /// The arguments of a call.
 pub fn arguments(call: &Called<'_>) -> Map<String, Value> {
+    if let Some(command) = call.as_command() {
+        return Map::from_iter([("command".to_owned(), command.into())]);
+    }
     let mut arguments = call.foreign_arguments();
     if call.own_name == "spawn_agent" {
         for (own, name) in AGENT {
@@ -78,6 +83,9 @@ pub fn arguments(call: &Called<'_>) -> Map<String, Value> {
 
 /// Arguments that a hook wrote for a call, with those of a sub-agent under becket's names.
 pub fn written(call: &Called<'_>, mut written: Map<String, Value>) -> Map<String, Value> {
+    if call.as_command().is_some() && written == arguments(call) {
+        return call.arguments.clone();
+    }
     if call.own_name == "spawn_agent" {
         for (own, name) in AGENT {
             if let Some(value) = written.remove(*name) {

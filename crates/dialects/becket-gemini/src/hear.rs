@@ -6,18 +6,12 @@
 //! that it did not find a program, or that a signal ended it, are failures.
 
 use becket_events::Class;
-use becket_hook_files::{Contract, Decision, HookAnswer, Members, error_line};
+use becket_hook_files::{Contract, Decision, HookAnswer, Members, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use serde_json::{Map, Value};
 
 /// The exit code of an error after which Gemini CLI goes on.
 const WARNED: i32 = 1;
-
-/// What a shell exits with if it cannot run a program, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
-
-/// The first exit code by which a shell says that a signal ended the program.
-const SIGNALS: i32 = 128;
 
 /// Events at which nothing ends the run.
 const NEVER_STOP: &[&str] = &[
@@ -41,7 +35,9 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
         (0 | WARNED, said) => said,
         (_, Ok(answer)) if answer.block.is_some() || answer.halt.is_some() => Ok(answer),
         (code, said) => {
-            failed(code)?;
+            if let Some(failure) = unfinished(code) {
+                return Err(failure);
+            }
             let answer = said.unwrap_or_default();
             let reason = answer.reason.clone().unwrap_or_else(|| {
                 format!("a hook ended with exit code {code}, which denies whatever its answer allows")
@@ -70,7 +66,9 @@ fn hear_text(code: i32, text: String) -> Result<HookAnswer, Failure> {
             line => format!("exit code {WARNED}: {line}"),
         })),
         code => {
-            failed(code)?;
+            if let Some(failure) = unfinished(code) {
+                return Err(failure);
+            }
             let reason = if text.is_empty() {
                 NO_REASON.to_owned()
             } else {
@@ -79,24 +77,6 @@ fn hear_text(code: i32, text: String) -> Result<HookAnswer, Failure> {
             Ok(HookAnswer::blocking(reason))
         }
     }
-}
-
-/// A failure, if an exit code is one by which a shell says that a program did not run to its end.
-fn failed(code: i32) -> Result<(), Failure> {
-    if NOT_RUN.contains(&code) {
-        return Err(Failure::new(
-            Cause::ExitStatus,
-            format!("exit code {code}: the shell could not run a program that the hook uses"),
-        ));
-    }
-    if code >= SIGNALS {
-        let signal = code - SIGNALS;
-        return Err(Failure::new(
-            Cause::KilledBySignal,
-            format!("exit code {code}: signal {signal}"),
-        ));
-    }
-    Ok(())
 }
 
 /// The form of what a hook has written.

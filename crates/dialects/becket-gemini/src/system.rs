@@ -67,7 +67,7 @@ pub static HOST: FileHost = FileHost(&SYSTEM);
 pub fn matcher(text: &str) -> Result<NameMatcher, String> {
     match text {
         "" | "*" => Ok(NameMatcher::All),
-        _ => NameMatcher::found(text),
+        _ => NameMatcher::found_by_javascript(text),
     }
 }
 

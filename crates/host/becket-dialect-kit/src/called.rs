@@ -34,6 +34,20 @@ impl Called<'_> {
         }
     }
 
+    /// The command that does the same, for a change of files that the profile has no tool for. Its system does that in
+    /// the shell, so a guard of commands must be asked.
+    pub fn as_command(&self) -> Option<String> {
+        let operation = self.operation.filter(|_| self.face().is_none())?;
+        let path = quoted(self.arguments.get("path").and_then(Value::as_str)?);
+        change_of_files(operation, &path)
+    }
+
+    /// The name of the profile's shell.
+    pub fn shell_name(&self) -> Option<&'static str> {
+        let mut faces = self.profile.faces.iter();
+        Some(faces.find(|face| face.operation == OperationKind::Shell)?.name)
+    }
+
     /// The arguments in becket's terms, from all of them as a hook has written them in its own.
     pub fn read(&self, written: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Some(face) = self.face() else {
@@ -55,6 +69,25 @@ impl Called<'_> {
             .face_named(self.called_as)
             .filter(|face| face.operation == operation)
             .or_else(|| self.profile.face_for(operation, self.arguments))
+    }
+}
+
+/// The command that changes files as an operation does, of a path that is written as the shell reads it.
+pub fn change_of_files(operation: OperationKind, path: &str) -> Option<String> {
+    Some(match operation {
+        OperationKind::Mkdir => format!("mkdir -p {path}"),
+        OperationKind::Rmdir => format!("rmdir {path}"),
+        OperationKind::Remove => format!("rm {path}"),
+        _ => return None,
+    })
+}
+
+/// A word as the shell reads it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

@@ -200,6 +200,23 @@ pub fn checked(
         }
     };
     let variables = (system.variables)(&source, facts);
+    let rule = |severity: Severity, message: String| Finding {
+        file: shown.to_path_buf(),
+        line: None,
+        kind: Kind::Configuration,
+        severity,
+        message,
+        hint: None,
+    };
+    file.findings
+        .extend(match (system.rules)(&value, &source, facts) {
+            Err(why) => vec![rule(Severity::Wrong, why)],
+            Ok(lists) => lists
+                .remarks
+                .into_iter()
+                .map(|text| rule(Severity::Remark, text))
+                .collect(),
+        });
     let mut reading = Reading::default();
     (system.read)(&value, &Arc::new(source), &mut reading);
     let contracts: Vec<Contract> = (system.rows)().iter().map(|row| row.contract()).collect();

@@ -9,17 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use becket_dialect_kit::called::Called;
 use becket_events::{Effect, OperationKind, Profile};
 use becket_hooks::{Glob, Slashes};
-use becket_shell::{Command, Kind, Part, Script, Word, read};
+use becket_shell::command_texts;
 use regex::Regex;
 use serde_json::Value;
-
-/// Programs that run what their arguments or their input say.
-const RUNNERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "eval", "exec", "source", ".",
-    "command", "builtin", "env", "sudo", "doas", "su", "xargs", "find", "parallel", "nohup", "time",
-    "timeout", "nice", "ionice", "setsid", "stdbuf", "watch", "trap", "alias", "ssh", "script", "flock",
-    "chroot", "unshare", "strace", "perl", "python", "python3", "ruby", "node", "awk", "make",
-];
 
 /// How much of a value is shown in a message, in bytes.
 const MOST_SHOWN: usize = 80;
@@ -43,10 +35,12 @@ impl Condition {
         };
         let is_name = |character: char| character.is_ascii_alphanumeric() || "_-*".contains(character);
         let pattern_text = pattern.unwrap_or_default().trim();
+        // Several conditions in one text, of which no system knows what they mean.
+        let is_several = pattern_text.replace("\\)", "").contains(')') && pattern_text.contains('(');
         Self {
             tool: tool.to_owned(),
             pattern: Some(pattern_text.to_owned()).filter(|pattern| !pattern.is_empty() && pattern != "*"),
-            is_open: pattern.is_none() || tool == "*" || !tool.chars().all(is_name),
+            is_open: pattern.is_none() || is_several || tool == "*" || !tool.chars().all(is_name),
         }
     }
 
@@ -62,6 +56,10 @@ impl Condition {
             return true;
         };
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
+        let is_of_shell = call.profile.operation_of(&self.tool) == Some(OperationKind::Shell);
+        if let Some(command) = call.as_command().filter(|_| is_of_shell) {
+            return is_in_command(pattern, &command);
+        }
         match (call.operation, text("command"), text("path"), text("url")) {
             (Some(OperationKind::Shell), Some(command), ..) => is_in_command(pattern, command),
             (_, _, Some(path), _) => is_path(pattern, path, directory),
@@ -134,79 +132,19 @@ fn is_host(domain: &str, host: &str) -> bool {
 }
 
 /// Whether a pattern fits one of the commands in a line. A line that cannot be read, or in which a program runs what
-/// another text says, may hold any.
+/// another text says, may hold any. A word that is known only at run time may be what the pattern wants there.
 fn is_in_command(pattern: &str, line: &str) -> bool {
-    let Some(pattern) = command_pattern(pattern) else {
+    let Some(regex) = command_pattern(pattern) else {
         return true;
     };
-    let script = read(line);
-    let mut seen = Seen {
-        texts: vec![line.trim().to_owned()],
-        is_open: script.unreadable.is_some(),
+    let beginning = pattern.split('*').next().unwrap_or_default();
+    let beginning = beginning.trim_end_matches(':').trim_end();
+    let seen = command_texts(line);
+    let may_fit = |known: &String| {
+        let known = format!("{known} ");
+        format!("{beginning} ").starts_with(&known) || known.starts_with(beginning)
     };
-    seen.script(&script);
-    seen.is_open || seen.texts.iter().any(|text| pattern.is_match(text))
-}
-
-/// What a line runs.
-struct Seen {
-    /// Each command, as words with one space between them.
-    texts: Vec<String>,
-    /// Whether the line may run something else.
-    is_open: bool,
-}
-
-impl Seen {
-    fn script(&mut self, script: &Script) {
-        self.commands(&script.commands);
-        for document in &script.documents {
-            self.parts(&document.parts);
-        }
-    }
-
-    fn commands(&mut self, commands: &[Command]) {
-        for command in commands {
-            let words: Vec<Option<String>> = command.words.iter().map(literal).collect();
-            let program = words.first().cloned().flatten();
-            let base = program
-                .as_deref()
-                .map(|program| program.rsplit('/').next().unwrap_or_default());
-            // What is known only at run time, and what runs another text, may be anything.
-            self.is_open |= (!words.is_empty() && command.kind == Kind::Simple && program.is_none())
-                || command.kind == Kind::Function
-                || base.is_some_and(|base| RUNNERS.contains(&base));
-            let rest = words.iter().skip(1).map(|word| word.as_deref().unwrap_or("?"));
-            let rest: Vec<&str> = rest.collect();
-            for program in program.as_deref().into_iter().chain(base) {
-                self.texts.push([&[program], rest.as_slice()].concat().join(" "));
-            }
-            let targets = command.redirects.iter().map(|redirect| &redirect.target);
-            for word in command.words.iter().chain(&command.assignments).chain(targets) {
-                self.parts(&word.parts);
-            }
-            self.commands(&command.body);
-        }
-    }
-
-    fn parts(&mut self, parts: &[Part]) {
-        for part in parts {
-            match part {
-                Part::Commands { commands, .. } => self.commands(commands),
-                Part::Variable { parts, .. } | Part::Opaque(parts) => self.parts(parts),
-                Part::Script(_) => self.is_open = true,
-                Part::Literal(_) | Part::Pattern(_) => {}
-            }
-        }
-    }
-}
-
-/// The text of a word without its quotes; `None` if a part of it is known only at run time.
-fn literal(word: &Word) -> Option<String> {
-    let parts = word.parts.iter().map(|part| match part {
-        Part::Literal(text) => Some(text.as_str()),
-        _ => None,
-    });
-    parts.collect()
+    seen.is_open || seen.texts.iter().any(|text| regex.is_match(text)) || seen.beginnings.iter().any(may_fit)
 }
 
 /// `git *` and `git:*` mean every command that begins so; `*` stands for anything elsewhere too.
@@ -303,6 +241,14 @@ mod tests {
             ("npm run *", "npm test", false),
             ("npm test", "npm test", true),
             ("rm *", "echo 'unclosed", true),
+            ("git push *", "p=push; git $p x", true),
+            ("git push *", "git $(echo push) x", true),
+            ("git push *", "git pu[s]h x", true),
+            ("git push *", "git {push,x}", true),
+            ("git push *", "git pull $x", false),
+            ("rm -f *", "X=-f; rm $X f", true),
+            ("rm -f *", "echo $X", false),
+            ("npm test", "npm $X", true),
         ] {
             assert_eq!(is_in_command(pattern, line), fits, "{pattern} {line}");
         }
@@ -338,7 +284,13 @@ mod tests {
 
     #[test]
     fn what_is_no_condition_means_everything() {
-        for text in ["*", "Bash|Write", "Bash(touch *"] {
+        for text in [
+            "*",
+            "Bash|Write",
+            "Bash(touch *",
+            "Bash(rm *)|Bash(git *)",
+            "Edit(.env) Write(.env)",
+        ] {
             assert!(Condition::read(text).is_open, "{text}");
         }
         let server = Condition::read("mcp__mem");

@@ -116,6 +116,7 @@ impl HookEntry {
         self.event == other.event
             && self.action == other.action
             && self.condition == other.condition
+            && self.env == other.env
             && self.background == other.background
             && self.while_used == other.while_used
             && (self.once, self.refuses_on_failure) == (other.once, other.refuses_on_failure)

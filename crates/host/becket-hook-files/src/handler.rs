@@ -409,6 +409,9 @@ impl<E: Event> HookHandler<E> {
             let input = (running.system.input)(event, occasion.scope, &running.facts);
             (self.row.show)(input, occasion.scope, occasion.payload).text()
         });
+        if let Some(why) = (self.row.hidden)(occasion.payload) {
+            return Err(Failure::new(Cause::Raised, why));
+        }
         running.transcripts.complete(occasion.scope).await;
         match (&self.entry.action, &self.lane) {
             (Action::Command(_), Some(lane)) => {
@@ -466,7 +469,7 @@ impl<E: Event> HookHandler<E> {
         };
         let read = (self.running.system.rules)(permissions, &self.entry.source, &self.running.facts);
         read.map(|lists| lists.for_session())
-            .map_err(|why| Failure::new(Cause::WrongShape, why))
+            .map_err(|why| Failure::new(Cause::Raised, why))
     }
 
     /// Runs a program and hears what it says. If its system gives it a file for variables, they are heard too.

@@ -477,7 +477,8 @@ impl Found for FoundFiles {
                 self.untrusted_texts, self.system.title
             )
         });
-        dropped.chain(skipped).chain(texts).collect()
+        let rules = self.rules.iter().flat_map(|lists| lists.remarks.clone());
+        dropped.chain(skipped).chain(texts).chain(rules).collect()
     }
 
     fn left_out(&self) -> Vec<String> {
@@ -616,10 +617,14 @@ impl FileHooks {
         let directory = (self.system.directory)(entry, facts).or_else(|| facts.hooks_directory.clone());
         let directory = directory.unwrap_or_else(|| facts.cwd.clone());
         let directory = becket_fs::canonicalize(&directory).unwrap_or(directory);
+        // Variables that the file sets may change what the command does; those of the system always differ.
+        let of_system = (self.system.variables)(&entry.source, facts);
+        let mut set = entry.env.clone();
+        set.retain(|name, value| of_system.get(name) != Some(value));
         would_always.then(|| KnownCommand {
             event: contract.event,
             command: format!(
-                "{}\n{directory:?}",
+                "{}\n{directory:?}\n{set:?}",
                 command_text(command, entry, (self.system.shell)(facts))
             ),
             class: contract.class,

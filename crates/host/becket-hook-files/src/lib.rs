@@ -88,6 +88,6 @@ pub use prompt_ids::PromptIds;
 pub use replies::*;
 pub use row::{RowOf, row};
 pub use rules::{ForeignRule, RuleLists, RuledTool};
-pub use stderr::error_line;
+pub use stderr::{error_line, unfinished};
 pub use system::{Block, Contract, HookRow, LeastTime, Plain, System};
 pub use text::{is_markdown, value_of};

@@ -21,6 +21,8 @@ pub struct RowOf<E: Event> {
     pub(crate) subject: Option<SubjectOf<E>>,
     /// The call that conditions look at.
     pub(crate) call: Option<CallOf<E>>,
+    /// Why the hook cannot be shown what the event is about.
+    pub(crate) hidden: fn(&E::Payload) -> Option<String>,
     pub(crate) show: fn(Input, &Scope, &E::Payload) -> Input,
     pub(crate) read: fn(&E::Payload, &HookAnswer) -> Result<E::Reply, Failure>,
 }
@@ -53,6 +55,7 @@ pub fn row<E: Event>(
         only_waiting: None,
         subject: None,
         call: None,
+        hidden: |_| None,
         show,
         read,
     }
@@ -70,6 +73,12 @@ impl<E: Event> RowOf<E> {
     pub fn only_waiting(mut self, condition: fn(&E::Payload) -> bool) -> Self {
         self.only_waiting = Some(condition);
         self.contract.is_always = false;
+        self
+    }
+
+    /// The row of an event about something that hooks cannot always be shown: the reason is a failure.
+    pub fn unless_hidden(mut self, hidden: fn(&E::Payload) -> Option<String>) -> Self {
+        self.hidden = hidden;
         self
     }
 

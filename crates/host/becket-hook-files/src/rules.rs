@@ -13,6 +13,8 @@ pub struct RuleLists {
     pub ask: Vec<ForeignRule>,
     /// Calls about which nobody is asked.
     pub allow: Vec<ForeignRule>,
+    /// What the user should know about rules that have no effect here.
+    pub remarks: Vec<String>,
 }
 
 /// A rule.

@@ -1,4 +1,6 @@
-//! The error in what a program has written to standard error.
+//! How a program says that it failed: by its exit code, and on standard error.
+
+use becket_hooks::{Cause, Failure};
 
 /// The line of a complaint that names the error: the first one, or the one that stands below or above the calls if an
 /// interpreter has printed those.
@@ -12,6 +14,22 @@ pub fn error_line(stderr: &str) -> &str {
     let calls = lines().position(|line| line.trim_start().starts_with("at "));
     let before = calls.and_then(|calls| lines().take(calls).filter(|line| names_error(line)).last());
     before.unwrap_or(first)
+}
+
+/// The failure of a program that did not run to its end, if its exit code is one by which a shell says so: it could not
+/// run a program, or a signal ended one.
+pub fn unfinished(code: i32) -> Option<Failure> {
+    match code {
+        126 | 127 => Some(Failure::new(
+            Cause::ExitStatus,
+            format!("exit code {code}: the shell could not run a program that the hook uses"),
+        )),
+        129..=192 => Some(Failure::new(
+            Cause::KilledBySignal,
+            format!("exit code {code}: signal {}", code - 128),
+        )),
+        _ => None,
+    }
 }
 
 /// Whether a line begins with the name of an error, as in `TypeError: x is not a function`.

@@ -33,6 +33,16 @@ impl Unread {
 
 /// Reads a regular file as text. Never blocks: a pipe without a writer is opened and refused at once.
 pub fn read_regular(file: &Path, limit: u64) -> Result<String, Unread> {
+    let bytes = regular_bytes(file, limit)?;
+    String::from_utf8(bytes).map_err(|error| Unread::NotText(error.utf8_error().valid_up_to()))
+}
+
+/// Reads a regular file; bytes that are no text become replacement characters.
+pub fn read_regular_lossy(file: &Path, limit: u64) -> Result<String, Unread> {
+    Ok(String::from_utf8_lossy(&regular_bytes(file, limit)?).into_owned())
+}
+
+fn regular_bytes(file: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
     becket_fs::will_read(file);
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new()
@@ -47,5 +57,5 @@ pub fn read_regular(file: &Path, limit: u64) -> Result<String, Unread> {
     if bytes.len() as u64 > limit {
         return Err(Unread::TooLarge(limit));
     }
-    String::from_utf8(bytes).map_err(|error| Unread::NotText(error.utf8_error().valid_up_to()))
+    Ok(bytes)
 }

@@ -178,7 +178,9 @@ impl Permit {
             };
             match settings.rules.judge(call) {
                 RuleVerdict::Deny(_) => return false,
-                RuleVerdict::Ask(_) if !settings.mode.answers_yes() => return false,
+                RuleVerdict::Ask(_) | RuleVerdict::AskFirst(_) if !settings.mode.answers_yes() => {
+                    return false;
+                }
                 _ => {}
             }
         }
@@ -227,7 +229,7 @@ impl Permit {
             };
             match settings.rules.judge(call) {
                 RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies writing {address}")),
-                RuleVerdict::Ask(rule) if !settings.mode.answers_yes() => {
+                RuleVerdict::Ask(rule) | RuleVerdict::AskFirst(rule) if !settings.mode.answers_yes() => {
                     return Err(format!(
                         "the rule `{rule}` requires asking the user about {address}"
                     ));
@@ -295,8 +297,10 @@ impl Permit {
             (Some(Verdict::Deny(reason)), _) => return Err(NotFetched::Denied(reason)),
             (Some(Verdict::Insist(reason)), _) => return Err(NotFetched::NeedsYes(reason)),
             (Some(Verdict::Ask(reason)), _) => Some(reason),
+            (_, RuleVerdict::AskFirst(rule)) | (None, RuleVerdict::Ask(rule)) => {
+                Some(format!("the rule `{rule}` requires asking the user"))
+            }
             (Some(Verdict::Allow), _) | (None, RuleVerdict::Allow) => None,
-            (None, RuleVerdict::Ask(rule)) => Some(format!("the rule `{rule}` requires asking the user")),
             (None, _) if judged.ruling().verdict == UrlVerdict::Allow || self.covers(&judged) => None,
             (None, _) => {
                 let reason = judged.sensitivity();

@@ -143,6 +143,25 @@ fn a_denied_call_does_not_run() {
     play(&room, &turns, &["--yes"]).ended_with(0);
 }
 
+/// A guard that searches the content sees it, however it is encoded and however long it is.
+#[test]
+fn a_guard_of_content_sees_all_of_it() {
+    let guard = r#"if grep -q AWS_SECRET; then printf '{"permission": "deny"}'; else printf '{}'; fi"#;
+    let latin = b"caf\xe9 AWS_SECRET=abc".to_vec();
+    let mut long = vec![b'x'; 2 * 1024 * 1024];
+    long.extend_from_slice(b"\nAWS_SECRET=abc");
+    let mut huge = vec![b'x'; 17 * 1024 * 1024];
+    huge.extend_from_slice(b"\nAWS_SECRET=abc");
+    for content in [latin, long, huge] {
+        let room = with_hooks(&[("beforeReadFile", guard)]);
+        room.write("key.txt", content);
+        let turns = json!([call("read", &json!({"path": "key.txt", "tail": 1})), {"text": "done"}]);
+        play(&room, &turns, &["--yes"]).ended_with(0);
+        let told = room.run(["context", "export"]).ended_with(0).stdout;
+        assert!(!told.contains("SECRET=abc"), "{told}");
+    }
+}
+
 #[test]
 fn a_broken_guard_refuses_and_an_error_code_does_not() {
     for (broken, goes_on) in [

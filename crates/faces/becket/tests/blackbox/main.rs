@@ -18,6 +18,7 @@ mod chibi;
 mod chibi_contexts;
 mod chibi_tools;
 mod claude_code;
+mod claude_rules;
 mod claude_surroundings;
 mod claude_texts;
 mod clear_words;
