@@ -834,7 +834,8 @@ mod tests {
                 "{rule} {url}"
             );
             // A rule that does not allow the address may still deny it.
-            assert_eq!(says(&rules(&[rule], &[], &[])), 3, "{rule} {url}");
+            let denies = RuleVerdict::Deny("any".into()).strictness();
+            assert_eq!(says(&rules(&[rule], &[], &[])), denies, "{rule} {url}");
         }
     }
 
@@ -842,7 +843,8 @@ mod tests {
     fn one_element_of_a_list_forbids_and_all_of_them_allow() {
         let rules = rules(&["read_all:paths=*.env"], &["read_all:paths=src/*"], &[]);
         let read = |paths: Value| says(&rules, "read_all", json!({"paths": paths}), None).strictness();
-        let (allow, silent, deny) = (0, 1, 3);
+        let deny = RuleVerdict::Deny("any".into()).strictness();
+        let (allow, silent) = (RuleVerdict::Allow.strictness(), RuleVerdict::Silent.strictness());
         for (paths, expected) in [
             (json!(["src/a", ".env"]), deny),
             (json!(["src/a", ["src/b", "c.env"]]), deny),

@@ -134,7 +134,7 @@ fn a_condition_that_is_not_understood_keeps_no_guard_from_being_asked() {
 #[test]
 fn guards_of_commands_see_what_removes_a_file() {
     let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
-    let removes = call("apply_patch", &json!({"input": patch, "command": patch}));
+    let removes = call("apply_patch", &json!({"command": patch}));
     let refuse = |event: &str, matcher: &str, more: &Value| {
         let mut hook =
             json!({"type": "command", "command": "grep -q 'rm f' && { echo no >&2; exit 2; }; exit 0"});

@@ -153,7 +153,8 @@ fn a_guard_of_content_sees_all_of_it() {
     let mut huge = vec![b'x'; 17 * 1024 * 1024];
     huge.extend_from_slice(b"\nAWS_SECRET=abc");
     for content in [latin, long, huge] {
-        let room = with_hooks(&[("beforeReadFile", guard)]);
+        let hooks = json!({"beforeReadFile": [{"command": guard}]});
+        let room = with_file(&json!({"version": 1, "hooks": hooks}));
         room.write("key.txt", content);
         let turns = json!([call("read", &json!({"path": "key.txt", "tail": 1})), {"text": "done"}]);
         play(&room, &turns, &["--yes"]).ended_with(0);
