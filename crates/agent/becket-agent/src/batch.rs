@@ -443,6 +443,7 @@ impl Batch<'_> {
         let source = spec.map(|spec| spec.source.clone()).unwrap_or_default();
         let summary = tool.as_ref().and_then(|tool| tool.summary(arguments.judged()));
         let facts = facts_of(&permit, &arguments);
+        let begun = Instant::now();
         let (output, ran, changes) = match (permit, tool) {
             (Ok(permit), Some(tool)) => {
                 let (output, changes) = self.run_noting_changes(&*tool, permit, &call.name).await;
@@ -451,6 +452,8 @@ impl Batch<'_> {
             (Err(words), _) => (words, false, Vec::new()),
             (Ok(_), None) => unreachable!("the gate judges only known tools"),
         };
+        // Hooks hear how long the tool ran: not how long its guards or the user thought about it.
+        let duration = begun.elapsed();
         let handoff = handoff.filter(|_| ran && !output.is_error);
         let next_speaker = handoff.map(|handoff| NextSpeaker::given(handoff, arguments.judged()));
         let way = OutputOf {
@@ -463,11 +466,10 @@ impl Batch<'_> {
             operation,
             arguments: arguments.judged(),
             ran,
-            started,
+            duration,
         };
         let (ends_run, settled) = (output.ends_run, way.settle(output).await);
-        let duration = started.elapsed();
-        way.tell_end(&settled, duration).await;
+        way.tell_end(&settled).await;
         self.record(&call.id, &own_name, started, facts, settled.is_error);
         if ran {
             self.account_for(&call.id, &own_name, duration, settled.is_error);

@@ -4,7 +4,7 @@
 //! The data of a result (`details`) goes to the store, to hooks and to front ends, and never to a provider. An output
 //! that is withheld takes its data with it, since what is hidden may be in there as well.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use becket_events::{
     Message, OperationKind, Part, PostCache, PostCachePayload, PostToolOutput, PostToolOutputPayload,
@@ -32,7 +32,8 @@ pub(crate) struct OutputOf<'a> {
     pub(crate) operation: Option<OperationKind>,
     pub(crate) arguments: &'a Map<String, Value>,
     pub(crate) ran: bool,
-    pub(crate) started: Instant,
+    /// How long the tool ran.
+    pub(crate) duration: Duration,
 }
 
 /// An output as the model will see it.
@@ -76,7 +77,7 @@ impl OutputOf<'_> {
             is_error,
             ran: self.ran,
             details: details.clone(),
-            duration_ms: self.started.elapsed().as_millis() as u64,
+            duration_ms: self.duration.as_millis() as u64,
         };
         let reply = self.hooks.tell::<PreToolOutput>(payload).await;
         self.hooks.add_context(reply.context.0);
@@ -118,7 +119,7 @@ impl OutputOf<'_> {
     }
 
     /// Tells hooks that the call is over.
-    pub(crate) async fn tell_end(&self, settled: &Settled, duration: Duration) {
+    pub(crate) async fn tell_end(&self, settled: &Settled) {
         let payload = || ToolEndPayload {
             tool_call_id: self.tool_call_id.into(),
             tool_name: self.tool_name.into(),
@@ -128,7 +129,7 @@ impl OutputOf<'_> {
             details: settled.details.clone().unwrap_or_default(),
             is_error: settled.is_error,
             ran: self.ran,
-            duration_ms: duration.as_millis() as u64,
+            duration_ms: self.duration.as_millis() as u64,
         };
         self.hooks.tell::<ToolEnd>(payload).await;
     }

@@ -900,7 +900,7 @@ events! {
         ran: bool,
         /// Data of the tool that the model does not see; `null` when there is none.
         details: Value,
-        /// How long the call has taken, including the decision whether it may run.
+        /// How long the tool ran.
         duration_ms: u64,
     }
     reply PreToolOutputReply {
@@ -1008,7 +1008,7 @@ events! {
         is_error: bool,
         /// Whether the tool ran at all.
         ran: bool,
-        /// How long the call took, including the decision whether it may run.
+        /// How long the tool ran.
         duration_ms: u64,
     }
     reply ToolEndReply {}
