@@ -173,7 +173,7 @@ impl Repository {
                 false => "[core]\nrepositoryformatversion = 0\n",
             },
         )?;
-        match fs::copy(&self.index, folder.join("index")) {
+        match copy_with_time(&self.index, &folder.join("index")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -196,6 +196,14 @@ impl Repository {
             folder: self.top.clone(),
         })
     }
+}
+
+/// Copies an index. git looks into files that are as young as the index, since they may have changed in the same second
+/// without another size; a copy of today would hide them.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    let time = fs::metadata(from)?.modified()?;
+    File::options().write(true).open(to)?.set_modified(time)
 }
 
 /// Runs git in a folder, with these variables and no others.
@@ -285,5 +293,26 @@ pub fn show(lines: Result<Vec<String>, String>, output: &Output, surroundings: &
         Ok(lines) if lines.is_empty() => surroundings.remark("nothing has changed since the last commit"),
         Ok(lines) => lines.iter().for_each(|line| output.say_as_is(line)),
         Err(why) => surroundings.complain(&why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copied_index_is_as_old_as_the_original() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["index", "copy"].map(|name| folder.path().join(name));
+        fs::write(&from, "entries").unwrap();
+        let past = std::time::SystemTime::now() - Duration::from_secs(60);
+        File::options()
+            .write(true)
+            .open(&from)
+            .and_then(|file| file.set_modified(past))
+            .unwrap();
+        copy_with_time(&from, &to).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"entries");
+        assert_eq!(fs::metadata(&to).unwrap().modified().unwrap(), past);
     }
 }
