@@ -83,7 +83,16 @@ pub fn hear(contract: &Contract, finished: &Finished) -> Result<HookAnswer, Fail
                 .unwrap_or_else(plain);
             Ok(HookAnswer { notice, ..answer })
         }
-        (code, Moment::BeforeCall) => Ok(HookAnswer::blocking(format!("the hook failed: {}", what(code)))),
+        (code, Moment::BeforeCall) => {
+            // Many hooks write to standard output why they refuse, although Copilot drops it.
+            let words = String::from_utf8_lossy(&finished.stdout);
+            let words = Some(words.trim()).filter(|words| first.is_empty() && !words.is_empty());
+            let words = words.map_or(String::new(), |words| format!(": {words}"));
+            Ok(HookAnswer::blocking(format!(
+                "the hook failed: {}{words}",
+                what(code)
+            )))
+        }
         (code, _) => Ok(HookAnswer::error(what(code))),
     }
 }

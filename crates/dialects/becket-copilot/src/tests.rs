@@ -156,6 +156,11 @@ fn exit_code_2_after_a_failure_is_context() {
 fn any_other_exit_code_refuses_before_a_call_and_nowhere_else() {
     let denied = heard("preToolUse", 1, "", "boom\nmore").unwrap();
     assert_eq!(denied, HookAnswer::blocking("the hook failed: exit code 1: boom"));
+    let denied = heard("preToolUse", 1, "\nnot here:\n  rm\n", "").unwrap();
+    assert_eq!(
+        denied,
+        HookAnswer::blocking("the hook failed: exit code 1: not here:\n  rm")
+    );
     for event in ["permissionRequest", "agentStop", "sessionStart"] {
         assert_eq!(
             heard(event, 1, "", "boom").unwrap(),
