@@ -28,6 +28,32 @@ pub fn read_yaml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, Sett
     })
 }
 
+/// Reads the fields in front of a Markdown file. Many authors write what is only almost YAML, such as `argument-hint:
+/// [file] [words]` or `description: use this: when`, and its own system reads it all the same: as a text.
+pub fn read_front_matter<T: DeserializeOwned>(front: &str, file: &Path) -> Result<T, SettingsError> {
+    read_yaml(front, file).or_else(|error| read_yaml(&quoted(front), file).map_err(|_| error))
+}
+
+/// Front matter with quotes around the values at its margin that are no YAML by themselves. A value that may go on in the
+/// next line stays as it is, and so do hooks: nobody guesses what a guard is.
+fn quoted(front: &str) -> String {
+    let quote = |line: &str| {
+        let (name, value) = line.split_once(": ")?;
+        let is_name = name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
+        let count = |brackets: [char; 2]| value.matches(brackets).count();
+        let is_closed = count(['[', '{']) == count([']', '}']);
+        let is_meant = is_name && name != "hooks" && is_closed;
+        let is_yaml = || serde_saphyr::from_str::<serde_json::Value>(line).is_ok();
+        (is_meant && !is_yaml()).then(|| format!("{name}: {}", serde_json::Value::from(value.trim())))
+    };
+    let lines = front
+        .lines()
+        .map(|line| quote(line).unwrap_or_else(|| line.to_owned()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The line in which something stands, counted from 1.
 pub fn line_of<T>(spanned: &Spanned<T>) -> usize {
     spanned.referenced.line() as usize

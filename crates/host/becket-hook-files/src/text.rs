@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use becket_dialect_kit::yaml::read_yaml;
+use becket_dialect_kit::yaml::read_front_matter;
 use becket_hooks::{SettingsError, parse_toml, read_strictly};
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub fn value_of(file: &Path, text: &str, json: fn(&str) -> Cow<'_, str>) -> Resu
         let Some(front) = front_matter(text) else {
             return Ok(Value::Null);
         };
-        return match read_yaml::<Value>(front, file) {
+        return match read_front_matter::<Value>(front, file) {
             Ok(fields) if fields.get("hooks").is_some() => Ok(fields),
             // The line before the front matter counts too.
             Err(error) if mentions_hooks(front) => Err(wrong(error.line + 1, error.message)),
@@ -55,7 +55,7 @@ pub fn front_and_body<'a>(text: &'a str, file: &Path) -> (Map<String, Value>, &'
     let Some(front) = front_matter(text) else {
         return (Map::new(), text);
     };
-    let fields = read_yaml(front, file).unwrap_or_else(|_| fields_by_line(front));
+    let fields = read_front_matter(front, file).unwrap_or_else(|_| fields_by_line(front));
     let from = front.as_ptr() as usize - text.as_ptr() as usize + front.len();
     let body = text[from..].split_once('\n').map_or("", |(_, body)| body);
     (fields, body)
@@ -142,6 +142,11 @@ mod tests {
         ] {
             assert_eq!(read("a.md", text).ok(), Some(wanted.clone()), "{text}");
         }
+        let hint =
+            "---\nargument-hint: [file] [words]\nname: x\nhooks: {Stop: [{hooks: [{type: command}]}]}\n---\n";
+        let read_hint = read("a.md", hint).expect("a hint is a text");
+        assert_eq!(read_hint["argument-hint"], "[file] [words]");
+        assert_eq!(read_hint["hooks"], wanted["hooks"]);
         for text in ["hooks: [", "name: [\n\"hooks\" : {}", "{name: x, hooks: {}"] {
             assert!(read("a.md", &format!("---\n{text}\n---\n")).is_err(), "{text}");
         }

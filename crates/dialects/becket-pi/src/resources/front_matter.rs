@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use becket_dialect_kit::yaml::read_yaml;
+use becket_dialect_kit::yaml::read_front_matter;
 
 /// The front matter and the text after it.
 #[derive(Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ pub(super) fn front_matter<'a>(text: &'a str, file: &Path) -> Result<FrontMatter
     if yaml.trim().is_empty() {
         return Ok(FrontMatter { body, ..whole });
     }
-    let fields = read_yaml(yaml.trim_start_matches(['\r', '\n']), file)
+    let fields = read_front_matter(yaml.trim_start_matches(['\r', '\n']), file)
         .map_err(|error| format!("its first lines cannot be understood: {}", error.message))?;
     Ok(FrontMatter { fields, body })
 }
@@ -86,6 +86,10 @@ mod tests {
         }
         let set = front_matter("---\na: true\nb: \"true\"\n---\n", file).unwrap();
         assert!(set.is_set("a") && !set.is_set("b") && !set.is_set("c"));
+        let almost = "---\nname: a\ndescription: Use this: when\ndisable-model-invocation: true\n---\nbody";
+        let almost = front_matter(almost, file).unwrap();
+        assert_eq!(almost.text("description"), Some("Use this: when"));
+        assert!(almost.is_set("disable-model-invocation"));
         let broken = front_matter("---\na: [\n---\n", file).unwrap_err();
         assert!(broken.contains("cannot be understood"), "{broken}");
     }
