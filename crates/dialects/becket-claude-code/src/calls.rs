@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use becket_dialect_kit::called::Called;
+use becket_dialect_kit::called::{Called, server_tool};
 use becket_events::{PermissionRequestPayload, PreToolOutputPayload, PreToolPayload, Profile, Scope};
 use serde_json::{Map, Value, json};
 
@@ -34,19 +34,14 @@ pub fn name<'a>(call: &Called<'a>, source: &'a str) -> Cow<'a, str> {
         return (*name).into();
     }
     match source.strip_prefix("mcp:") {
-        Some(server) => server_tool(server, call.own_name).into(),
+        Some(server) => tool_of_server(server, call.own_name).into(),
         None => call.own_name.into(),
     }
 }
 
-/// The name of a server's tool. becket's own name for it begins with the server's.
-fn server_tool(server: &str, own_name: &str) -> String {
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
-        _ => '_',
-    };
-    let server: String = server.chars().map(plain).collect();
-    let tool = own_name.strip_prefix(&format!("{server}_")).unwrap_or(own_name);
+/// The name of a server's tool.
+fn tool_of_server(server: &str, own_name: &str) -> String {
+    let (server, tool) = server_tool(server, own_name);
     format!("mcp__{server}__{tool}")
 }
 
@@ -151,11 +146,14 @@ mod tests {
     #[test]
     fn a_servers_tool_is_named_after_both() {
         assert_eq!(
-            server_tool("github", "github_create_issue"),
+            tool_of_server("github", "github_create_issue"),
             "mcp__github__create_issue"
         );
-        assert_eq!(server_tool("my server", "my_server_ask"), "mcp__my_server__ask");
-        assert_eq!(server_tool("x", "y"), "mcp__x__y");
+        assert_eq!(
+            tool_of_server("my server", "my_server_ask"),
+            "mcp__my_server__ask"
+        );
+        assert_eq!(tool_of_server("x", "y"), "mcp__x__y");
     }
 
     #[test]

@@ -4,26 +4,37 @@ use becket_events::{OperationKind, PreToolOutputPayload, text_of as text_of_part
 use serde_json::{Value, json};
 
 /// The result of a call, with the absolute path of its file.
+// tidy: a table
 pub fn of(output: &PreToolOutputPayload, path: Option<&str>) -> Value {
     let text = text_of_parts(&output.content);
     let argument = |name: &str| output.arguments.get(name).cloned().unwrap_or_default();
     let lines = || text.lines().collect::<Vec<_>>();
+    // What becket's own tools tell beside their text. Others bring their place, and tell something else or nothing.
+    let told = |name: &str| output.details.get(name).cloned();
+    let count = |name: &str| told(name).and_then(|count| count.as_u64());
+    let is_so = |name: &str| told(name) == Some(Value::Bool(true));
     match output.operation {
         Some(OperationKind::Shell) => json!({
-            "stdout": text, "stderr": "", "interrupted": false, "isImage": false,
+            "stdout": text.trim_end_matches('\n'),
+            "stderr": "",
+            "interrupted": is_so("cancelled") || is_so("timed_out"),
+            "isImage": false,
+            "noOutputExpected": false,
         }),
         Some(OperationKind::Read) => json!({
             "type": "text",
             "file": {
                 "filePath": path,
                 "content": text,
-                "numLines": lines().len(),
-                "startLine": argument("offset").as_u64().unwrap_or(1),
-                "totalLines": lines().len(),
+                "numLines": count("lines").unwrap_or(lines().len() as u64),
+                "startLine": count("first_line").or(argument("offset").as_u64()).unwrap_or(1),
+                "totalLines": count("total_lines").unwrap_or(lines().len() as u64),
             },
         }),
         Some(OperationKind::Write) => json!({
-            "type": "update", "filePath": path, "content": argument("content"),
+            "type": if is_so("created") { "create" } else { "update" },
+            "filePath": path,
+            "content": argument("content"),
             "structuredPatch": [],
         }),
         Some(OperationKind::Edit) => {
@@ -38,15 +49,30 @@ pub fn of(output: &PreToolOutputPayload, path: Option<&str>) -> Value {
                 "replaceAll": first.get("all").and_then(Value::as_bool).unwrap_or(false),
             })
         }
-        Some(OperationKind::Find) => json!({
-            "filenames": lines(), "numFiles": lines().len(), "truncated": false,
-            "durationMs": output.duration_ms,
-        }),
+        Some(OperationKind::Find) => {
+            let count = count("files").unwrap_or(lines().len() as u64);
+            let names: Vec<&str> = lines().into_iter().take(count as usize).collect();
+            json!({
+                "filenames": names,
+                "numFiles": count,
+                "truncated": told("complete") == Some(Value::Bool(false)),
+                "durationMs": output.duration_ms,
+            })
+        }
         Some(OperationKind::Grep) => json!({
-            "mode": "content", "content": text, "filenames": [], "numFiles": 0, "numLines": lines().len(),
+            "mode": "content",
+            "content": text,
+            "filenames": [],
+            "numFiles": count("files").unwrap_or_default(),
+            "numLines": lines().len(),
         }),
         Some(OperationKind::Fetch) => json!({
-            "url": argument("url"), "result": text, "bytes": text.len(), "code": 200, "codeText": "OK",
+            "url": told("url").unwrap_or_else(|| argument("url")),
+            "result": text,
+            "bytes": count("bytes").unwrap_or(text.len() as u64),
+            "code": count("status").unwrap_or(200),
+            "codeText": "OK",
+            "durationMs": output.duration_ms,
         }),
         _ => json!([{"type": "text", "text": text}]),
     }

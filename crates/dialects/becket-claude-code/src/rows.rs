@@ -25,6 +25,34 @@ pub const TOOL_EVENTS: &[&str] = &[
 /// How often hooks may make the model go on, one time after another.
 const STOP_CAP: u32 = 8;
 
+/// Why a session starts, in the words of matchers.
+const STARTS: &[&str] = &["startup", "resume", "clear", "compact", "fork"];
+
+/// Why a session ends.
+const ENDS: &[&str] = &[
+    "clear",
+    "resume",
+    "logout",
+    "prompt_input_exit",
+    "bypass_permissions_disabled",
+    "other",
+];
+
+/// Who wants a summary.
+const TRIGGERS: &[&str] = &["manual", "auto"];
+
+/// What `Setup` is run for.
+const SETUPS: &[&str] = &["init", "maintenance"];
+
+/// Whose settings have changed.
+const SETTINGS: &[&str] = &[
+    "user_settings",
+    "project_settings",
+    "local_settings",
+    "policy_settings",
+    "skills",
+];
+
 /// All events that happen in becket, in the order in which they occur in a run.
 // tidy: a table
 pub fn rows() -> Vec<Box<dyn HookRow>> {
@@ -33,7 +61,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         row::<Setup>("Setup", Transform, show::setup, |_, answer| {
             Ok(replies::setup(answer))
         })
-        .matching(|_, setup| show::setup_trigger(setup.reason).into())
+        .matching_one(SETUPS, |_, setup| show::setup_trigger(setup.reason).into())
         .done(),
         row::<SessionStart>("SessionStart", Transform, show::session_start, |_, answer| {
             Ok(session_start(answer))
@@ -41,7 +69,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .only(|scope, start| {
             scope.parent_session_id.is_none() && !matches!(start.reason, StartReason::Reload)
         })
-        .matching(|_, start| show::start_source(start.reason).into())
+        .matching_one(STARTS, |_, start| show::start_source(start.reason).into())
         .plain_context()
         .done(),
         row::<PostCompact>("SessionStart", Transform, show::session_goes_on, |_, answer| {
@@ -55,7 +83,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             })
         })
         .only(|scope, _| scope.parent_session_id.is_none())
-        .matching(|_, _| "compact".into())
+        .matching_one(STARTS, |_, _| "compact".into())
         .plain_context()
         .done(),
         row::<SessionStart>("SubagentStart", Transform, show::subagent_start, |_, answer| {
@@ -164,12 +192,12 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         row::<PreCompact>("PreCompact", Guard, show::pre_compact, |_, answer| {
             Ok(compaction(answer))
         })
-        .matching(|_, compaction| show::trigger(compaction.reason).into())
+        .matching_one(TRIGGERS, |_, compaction| show::trigger(compaction.reason).into())
         .blocks(Block::Refuses)
         .plain_context()
         .done(),
         row::<PostCompact>("PostCompact", Observe, show::post_compact, nothing::<PostCompact>)
-            .matching(|_, compaction| show::trigger(compaction.reason).into())
+            .matching_one(TRIGGERS, |_, compaction| show::trigger(compaction.reason).into())
             .plain_shown()
             .done(),
         row::<PreModelChange>("PreModelSwitch", Guard, show::pre_model_change, |_, answer| {
@@ -184,7 +212,9 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             show::config_change,
             nothing::<ConfigChange>,
         )
-        .matching(|scope, change| show::config_source(scope, &change.path).into())
+        .matching_one(SETTINGS, |scope, change| {
+            show::config_source(scope, &change.path).into()
+        })
         .done(),
         row::<ModelChange>(
             "PostModelSwitch",
@@ -207,7 +237,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())
-            .matching(|_, end| show::end_reason(end).into())
+            .matching_one(ENDS, |_, end| show::end_reason(end).into())
             .done(),
     ]
 }

@@ -168,7 +168,7 @@ fn absolute(scope: &Scope, path: &str) -> String {
 }
 
 /// The arguments of a call. Claude Code's tools have absolute paths; a hook that writes one back means the same file.
-fn shown_arguments(scope: &Scope, call: &Called<'_>) -> Map<String, Value> {
+pub fn shown_arguments(scope: &Scope, call: &Called<'_>) -> Map<String, Value> {
     let mut arguments = calls::arguments(call);
     if let Some(Value::String(path)) = arguments.get_mut("file_path")
         && !path.starts_with("vfs://")

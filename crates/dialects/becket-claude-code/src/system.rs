@@ -7,20 +7,27 @@ use becket_events::{PermissionMode, Scope};
 use becket_hook_files::{EnvFile, Facts, FileHost, HookEntry, Input, NameMatcher, Owner, Source, System};
 
 use crate::bridge::BRIDGE;
+use crate::calls;
 use crate::dialect::DIALECT;
 use crate::hear::{hear, leaves};
 use crate::read::{option_variable, read, settle};
 use crate::rows::rows;
 use crate::rules::rules;
+use crate::show;
 use crate::sources::{MANIFEST, is_file, missing, servers, sources};
 use crate::texts::{SKILL_FILE, read_text};
-use crate::tools::profile;
 
 /// Claude Code.
 pub static SYSTEM: System = System {
     dialect: DIALECT,
     title: "Claude Code",
-    profile,
+    profile: || &calls::PROFILE,
+    show_call: |call, source, scope| {
+        (
+            calls::name(call, source).into_owned(),
+            show::shown_arguments(scope, call),
+        )
+    },
     folders: &[".claude"],
     sources,
     missing,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use becket_dialect_kit::called::Called;
+use becket_dialect_kit::called::{Called, server_tool};
 use becket_events::{
     OperationKind, PermissionRequestPayload, PreToolOutputPayload, PreToolPayload, Profile, Scope,
 };
@@ -54,19 +54,14 @@ pub fn name<'a>(call: &Called<'a>, source: &'a str) -> Cow<'a, str> {
     match (shown(call), source.strip_prefix("mcp:")) {
         (Shown::Command | Shown::InPlaceOf(_), _) => "Bash".into(),
         (Shown::Patch, _) => PATCH.into(),
-        (Shown::Own, Some(server)) => server_tool(server, call.own_name).into(),
+        (Shown::Own, Some(server)) => tool_of_server(server, call.own_name).into(),
         (Shown::Own, None) => call.own_name.into(),
     }
 }
 
-/// The name of a server's tool. becket's own name for it begins with the server's.
-fn server_tool(server: &str, own_name: &str) -> String {
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
-        _ => '_',
-    };
-    let server: String = server.chars().map(plain).collect();
-    let tool = own_name.strip_prefix(&format!("{server}_")).unwrap_or(own_name);
+/// The name of a server's tool.
+fn tool_of_server(server: &str, own_name: &str) -> String {
+    let (server, tool) = server_tool(server, own_name);
     format!("mcp__{server}__{tool}")
 }
 

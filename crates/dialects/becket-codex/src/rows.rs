@@ -22,6 +22,12 @@ pub const NOTIFY: &str = "notify";
 /// How often hooks may make the model go on, one time after another. Codex has no limit.
 const STOP_CAP: u32 = 8;
 
+/// Why a session starts, in the words of matchers.
+const STARTS: &[&str] = &["startup", "resume", "clear", "compact", "fork"];
+
+/// Who wants a summary.
+const TRIGGERS: &[&str] = &["manual", "auto"];
+
 /// All events that happen in becket, in the order in which they occur in a run.
 // tidy: a table
 pub fn rows() -> Vec<Box<dyn HookRow>> {
@@ -33,7 +39,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .only(|scope, start| {
             scope.parent_session_id.is_none() && !matches!(start.reason, StartReason::Reload)
         })
-        .matching(|_, start| show::start_source(start.reason).into())
+        .matching_one(STARTS, |_, start| show::start_source(start.reason).into())
         .plain_context()
         .done(),
         row::<PostCompact>("SessionStart", Transform, show::session_goes_on, |_, answer| {
@@ -43,7 +49,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             })
         })
         .only(|scope, _| scope.parent_session_id.is_none())
-        .matching(|_, _| "compact".into())
+        .matching_one(STARTS, |_, _| "compact".into())
         .plain_context()
         .done(),
         row::<SessionStart>("SubagentStart", Transform, show::subagent_start, |_, answer| {
@@ -113,7 +119,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         row::<PreCompact>("PreCompact", Guard, show::pre_compact, |_, answer| {
             Ok(compaction(answer))
         })
-        .matching(|_, compaction| show::trigger(compaction.reason).into())
+        .matching_one(TRIGGERS, |_, compaction| show::trigger(compaction.reason).into())
         .done(),
         row::<PostCompact>(
             "PostCompact",
@@ -121,7 +127,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             show::post_compact,
             nothing::<PostCompact>,
         )
-        .matching(|_, compaction| show::trigger(compaction.reason).into())
+        .matching_one(TRIGGERS, |_, compaction| show::trigger(compaction.reason).into())
         .done(),
         row::<AgentEnd>("Interrupt", Observe, show::interrupt, nothing::<AgentEnd>)
             .only(|_, end| end.reason == EndReason::Cancelled)
@@ -132,7 +138,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())
-            .matching(|_, _| "other".into())
+            .matching_one(&["other"], |_, _| "other".into())
             .done(),
     ]
 }

@@ -7,18 +7,19 @@ use becket_events::{PermissionMode, Scope};
 use becket_hook_files::{Facts, FileHost, HookEntry, Input, NameMatcher, RuleLists, Source, System};
 
 use crate::bridge::BRIDGE;
+use crate::calls;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::{NOTIFY, rows};
 use crate::sources::{is_file, servers, sources};
-use crate::tools::profile;
 
 /// Codex.
 pub static SYSTEM: System = System {
     dialect: DIALECT,
     title: "Codex",
-    profile,
+    profile: || &calls::PROFILE,
+    show_call: |call, source, _| (calls::name(call, source).into_owned(), calls::arguments(call)),
     folders: &[".codex"],
     sources,
     missing: |_| Vec::new(),

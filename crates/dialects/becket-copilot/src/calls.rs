@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use becket_dialect_kit::called::Called;
+use becket_dialect_kit::called::{Called, server_tool};
 use becket_events::{
     OperationKind, PermissionRequestPayload, PreToolOutputPayload, PreToolPayload, Profile, Scope,
 };
@@ -43,20 +43,9 @@ fn first_name<'a>(call: &Called<'a>, source: &'a str) -> Cow<'a, str> {
         return (*name).into();
     }
     match source.strip_prefix("mcp:") {
-        Some(server) => server_tool(server, call.own_name).into(),
+        Some(server) => format!("{server}-{}", server_tool(server, call.own_name).1).into(),
         None => call.own_name.into(),
     }
-}
-
-/// The name of a server's tool. becket's own name for it begins with the server's.
-fn server_tool(server: &str, own_name: &str) -> String {
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
-        _ => '_',
-    };
-    let plain: String = server.chars().map(plain).collect();
-    let tool = own_name.strip_prefix(&format!("{plain}_")).unwrap_or(own_name);
-    format!("{server}-{tool}")
 }
 
 /// The name of a call's tool for hooks of this kind of event.

@@ -125,7 +125,9 @@ fn of_both_kinds<const PASCAL: bool>() -> Vec<Box<dyn HookRow>> {
             show::pre_compact::<PASCAL>,
             nothing::<PreCompact>,
         )
-        .matching(|_, compaction| show::trigger(compaction.reason).into())
+        .matching_one(&["manual", "auto"], |_, compaction| {
+            show::trigger(compaction.reason).into()
+        })
         .done(),
         row::<ErrorRaised>(
             either::<PASCAL>("errorOccurred", "ErrorOccurred"),

@@ -12,19 +12,25 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::Value;
 
 use crate::bridge::BRIDGE;
+use crate::calls;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::naming::{is_pascal, member};
 use crate::read::read;
 use crate::rows::rows;
 use crate::sources::{is_file, sources};
-use crate::tools::profile;
 
 /// Copilot.
 pub static SYSTEM: System = System {
     dialect: DIALECT,
     title: "GitHub Copilot",
-    profile,
+    profile: || &calls::PROFILE,
+    show_call: |call, source, _| {
+        (
+            calls::name::<false>(call, source).into_owned(),
+            calls::arguments(call),
+        )
+    },
     folders: &[".github"],
     sources,
     missing: |_| Vec::new(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use becket_dialect_kit::called::Called;
+use becket_dialect_kit::called::{Called, server_tool};
 use becket_events::{OperationKind, PreToolOutputPayload, PreToolPayload, Profile, Scope};
 use becket_hook_files::normalised;
 use becket_hooks::{Cause, Failure};
@@ -32,20 +32,10 @@ pub fn name<'a>(call: &Called<'a>, source: &str) -> Cow<'a, str> {
     match (call.operation, call.face(), server(source)) {
         (Some(OperationKind::Edit), ..) => "Write".into(),
         (_, Some(face), _) => face.name.into(),
-        (_, None, Some(server)) => format!("MCP:{}", server_tool(server, call.own_name)).into(),
+        (_, None, Some(server)) => format!("MCP:{}", server_tool(server, call.own_name).1).into(),
         (_, None, None) if call.own_name == "spawn_agent" => "Task".into(),
         (_, None, None) => call.own_name.into(),
     }
-}
-
-/// The name of a server's tool. becket's own name for it begins with the server's.
-pub fn server_tool<'a>(server: &str, own_name: &'a str) -> &'a str {
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
-        _ => '_',
-    };
-    let server: String = server.chars().map(plain).collect();
-    own_name.strip_prefix(&format!("{server}_")).unwrap_or(own_name)
 }
 
 /// Arguments of a sub-agent's call, by becket's names and Cursor's.

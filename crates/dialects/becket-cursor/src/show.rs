@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use becket_dialect_kit::called::Called;
+use becket_dialect_kit::called::{Called, server_tool};
 use becket_events::{
     AgentEndPayload, CompactReason, EndReason, Message, MessageEndPayload, OperationKind, Part,
     PreCompactPayload, PreFileReadPayload, PreShellPayload, PreSubagentPayload, PreToolOutputPayload,
@@ -74,7 +74,7 @@ fn server_call(input: Input, call: &Called<'_>, source: &str) -> Input {
     let server = calls::server(source).unwrap_or_default();
     let arguments = Value::Object(call.foreign_arguments());
     input
-        .with("tool_name", calls::server_tool(server, call.own_name))
+        .with("tool_name", server_tool(server, call.own_name).1)
         .with("tool_input", arguments.to_string())
         .with("mcp_server_name", server)
 }

@@ -10,12 +10,12 @@ use becket_hook_files::{
 use serde_json::{Value, json};
 
 use crate::bridge::BRIDGE;
+use crate::calls;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
 use crate::sources::{MANIFEST, is_file, sources};
-use crate::tools::profile;
 
 /// The version of Cursor whose protocol this is.
 const VERSION: &str = "2026.07.01";
@@ -24,7 +24,13 @@ const VERSION: &str = "2026.07.01";
 pub static SYSTEM: System = System {
     dialect: DIALECT,
     title: "Cursor",
-    profile,
+    profile: || &calls::PROFILE,
+    show_call: |call, source, scope| {
+        (
+            calls::name(call, source).into_owned(),
+            calls::arguments(call, scope),
+        )
+    },
     folders: &[".cursor"],
     sources,
     missing: |_| Vec::new(),

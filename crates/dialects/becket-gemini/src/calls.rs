@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use becket_dialect_kit::called::Called;
+use becket_dialect_kit::called::{Called, server_tool};
 use becket_events::{PreToolOutputPayload, PreToolPayload, Profile, Scope};
 use serde_json::{Map, Value, json};
 
@@ -45,17 +45,6 @@ pub fn other_name<'a>(own_name: &'a str, source: &str) -> Cow<'a, str> {
         }
         None => own_name.into(),
     }
-}
-
-/// The server and the tool of a server's tool. becket's own name for it begins with the server's.
-fn server_tool<'a>(server: &str, own_name: &'a str) -> (String, &'a str) {
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
-        _ => '_',
-    };
-    let server: String = server.chars().map(plain).collect();
-    let tool = own_name.strip_prefix(&format!("{server}_")).unwrap_or(own_name);
-    (server, tool)
 }
 
 /// What is told about the server of a tool.

@@ -15,6 +15,15 @@ use crate::{calls, model, show};
 /// How often hooks may make the model go on, one time after another. Gemini CLI has only its limit of turns.
 const STOP_CAP: u32 = 8;
 
+/// Why a session starts, in the words of matchers.
+const STARTS: &[&str] = &["startup", "resume", "clear"];
+
+/// Why a session ends.
+const ENDS: &[&str] = &["exit", "clear", "logout", "prompt_input_exit", "other"];
+
+/// Who wants a summary.
+const TRIGGERS: &[&str] = &["manual", "auto"];
+
 /// All events that happen in becket, in the order in which they occur in a run.
 // tidy: a table
 pub fn rows() -> Vec<Box<dyn HookRow>> {
@@ -26,7 +35,7 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .only(|scope, start| {
             scope.parent_session_id.is_none() && !matches!(start.reason, StartReason::Reload)
         })
-        .matching(|_, start| show::start_source(start.reason).into())
+        .matching_one(STARTS, |_, start| show::start_source(start.reason).into())
         .done(),
         row::<UserPrompt>("BeforeAgent", Guard, show::user_prompt, |_, answer| {
             Ok(prompt(answer))
@@ -87,14 +96,14 @@ pub fn rows() -> Vec<Box<dyn HookRow>> {
         .blocks(Block::GoesOn)
         .done(),
         row::<PreCompact>("PreCompress", Observe, show::pre_compact, nothing::<PreCompact>)
-            .matching(|_, compaction| show::trigger(compaction.reason).into())
+            .matching_one(TRIGGERS, |_, compaction| show::trigger(compaction.reason).into())
             .done(),
         row::<Attention>("Notification", Observe, show::attention, nothing::<Attention>)
             .only(|_, attention| attention.reason == AttentionReason::Approval)
             .done(),
         row::<SessionEnd>("SessionEnd", Observe, show::session_end, nothing::<SessionEnd>)
             .only(|scope, _| scope.parent_session_id.is_none())
-            .matching(|_, end| show::end_reason(end.next).into())
+            .matching_one(ENDS, |_, end| show::end_reason(end.next).into())
             .done(),
     ]
 }

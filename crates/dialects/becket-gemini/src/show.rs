@@ -9,7 +9,7 @@ use becket_events::{
     SteeringPayload, StopPayload, ToolsOfferedPayload, UserPromptPayload,
 };
 use becket_hook_files::{Input, normalised};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{calls, model, response};
 
@@ -93,9 +93,9 @@ pub fn after_model(input: Input, scope: &Scope, end: &PostResponsePayload) -> In
         .with("llm_response", model::response(&end.message))
 }
 
-fn called(input: Input, scope: &Scope, call: &Called<'_>, source: &str) -> Input {
+/// The arguments of a call, with absolute paths: a hook that writes one back means the same file.
+pub fn shown_arguments(scope: &Scope, call: &Called<'_>) -> Map<String, Value> {
     let mut arguments = calls::arguments(call);
-    // A hook that writes an absolute path back means the same file.
     if let Some(Value::String(path)) = arguments.get_mut("file_path")
         && !path.starts_with("vfs://")
     {
@@ -103,9 +103,13 @@ fn called(input: Input, scope: &Scope, call: &Called<'_>, source: &str) -> Input
             .display()
             .to_string();
     }
+    arguments
+}
+
+fn called(input: Input, scope: &Scope, call: &Called<'_>, source: &str) -> Input {
     input
         .with("tool_name", calls::name(call, source).as_ref())
-        .with("tool_input", arguments)
+        .with("tool_input", shown_arguments(scope, call))
         .with_some("mcp_context", calls::server_context(call, source))
 }
 

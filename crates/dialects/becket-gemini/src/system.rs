@@ -13,12 +13,13 @@ use becket_system::moments;
 use chrono::SecondsFormat;
 
 use crate::bridge::BRIDGE;
+use crate::calls;
 use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
+use crate::show;
 use crate::sources::{is_file, sources};
-use crate::tools::profile;
 
 /// A hook with less time was probably meant to have as many seconds.
 const LEAST_TIME: LeastTime = LeastTime {
@@ -30,7 +31,13 @@ const LEAST_TIME: LeastTime = LeastTime {
 pub static SYSTEM: System = System {
     dialect: DIALECT,
     title: "Gemini CLI",
-    profile,
+    profile: || &calls::PROFILE,
+    show_call: |call, source, scope| {
+        (
+            calls::name(call, source).into_owned(),
+            show::shown_arguments(scope, call),
+        )
+    },
     folders: &[".gemini"],
     sources,
     missing: |_| Vec::new(),

@@ -82,6 +82,17 @@ pub fn change_of_files(operation: OperationKind, path: &str) -> Option<String> {
     })
 }
 
+/// The plain name of an MCP server and the tool's name there. becket's own name for the tool begins with the former.
+pub fn server_tool<'a>(server: &str, own_name: &'a str) -> (String, &'a str) {
+    let plain = |character: char| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
+        _ => '_',
+    };
+    let server: String = server.chars().map(plain).collect();
+    let tool = own_name.strip_prefix(&format!("{server}_")).unwrap_or(own_name);
+    (server, tool)
+}
+
 /// A word as the shell reads it.
 pub fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character);

@@ -137,7 +137,7 @@ impl CheckedEntry {
     /// A condition that only one command meets, where all that begin so were probably meant.
     fn whole_command(&self, subject: &Subject<'_>) -> Option<Finding> {
         let condition = Condition::read(self.entry.condition.as_deref()?);
-        let (command, wider) = condition.whole_command(&(self.system.profile)())?;
+        let (command, wider) = condition.whole_command((self.system.profile)())?;
         Some(Finding {
             line: subject.line_with(command),
             severity: Severity::Remark,

@@ -92,6 +92,11 @@ impl Condition {
         format!("{:?}{hint}", &value[..value.floor_char_boundary(MOST_SHOWN)])
     }
 
+    /// The tool that is meant; `None` if every call is.
+    pub(crate) fn tool(&self) -> Option<&str> {
+        (!self.is_open).then_some(self.tool.as_str())
+    }
+
     /// The command that is meant as a whole, with the condition that means every command that begins so.
     pub(crate) fn whole_command(&self, profile: &Profile) -> Option<(&str, String)> {
         let is_shell = profile.operation_of(&self.tool) == Some(OperationKind::Shell);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use becket_agent::Rules;
 use becket_agent::url_policy::UrlJudge;
 use becket_check::{HookFile, NamedFile};
-use becket_events::{Class, Profile};
+use becket_events::Class;
 use becket_hooks::{CommandLane, CommandLine, HookEnvironment, Program, Section};
 use becket_host::{
     Bridge, DeclaredServers, DialectSettings, Found, FoundGuest, GuestSearch, Guests, Host, HostOption,
@@ -538,7 +538,6 @@ impl Found for FoundFiles {
                 urls: loading.urls.clone(),
                 allowed_urls: self.allowed_urls.clone(),
                 environment: HookEnvironment::clone(loading.environment),
-                profile: (self.system.profile)(),
                 texts: match loading.has_agent_file {
                     true => Vec::new(),
                     false => self.texts.clone(),
@@ -596,7 +595,6 @@ struct FileHooks {
     urls: UrlJudge,
     allowed_urls: Option<Vec<String>>,
     environment: HookEnvironment,
-    profile: Profile,
     texts: Vec<FoundText>,
 }
 
@@ -748,12 +746,7 @@ impl Guests for FileHooks {
         let texts = Arc::new(TextsInUse::new(self.facts.clone()));
         texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
         self.facts.prompts.register(stage.engine);
-        let transcripts = Arc::new(Transcripts::new(
-            self.facts.clone(),
-            Arc::clone(stage.store),
-            stage.profile.clone(),
-            self.profile.clone(),
-        ));
+        let transcripts = Arc::new(Transcripts::new(self.system, self.facts.clone(), stage));
         transcripts.register(stage.engine);
         let rows: Vec<Box<dyn HookRow>> = (self.system.rows)();
         let later = |entry: &HookEntry| {

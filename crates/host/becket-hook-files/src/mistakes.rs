@@ -6,6 +6,7 @@ use becket_events::{Class, EventId};
 use becket_hooks::{Finished, nearest};
 
 use crate::answer::foreign_no;
+use crate::condition::Condition;
 use crate::entry::{Action, HookEntry};
 use crate::matching::NameMatcher;
 use crate::system::{Contract, System};
@@ -49,47 +50,90 @@ pub fn answers(system: &System, contract: &Contract, subject: &Subject<'_>) -> V
     findings.collect()
 }
 
-/// Matchers of a hook that fit no tool.
+/// Matchers and conditions of a hook that fit nothing.
 pub fn matchers(
     system: &System,
     (contract, entry): (&Contract, &HookEntry),
     subject: &Subject<'_>,
 ) -> Vec<Finding> {
-    if !is_about_tools(contract) {
-        return Vec::new();
-    }
-    let profile = (system.profile)();
-    let faces = profile.faces.iter().map(|face| face.name);
-    let former = system
-        .former_names
-        .iter()
-        .flat_map(|(former, name)| [*former, *name]);
-    let others = (system.other_tools)(contract.name).iter().copied();
-    let names: Vec<&str> = faces.chain(former).chain(others).collect();
     let words = entry.matchers.iter().flat_map(|text| alternatives(text));
-    let findings = words.filter_map(|word| {
-        let matcher = (system.matcher)(word).ok()?;
-        if names.iter().any(|name| matcher.matches(name)) {
-            return None;
-        }
+    let read = words.filter_map(|word| Some((word, (system.matcher)(word).ok()?)));
+    let unmet = |names: &[&str], matcher: &NameMatcher| !names.iter().any(|name| matcher.matches(name));
+    if !is_about_tools(contract) {
+        let values = contract.values;
+        let unmet = read.filter(|(_, matcher)| !values.is_empty() && unmet(values, matcher));
+        return unmet.map(|(word, _)| no_value(contract, word, subject)).collect();
+    }
+    let names = tool_names(system, contract);
+    let findings = read.filter(|(_, matcher)| unmet(&names, matcher));
+    let findings = findings.filter_map(|(word, matcher)| {
         let meant = match server_of(word, &matcher) {
             Some(meant) => meant?,
-            None => meant_by(word, (&names, &profile), subject),
+            None => meant_by(word, (&names, (system.profile)()), subject),
         };
-        let severity = match meant {
+        Some(no_tool(system, word, meant, subject))
+    });
+    findings
+        .chain(condition(system, (entry, &names), subject))
+        .collect()
+}
+
+/// A condition about a tool that does not exist.
+fn condition(
+    system: &System,
+    (entry, names): (&HookEntry, &[&str]),
+    subject: &Subject<'_>,
+) -> Option<Finding> {
+    let condition = Condition::read(entry.condition.as_deref()?);
+    let word = condition.tool().filter(|word| !word.contains(['*', '-']))?;
+    let is_known = names.iter().any(|name| name.eq_ignore_ascii_case(word));
+    if is_known || word.starts_with("mcp__") {
+        return None;
+    }
+    let meant = meant_by(word, (names, (system.profile)()), subject);
+    Some(no_tool(system, word, meant, subject))
+}
+
+/// The names by which a system's hooks choose tools.
+fn tool_names(system: &System, contract: &Contract) -> Vec<&'static str> {
+    let faces = (system.profile)().faces.iter().map(|face| face.name);
+    let former = system.former_names.iter();
+    let former = former.flat_map(|(former, name)| [*former, *name]);
+    let others = (system.other_tools)(contract.name).iter().copied();
+    faces.chain(former).chain(others).collect()
+}
+
+fn no_tool(system: &System, word: &str, meant: Option<String>, subject: &Subject<'_>) -> Finding {
+    let title = system.title;
+    let message =
+        format!("no tool of {title} has a name like `{word}`, so the hook is never asked about one");
+    unmatched(word, Kind::UnknownTool, message, meant, subject)
+}
+
+fn no_value(contract: &Contract, word: &str, subject: &Subject<'_>) -> Finding {
+    let (name, values) = (contract.name, contract.values.join("`, `"));
+    let message =
+        format!("at `{name}` a matcher looks at one of `{values}`, and `{word}` matches none of them");
+    let meant = nearest(word, contract.values.iter().copied()).map(ToOwned::to_owned);
+    unmatched(word, Kind::NoEffect, message, meant, subject)
+}
+
+/// What is wrong with a word that matches nothing. It is surely a mistake if something else was probably meant.
+fn unmatched(
+    word: &str,
+    kind: Kind,
+    message: String,
+    meant: Option<String>,
+    subject: &Subject<'_>,
+) -> Finding {
+    Finding {
+        severity: match meant {
             Some(_) => Severity::Wrong,
             None => Severity::Remark,
-        };
-        let title = system.title;
-        let message =
-            format!("no tool of {title} has a name like `{word}`, so the hook is never asked about one");
-        Some(Finding {
-            severity,
-            hint: meant.map(|meant| format!("did you mean `{meant}`?")),
-            ..finding_at(subject, word, Kind::UnknownTool, message)
-        })
-    });
-    findings.collect()
+        },
+        hint: meant.map(|meant| format!("did you mean `{meant}`?")),
+        ..finding_at(subject, word, kind, message)
+    }
 }
 
 /// Whether the matchers of an event look at names of tools.

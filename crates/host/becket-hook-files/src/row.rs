@@ -46,6 +46,7 @@ pub fn row<E: Event>(
             event: E::ID,
             class,
             has_matcher: false,
+            values: &[],
             block: Block::Told,
             plain: Plain::Dropped,
             is_always: true,
@@ -87,6 +88,12 @@ impl<E: Event> RowOf<E> {
         self.subject = Some(subject);
         self.contract.has_matcher = true;
         self
+    }
+
+    /// The row of an event whose matchers look at a text that is one of these.
+    pub fn matching_one(mut self, values: &'static [&'static str], subject: SubjectOf<E>) -> Self {
+        self.contract.values = values;
+        self.matching(subject)
     }
 
     /// The row of an event about a tool call, whose matchers look at the tool's name.

@@ -10,12 +10,13 @@ use becket_agent::Input as TypedInput;
 use becket_agent::session_handle::{Delivery, SessionHandle};
 use becket_agent::url_policy::UrlJudge;
 use becket_dialect_kit::RowInfo;
+use becket_dialect_kit::called::Called;
 use becket_events::{Class, EventId, InputSource, Profile, Scope};
 use becket_hooks::{CommandLane, Dialect, Engine, Failure, Finished, HookEnvironment};
 use becket_host::{Bridge, GuestSearch, KnownCommand, KnownCommands, Person, Reader, ServerCalls};
 use becket_system::CliError;
 use becket_tools::Models;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::answer::HookAnswer;
 use crate::entry::{Dropped, HookEntry, Owner, Reading, ServerEntry, Source};
@@ -36,7 +37,9 @@ pub struct System {
     /// The system's name for people.
     pub title: &'static str,
     /// The names and schemas by which the system's models know tools.
-    pub profile: fn() -> Profile,
+    pub profile: fn() -> &'static Profile,
+    /// The name and the arguments by which hooks know a call of a tool from this source, such as `mcp:NAME`.
+    pub show_call: fn(&Called<'_>, &str, &Scope) -> (String, Map<String, Value>),
     /// Folders of projects in which the system keeps its files.
     pub folders: &'static [&'static str],
     /// Finds the files, in the order in which their hooks count. Those that do not exist are left out.
@@ -134,6 +137,8 @@ pub struct Contract {
     pub class: Class,
     /// Whether matchers count at this event.
     pub has_matcher: bool,
+    /// All texts that matchers may meet, at an event that is not about tools and has only these; empty if it is open.
+    pub values: &'static [&'static str],
     /// The effect of a block.
     pub block: Block,
     /// The use of output that is not JSON.

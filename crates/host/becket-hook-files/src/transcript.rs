@@ -9,13 +9,18 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use becket_agent::store::{EntryContent, Store};
-use becket_events::{Class, Message, MessageBody, MessageEnd, MessageEndReply, Part, Profile, Scope, Usage};
+use becket_dialect_kit::called::Called;
+use becket_events::{
+    Class, Message, MessageBody, MessageEnd, MessageEndReply, Part, Profile, Scope, ToolCall, Usage,
+};
 use becket_hooks::{Action, Engine, HandlerInfo, Matcher, Registration};
+use becket_host::{ServerCalls, Stage};
 use becket_store::SqliteStore;
 use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, json};
 
 use crate::facts::Facts;
+use crate::system::System;
 
 /// Writes conversations into files.
 pub struct Transcripts {
@@ -23,8 +28,9 @@ pub struct Transcripts {
     store: Arc<SqliteStore>,
     /// The names by which the model knows tools.
     models: Profile,
-    /// The names by which hooks know tools.
-    hooks: Profile,
+    servers: Arc<dyn ServerCalls>,
+    /// Knows the names by which hooks know tools.
+    system: &'static System,
     sessions: Mutex<HashMap<String, Written>>,
 }
 
@@ -53,12 +59,13 @@ impl Written {
 
 impl Transcripts {
     /// Files in the folder of these facts.
-    pub fn new(facts: Facts, store: Arc<SqliteStore>, models: Profile, hooks: Profile) -> Self {
+    pub fn new(system: &'static System, facts: Facts, stage: &Stage<'_>) -> Self {
         Self {
             facts,
-            store,
-            models,
-            hooks,
+            store: Arc::clone(stage.store),
+            models: stage.profile.clone(),
+            servers: Arc::clone(stage.servers),
+            system,
             sessions: Mutex::default(),
         }
     }
@@ -178,7 +185,7 @@ impl Transcripts {
                 ..
             } => {
                 let calls = tool_calls.iter().map(|call| {
-                    let (name, input) = self.call(&call.name, &call.arguments);
+                    let (name, input) = self.call(call, scope);
                     json!({"type": "tool_use", "id": call.id, "name": name, "input": input})
                 });
                 let blocks: Vec<Value> = content.iter().filter_map(block).chain(calls).collect();
@@ -211,16 +218,30 @@ impl Transcripts {
     }
 
     /// A call in the terms that hooks know.
-    fn call(&self, name: &str, arguments: &str) -> (String, Map<String, Value>) {
-        let written: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-        let face = self.models.face_named(name);
-        let own = face.and_then(|face| Some((face.operation, face.read(written.clone()).ok()?)));
-        let shown = own.and_then(|(operation, own)| {
-            let own = own.arguments();
-            let face = self.hooks.face_for(operation, &own)?;
-            Some((face.name.to_owned(), (face.to_foreign)(&own)))
-        });
-        shown.unwrap_or_else(|| (name.to_owned(), written))
+    fn call(&self, call: &ToolCall, scope: &Scope) -> (String, Map<String, Value>) {
+        let written: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let face = self.models.face_named(&call.name);
+        let own = face.and_then(|face| Some((face.operation, face.read(written.clone()).ok()?.arguments())));
+        let (operation, arguments) = match own {
+            Some((operation, arguments)) => (Some(operation), arguments),
+            None => (None, written),
+        };
+        let called = Called {
+            profile: (self.system.profile)(),
+            id: &call.id,
+            own_name: operation.map_or(&call.name, |operation| operation.name()),
+            called_as: &call.name,
+            operation,
+            arguments: &arguments,
+        };
+        (self.system.show_call)(&called, &self.source(&call.name), scope)
+    }
+
+    /// Where a tool comes from: the name of a server's tool begins with the server's.
+    fn source(&self, name: &str) -> String {
+        let mut servers = name.match_indices('_').map(|(end, _)| &name[..end]);
+        let server = servers.find(|server| self.servers.knows(server));
+        server.map_or_else(String::new, |server| format!("mcp:{server}"))
     }
 }
 

@@ -606,7 +606,9 @@ fn post_tool_use() {
     play(&room, &turns, &["--yes"]).ended_with(0);
     let mut read = told(&room, "PostToolUse");
     assert!(read[0]["duration_ms"].take().is_u64());
-    let response = json!({"stdout": "out\n", "stderr": "", "interrupted": false, "isImage": false});
+    let response = json!({
+        "stdout": "out", "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false,
+    });
     let wanted = json!({
         "tool_name": "Bash", "tool_input": {"command": "echo out"}, "tool_response": response,
         "tool_use_id": "call-1", "duration_ms": null,
@@ -1692,6 +1694,78 @@ fn programs_with_arguments_get_no_shell() {
     let run = play(&room, &touching(), &["--yes"]).ended_with(0);
     let root = room.work().canonicalize().unwrap().display().to_string();
     assert!(run.stdout.contains(&format!("$HOME {root}")), "{run:#?}");
+}
+
+/// How long a tool ran is told without the time that its guards took.
+#[test]
+fn the_time_of_a_call_is_that_of_the_tool() {
+    let room = with_hooks(&[
+        ("PreToolUse", command("sleep 1")),
+        ("PostToolUse", noting("PostToolUse", "")),
+    ]);
+    play(&room, &json!([shell("sleep 0.2"), says("done", &[])]), &["--yes"]).ended_with(0);
+    let time = told(&room, "PostToolUse")[0]["duration_ms"]
+        .as_u64()
+        .expect("a number");
+    // A machine under load may let the tool wait, but hardly as long as the guard slept.
+    assert!((200..1000).contains(&time), "{time}");
+}
+
+/// What becket's tools know about their results stands where Claude Code's tools tell it.
+#[test]
+fn results_tell_what_the_tools_know() {
+    let room = with_hook("PostToolUse", "");
+    room.write("five.txt", "1\n2\n3\n4\n5\n");
+    let turns = json!([
+        call("write", &json!({"path": "new.txt", "content": "x"})),
+        call("write", &json!({"path": "new.txt", "content": "y"})),
+        call("read", &json!({"path": "five.txt", "offset": 2, "limit": 3})),
+        call("find", &json!({"pattern": "*.txt"})),
+        {"text": "done"},
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let told = told(&room, "PostToolUse");
+    let of = |at: usize, pointer: &str| told[at]["tool_response"].pointer(pointer).cloned();
+    assert_eq!(of(0, "/type"), Some(json!("create")));
+    assert_eq!(of(1, "/type"), Some(json!("update")));
+    let file: Vec<_> = ["startLine", "numLines", "totalLines"]
+        .map(|name| of(2, &format!("/file/{name}")))
+        .into_iter()
+        .flatten()
+        .collect();
+    assert_eq!(file, [json!(2), json!(3), json!(5)]);
+    assert_eq!(of(3, "/numFiles"), Some(json!(3)));
+    assert_eq!(of(3, "/truncated"), Some(json!(false)));
+}
+
+/// A transcript has the names that the hooks have heard, also of tools that are no operation.
+#[test]
+fn the_transcript_names_tools_as_hooks_know_them() {
+    let Some(room) = with_server("well", "") else {
+        return;
+    };
+    let keep = noting(
+        "Stop",
+        "cp \"$(printf '%s' \"$IN\" | jq -r .transcript_path)\" ../transcript.jsonl",
+    );
+    room.write(".claude/settings.json", settings(&[("Stop", keep)]).to_string());
+    let turns = json!([
+        call("update_todos", &json!({"content": "- [x] sail"})),
+        call("one_echo", &json!({"text": "hi"})),
+        {"text": "done"},
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let transcript = room.read("../transcript.jsonl");
+    let lines = transcript
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let used: Vec<Value> = lines
+        .map(|line| line["message"]["content"][0].clone())
+        .filter(|block| block["type"] == "tool_use")
+        .collect();
+    let names: Vec<&str> = used.iter().filter_map(|block| block["name"].as_str()).collect();
+    assert_eq!(names, ["TodoWrite", "mcp__one__echo"], "{used:#?}");
+    assert_eq!(used[0]["input"]["todos"][0]["status"], "completed");
 }
 
 #[test]

@@ -13,15 +13,15 @@ use crate::hook_files::{says, shell};
 use crate::room;
 
 /// A system, and how its hooks are written.
-struct System {
+pub(crate) struct System {
     /// Its name in the program, and that of its page.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Its name for people.
-    title: &'static str,
+    pub(crate) title: &'static str,
     /// The file of a project that holds its hooks.
-    file: &'static str,
+    pub(crate) file: &'static str,
     /// That file with one command at an event, which may take a second.
-    hooks: fn(&str, &str) -> Value,
+    pub(crate) hooks: fn(&str, &str) -> Value,
     /// Events, each with what it is about.
     events: &'static [(&'static str, About)],
     /// The exit codes after which the system goes on although its hook is a guard of calls.
@@ -41,7 +41,7 @@ enum About {
     End,
 }
 
-const CLAUDE_CODE: System = System {
+pub(crate) const CLAUDE_CODE: System = System {
     name: "claude-code",
     title: "Claude Code",
     file: ".claude/settings.json",
@@ -62,7 +62,7 @@ const CLAUDE_CODE: System = System {
     refusal: "{\"decision\": \"block\", \"reason\": \"no\"}",
 };
 
-const CODEX: System = System {
+pub(crate) const CODEX: System = System {
     name: "codex",
     title: "Codex",
     file: ".codex/hooks.json",
@@ -83,7 +83,7 @@ const CODEX: System = System {
     refusal: "{\"decision\": \"block\", \"reason\": \"no\"}",
 };
 
-const GEMINI: System = System {
+pub(crate) const GEMINI: System = System {
     name: "gemini",
     title: "Gemini CLI",
     file: ".gemini/settings.json",
@@ -104,7 +104,7 @@ const GEMINI: System = System {
     refusal: "{\"decision\": \"block\", \"reason\": \"no\"}",
 };
 
-const CURSOR: System = System {
+pub(crate) const CURSOR: System = System {
     name: "cursor",
     title: "Cursor",
     file: ".cursor/hooks.json",
@@ -121,7 +121,7 @@ const CURSOR: System = System {
     refusal: "{\"permission\": \"deny\", \"continue\": false, \"user_message\": \"no\"}",
 };
 
-const COPILOT: System = System {
+pub(crate) const COPILOT: System = System {
     name: "copilot",
     title: "GitHub Copilot",
     file: ".github/hooks/all.json",
@@ -326,7 +326,7 @@ const ABOUT_THE_PAGE: &str =
 ";
 
 /// A page of the documentation is as the test finds it.
-fn golden(name: &str, page: &str) {
+pub(crate) fn golden(name: &str, page: &str) {
     let file = PathBuf::from(crate::repository_file(name));
     if std::env::var_os("BECKET_UPDATE_GOLDENS").is_some() {
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("it can be made");

@@ -389,6 +389,58 @@ fn matchers_that_fit_no_tool_are_found() {
     }
 }
 
+/// Matchers at events that are not about tools, and conditions.
+#[test]
+fn matchers_and_conditions_that_fit_nothing_are_found() {
+    let matching =
+        |matcher: &str| json!({"matcher": matcher, "hooks": [{"type": "command", "command": ":"}]});
+    let only = |condition: &str| json!({"hooks": [{"type": "command", "command": ":", "if": condition}]});
+    for (file, event, group, told) in [
+        ("claude", "SessionStart", matching("startup|resume"), None),
+        ("claude", "SessionStart", matching("start.*"), None),
+        ("claude", "SessionStart", matching("start_up"), Some("`startup`?")),
+        (
+            "claude",
+            "SessionStart",
+            matching("Bash"),
+            Some("matches none of them"),
+        ),
+        ("claude", "PreCompact", matching("auto"), None),
+        (
+            "claude",
+            "PreCompact",
+            matching("automatic"),
+            Some("matches none of them"),
+        ),
+        (
+            "claude",
+            "SessionEnd",
+            matching("exit"),
+            Some("matches none of them"),
+        ),
+        ("claude", "PreToolUse", only("Bash(git *)"), None),
+        ("claude", "PreToolUse", only("Edit(*.ts)"), None),
+        ("claude", "PreToolUse", only("mcp__x__y"), None),
+        (
+            "claude",
+            "PreToolUse",
+            only("Shell(git *)"),
+            Some("did you mean `Bash`?"),
+        ),
+        ("gemini", "SessionEnd", matching("exit"), None),
+        ("gemini", "PreCompress", matching("manuel"), Some("`manual`?")),
+    ] {
+        let (_, found) = checked(&format!(".{file}/settings.json"), event, &group);
+        match told {
+            Some(told) => assert!(found.contains(told), "{event} {group}: {found}"),
+            None => {
+                let is_silent = !found.contains("matches none") && !found.contains("has a name like");
+                assert!(is_silent, "{event} {group}: {found}");
+            }
+        }
+    }
+}
+
 #[test]
 fn answers_that_are_none_are_found() {
     let deny = json!({"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"});

@@ -40,6 +40,7 @@ mod front_doors;
 mod gemini;
 mod guard;
 mod guard_surroundings;
+mod hook_answers;
 mod hook_ends;
 mod hook_files;
 mod hooks_check;

@@ -1,0 +1,379 @@
+//! What each field of a hook's answer does, in every system that keeps its hooks in JSON files. What runs with such
+//! hooks come to is a page of the documentation for each system.
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room};
+
+use crate::hook_ends::{CLAUDE_CODE, CODEX, COPILOT, CURSOR, GEMINI, System, golden};
+use crate::hook_files::{answers, shell};
+use crate::room;
+
+/// The word that answers say, and that is looked for where it may arrive.
+const WORD: &str = "lighthouse";
+
+/// What a call of the page's runs prints.
+const PRINTED: &str = "printed by the call";
+
+/// An answer of a hook.
+struct Said {
+    event: &'static str,
+    answer: Value,
+    /// Whether the user would be asked about the call, and is not there.
+    needs_yes: bool,
+}
+
+/// An answer in a run in which calls of the shell are allowed.
+fn said(event: &'static str, answer: Value) -> Said {
+    Said {
+        event,
+        answer,
+        needs_yes: false,
+    }
+}
+
+/// An answer in a run in which the call needs a yes, and nobody is there to give it.
+fn unasked(event: &'static str, answer: Value) -> Said {
+    Said {
+        needs_yes: true,
+        ..said(event, answer)
+    }
+}
+
+/// The field of an answer in which a system keeps what belongs to one event.
+fn specific(event: &'static str, mut members: Value) -> Said {
+    members["hookEventName"] = event.into();
+    said(event, json!({"hookSpecificOutput": members}))
+}
+
+fn specific_unasked(event: &'static str, members: Value) -> Said {
+    Said {
+        needs_yes: true,
+        ..specific(event, members)
+    }
+}
+
+/// What a run with an answer came to, in the words of the page.
+fn effects(room: &Room, run: &Finished, needs_yes: bool) -> Vec<&'static str> {
+    let requests = run.events_named("pre_request");
+    let bodies: Vec<String> = requests
+        .iter()
+        .map(|request| request["body"].to_string())
+        .collect();
+    let (made, changed) = (room.has("made"), room.has("changed"));
+    let ran = made || changed;
+    let shows = |body: &String| body.contains(&format!("{PRINTED}\\n"));
+    let is_told = bodies.iter().any(|body| body.contains(WORD));
+    let names = room.run(["context", "list", "--json"]).stdout;
+    [
+        (run.code != 0 && bodies.is_empty(), "the prompt is refused"),
+        (!ran && bodies.len() > 1, "the call is refused"),
+        (!ran && bodies.len() == 1, "the call is refused, and the run ends"),
+        (ran && needs_yes, "the call runs without a question"),
+        (changed, "the arguments are changed"),
+        (ran && bodies.len() == 1, "the run ends after the call"),
+        (
+            made && bodies.len() > 1 && !shows(&bodies[1]),
+            "the result is replaced",
+        ),
+        (bodies.len() > 2, "the model goes on"),
+        (is_told, "the model is told"),
+        (run.stderr.contains(WORD), "the user is told"),
+        (run.stdout.contains("final by a hook"), "the answer is replaced"),
+        (names.contains(WORD), "the conversation has that title"),
+    ]
+    .into_iter()
+    .filter_map(|(is_so, words)| is_so.then_some(words))
+    .collect()
+}
+
+/// A run with one hook: the model calls the shell, and then answers as often as it is asked.
+fn play(system: &System, said: &Said) -> (Room, Finished) {
+    let room = room().with("SHELL", "/bin/bash");
+    let command = match &said.answer {
+        Value::String(text) => format!("printf '%s' '{text}'"),
+        answer => answers(answer),
+    };
+    // A hook that makes the model go on says so once.
+    let once = format!("[ -e ../said ] || {{ touch ../said; {command}; }}");
+    room.write(system.file, (system.hooks)(said.event, &once).to_string());
+    if !said.needs_yes {
+        room.config("[permissions]\nallow = [\"shell\"]\n");
+    }
+    let model = room.model(&json!([
+        shell(&format!("touch made; echo {PRINTED}")),
+        {"text": "one"},
+        {"text": "two"},
+        {"text": "three"},
+    ]));
+    let run = room.run(["--trust", "--json", "--model", &model, "go"]);
+    (room, run)
+}
+
+/// Plays all answers of a system, and compares the page.
+fn play_all(system: &System, all: &[Said]) {
+    let mut page = format!(
+        "# {}: what the fields of an answer do\n\nWritten by the tests in `hook_answers.rs`, with real hooks, and \
+         compared by them. `BECKET_UPDATE_GOLDENS=1` rewrites it. The answers stand beside a call of the shell; \
+         where the table says so, it needs a yes and nobody is there to give it.\n\n\
+         | at | answer | what happens |\n|---|---|---|\n",
+        system.title
+    );
+    for said in all {
+        let (room, run) = play(system, said);
+        let effects = effects(&room, &run, said.needs_yes);
+        let effect = match effects.is_empty() {
+            true => "nothing".to_owned(),
+            false => effects.join("; "),
+        };
+        let answer = match &said.answer {
+            Value::String(text) => format!("{text} (no JSON)"),
+            answer => answer.to_string(),
+        };
+        let needs = if said.needs_yes { ", a yes is needed" } else { "" };
+        page.push_str(&format!("| `{}`{needs} | `{answer}` | {effect} |\n", said.event));
+    }
+    golden(&format!("docs/dialects/{}-answers.md", system.name), &page);
+}
+
+#[test]
+fn the_answers_of_claude_code() {
+    let decision = |decision: Value| json!({"decision": decision});
+    play_all(
+        &CLAUDE_CODE,
+        &[
+            specific("SessionStart", json!({"additionalContext": WORD})),
+            specific("SessionStart", json!({"initialUserMessage": WORD})),
+            specific("SessionStart", json!({"sessionTitle": WORD})),
+            specific("SessionStart", json!({"watchPaths": [WORD]})),
+            specific("SessionStart", json!({"reloadSkills": true})),
+            said("SessionStart", json!({"systemMessage": WORD})),
+            said("SessionStart", json!({"continue": false, "stopReason": WORD})),
+            said("SessionStart", WORD.into()),
+            said("UserPromptSubmit", json!({"decision": "block", "reason": WORD})),
+            specific("UserPromptSubmit", json!({"additionalContext": WORD})),
+            specific("UserPromptSubmit", json!({"sessionTitle": WORD})),
+            specific("UserPromptSubmit", json!({"suppressOriginalPrompt": true})),
+            said("UserPromptSubmit", json!({"continue": false, "stopReason": WORD})),
+            said("UserPromptSubmit", json!({"systemMessage": WORD})),
+            said("UserPromptSubmit", WORD.into()),
+            said("PreToolUse", json!({"decision": "block", "reason": WORD})),
+            unasked("PreToolUse", json!({"decision": "approve", "reason": WORD})),
+            specific(
+                "PreToolUse",
+                json!({"permissionDecision": "deny", "permissionDecisionReason": WORD}),
+            ),
+            specific(
+                "PreToolUse",
+                json!({"permissionDecision": "ask", "permissionDecisionReason": WORD}),
+            ),
+            specific(
+                "PreToolUse",
+                json!({"permissionDecision": "defer", "permissionDecisionReason": WORD}),
+            ),
+            specific_unasked("PreToolUse", json!({"permissionDecision": "allow"})),
+            specific(
+                "PreToolUse",
+                json!({"updatedInput": {"command": "touch changed"}}),
+            ),
+            specific("PreToolUse", json!({"additionalContext": WORD})),
+            said("PreToolUse", json!({"continue": false, "stopReason": WORD})),
+            said("PreToolUse", json!({"systemMessage": WORD})),
+            said("PreToolUse", json!({"suppressOutput": true})),
+            specific_unasked("PermissionRequest", decision(json!({"behavior": "allow"}))),
+            specific_unasked(
+                "PermissionRequest",
+                decision(json!({"behavior": "allow", "updatedInput": {"command": "touch changed"}})),
+            ),
+            specific_unasked(
+                "PermissionRequest",
+                decision(json!({"behavior": "deny", "message": WORD})),
+            ),
+            specific_unasked(
+                "PermissionRequest",
+                decision(json!({"behavior": "deny", "message": WORD, "interrupt": true})),
+            ),
+            said("PostToolUse", json!({"decision": "block", "reason": WORD})),
+            specific("PostToolUse", json!({"additionalContext": WORD})),
+            specific(
+                "PostToolUse",
+                json!({"updatedToolOutput": {"stdout": WORD, "stderr": "", "interrupted": false}}),
+            ),
+            said("PostToolUse", json!({"continue": false, "stopReason": WORD})),
+            said("PostToolUse", json!({"systemMessage": WORD})),
+            said("PostToolBatch", json!({"decision": "block", "reason": WORD})),
+            specific("PostToolBatch", json!({"additionalContext": WORD})),
+            said("Stop", json!({"decision": "block", "reason": WORD})),
+            specific("Stop", json!({"additionalContext": WORD})),
+            said("Stop", json!({"continue": false, "stopReason": WORD})),
+            said("Stop", json!({"systemMessage": WORD})),
+            said("SessionEnd", json!({"systemMessage": WORD})),
+        ],
+    );
+}
+
+#[test]
+fn the_answers_of_codex() {
+    let decision = |decision: Value| json!({"decision": decision});
+    play_all(
+        &CODEX,
+        &[
+            specific("SessionStart", json!({"additionalContext": WORD})),
+            said("SessionStart", json!({"continue": false, "stopReason": WORD})),
+            said("SessionStart", json!({"systemMessage": WORD})),
+            said("SessionStart", WORD.into()),
+            said("UserPromptSubmit", json!({"decision": "block", "reason": WORD})),
+            specific("UserPromptSubmit", json!({"additionalContext": WORD})),
+            said("UserPromptSubmit", json!({"continue": false, "stopReason": WORD})),
+            said("UserPromptSubmit", WORD.into()),
+            said("PreToolUse", json!({"decision": "block", "reason": WORD})),
+            specific(
+                "PreToolUse",
+                json!({"permissionDecision": "deny", "permissionDecisionReason": WORD}),
+            ),
+            specific("PreToolUse", json!({"permissionDecision": "ask"})),
+            specific_unasked("PreToolUse", json!({"permissionDecision": "allow"})),
+            specific(
+                "PreToolUse",
+                json!({"permissionDecision": "allow", "updatedInput": {"command": "touch changed"}}),
+            ),
+            specific("PreToolUse", json!({"additionalContext": WORD})),
+            said("PreToolUse", json!({"systemMessage": WORD})),
+            said("PreToolUse", json!({"continue": false})),
+            specific_unasked("PermissionRequest", decision(json!({"behavior": "allow"}))),
+            specific_unasked(
+                "PermissionRequest",
+                decision(json!({"behavior": "deny", "message": WORD})),
+            ),
+            said("PostToolUse", json!({"decision": "block", "reason": WORD})),
+            specific("PostToolUse", json!({"additionalContext": WORD})),
+            said("PostToolUse", json!({"continue": false, "stopReason": WORD})),
+            said("PostToolUse", json!({"systemMessage": WORD})),
+            said("Stop", json!({"decision": "block", "reason": WORD})),
+            said("Stop", json!({"continue": false, "stopReason": WORD})),
+            said("Stop", json!({"systemMessage": WORD})),
+        ],
+    );
+}
+
+#[test]
+fn the_answers_of_gemini() {
+    let call = json!({"mode": "NONE"});
+    play_all(
+        &GEMINI,
+        &[
+            specific("SessionStart", json!({"additionalContext": WORD})),
+            said("SessionStart", json!({"systemMessage": WORD})),
+            said("BeforeAgent", json!({"decision": "deny", "reason": WORD})),
+            said("BeforeAgent", json!({"decision": "block", "reason": WORD})),
+            specific("BeforeAgent", json!({"additionalContext": WORD})),
+            said("BeforeAgent", json!({"continue": false, "stopReason": WORD})),
+            said("BeforeAgent", json!({"systemMessage": WORD})),
+            specific(
+                "BeforeModel",
+                json!({"llm_request": {"messages": [{"role": "user", "content": WORD}]}}),
+            ),
+            specific(
+                "BeforeModel",
+                json!({"llm_response": {"candidates": [{"content": {"role": "model", "parts": ["final by a hook"]}}]}}),
+            ),
+            said("BeforeModel", json!({"decision": "deny", "reason": WORD})),
+            specific("BeforeToolSelection", json!({"toolConfig": call})),
+            specific(
+                "AfterModel",
+                json!({"llm_response": {"candidates": [{"content": {"role": "model", "parts": ["final by a hook"]}}]}}),
+            ),
+            said("AfterModel", json!({"decision": "deny", "reason": WORD})),
+            said("BeforeTool", json!({"decision": "deny", "reason": WORD})),
+            said("BeforeTool", json!({"decision": "ask"})),
+            unasked("BeforeTool", json!({"decision": "allow"})),
+            specific("BeforeTool", json!({"tool_input": {"command": "touch changed"}})),
+            said("BeforeTool", json!({"continue": false, "stopReason": WORD})),
+            said("BeforeTool", json!({"systemMessage": WORD})),
+            said("AfterTool", json!({"decision": "deny", "reason": WORD})),
+            specific("AfterTool", json!({"additionalContext": WORD})),
+            specific(
+                "AfterTool",
+                json!({"tailToolCallRequest": {"name": "read_file", "args": {}}}),
+            ),
+            said("AfterTool", json!({"continue": false, "stopReason": WORD})),
+            said("AfterAgent", json!({"decision": "deny", "reason": WORD})),
+            said("AfterAgent", json!({"continue": false, "stopReason": WORD})),
+            specific("AfterAgent", json!({"clearContext": true})),
+            said("SessionEnd", json!({"systemMessage": WORD})),
+        ],
+    );
+}
+
+#[test]
+fn the_answers_of_cursor() {
+    play_all(
+        &CURSOR,
+        &[
+            said("sessionStart", json!({"additional_context": WORD})),
+            said("sessionStart", json!({"continue": false, "user_message": WORD})),
+            said(
+                "beforeSubmitPrompt",
+                json!({"continue": false, "user_message": WORD}),
+            ),
+            said("beforeSubmitPrompt", json!({"additional_context": WORD})),
+            said("preToolUse", json!({"permission": "deny", "agent_message": WORD})),
+            said("preToolUse", json!({"permission": "deny", "user_message": WORD})),
+            said("preToolUse", json!({"permission": "ask"})),
+            unasked("preToolUse", json!({"permission": "allow"})),
+            said(
+                "preToolUse",
+                json!({"updated_input": {"command": "touch changed"}}),
+            ),
+            said("preToolUse", json!({"decision": "block", "reason": WORD})),
+            said(
+                "beforeShellExecution",
+                json!({"permission": "deny", "agent_message": WORD}),
+            ),
+            said("beforeShellExecution", json!({"permission": "ask"})),
+            unasked("beforeShellExecution", json!({"permission": "allow"})),
+            said("beforeShellExecution", json!({"user_message": WORD})),
+            said("postToolUse", json!({"additional_context": WORD})),
+            said("stop", json!({"followup_message": WORD})),
+        ],
+    );
+}
+
+#[test]
+fn the_answers_of_copilot() {
+    play_all(
+        &COPILOT,
+        &[
+            said("sessionStart", json!({"additionalContext": WORD})),
+            said("userPromptSubmitted", json!({"additionalContext": WORD})),
+            said(
+                "userPromptTransformed",
+                json!({"modifiedTransformedPrompt": WORD}),
+            ),
+            said(
+                "preToolUse",
+                json!({"permissionDecision": "deny", "permissionDecisionReason": WORD}),
+            ),
+            said("preToolUse", json!({"permissionDecision": "ask"})),
+            unasked("preToolUse", json!({"permissionDecision": "allow"})),
+            said(
+                "preToolUse",
+                json!({"modifiedArgs": {"command": "touch changed"}}),
+            ),
+            said("preToolUse", json!({"additionalContext": WORD})),
+            said("preToolUse", json!({"systemMessage": WORD})),
+            unasked("permissionRequest", json!({"behavior": "allow"})),
+            unasked("permissionRequest", json!({"behavior": "deny", "message": WORD})),
+            unasked(
+                "permissionRequest",
+                json!({"behavior": "deny", "message": WORD, "interrupt": true}),
+            ),
+            said(
+                "postToolUse",
+                json!({"modifiedResult": {"resultType": "success", "textResultForLlm": WORD}}),
+            ),
+            said("postToolUse", json!({"additionalContext": WORD})),
+            said("agentStop", json!({"decision": "block", "reason": WORD})),
+            said("sessionEnd", json!({"systemMessage": WORD})),
+        ],
+    );
+}
