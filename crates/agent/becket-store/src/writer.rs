@@ -257,8 +257,8 @@ impl Target {
         group
     }
 
-    /// Flushes what was written without a flush. If that fails, it is tried again; the flush of a request fails too, and
-    /// is told.
+    /// Flushes what was written without a flush. If that fails, it is tried again; the flush of a request fails too,
+    /// and is told.
     fn flush(&self) {
         let mut log: OsString = self.file.clone().into();
         log.push("-wal");

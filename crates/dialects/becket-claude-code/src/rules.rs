@@ -11,7 +11,7 @@ use becket_hooks::Pattern;
 use serde_json::Value;
 
 use crate::calls::{OTHERS, PROFILE};
-use crate::system::{FORMER, OTHER_TOOLS};
+use crate::tools::{FORMER, OTHER_TOOLS};
 
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,16 +81,8 @@ fn is_known(tool: &str) -> bool {
 
 /// A rule in becket's words; none if it is about a tool that becket does not have.
 fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<Vec<ForeignRule>, String> {
-    let trimmed = text.trim();
-    let (tool, pattern) = match trimmed.split_once('(') {
-        Some((tool, rest)) => (
-            tool.trim(),
-            rest.strip_suffix(')').ok_or("it has no closing bracket")?.trim(),
-        ),
-        None => (trimmed, ""),
-    };
-    let pattern = Some(pattern).filter(|pattern| !pattern.is_empty());
-    let rule = |tool: RuledTool, argument: Option<(&'static str, String, Pattern)>| ForeignRule {
+    let (tool, pattern) = parts(text)?;
+    let rule = |(tool, argument)| ForeignRule {
         text: text.to_owned(),
         tool,
         argument,
@@ -98,62 +90,78 @@ fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<
     if let Some(server) = tool.strip_prefix("mcp__") {
         let (server, name) = server.split_once("__").unwrap_or((server, "*"));
         let named = Pattern::glob(&format!("{server}_{name}"))?;
-        return Ok(vec![rule(RuledTool::Named(named), None)]);
+        return Ok(vec![rule((RuledTool::Named(named), None))]);
     }
-    let glob =
-        |name: &'static str, glob: String| Ok::<_, String>((name, glob.clone(), Pattern::glob(&glob)?));
     let tool = today(tool, kind);
     if let Some((own, _)) = OTHERS.iter().find(|(_, name)| *name == tool) {
         let preset = pattern.filter(|pattern| *pattern != "*");
-        let preset = preset
-            .map(|preset| glob("preset", preset.to_owned()))
-            .transpose()?;
-        return Ok(vec![rule(
-            RuledTool::Named(Pattern::Exact((*own).into())),
-            preset,
-        )]);
+        let preset = preset.map(|preset| glob("preset", preset.to_owned()));
+        let named = RuledTool::Named(Pattern::Exact((*own).into()));
+        return Ok(vec![rule((named, preset.transpose()?))]);
     }
     let Some(operation) = PROFILE.operation_of(tool) else {
         return Ok(Vec::new());
     };
-    let of = |operation: OperationKind, argument| rule(RuledTool::Operation(operation), argument);
-    Ok(match (operation, pattern) {
-        (OperationKind::Shell | OperationKind::Fetch, None | Some("*")) => vec![of(operation, None)],
-        (OperationKind::Shell, Some(pattern)) => {
-            let commands = command(pattern, kind)?;
-            let changes = [
-                (OperationKind::Remove, "rm x"),
-                (OperationKind::Rmdir, "rmdir x"),
-                (OperationKind::Mkdir, "mkdir -p x"),
-            ];
-            // becket has tools for what is a command there.
-            let mut changes: Vec<ForeignRule> = changes
-                .into_iter()
-                .filter(|(_, line)| kind == Kind::Restricts && commands.matches(line))
-                .map(|(operation, _)| of(operation, None))
-                .collect();
-            changes.push(of(operation, Some(("command", pattern.to_owned(), commands))));
-            changes
-        }
+    let calls = match (operation, pattern) {
+        (OperationKind::Shell | OperationKind::Fetch, None | Some("*")) => vec![(operation, None)],
+        (OperationKind::Shell, Some(pattern)) => commands(pattern, kind)?,
         (OperationKind::Fetch, Some(pattern)) => {
             let globs = addresses(pattern).into_iter();
-            let rules = globs.map(|address| Ok(of(operation, Some(glob("url", address)?))));
-            rules.collect::<Result<_, String>>()?
+            let calls = globs.map(|address| Ok((operation, Some(glob("url", address)?))));
+            calls.collect::<Result<_, String>>()?
         }
         (operation, pattern) => {
-            let mut rules = Vec::new();
-            for operation in family(operation, kind) {
-                match pattern {
-                    None => rules.push(of(operation, None)),
-                    Some(pattern) => {
-                        let paths = Pattern::regex(&paths(pattern, kind, (source, facts)))?;
-                        rules.push(of(operation, Some(("path", pattern.to_owned(), paths))));
-                    }
-                }
-            }
-            rules
+            let path = |pattern: &str| {
+                let paths = Pattern::regex(&paths(pattern, kind, (source, facts)))?;
+                Ok::<_, String>(("path", pattern.to_owned(), paths))
+            };
+            let path = pattern.map(path).transpose()?;
+            let family = family(operation, kind).into_iter();
+            family.map(|operation| (operation, path.clone())).collect()
         }
-    })
+    };
+    let calls = calls.into_iter();
+    Ok(calls
+        .map(|(operation, argument)| rule((RuledTool::Operation(operation), argument)))
+        .collect())
+}
+
+/// An argument that a rule is about: its name, and its pattern as written and as read.
+type Argument = (&'static str, String, Pattern);
+
+/// The tool and the pattern of a rule.
+fn parts(text: &str) -> Result<(&str, Option<&str>), String> {
+    let text = text.trim();
+    let Some((tool, rest)) = text.split_once('(') else {
+        return Ok((text, None));
+    };
+    let pattern = rest.strip_suffix(')').ok_or("it has no closing bracket")?.trim();
+    Ok((tool.trim(), Some(pattern).filter(|pattern| !pattern.is_empty())))
+}
+
+fn glob(name: &'static str, glob: String) -> Result<Argument, String> {
+    let pattern = Pattern::glob(&glob)?;
+    Ok((name, glob, pattern))
+}
+
+/// Calls of the shell with a command, and what restricts them also of tools that becket has for what is a command there.
+fn commands(pattern: &str, kind: Kind) -> Result<Vec<(OperationKind, Option<Argument>)>, String> {
+    let commands = command(pattern, kind)?;
+    let changes = [
+        (OperationKind::Remove, "rm x"),
+        (OperationKind::Rmdir, "rmdir x"),
+        (OperationKind::Mkdir, "mkdir -p x"),
+    ];
+    let mut calls: Vec<_> = changes
+        .into_iter()
+        .filter(|(_, line)| kind == Kind::Restricts && commands.matches(line))
+        .map(|(operation, _)| (operation, None))
+        .collect();
+    calls.push((
+        OperationKind::Shell,
+        Some(("command", pattern.to_owned(), commands)),
+    ));
+    Ok(calls)
 }
 
 /// The name that a tool has today. What restricts is read in any case.
@@ -224,8 +232,8 @@ fn addresses(pattern: &str) -> Vec<String> {
 }
 
 /// The expression for the paths of a pattern: absolute behind `//`, of the user behind `~/`, of the settings' folder
-/// behind `/`, else of the project. A name alone stands for it at any depth, of the project if it allows and anywhere if
-/// it restricts. What restricts a folder restricts everything in it.
+/// behind `/`, else of the project. A name alone stands for it at any depth, of the project if it allows and anywhere
+/// if it restricts. What restricts a folder restricts everything in it.
 fn paths(pattern: &str, kind: Kind, (source, facts): (&Source, &Facts)) -> String {
     let project = &facts.project_root;
     let (folder, inner) = match pattern {

@@ -16,6 +16,7 @@ use crate::rules::rules;
 use crate::show;
 use crate::sources::{MANIFEST, is_file, missing, servers, sources};
 use crate::texts::{SKILL_FILE, read_text};
+use crate::tools::{FORMER, OTHER_TOOLS};
 
 /// Claude Code.
 pub static SYSTEM: System = System {
@@ -65,9 +66,6 @@ const ENV_FILE: EnvFile = EnvFile {
     variable: "CLAUDE_ENV_FILE",
     events: &["SessionStart", "Setup"],
 };
-
-/// Former names of tools, each with the name of today. Several edits at once are shown as one `Edit`.
-pub const FORMER: &[(&str, &str)] = &[("Task", "Agent"), ("MultiEdit", "Edit")];
 
 /// The meaning of a matcher: everything, a list of names, or an expression that may be found anywhere in a name.
 fn matcher(text: &str) -> Result<NameMatcher, String> {
@@ -158,33 +156,3 @@ fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with_some("agent_id", is_subagent.then_some(scope.session_id.as_str()))
         .with_some("agent_type", is_subagent.then_some(scope.agent_name.as_str()))
 }
-
-/// Names of tools that becket does not have, or has under other names.
-pub const OTHER_TOOLS: &[&str] = &[
-    "Agent",
-    "AskUserQuestion",
-    "BashOutput",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "KillBash",
-    "KillShell",
-    "LS",
-    "LSP",
-    "MultiEdit",
-    "NotebookEdit",
-    "NotebookRead",
-    "ListMcpResourcesTool",
-    "ReadMcpResourceTool",
-    "Skill",
-    "SlashCommand",
-    "Task",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskOutput",
-    "TaskStop",
-    "TaskUpdate",
-    "TodoWrite",
-    "ToolSearch",
-    "WebSearch",
-];

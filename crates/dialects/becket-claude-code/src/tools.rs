@@ -237,3 +237,36 @@ fn searches() -> Vec<Face> {
         },
     ]
 }
+
+/// Former names of tools, each with the name of today. Several edits at once are shown as one `Edit`.
+pub const FORMER: &[(&str, &str)] = &[("Task", "Agent"), ("MultiEdit", "Edit")];
+
+/// Names of tools that becket does not have, or has under other names.
+pub const OTHER_TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "BashOutput",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "KillBash",
+    "KillShell",
+    "LS",
+    "LSP",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TodoWrite",
+    "ToolSearch",
+    "WebSearch",
+];

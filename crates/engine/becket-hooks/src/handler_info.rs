@@ -72,9 +72,9 @@ impl HandlerInfo {
     }
 
     /// Whether the next handler starts together with this one at an event of that class, because their own system
-    /// starts them so, or because both say that neither changes what the other is asked about. Only guards have a second
-    /// look that makes up for one who changes something all the same; a filter must not see what the one before it
-    /// withholds.
+    /// starts them so, or because both say that neither changes what the other is asked about. Only guards have a
+    /// second look that makes up for one who changes something all the same; a filter must not see what the one before
+    /// it withholds.
     pub(crate) fn starts_with(&self, next: &Self, class: Class) -> bool {
         let change_nothing = class == Class::Guard && !(self.rewrites || next.rewrites);
         (self.dialect.side_by_side || change_nothing)

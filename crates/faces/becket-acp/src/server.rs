@@ -86,7 +86,7 @@ struct Server {
 }
 
 /// The answer to a request.
-enum Reply {
+enum Handled {
     Now(Value),
     /// The answer comes when a session has done its work.
     Later(LocalBoxFuture<'static, Result<Value, Error>>),
@@ -122,16 +122,16 @@ impl Server {
     /// Answers a request. What has an order, such as prompts, has got it when this returns.
     fn take_request(&self, id: Value, method: &str, params: Value) {
         match self.answer(method, params) {
-            Ok(Reply::Now(result)) => self.editor.reply(&id, Ok(result)),
+            Ok(Handled::Now(result)) => self.editor.reply(&id, Ok(result)),
             Err(error) => self.editor.reply(&id, Err(error)),
-            Ok(Reply::Later(answer)) => {
+            Ok(Handled::Later(answer)) => {
                 let editor = Arc::clone(&self.editor);
                 spawn_local(async move { editor.reply(&id, answer.await) });
             }
         }
     }
 
-    fn answer(&self, method: &str, params: Value) -> Result<Reply, Error> {
+    fn answer(&self, method: &str, params: Value) -> Result<Handled, Error> {
         if !self.is_initialized.get() && method != "initialize" {
             return Err(Error::new(
                 ErrorCode::InvalidRequest.into(),
@@ -276,10 +276,10 @@ impl Server {
 
     // ---------------------------------------------------------------- what a session does
 
-    fn prompt(&self, request: PromptRequest) -> Result<Reply, Error> {
+    fn prompt(&self, request: PromptRequest) -> Result<Handled, Error> {
         let session = self.session(&request.session_id)?;
         let turn = session.prompt(Prompt::read(request.prompt)?);
-        Ok(Reply::Later(Box::pin(async move {
+        Ok(Handled::Later(Box::pin(async move {
             written(PromptResponse::new(turn.await?))
         })))
     }
@@ -304,10 +304,10 @@ impl Server {
         Ok(SetSessionConfigOptionResponse::new(settings.options()))
     }
 
-    fn close(&self, request: &CloseSessionRequest) -> Result<Reply, Error> {
+    fn close(&self, request: &CloseSessionRequest) -> Result<Handled, Error> {
         let session = self.session(&request.session_id)?;
         self.sessions.borrow_mut().remove(&request.session_id);
-        Ok(Reply::Later(Box::pin(async move {
+        Ok(Handled::Later(Box::pin(async move {
             session.close().await;
             written(CloseSessionResponse::new())
         })))
@@ -384,6 +384,6 @@ fn written(result: impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(result).map_err(|error| failed(error.to_string()))
 }
 
-fn now(result: impl Serialize) -> Result<Reply, Error> {
-    written(result).map(Reply::Now)
+fn now(result: impl Serialize) -> Result<Handled, Error> {
+    written(result).map(Handled::Now)
 }

@@ -746,7 +746,11 @@ impl Guests for FileHooks {
         let texts = Arc::new(TextsInUse::new(self.facts.clone()));
         texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
         self.facts.prompts.register(stage.engine);
-        let transcripts = Arc::new(Transcripts::new(self.system, self.facts.clone(), stage));
+        let transcripts = Arc::new(Transcripts::new(
+            self.facts.clone(),
+            ((self.system.profile)(), self.system.show_call),
+            stage,
+        ));
         transcripts.register(stage.engine);
         let rows: Vec<Box<dyn HookRow>> = (self.system.rows)();
         let later = |entry: &HookEntry| {

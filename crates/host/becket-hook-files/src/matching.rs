@@ -57,8 +57,8 @@ impl NameMatcher {
     }
 }
 
-/// An expression of JavaScript as this crate's expressions have it: escapes of letters and signs that mean nothing there
-/// stand for themselves, and so do the signs that combine classes here.
+/// An expression of JavaScript as this crate's expressions have it: escapes of letters and signs that mean nothing
+/// there stand for themselves, and so do the signs that combine classes here.
 fn from_javascript(expression: &str) -> String {
     let mut read = String::with_capacity(expression.len());
     let mut in_class = false;

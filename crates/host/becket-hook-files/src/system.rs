@@ -10,13 +10,12 @@ use becket_agent::Input as TypedInput;
 use becket_agent::session_handle::{Delivery, SessionHandle};
 use becket_agent::url_policy::UrlJudge;
 use becket_dialect_kit::RowInfo;
-use becket_dialect_kit::called::Called;
 use becket_events::{Class, EventId, InputSource, Profile, Scope};
 use becket_hooks::{CommandLane, Dialect, Engine, Failure, Finished, HookEnvironment};
 use becket_host::{Bridge, GuestSearch, KnownCommand, KnownCommands, Person, Reader, ServerCalls};
 use becket_system::CliError;
 use becket_tools::Models;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::answer::HookAnswer;
 use crate::entry::{Dropped, HookEntry, Owner, Reading, ServerEntry, Source};
@@ -28,7 +27,7 @@ use crate::late::Late;
 use crate::leaving::Leaves;
 use crate::matching::NameMatcher;
 use crate::rules::RuleLists;
-use crate::transcript::Transcripts;
+use crate::transcript::{ShowCall, Transcripts};
 
 /// A system that keeps hooks in JSON files.
 pub struct System {
@@ -38,8 +37,8 @@ pub struct System {
     pub title: &'static str,
     /// The names and schemas by which the system's models know tools.
     pub profile: fn() -> &'static Profile,
-    /// The name and the arguments by which hooks know a call of a tool from this source, such as `mcp:NAME`.
-    pub show_call: fn(&Called<'_>, &str, &Scope) -> (String, Map<String, Value>),
+    /// Shows a call in the system's terms.
+    pub show_call: ShowCall,
     /// Folders of projects in which the system keeps its files.
     pub folders: &'static [&'static str],
     /// Finds the files, in the order in which their hooks count. Those that do not exist are left out.

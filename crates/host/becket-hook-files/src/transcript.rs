@@ -20,7 +20,9 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, json};
 
 use crate::facts::Facts;
-use crate::system::System;
+
+/// The name and the arguments by which hooks know a call of a tool from a source, such as `mcp:NAME`.
+pub type ShowCall = fn(&Called<'_>, &str, &Scope) -> (String, Map<String, Value>);
 
 /// Writes conversations into files.
 pub struct Transcripts {
@@ -29,8 +31,9 @@ pub struct Transcripts {
     /// The names by which the model knows tools.
     models: Profile,
     servers: Arc<dyn ServerCalls>,
-    /// Knows the names by which hooks know tools.
-    system: &'static System,
+    /// The names by which hooks know tools.
+    hooks: &'static Profile,
+    show: ShowCall,
     sessions: Mutex<HashMap<String, Written>>,
 }
 
@@ -59,13 +62,14 @@ impl Written {
 
 impl Transcripts {
     /// Files in the folder of these facts.
-    pub fn new(system: &'static System, facts: Facts, stage: &Stage<'_>) -> Self {
+    pub fn new(facts: Facts, (hooks, show): (&'static Profile, ShowCall), stage: &Stage<'_>) -> Self {
         Self {
             facts,
             store: Arc::clone(stage.store),
             models: stage.profile.clone(),
             servers: Arc::clone(stage.servers),
-            system,
+            hooks,
+            show,
             sessions: Mutex::default(),
         }
     }
@@ -227,14 +231,14 @@ impl Transcripts {
             None => (None, written),
         };
         let called = Called {
-            profile: (self.system.profile)(),
+            profile: self.hooks,
             id: &call.id,
             own_name: operation.map_or(&call.name, |operation| operation.name()),
             called_as: &call.name,
             operation,
             arguments: &arguments,
         };
-        (self.system.show_call)(&called, &self.source(&call.name), scope)
+        (self.show)(&called, &self.source(&call.name), scope)
     }
 
     /// Where a tool comes from: the name of a server's tool begins with the server's.
