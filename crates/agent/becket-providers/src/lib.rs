@@ -20,6 +20,7 @@ mod failure;
 mod gemini;
 mod http;
 mod interface;
+mod model_list;
 mod openai;
 mod prices;
 pub mod rehearsal;
