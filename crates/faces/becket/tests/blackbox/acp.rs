@@ -1007,6 +1007,8 @@ fn slash_commands_are_offered_and_run() {
         ("/hooks", "no hooks are active"),
         ("/help", "/compact"),
         ("/dance", "there is no command /dance"),
+        ("/modle openai/x", "Did you mean /model?"),
+        ("/cost of it", "/cost takes no words"),
         ("/clear", "starts over"),
         ("/cost", "tokens"),
     ] {
