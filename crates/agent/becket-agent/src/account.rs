@@ -13,6 +13,8 @@ struct Balance {
     step: f64,
     limit: f64,
     spent: f64,
+    /// The part of what was spent that nobody has reported.
+    estimated: f64,
     /// Models that should have named what their answers cost and did not.
     silent: BTreeSet<String>,
     /// Models without a price that the user lets go on.
@@ -41,6 +43,7 @@ impl Account {
             step: limit,
             limit,
             spent: 0.0,
+            estimated: 0.0,
             silent: BTreeSet::new(),
             accepted: BTreeSet::new(),
         })))
@@ -57,6 +60,18 @@ impl Account {
     /// Takes what an answer has cost.
     pub(crate) fn pay(&self, cost: f64) {
         self.balance().spent += cost.max(0.0);
+    }
+
+    /// Takes what an answer has cost by an estimate.
+    pub(crate) fn pay_estimate(&self, cost: f64) {
+        let mut balance = self.balance();
+        balance.spent += cost.max(0.0);
+        balance.estimated += cost.max(0.0);
+    }
+
+    /// The part of what was spent that nobody has reported.
+    fn estimated(&self) -> f64 {
+        self.balance().estimated
     }
 
     /// Notes that a model has not named what its answer cost.
@@ -112,7 +127,14 @@ impl ReachedBudget {
     pub fn why(&self) -> String {
         let (limit, spent) = (dollars(self.limit()), dollars(self.spent()));
         match &self.reached {
-            Reached::Spent => format!("the budget of {limit} is used up: {spent} were spent"),
+            Reached::Spent => {
+                let estimated = self.account.estimated();
+                let remark = match estimated > 0.0 {
+                    true => format!(", of which {} are estimates", dollars(estimated)),
+                    false => String::new(),
+                };
+                format!("the budget of {limit} is used up: {spent} were spent{remark}")
+            }
             Reached::Unpriced(model) => format!(
                 "the price of {model} is not known, so that the budget of {limit} cannot be kept; name the price under \
                  [prices.{model:?}] in the settings"

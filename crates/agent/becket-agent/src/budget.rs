@@ -19,9 +19,6 @@ use crate::provider::{
 };
 use crate::settings::Pricing;
 
-/// How many bytes of text are about one token, to estimate what an answer cost that broke off.
-const BYTES_PER_TOKEN: usize = 4;
-
 /// A budget in US dollars. Clones are the same budget.
 #[derive(Clone, Debug)]
 pub struct Budget {
@@ -77,13 +74,25 @@ impl Budget {
         self.account.reached(&model, is_priced || names_costs)
     }
 
-    /// Counts a complete answer.
-    fn count(&self, provider: &dyn Provider, usage: &Usage) {
+    /// Counts a complete answer. If its provider does not say what it used, the estimate counts.
+    fn count(&self, provider: &dyn Provider, usage: &Usage, estimate: &Usage) {
+        if !usage.names_tokens() && usage.cost.is_none() && self.count_estimate(provider, estimate) {
+            return;
+        }
         match usage.cost.or_else(|| self.pricing.of(provider, usage)) {
             Some(cost) => self.account.pay(cost),
             None if provider.billing() == Billing::Nothing => {}
             None => self.account.note_silence(name_of(provider)),
         }
+    }
+
+    /// Counts an answer by an estimate, if the model has a price.
+    fn count_estimate(&self, provider: &dyn Provider, estimate: &Usage) -> bool {
+        let cost = self.pricing.of(provider, estimate);
+        if let Some(cost) = cost {
+            self.account.pay_estimate(cost);
+        }
+        cost.is_some()
     }
 }
 
@@ -173,7 +182,7 @@ impl Provider for Metered {
     }
 }
 
-/// Counts one answer. An answer that breaks off or is cancelled counts by an estimate.
+/// Counts one answer. An answer that breaks off, is cancelled, or does not say what it used counts by an estimate.
 struct Meter {
     budget: Budget,
     provider: Arc<dyn Provider>,
@@ -189,7 +198,7 @@ impl Meter {
         match part {
             Ok(AnswerPart::Delta(delta)) => self.answered += length(delta),
             Ok(AnswerPart::Completed { usage, .. }) => {
-                self.budget.count(&*self.provider, usage);
+                self.budget.count(&*self.provider, usage, &self.estimate());
                 self.is_counted = true;
             }
             // Providers do not charge for a request that they refuse.
@@ -197,21 +206,16 @@ impl Meter {
             _ => {}
         }
     }
+
+    fn estimate(&self) -> Usage {
+        Usage::estimated(self.asked, self.answered)
+    }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        if self.is_counted {
-            return;
-        }
-        let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
-        let usage = Usage {
-            input_tokens: tokens(self.asked),
-            output_tokens: tokens(self.answered),
-            ..Usage::default()
-        };
-        if let Some(cost) = self.budget.pricing.of(&*self.provider, &usage) {
-            self.budget.account.pay(cost);
+        if !self.is_counted {
+            self.budget.count_estimate(&*self.provider, &self.estimate());
         }
     }
 }
@@ -306,7 +310,7 @@ mod tests {
 
     #[tokio::test]
     async fn answers_count_and_the_one_that_breaks_off_by_an_estimate() {
-        let cases: [(Parts, usize, f64); 6] = [
+        let cases: [(Parts, usize, f64); 8] = [
             (vec![text("hello"), completed(7, None)], 9, 7.0),
             (vec![completed(7, Some(0.5))], 9, 0.5),
             // Ten bytes of the request are three tokens, eight of the answer two.
@@ -314,6 +318,9 @@ mod tests {
             (vec![text("12345678"), completed(7, None)], 1, 5.0),
             (vec![text("hello"), completed(7, Some(-3.0))], 9, 0.0),
             (vec![broken()], 9, 0.0),
+            // What a provider does not say is estimated; a cost that it names needs no tokens.
+            (vec![text("12345678"), completed(0, None)], 9, 5.0),
+            (vec![text("12345678"), completed(0, Some(0.0))], 9, 0.0),
         ];
         for (parts, most, spent) in cases {
             let budget = Budget::new(100.0, a_dollar());
@@ -321,6 +328,25 @@ mod tests {
             ask(&*provider, most).await.expect("it is sent");
             assert_eq!(budget.spent(), spent, "{parts:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_model_that_never_says_what_it_used_uses_up_the_budget_and_the_estimate_is_called_one() {
+        let budget = Budget::new(9.0, a_dollar());
+        let provider = budget.over(model(
+            vec![text("12345678"), completed(0, None)],
+            Billing::ByTokens,
+        ));
+        for _ in 0..2 {
+            ask(&*provider, 9).await.expect("something is left");
+        }
+        let refused = ask(&*provider, 9).await.expect_err("nothing is left");
+        let words = "$10.00 were spent, of which $10.00 are estimates";
+        assert!(refused.message.contains(words), "{refused}");
+        let free = Budget::new(1.0, Pricing::new(|_, _| Some(0.0)));
+        let provider = free.over(model(vec![completed(0, None)], Billing::ByTokens));
+        ask(&*provider, 9).await.expect("a price of 0 is known");
+        assert!(provider.reached_budget().is_none());
     }
 
     #[tokio::test]

@@ -31,7 +31,7 @@ use crate::session::Session;
 use crate::session_handle::{CompactRequest, HandleError};
 use crate::speaker::Speaker;
 use crate::store::StoreError;
-use crate::storing::{context_tokens, show_usage, stored_tree, write_entries};
+use crate::storing::{context_tokens, count_answer, show_usage, stored_tree, write_entries};
 use crate::transcript;
 use crate::transcript::Transcript;
 
@@ -368,9 +368,7 @@ pub(crate) fn read_summary(
         unreachable!("a model answers as the assistant");
     };
     session.progress.usage = session.progress.usage.plus(*usage);
-    if session.is_subagent() {
-        session.lineage.family.count(*usage);
-    }
+    count_answer(session, &answer);
     match (stop_reason, answer.text().trim()) {
         (StopReason::Length, _) => Err(CompactEnd::NoSummary(
             "the summary was cut off at its length limit (agent.max_tokens)",

@@ -6,7 +6,6 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use becket_events::Usage;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -60,9 +59,8 @@ impl Family {
         }
     }
 
-    /// Counts what a sub-agent's request cost.
-    pub(crate) fn count(&self, usage: Usage) {
-        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+    /// Counts the tokens of a sub-agent's request.
+    pub(crate) fn count(&self, tokens: u64) {
         self.tokens.fetch_add(tokens, Ordering::Relaxed);
     }
 

@@ -46,6 +46,9 @@ const RATE_LIMIT_RETRIES: u32 = 3;
 /// After how long the user is told that the provider has said nothing yet.
 const SILENCE_TOLD: Duration = Duration::from_secs(10);
 
+/// The model that answers of hooks name, given in place of a model's.
+pub(crate) const HOOK: &str = "hook";
+
 /// What a request needs besides its content.
 pub(crate) struct ModelCall<'a> {
     pub(crate) hooks: &'a Hooks,
@@ -251,7 +254,7 @@ impl<'a> ModelCall<'a> {
         let mut assembly = Assembly::new();
         self.grow(&mut assembly, Delta::Text { text: text.into() }).await;
         self.grow(&mut assembly, Delta::End).await;
-        let message = assembly.message("hook", StopReason::Stop, Usage::default());
+        let message = assembly.message(HOOK, StopReason::Stop, Usage::default());
         let message = self.judged(message).await?;
         self.announce(&message, Duration::ZERO).await;
         Ok(message)

@@ -49,7 +49,9 @@ use crate::queue::Said;
 use crate::request::{OfferedTools, ask_model, offered_tools};
 use crate::session::Session;
 use crate::store::{Span, SpanKind, StoreError};
-use crate::storing::{Joins, add_messages, keep_waiting, pass_end_hooks, pass_hooks, store_messages};
+use crate::storing::{
+    Joins, add_messages, count_answer, keep_waiting, pass_end_hooks, pass_hooks, store_messages,
+};
 
 /// The prompt after an empty answer.
 const SAY_SOMETHING: &str = "Your last answer was empty. Answer in words, or call a tool.";
@@ -466,9 +468,7 @@ async fn turn_body(
         unreachable!("a model answers as the assistant, and hooks cannot change the role");
     };
     run.usage = run.usage.plus(*usage);
-    if session.is_subagent() {
-        session.lineage.family.count(*usage);
-    }
+    count_answer(session, &message);
     let skip_reason = reason_not_to_run(*stop_reason);
     if says_nothing(&message) && *stop_reason != StopReason::Refused {
         shown.settle();

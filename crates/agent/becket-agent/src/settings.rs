@@ -102,9 +102,16 @@ impl Pricing {
         Self(Arc::new(cost))
     }
 
-    /// The tokens with what they cost: as the provider reports it, else by its price.
+    /// The tokens with what they cost: as the provider reports it, else by its price. Tokens that it does not name cost
+    /// nothing if the model is free; otherwise nobody knows.
     pub(crate) fn priced(&self, provider: &dyn Provider, usage: Usage) -> Usage {
-        let cost = usage.cost.or_else(|| self.of(provider, &usage));
+        let by_price = || match usage.names_tokens() {
+            true => self.of(provider, &usage),
+            false => self
+                .of(provider, &Usage::estimated(1, 1))
+                .filter(|cost| *cost == 0.0),
+        };
+        let cost = usage.cost.or_else(by_price);
         Usage { cost, ..usage }
     }
 

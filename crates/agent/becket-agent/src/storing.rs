@@ -10,11 +10,13 @@ use becket_gate::Hooks;
 use crate::entries::{EntryContent, NewEntry, ShellRun, StoredEntry, seen_message};
 use crate::front::FrontUpdate;
 use crate::message::{from_draft, instead, same_role, with_text};
+use crate::model_call::HOOK;
 use crate::session::Session;
 use crate::session_handle::{HandleError, ShellRunRequest};
 use crate::settings::AgentSettings;
 use crate::speaker::Speaker;
 use crate::store::{Consumed, StoreError};
+use crate::transcript::tokens_of;
 use crate::tree::Tree;
 
 /// When a message becomes part of the conversation.
@@ -238,6 +240,22 @@ pub(crate) fn show_usage(session: &mut Session) {
 pub(crate) fn context_tokens(session: &mut Session) -> u64 {
     let settings = &session.speaker.agent.settings;
     session.transcript.tokens(|| fixed_bytes(settings))
+}
+
+/// Counts a sub-agent's answer against the tokens that all sub-agents may use; if its provider does not say what it
+/// used, by an estimate.
+pub(crate) fn count_answer(session: &mut Session, message: &Message) {
+    let MessageBody::Assistant { model, usage, .. } = message.body() else {
+        return;
+    };
+    if !session.is_subagent() || model == HOOK {
+        return;
+    }
+    let tokens = match usage.names_tokens() {
+        true => usage.input_tokens.saturating_add(usage.output_tokens),
+        false => context_tokens(session) + tokens_of(message),
+    };
+    session.lineage.family.count(tokens);
 }
 
 /// The size of everything before the conversation, as far as it is known without asking hooks.

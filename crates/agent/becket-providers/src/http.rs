@@ -3,7 +3,7 @@
 //! The client is made at the first request, and certificates are loaded only for `https`, so that a run that never
 //! talks to a provider pays nothing. Redirects, proxies, cookies and retries do not happen here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io;
 use std::sync::OnceLock;
@@ -22,35 +22,15 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 use crate::answer::{self, AnswerReader, Framing, Origin, ReadFailure};
+use crate::failure;
+use crate::model_list::{LARGEST_PAGE, MOST_PAGES, ModelPage};
 use crate::secret::Secret;
-use crate::{catalog, failure};
 
 /// The longest explanation of an error that is read.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
 
 /// How long to wait for the explanation of an error whose status is already known.
 const EXPLANATION_TIME: Duration = Duration::from_secs(10);
-
-/// The longest list of models that is read.
-const LONGEST_LIST: usize = 8 * 1024 * 1024;
-
-/// A list of models, as far as it is read. Gemini's has names in place of ids, with a folder before them.
-#[derive(serde::Deserialize)]
-struct ModelList {
-    #[serde(alias = "models")]
-    data: Vec<ListedModel>,
-}
-
-#[derive(serde::Deserialize)]
-struct ListedModel {
-    #[serde(alias = "name")]
-    id: String,
-    #[serde(flatten)]
-    more: serde_json::Map<String, serde_json::Value>,
-}
-
-/// The folder in the names of Gemini's list.
-const MODELS_FOLDER: &str = "models/";
 
 /// How long to wait for a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,11 +181,11 @@ impl Channel {
         let sending = request.body(body.to_owned()).send();
         let response = match timeout(self.idle, sending).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.unreachable(error)),
+            Ok(Err(error)) => return Err(self.unreachable(error, &self.place)),
             Err(_) => return Err(self.silent()),
         };
         if !response.status().is_success() {
-            return Err(self.refusal(response).await);
+            return Err(self.refusal(response, &self.place).await);
         }
         self.answering(response, reader, options.with_data).await
     }
@@ -216,31 +196,56 @@ impl Channel {
         address: &Url,
         headers: FixedHeaders,
     ) -> Result<Vec<OfferedModel>, ProviderError> {
-        let url = without_login(address.clone(), self.key.as_ref());
         let mut headers = self.own_headers(headers)?;
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let sending = self.client()?.get(url).headers(headers).send();
-        let response = sending.await.map_err(|error| self.unreachable(error))?;
+        let mut url = without_login(address.clone(), self.key.as_ref());
+        let (mut models, mut names) = (Vec::new(), HashSet::new());
+        for _ in 0..MOST_PAGES {
+            let page = self.page_of_models(&url, &headers).await?;
+            let next = page.next(&url);
+            let known = models.len();
+            models.extend(page.models().filter(|model| names.insert(model.name.clone())));
+            match next {
+                Some(next) if models.len() > known => url = next,
+                _ => return Ok(models),
+            }
+        }
+        let words = format!("its list of models does not end after {MOST_PAGES} pages");
+        Err(self.no_list(&words, &url))
+    }
+
+    async fn page_of_models(&self, url: &Url, headers: &HeaderMap) -> Result<ModelPage, ProviderError> {
+        let place = without_credentials(url);
+        let unreachable = |error| self.unreachable(error, &place);
+        let sending = self.client()?.get(url.clone()).headers(headers.clone()).send();
+        let response = sending.await.map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(self.refusal(response).await);
+            return Err(self.refusal(response, &place).await);
+        }
+        if media_type(response.headers()) == "text/html" {
+            return Err(self.web_page(response, &place).await);
         }
         let mut bytes = Vec::new();
         let mut stream = response.bytes_stream();
         while let Some(piece) = stream.next().await {
-            bytes.extend_from_slice(&piece.map_err(|error| self.unreachable(error))?);
-            if bytes.len() > LONGEST_LIST {
-                break;
+            bytes.extend_from_slice(&piece.map_err(unreachable)?);
+            if bytes.len() > LARGEST_PAGE {
+                let words = format!(
+                    "its list of models is larger than {} MiB",
+                    LARGEST_PAGE / (1024 * 1024)
+                );
+                return Err(self.no_list(&words, url));
             }
         }
-        let list: ModelList = serde_json::from_slice(&bytes).map_err(|_| {
-            let message = format!("The list of models of {} cannot be read", self.place);
-            ProviderError::new(ProviderErrorKind::Broken, message)
-        })?;
-        let models = list.data.into_iter().map(|model| {
-            let name = model.id.strip_prefix(MODELS_FOLDER).unwrap_or(&model.id);
-            catalog::listed(name, model.more)
-        });
-        Ok(models.collect())
+        ModelPage::read(&bytes)
+            .map_err(|why| self.no_list(&format!("its list of models cannot be read: {why}"), url))
+    }
+
+    /// The failure of a list: the cause first, the whole address last.
+    fn no_list(&self, words: &str, url: &Url) -> ProviderError {
+        let place = without_credentials(url);
+        let message = format!("{words}; check the base URL: {place}");
+        ProviderError::new(ProviderErrorKind::Rejected, self.masked(&message))
     }
 
     /// The headers of a request, without secrets.
@@ -305,7 +310,7 @@ impl Channel {
     ) -> Result<Answering, ProviderError> {
         let framing = match media_type(response.headers()).as_str() {
             "application/json" => Framing::Document,
-            "text/html" => return Err(self.web_page(response).await),
+            "text/html" => return Err(self.web_page(response, &self.place).await),
             _ => Framing::Events,
         };
         let status = response.status().as_u16();
@@ -322,18 +327,18 @@ impl Channel {
         })
     }
 
-    async fn refusal(&self, response: Response) -> ProviderError {
+    async fn refusal(&self, response: Response, place: &str) -> ProviderError {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let body = explanation(response).await;
         let header = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
-        let mut error = failure::from_status(status, header, &body, &self.place);
+        let mut error = failure::from_status(status, header, &body, place);
         error.message = self.masked(&error.message);
         error
     }
 
     /// A failure to reach the provider: the cause first, the whole address last.
-    fn unreachable(&self, error: reqwest::Error) -> ProviderError {
+    fn unreachable(&self, error: reqwest::Error, place: &str) -> ProviderError {
         let host = self.host();
         let why = Unreachable::of(&error);
         let words = match why {
@@ -355,7 +360,7 @@ impl Channel {
                 format!("{host} cannot be reached: {cause}; check the network and the base URL")
             }
         };
-        let message = format!("{words}: {}", self.place);
+        let message = format!("{words}: {place}");
         let kind = match why {
             Unreachable::WithoutTls => ProviderErrorKind::Rejected,
             _ => ProviderErrorKind::Transient,
@@ -384,14 +389,14 @@ impl Channel {
     }
 
     /// The failure of an answer that is a web page: something else than the interface is at this address.
-    async fn web_page(&self, response: Response) -> ProviderError {
+    async fn web_page(&self, response: Response, place: &str) -> ProviderError {
         let page = explanation(response).await;
         let title = failure::title(&page).map(|title| format!(" ({title})"));
         let message = format!(
             "{} answered with a web page{}; check the base URL: {}",
             self.host(),
             title.unwrap_or_default(),
-            self.place
+            place
         );
         ProviderError::new(ProviderErrorKind::Rejected, self.masked(&message))
     }

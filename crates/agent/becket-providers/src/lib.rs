@@ -20,6 +20,7 @@ mod failure;
 mod gemini;
 mod http;
 mod interface;
+mod model_list;
 mod openai;
 mod prices;
 pub mod rehearsal;
@@ -34,7 +35,7 @@ mod signature;
 pub use api::Api;
 pub use catalog::{facts_of, of_family};
 pub use http::{Endpoint, Timeouts};
-pub use prices::{PRICES_OF, Price, Prices};
+pub use prices::{PRICES_OF, Price, Prices, amount};
 pub use remote::Remote;
 pub use secret::Secret;
 pub use select::{

@@ -8,7 +8,8 @@ use becket_agent::Pricing;
 use becket_agent::provider::Provider;
 use becket_events::Usage;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// The day on which the table was last compared with the providers' pages.
 pub const PRICES_OF: &str = "2026-08-21";
@@ -18,13 +19,32 @@ pub const PRICES_OF: &str = "2026-08-21";
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Price of input tokens.
+    #[serde(deserialize_with = "amount")]
     pub input: f64,
     /// Price of output tokens.
+    #[serde(deserialize_with = "amount")]
     pub output: f64,
     /// Tokens that are read from a cache; default: the price of `input`.
+    #[serde(default, deserialize_with = "some_amount")]
     pub cache_read: Option<f64>,
     /// Tokens that are written to a cache; default: the price of `input`.
+    #[serde(default, deserialize_with = "some_amount")]
     pub cache_write: Option<f64>,
+}
+
+/// Reads an amount of money in a price: none is negative, and each can be counted with.
+pub fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let amount = f64::deserialize(deserializer)?;
+    match amount.is_finite() && amount >= 0.0 {
+        true => Ok(amount),
+        false => Err(D::Error::custom(format!(
+            "{amount} is no price; write US dollars for a million tokens, such as 2.50, and 0 for what is free"
+        ))),
+    }
+}
+
+fn some_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    amount(deserializer).map(Some)
 }
 
 impl Price {
@@ -128,11 +148,16 @@ impl Prices {
         self.at(provider.name(), provider.model(), provider.base_url())
     }
 
+    /// The price that the user's settings give a model.
+    pub fn in_settings(&self, provider: &str, model: &str) -> Option<Price> {
+        self.settings.get(&format!("{provider}/{model}")).copied()
+    }
+
     /// The price of a model at an address. The table counts at the usual addresses alone: what stands elsewhere may
     /// cost anything.
     pub fn at(&self, provider: &str, model: &str, address: Option<&str>) -> Option<Price> {
-        if let Some(price) = self.settings.get(&format!("{provider}/{model}")) {
-            return Some(*price);
+        if let Some(price) = self.in_settings(provider, model) {
+            return Some(price);
         }
         let address = format!("{}/", address?.trim_end_matches('/'));
         let row = TABLE
@@ -190,6 +215,20 @@ mod tests {
         let gemini = Some("https://generativelanguage.googleapis.com/v1beta");
         let flash = prices.at("gemini", "gemini-3.5-flash", gemini);
         assert_eq!(flash.map(|price| price.output), Some(9.0));
+    }
+
+    #[test]
+    fn a_price_is_an_amount_that_can_be_counted_with() {
+        let read = |json: &str| serde_json::from_str::<Price>(json).map_err(|error| error.to_string());
+        let free = read(r#"{"input": 0, "output": 0.0}"#).expect("nothing is a price");
+        assert_eq!((free.input, free.output, free.cache_read), (0.0, 0.0, None));
+        for wrong in [
+            r#"{"input": -1, "output": 1}"#,
+            r#"{"input": 1, "output": 1, "cache_read": -0.5}"#,
+        ] {
+            let refused = read(wrong).expect_err("it is negative");
+            assert!(refused.contains("is no price"), "{refused}");
+        }
     }
 
     #[test]

@@ -17,8 +17,9 @@ use crate::{edit, write};
 
 /// The buffers of an editor.
 pub trait Buffers: Send + Sync {
-    /// The text of a file as the editor has it; `None` if it does not tell.
-    fn read<'a>(&'a self, file: &'a Path) -> BoxFuture<'a, Option<String>>;
+    /// The text of a file as the editor has it. For a file that it does not have, the one on the disk counts; if it
+    /// fails to tell, nobody knows the text.
+    fn read<'a>(&'a self, file: &'a Path) -> BoxFuture<'a, BufferText>;
 
     /// Whether a file is written through the editor.
     fn writes(&self, file: &Path) -> bool;
@@ -26,6 +27,9 @@ pub trait Buffers: Send + Sync {
     /// Writes a file through the editor; the error says why that failed.
     fn write<'a>(&'a self, file: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>>;
 }
+
+/// What an editor says of a file: its text, `None` if the editor does not have it, or why it did not tell.
+pub type BufferText = Result<Option<String>, String>;
 
 /// The note about a file that the editor has not saved, or has changed as it did.
 const DIFFERS: &str = "[The file on the disk does not hold exactly this: the editor has not saved it, or has formatted \
@@ -60,8 +64,9 @@ pub(crate) async fn edit(
 ) -> OperationAnswer {
     let made = match may_replace(path, judged) {
         Ok(_) => match buffers.read(path).await {
-            Some(text) => edit::planned(&text, arguments, manner),
-            None => edit::planned_on_disk(path, arguments, manner),
+            Ok(Some(text)) => edit::planned(&text, arguments, manner),
+            Ok(None) => edit::planned_on_disk(path, arguments, manner),
+            Err(why) => Err(io::Error::other(why).into()),
         },
         Err(error) => Err(error.into()),
     };

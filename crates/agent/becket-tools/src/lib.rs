@@ -55,7 +55,7 @@ mod walk;
 mod write;
 
 use becket_agent::judged_path;
-pub use buffers::Buffers;
+pub use buffers::{BufferText, Buffers};
 pub use client::{cause, free_client};
 pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
 pub use fetch::client_for;

@@ -111,7 +111,7 @@ impl Tool for OperationTool {
             };
             let buffer = match self.buffers_for(file) {
                 Some(buffers) => buffers.read(file).await,
-                None => None,
+                None => Ok(None),
             };
             let (operation, file, manner) = (operation.clone(), file.to_path_buf(), self.manner);
             let made = tokio::task::spawn_blocking(move || preview::of(&operation, &file, manner, buffer));
@@ -186,11 +186,11 @@ impl OperationTool {
             (Operation::Read(arguments), Target::Path(path), _) => {
                 let buffer = match &settings.buffers {
                     Some(buffers) => buffers.read(path).await,
-                    None => None,
+                    None => Ok(None),
                 };
                 read::run(arguments, path, buffer)
             }
-            (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path, None),
+            (Operation::Read(arguments), _, Some(path)) => read::run(arguments, path, Ok(None)),
             (Operation::Write(arguments), _, Some(path)) => match buffers {
                 Some(buffers) => buffers::write(arguments, (path, permit.linked_file()), buffers).await,
                 None => write::run(arguments, path, permit.linked_file()),

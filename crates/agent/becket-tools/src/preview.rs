@@ -12,6 +12,7 @@ use becket_agent::front::{LineKind, Preview, PreviewLine};
 use becket_events::{EditArguments, Manner, Operation, WriteArguments};
 use similar::{ChangeTag, TextDiff};
 
+use crate::buffers::BufferText;
 use crate::edit;
 use crate::judged_path::{read_whole, reason, size};
 
@@ -26,15 +27,12 @@ const AROUND: usize = 3;
 
 /// What an operation would change in the file at `path`, or in the buffer of an editor that stands before it; `None` if
 /// it changes no content of files.
-pub(crate) fn of(
-    operation: &Operation,
-    path: &Path,
-    manner: Manner,
-    buffer: Option<String>,
-) -> Option<Preview> {
+pub(crate) fn of(operation: &Operation, path: &Path, manner: Manner, buffer: BufferText) -> Option<Preview> {
     let content = || match buffer {
-        Some(text) if text.len() as u64 <= MOST_BYTES => Ok(text.into_bytes()),
-        _ => read_whole(path, MOST_BYTES),
+        Ok(Some(text)) if text.len() as u64 <= MOST_BYTES => Ok(text.into_bytes()),
+        Ok(_) => read_whole(path, MOST_BYTES),
+        // What is on the disk may be older than what the editor has, so only that there is nothing counts.
+        Err(why) => read_whole(path, MOST_BYTES).and_then(|_| Err(io::Error::other(why))),
     };
     match operation {
         Operation::Write(arguments) => Some(of_write(arguments, content)),
@@ -216,7 +214,7 @@ mod tests {
             path: "file".into(),
             content: content.into(),
         };
-        of(&Operation::Write(arguments), path, Manner::default(), None).unwrap()
+        of(&Operation::Write(arguments), path, Manner::default(), Ok(None)).unwrap()
     }
 
     fn edit(path: &Path, old: &str, new: &str) -> Preview {
@@ -230,7 +228,7 @@ mod tests {
             }],
             lines: Vec::new(),
         };
-        of(&Operation::Edit(arguments), path, Manner::default(), None).unwrap()
+        of(&Operation::Edit(arguments), path, Manner::default(), Ok(None)).unwrap()
     }
 
     fn shown(preview: &Preview) -> Vec<String> {

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use serde_json::json;
 
 use crate::answer::OperationAnswer;
+use crate::buffers::BufferText;
 use crate::judged_path::{self, reason, size};
 use crate::place::broken_lines;
 
@@ -34,7 +35,7 @@ const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads the file at `path`, which is the judged form of what the arguments name. If an editor has it in a buffer, that
 /// is what is shown, unless the file on the disk cannot be.
-pub(crate) fn run(arguments: &ReadArguments, path: &Path, buffer: Option<String>) -> OperationAnswer {
+pub(crate) fn run(arguments: &ReadArguments, path: &Path, buffer: BufferText) -> OperationAnswer {
     read(arguments, path, buffer).unwrap_or_else(|error| {
         let words = format!("Cannot read {}: {}.", arguments.path, reason(&error));
         OperationAnswer::refused_by_system(words, &error, path)
@@ -56,14 +57,16 @@ pub(crate) fn run_cached(arguments: &ReadArguments, path: &Path) -> OperationAns
     })
 }
 
-fn read(arguments: &ReadArguments, path: &Path, buffer: Option<String>) -> io::Result<OperationAnswer> {
+fn read(arguments: &ReadArguments, path: &Path, buffer: BufferText) -> io::Result<OperationAnswer> {
     let in_buffer = |text: String| {
         let length = text.len() as u64;
         lines(arguments, io::Cursor::new(text.into_bytes()), length)
     };
-    let mut file = match (judged_path::open_file(path), buffer.clone()) {
+    let mut file = match (judged_path::open_file(path), &buffer) {
         // A file that was never saved.
-        (Err(error), Some(text)) if error.kind() == io::ErrorKind::NotFound => return in_buffer(text),
+        (Err(error), Ok(Some(text))) if error.kind() == io::ErrorKind::NotFound => {
+            return in_buffer(text.clone());
+        }
         (file, _) => file?,
     };
     let metadata = file.metadata()?;
@@ -96,7 +99,7 @@ fn read(arguments: &ReadArguments, path: &Path, buffer: Option<String>) -> io::R
         ))
         .into());
     }
-    match buffer {
+    match buffer.map_err(io::Error::other)? {
         Some(text) => in_buffer(text),
         None => lines(arguments, file, metadata.len()),
     }
@@ -447,7 +450,7 @@ mod tests {
                 limit,
                 tail: None,
             };
-            run(&arguments, &self.path.join(name), None).output
+            run(&arguments, &self.path.join(name), Ok(None)).output
         }
 
         fn lines(&self, offset: u64, limit: u64) -> String {
@@ -634,7 +637,7 @@ mod tests {
                         tail: None,
                     },
                     Path::new("/dev/zero"),
-                    None
+                    Ok(None)
                 )
                 .output
             )
@@ -663,7 +666,7 @@ mod tests {
             limit: None,
             tail: Some(lines),
         };
-        let answer = run(&arguments, &room.path.join("file"), None);
+        let answer = run(&arguments, &room.path.join("file"), Ok(None));
         let Some(Finding::Read { text, notice, .. }) = answer.finding else {
             panic!("lines expected: {:?}", answer.output)
         };
@@ -714,7 +717,7 @@ mod tests {
             limit: Some(1),
             tail: Some(1),
         };
-        let output = run(&arguments, &room.path.join("file"), None).output;
+        let output = run(&arguments, &room.path.join("file"), Ok(None)).output;
         assert!(output.is_error);
         assert!(text_of(&output).contains("give one or the other"));
     }

@@ -613,7 +613,7 @@ impl Tool for WholeFile {
                 (Some(Operation::Read(read)), Some(file))
                     if read.offset.is_some() || read.limit.is_some() || read.tail.is_some() =>
                 {
-                    read::run(read, file, None).output
+                    read::run(read, file, Ok(None)).output
                 }
                 (Some(Operation::Read(read)), Some(file)) => Self::whole(read, file),
                 _ => ToolOutput::error("Nothing was done: the permit is for no reading."),

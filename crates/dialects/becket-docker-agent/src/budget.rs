@@ -1,15 +1,17 @@
 //! Budgets of agent files: how much money, how many tokens and how much working time a run may take.
 //!
 //! Every answer is counted when it arrives, for all agents that draw from a budget together. A request for which
-//! nothing is left is refused, which ends the run, so that a run goes over a limit by one answer at most.
+//! nothing is left is refused, which ends the run, so that a run goes over a limit by one answer at most. Where a
+//! provider does not say what an answer used, an estimate from its length counts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use becket_events::{
-    AgentEnd, AgentEndReply, Class, PreRequest, PreRequestPayload, PreRequestReply, Response, ResponseReply,
-    Scope, Strictest, TurnEnded, TurnEndedReply, TurnStart, TurnStartReply, Usage, Verdict,
+    AgentEnd, AgentEndReply, Class, PreRequest, PreRequestPayload, PreRequestReply, Response,
+    ResponsePayload, ResponseReply, ResponseStart, ResponseStartReply, Scope, Strictest, TurnEnded,
+    TurnEndedReply, TurnStart, TurnStartReply, Usage, Verdict,
 };
 use becket_hooks::{Action, Condition, Engine, HandlerInfo, Matcher, Occasion, Registration};
 use becket_providers::Price;
@@ -51,12 +53,41 @@ struct Spent {
     unpriced: Option<String>,
     tokens: u64,
     worked: Duration,
+    /// The requests that have no answer yet, by their sessions.
+    asked: HashMap<String, Asked>,
     /// The sessions that are in a turn, and since when at least one has been.
     working: HashSet<String>,
     since: Option<Instant>,
 }
 
+/// A request that has no answer yet.
+struct Asked {
+    bytes: usize,
+    /// Whether its provider has begun to answer, and not a hook in its place.
+    is_sent: bool,
+}
+
 impl Spent {
+    fn ask(&mut self, session: &str, bytes: usize) {
+        let asked = Asked {
+            bytes,
+            is_sent: false,
+        };
+        self.asked.insert(session.to_owned(), asked);
+    }
+
+    /// What an answer to the last request of a session used: as its provider says, or else an estimate.
+    fn used(&mut self, session: &str, answer: &ResponsePayload) -> Usage {
+        let asked = self.asked.remove(session).filter(|asked| asked.is_sent);
+        match asked {
+            Some(asked) if !answer.usage.names_tokens() => Usage {
+                cost: answer.usage.cost,
+                ..Usage::estimated(asked.bytes, answer.text.len())
+            },
+            _ => answer.usage,
+        }
+    }
+
     fn begin(&mut self, session: &str) {
         self.working.insert(session.to_owned());
         self.since.get_or_insert_with(Instant::now);
@@ -81,8 +112,15 @@ impl Purse {
         let purse = Arc::new(self);
         let own = Arc::clone(&purse);
         engine.on::<Response>(place, move |occasion| {
-            own.count(occasion.scope, &occasion.payload.usage);
+            own.count(occasion.scope, occasion.payload);
             Ok(ResponseReply::default())
+        });
+        let own = Arc::clone(&purse);
+        engine.on::<ResponseStart>(place, move |occasion| {
+            if let Some(asked) = own.spent().asked.get_mut(&occasion.scope.session_id) {
+                asked.is_sent = true;
+            }
+            Ok(ResponseStartReply::default())
         });
         let own = Arc::clone(&purse);
         engine.on::<TurnStart>(place, move |occasion| {
@@ -109,7 +147,9 @@ impl Purse {
             order: Vec::new(),
             matcher: Matcher::default(),
             condition: Some(condition),
-            action: Action::Native(Arc::new(move |_: &Occasion<'_, PreRequest>| {
+            action: Action::Native(Arc::new(move |occasion: &Occasion<'_, PreRequest>| {
+                let bytes = occasion.payload.body.text().len();
+                purse.spent().ask(&occasion.scope.session_id, bytes);
                 Ok(PreRequestReply {
                     verdict: Strictest(purse.refusal().map(Verdict::Deny)),
                     ..PreRequestReply::default()
@@ -122,16 +162,17 @@ impl Purse {
         self.spent.lock().expect("no panic happens while it is held")
     }
 
-    fn count(&self, scope: &Scope, usage: &Usage) {
+    fn count(&self, scope: &Scope, answer: &ResponsePayload) {
         if !self.budget.is_of(&scope.agent_name) {
             return;
         }
+        let mut spent = self.spent();
+        let usage = spent.used(&scope.session_id, answer);
         let cost = match self.prices.get(&scope.model) {
             // A price of the file goes before every other.
-            Some(price) => Some(price.of(&Usage { cost: None, ..*usage })),
+            Some(price) => Some(price.of(&Usage { cost: None, ..usage })),
             None => usage.cost,
         };
-        let mut spent = self.spent();
         spent.tokens = spent
             .tokens
             .saturating_add(usage.input_tokens)

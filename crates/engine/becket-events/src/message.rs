@@ -172,7 +172,25 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// How many bytes of text are about one token.
+const BYTES_PER_TOKEN: usize = 4;
+
 impl Usage {
+    /// An estimate from the bytes of a request and of its answer, where the provider does not say.
+    pub fn estimated(sent: usize, received: usize) -> Self {
+        let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
+        Self {
+            input_tokens: tokens(sent),
+            output_tokens: tokens(received),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the provider said how many tokens a request used. None uses nothing at all.
+    pub fn names_tokens(&self) -> bool {
+        self.input_tokens > 0 || self.output_tokens > 0
+    }
+
     /// What is left of a usage without another one; nothing is less than nothing.
     pub fn without(self, other: &Self) -> Self {
         let cost = self.cost.map(|cost| cost - other.cost.unwrap_or(0.0));

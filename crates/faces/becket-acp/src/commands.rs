@@ -4,22 +4,13 @@
 
 use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, UnstructuredCommandInput};
 use becket_agent::{CompactEnd, Refused};
+use becket_face_kit::slash::{self, SlashCommand};
 use becket_face_kit::{Conversation, Options, Report};
 use becket_system::{CliError, Surroundings, counted, harmless_name};
 use tokio_util::sync::CancellationToken;
 
 use super::settings::Settings;
 use super::updates::Updates;
-
-/// One of becket's own commands.
-struct OwnCommand {
-    /// The name, with its slash.
-    name: &'static str,
-    /// What may stand behind the name; empty if nothing may.
-    words: &'static str,
-    about: &'static str,
-    does: Does,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
@@ -32,69 +23,26 @@ enum Does {
     Report(Report),
 }
 
-const fn own(name: &'static str, words: &'static str, about: &'static str, does: Does) -> OwnCommand {
-    OwnCommand {
-        name,
-        words,
-        about,
-        does,
-    }
-}
+/// What changes the permission mode, which a chat changes with a key.
+const MODE: SlashCommand = SlashCommand {
+    name: "/mode",
+    words: "[ask, accept-edits, plan or yes]",
+    about: "what needs your yes",
+};
 
 /// becket's own commands in an editor: those of the chat that need no terminal.
-// tidy: a table
-const COMMANDS: &[OwnCommand] = &[
-    own("/help", "", "list the commands", Does::Help),
-    own(
-        "/compact",
-        "what matters",
-        "replace the conversation by a summary",
-        Does::Compact,
-    ),
-    own(
-        "/clear",
-        "",
-        "archive the messages of the conversation, and start over",
-        Does::Clear,
-    ),
-    own("/name", "a name", "name the conversation", Does::Name),
-    own(
-        "/mode",
-        "ask, accept-edits, plan or yes",
-        "what needs your yes",
-        Does::Mode,
-    ),
-    own("/model", "provider/name", "choose another model", Does::Model),
-    own(
-        "/status",
-        "",
-        "what this conversation works with: model, folder, window, hooks",
-        Does::Report(Report::Status),
-    ),
-    own(
-        "/cost",
-        "",
-        "tokens and cost of each model",
-        Does::Report(Report::Cost),
-    ),
-    own(
-        "/hooks",
-        "",
-        "the hooks that are active",
-        Does::Report(Report::Hooks),
-    ),
-    own(
-        "/tools",
-        "",
-        "the tools that the model is offered",
-        Does::Report(Report::Tools),
-    ),
-    own(
-        "/mcp",
-        "",
-        "the MCP servers and their tools",
-        Does::Report(Report::Mcp),
-    ),
+const COMMANDS: &[(SlashCommand, Does)] = &[
+    (slash::HELP, Does::Help),
+    (slash::COMPACT, Does::Compact),
+    (slash::CLEAR, Does::Clear),
+    (slash::NAME, Does::Name),
+    (MODE, Does::Mode),
+    (slash::MODEL, Does::Model),
+    (slash::STATUS, Does::Report(Report::Status)),
+    (slash::COST, Does::Report(Report::Cost)),
+    (slash::HOOKS, Does::Report(Report::Hooks)),
+    (slash::TOOLS, Does::Report(Report::Tools)),
+    (slash::MCP, Does::Report(Report::Mcp)),
 ];
 
 /// What became of a line.
@@ -115,7 +63,7 @@ pub fn available(conversation: &Conversation) -> Vec<AvailableCommand> {
     let others = others.map(|(name, about)| command(&name, &about, "words"));
     let mut commands: Vec<AvailableCommand> = others.collect();
     let own = COMMANDS.iter();
-    commands.extend(own.map(|own| command(own.name, own.about, own.words)));
+    commands.extend(own.map(|(own, _)| command(own.name, own.about, own.words.trim_matches(['[', ']']))));
     let mut seen = std::collections::HashSet::new();
     commands.retain(|command| seen.insert(command.name.clone()));
     commands
@@ -142,16 +90,13 @@ pub async fn run(
     }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let own = COMMANDS.iter().find(|own| own.name == word);
-    let Some(own) = own.filter(|own| rest.is_empty() || !own.words.is_empty()) else {
-        // A path is a prompt, and so is a sentence that begins with a slash.
-        let is_command = rest.is_empty() && !word[1..].contains('/');
-        return Ok(match is_command {
-            true => Ran::Said(format!("there is no command {word}; /help lists them")),
-            false => Ran::No,
-        });
+    let own = COMMANDS.iter().find(|(own, _)| own.name == word);
+    let own = own.filter(|(own, _)| rest.is_empty() || !own.words.is_empty());
+    let Some((_, does)) = own.copied() else {
+        let names = COMMANDS.iter().map(|(own, _)| own.name);
+        return Ok(slash::mistyped(line, names).map_or(Ran::No, Ran::Said));
     };
-    let said = match own.does {
+    let said = match does {
         Does::Help => help(conversation),
         Does::Report(report) => fenced(&report.text(conversation, place)),
         Does::Compact => {
@@ -174,7 +119,7 @@ pub async fn run(
             chosen(rest, &current, "model", |name| settings.set_model(name))
         }
     };
-    if matches!(own.does, Does::Mode | Does::Model) {
+    if matches!(does, Does::Mode | Does::Model) {
         updates.settings_changed(settings);
     }
     Ok(Ran::Said(said))
@@ -223,7 +168,7 @@ fn compacted(end: &CompactEnd) -> String {
 fn help(conversation: &Conversation) -> String {
     let own = COMMANDS.iter();
     let own: String = own
-        .map(|own| format!("{:<9} {}\n", own.name, own.about))
+        .map(|(own, _)| format!("{:<9} {}\n", own.name, own.about))
         .collect();
     fenced(&format!("{own}{}", conversation.listed_commands()))
 }

@@ -11,13 +11,13 @@ use agent_client_protocol_schema::v1::{
     FileSystemCapabilities, ReadTextFileRequest, ReadTextFileResponse, SessionId, WriteTextFileRequest,
 };
 use becket_store::ContextName;
-use becket_tools::Buffers;
+use becket_tools::{BufferText, Buffers};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::wire::Editor;
 
-/// How long the editor may take to read a file; after that the one on the disk counts.
+/// How long the editor may take to read a file.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the editor may take to write a file, which it may format and save.
@@ -59,15 +59,24 @@ impl Files {
 }
 
 impl Buffers for Files {
-    fn read<'a>(&'a self, file: &'a Path) -> BoxFuture<'a, Option<String>> {
+    fn read<'a>(&'a self, file: &'a Path) -> BoxFuture<'a, BufferText> {
         Box::pin(async move {
-            let file = self.named(file).filter(|_| self.reads)?;
+            let Some(file) = self.named(file).filter(|_| self.reads) else {
+                return Ok(None);
+            };
             let request = ReadTextFileRequest::new(self.session.clone(), file);
             let read = self
                 .editor
                 .request::<ReadTextFileResponse>("fs/read_text_file", &request);
-            let answer = tokio::time::timeout(READ_TIMEOUT, read).await.ok()?;
-            answer.ok().map(|answer| answer.content)
+            match tokio::time::timeout(READ_TIMEOUT, read).await {
+                Ok(Ok(answer)) => Ok(Some(answer.content)),
+                Ok(Err(error)) if error.is_not_found() => Ok(None),
+                Ok(Err(why)) => Err(format!("the editor did not read it: {why}")),
+                Err(_) => Err(format!(
+                    "the editor did not answer within {} s",
+                    READ_TIMEOUT.as_secs()
+                )),
+            }
         })
     }
 

@@ -13,7 +13,7 @@ use agent_client_protocol_schema::v1::{
 };
 use becket_agent::front::{FrontUpdate, Preview, Question};
 use becket_events::{Delta, Message, MessageBody, Part, StopReason};
-use becket_front::{Output, Todos};
+use becket_front::{Output, Todos, retry_words, silence_words};
 use becket_system::{Surroundings, harmless, harmless_name};
 use serde_json::Value;
 
@@ -497,10 +497,16 @@ impl Updates {
                 self.notice(NoticeSeverity::Error, &of_agent(agent, &failure.to_string()));
             }
             FrontUpdate::Retry { reason, delay_ms, .. } => {
-                let words = format!("{reason}; trying again in {} s", delay_ms.div_ceil(1000));
-                self.warn(&of_agent(agent, &words));
+                self.warn(&of_agent(agent, &retry_words(reason, delay_ms)));
             }
-            FrontUpdate::Replaced => self.warn("the answer broke off, and is asked for again"),
+            FrontUpdate::Silent {
+                provider,
+                seconds,
+                limit,
+            } => self.warn(&of_agent(agent, &silence_words(provider, seconds, limit))),
+            FrontUpdate::Replaced => {
+                self.warn(&of_agent(agent, "the answer broke off, and is asked for again"));
+            }
             FrontUpdate::Within { agent, update } => self.show_of(Some(agent), update),
             FrontUpdate::CompactionBegins { .. } => {
                 self.notice(
@@ -509,7 +515,6 @@ impl Updates {
                 );
             }
             FrontUpdate::ToolEnded { .. }
-            | FrontUpdate::Silent { .. }
             | FrontUpdate::Progress { .. }
             | FrontUpdate::CompactionEnds { .. } => {}
         }

@@ -4,6 +4,7 @@
 //! requests are delivered by the thread that reads: whatever waits for one may be what keeps everything else waiting.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,6 +46,31 @@ enum Read {
 
 /// becket's own requests that wait for an answer, by their ids.
 type Waiting = HashMap<i64, oneshot::Sender<Result<Value, Error>>>;
+
+/// Why a request of becket's has no answer that can be used.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// The editor answered with an error.
+    Refused(Error),
+    /// No answer came that can be understood; in words.
+    Lost(String),
+}
+
+impl Unanswered {
+    /// Whether the editor says that it does not have what it was asked for.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused(error) if error.code == ErrorCode::ResourceNotFound)
+    }
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Refused(error) => &error.message,
+            Self::Lost(why) => why,
+        })
+    }
+}
 
 /// The editor, as becket talks to it.
 pub struct Editor {
@@ -109,14 +135,13 @@ impl Editor {
         });
     }
 
-    /// Sends a request and waits for the answer. The error says in words why none came that can be understood. Dropping
-    /// the future tells the editor that the answer is not needed any more.
+    /// Sends a request and waits for the answer. Dropping the future tells the editor that the answer is not needed any more.
     pub async fn request<T: DeserializeOwned>(
         &self,
         method: &str,
         params: &impl Serialize,
-    ) -> Result<T, String> {
-        let gone = || "the editor does not answer any more".to_owned();
+    ) -> Result<T, Unanswered> {
+        let gone = || Unanswered::Lost("the editor does not answer any more".to_owned());
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
         self.waiting().as_mut().ok_or_else(gone)?.insert(id, sender);
@@ -124,8 +149,9 @@ impl Editor {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let answer = answer.await.map_err(|_| gone())?;
         drop(open);
-        let answer = answer.map_err(|error| error.message)?;
-        serde_json::from_value(answer).map_err(|error| format!("the editor's answer makes no sense: {error}"))
+        let answer = answer.map_err(Unanswered::Refused)?;
+        serde_json::from_value(answer)
+            .map_err(|error| Unanswered::Lost(format!("the editor's answer makes no sense: {error}")))
     }
 
     /// Waits until everything is written.

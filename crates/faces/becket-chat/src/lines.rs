@@ -13,8 +13,7 @@ use tokio::sync::mpsc;
 use super::away::{self, Away};
 use super::dropped::{pictures, tell_unsent};
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
-    usage,
+    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, usage,
 };
 use super::place::ChatSetting;
 use super::{diff, keeping, thinking};
@@ -117,8 +116,10 @@ async fn run_line(
                 shell.start(line, &signals.next(), handle).await;
             }
         }
-        Means::Other if is_unknown(line, conversation) => tell_unknown(line, surroundings),
-        Means::Other => prompt(line, conversation, signals, surroundings).await?,
+        Means::Other => match mistyped(line, conversation) {
+            Some(why) => surroundings.complain(&why),
+            None => prompt(line, conversation, signals, surroundings).await?,
+        },
     }
     Ok(None)
 }

@@ -2,6 +2,7 @@
 
 use becket_agent::Refused;
 use becket_events::PermissionMode;
+use becket_face_kit::slash::{self, SlashCommand};
 use becket_face_kit::{Conversation, Options, Report};
 use becket_host::CommandEnd;
 use becket_system::{CliError, Surroundings, harmless_name};
@@ -34,40 +35,30 @@ const fn own(
     }
 }
 
+/// A command that other faces have, too.
+const fn shared(command: SlashCommand, means: for<'a> fn(&'a str) -> Means<'a>) -> OwnCommand {
+    own(command.name, command.words, command.about, means)
+}
+
 /// All of becket's own commands: help, completion and the guide are made from this table.
 // tidy: a table
 pub const COMMANDS: &[OwnCommand] = &[
-    own("/help", "", "this list", |_| Means::Help),
-    own(
-        "/status",
-        "",
-        "model, folder, conversation, context window, hooks",
-        |_| Means::Report(Report::Status),
-    ),
-    own("/model", "[NAME]", "choose another model", |name| {
-        Means::Model(name)
-    }),
+    shared(slash::HELP, |_| Means::Help),
+    shared(slash::STATUS, |_| Means::Report(Report::Status)),
+    shared(slash::MODEL, |name| Means::Model(name)),
     own(
         "/thinking",
         "[LEVEL]",
         "choose how much the model thinks",
         |level| Means::Thinking(level),
     ),
-    own("/cost", "", "tokens and cost of each model", |_| {
-        Means::Report(Report::Cost)
-    }),
+    shared(slash::COST, |_| Means::Report(Report::Cost)),
     own("/usage", "", "tokens that this session has used", |_| {
         Means::Usage
     }),
-    own("/hooks", "", "the hooks that are active", |_| {
-        Means::Report(Report::Hooks)
-    }),
-    own("/tools", "", "the tools that the model is offered", |_| {
-        Means::Report(Report::Tools)
-    }),
-    own("/mcp", "", "the MCP servers and their tools", |_| {
-        Means::Report(Report::Mcp)
-    }),
+    shared(slash::HOOKS, |_| Means::Report(Report::Hooks)),
+    shared(slash::TOOLS, |_| Means::Report(Report::Tools)),
+    shared(slash::MCP, |_| Means::Report(Report::Mcp)),
     own(
         "/permissions",
         "",
@@ -86,18 +77,10 @@ pub const COMMANDS: &[OwnCommand] = &[
     own("/diff", "", "what has changed in the git repository here", |_| {
         Means::Diff
     }),
-    own(
-        "/compact",
-        "[WORDS]",
-        "replace the conversation with a summary; WORDS say what to keep",
-        |words| Means::Compact((!words.is_empty()).then(|| words.to_owned())),
-    ),
-    own(
-        "/clear",
-        "",
-        "archive the messages of the conversation, and start over",
-        |_| Means::Clear,
-    ),
+    shared(slash::COMPACT, |words| {
+        Means::Compact((!words.is_empty()).then(|| words.to_owned()))
+    }),
+    shared(slash::CLEAR, |_| Means::Clear),
     own("/new", "", "start a new conversation", |_| Means::Away(Away::New)),
     own("/resume", "[NAME]", "continue another conversation", |which| {
         Means::Away(Away::Resume(which))
@@ -120,12 +103,7 @@ pub const COMMANDS: &[OwnCommand] = &[
         "continue from another place in the conversation",
         |which| Means::Away(Away::Tree(which)),
     ),
-    own(
-        "/name",
-        "[WORDS]",
-        "show the conversation's name, or set it to these words",
-        |name| Means::Name(name),
-    ),
+    shared(slash::NAME, |name| Means::Name(name)),
     own("/copy", "", "copy the last answer to the clipboard", |_| {
         Means::Copy
     }),
@@ -306,14 +284,12 @@ pub async fn call(
     Ok(())
 }
 
-/// Whether a line looks like a command but there is none of that name.
-pub fn is_unknown(line: &str, conversation: &Conversation) -> bool {
-    line.starts_with('/') && !line.contains(char::is_whitespace) && !conversation.calls_command(line)
-}
-
-/// Tells the user that there is no such command.
-pub fn tell_unknown(line: &str, surroundings: &Surroundings) {
-    surroundings.remark(&format!("there is no command {line}; /help lists them"));
+/// Why a line that means nothing else is no prompt: it looks like a command, and there is none of that name.
+pub fn mistyped(line: &str, conversation: &Conversation) -> Option<String> {
+    match conversation.calls_command(line) {
+        true => None,
+        false => slash::mistyped(line, COMMANDS.iter().map(|command| command.name)),
+    }
 }
 
 /// Tells the user how an extension command ended, unless it just succeeded.

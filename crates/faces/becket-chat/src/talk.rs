@@ -38,8 +38,7 @@ use super::footer::Footer;
 use super::opening::show_end;
 use super::outside;
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
-    usage,
+    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, usage,
 };
 use super::place::ChatSetting;
 use super::{alert, clipboard, diff, keeping, picker, thinking};
@@ -431,8 +430,8 @@ impl<'a> Chat<'a> {
         conversation: &mut Conversation,
         signals: &Signals,
     ) -> Result<(), CliError> {
-        if is_unknown(line, conversation) {
-            tell_unknown(line, self.place.surroundings);
+        if let Some(why) = mistyped(line, conversation) {
+            self.place.surroundings.complain(&why);
             return Ok(());
         }
         let cancel = signals.next();

@@ -20,6 +20,7 @@ mod style;
 mod table;
 mod terminal;
 mod todos;
+mod waiting;
 mod wording;
 
 pub use alert::Alert;
@@ -32,4 +33,5 @@ pub use sgr::{Kind, result_line, tool_line};
 pub use style::{ColorChoice, Style};
 pub use terminal::TerminalFront;
 pub use todos::{TodoStatus, Todos};
+pub use waiting::{retry_words, silence_words};
 pub use wording::Wording;

@@ -18,6 +18,7 @@ use super::progress::{bar, write_over};
 use super::sgr::{Kind, result_line};
 use super::style::Style;
 use super::todos::Todos;
+use super::waiting::{retry_words, silence_words};
 
 /// How many lines of a tool's output are shown.
 const OUTPUT_LINES: usize = 8;
@@ -154,15 +155,7 @@ impl TerminalFront {
 
     fn retry(&self, who: &str, reason: &str, delay_ms: u64) {
         self.broke_off();
-        let wait = match delay_ms.div_ceil(1000) {
-            0..60 => format!("{:.1} s", delay_ms as f64 / 1000.0),
-            seconds => match seconds % 60 {
-                0 => format!("{} min", seconds / 60),
-                rest => format!("{} min {rest} s", seconds / 60),
-            },
-        };
-        let words = format!("{reason}; trying again in {wait}");
-        self.remark(who, &self.err.yellow("!"), &words);
+        self.remark(who, &self.err.yellow("!"), &retry_words(reason, delay_ms));
     }
 
     /// Shows how far something is, in a line that goes away.
@@ -175,14 +168,6 @@ impl TerminalFront {
         if self.attended && self.output.screen().is_none() {
             write_over(&line());
         }
-    }
-
-    fn silent(&self, who: &str, provider: &str, seconds: u64, limit: u64) {
-        let words = format!(
-            "{provider} accepted the request and has sent nothing for {seconds} s; becket gives up after {limit} s \
-             (`agent.idle_timeout`)"
-        );
-        self.remark(who, &self.err.yellow("!"), &words);
     }
 
     fn end_thought(&self, answer: &mut AnswerView) {
@@ -505,7 +490,10 @@ impl TerminalFront {
                 provider,
                 seconds,
                 limit,
-            } => self.silent(who, provider, seconds, limit),
+            } => {
+                let words = silence_words(provider, seconds, limit);
+                self.remark(who, &self.err.yellow("!"), &words);
+            }
             FrontUpdate::Progress { what, done, total } => self.progress(what, done, total),
             // How it ended, is said where that matters.
             FrontUpdate::Permitted { .. }

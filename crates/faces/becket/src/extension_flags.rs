@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
+use becket_agent::Budget;
 use becket_face_kit::{LentRuntime, runtime};
 use becket_host::{Asking, GivenFlag, GuestFlag, Guests, Interactive};
 use becket_run::loading::load_kind;
@@ -24,8 +25,15 @@ use crate::typed::{CommandLine, told, unknown_argument};
 /// A command line parsed with the options of guests, or the error in it.
 type ReadAgain = Result<(Args, Options), clap::Error>;
 
-/// Guests that were loaded to read the command line: the runtime in which they live, their kind, and the guests.
-type LoadedFirst = (Runtime, &'static str, Arc<dyn Guests>);
+/// Guests that were loaded to read the command line.
+struct LoadedFirst {
+    /// The runtime in which they live.
+    runtime: Runtime,
+    kind: &'static str,
+    guests: Arc<dyn Guests>,
+    /// The budget from which they pay.
+    budget: Option<Budget>,
+}
 
 /// Parses a command line that cannot be parsed without extensions. An error is printed here.
 pub fn read_with_extensions(
@@ -94,8 +102,8 @@ fn helped(line: &CommandLine, (hosts, surroundings): (Hosts, &Surroundings)) -> 
         .collect();
     let first = without_unknown(others, line.words).filter(|first| first.command.is_none())?;
     let options = options::of(&first, hosts);
-    let (_, _, guests) = loaded(&options, surroundings).ok().flatten()?;
-    read(line, &interactive(&guests)?.flags()).err()
+    let loaded = loaded(&options, surroundings).ok().flatten()?;
+    read(line, &interactive(&loaded.guests)?.flags()).err()
 }
 
 /// Loads the extensions that the command line names, and parses it with their options; `None` if they have none.
@@ -106,10 +114,10 @@ fn with_flags(
     let Some(first) = without_unknown(line.arguments.clone(), line.words) else {
         return Ok(None);
     };
-    let Some((runtime, kind, guests)) = loaded(&options::of(&first, hosts), surroundings)? else {
+    let Some(loaded) = loaded(&options::of(&first, hosts), surroundings)? else {
         return Ok(None);
     };
-    let Some(interactive) = interactive(&guests) else {
+    let Some(interactive) = interactive(&loaded.guests) else {
         return Ok(None);
     };
     let flags = interactive.flags();
@@ -119,8 +127,8 @@ fn with_flags(
     Ok(Some(read(line, &flags).map(|(args, given)| {
         interactive.set_flags(&given);
         let mut options = options::of(&args, hosts);
-        options.run.preloaded = Preloaded::new(kind, guests);
-        options.runtime = LentRuntime::new(runtime);
+        options.run.preloaded = Preloaded::new(loaded.kind, loaded.guests, loaded.budget);
+        options.runtime = LentRuntime::new(loaded.runtime);
         (args, options)
     })))
 }
@@ -155,7 +163,12 @@ fn loaded(options: &Options, surroundings: &Surroundings) -> Result<Option<Loade
     if surroundings.signals.cancelled() {
         return Err(CliError::cancelled());
     }
-    Ok(Some((runtime, host.kind(), guests)))
+    Ok(Some(LoadedFirst {
+        runtime,
+        kind: host.kind(),
+        guests,
+        budget: setup.budget.clone(),
+    }))
 }
 
 /// The command line without unknown options: enough to see which extensions it names.

@@ -1,4 +1,5 @@
-//! Command lines of other agents' programs: `becket NAME ARGS…`, or becket called by that name.
+//! Command lines of other agents' programs: `becket NAME ARGS…`, or becket called by that name. The programs know
+//! nothing of `--fail-on-refusal`, so it may stand before their names: `becket --fail-on-refusal pi -p "Run the tests"`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -12,28 +13,50 @@ use crate::printing::print;
 use crate::typed::CommandLine;
 use crate::{reading, run as run_own};
 
-/// The program whose command line this is, and its arguments.
-pub fn called(hosts: Hosts, words: &[OsString]) -> Option<(&'static ForeignCli, Vec<OsString>)> {
+/// becket's own option that may stand before the name of another program.
+const FAIL_ON_REFUSAL: &str = "--fail-on-refusal";
+
+/// The command line of another program.
+#[derive(Debug)]
+pub struct ForeignLine {
+    cli: &'static ForeignCli,
+    arguments: Vec<OsString>,
+    fails_on_refusal: bool,
+}
+
+/// The command line of another program, if this is one.
+pub fn called(hosts: Hosts, words: &[OsString]) -> Option<ForeignLine> {
     let (program, arguments) = words.split_first()?;
     let by_name = |name: &OsStr| hosts.foreign_clis().find(|cli| cli.is_named(name));
     if let Some(cli) = Path::new(program).file_name().and_then(by_name) {
-        return Some((cli, arguments.to_vec()));
+        return Some(ForeignLine {
+            cli,
+            arguments: arguments.to_vec(),
+            fails_on_refusal: false,
+        });
     }
-    let (command, arguments) = arguments.split_first()?;
-    by_name(command).map(|cli| (cli, arguments.to_vec()))
+    let fails_on_refusal = arguments.first().is_some_and(|word| word == FAIL_ON_REFUSAL);
+    let (command, arguments) = arguments[usize::from(fails_on_refusal)..].split_first()?;
+    Some(ForeignLine {
+        cli: by_name(command)?,
+        arguments: arguments.to_vec(),
+        fails_on_refusal,
+    })
 }
 
-/// Does what the command line of another program asks for. Other programs end with 1 for every failure.
-pub fn run(cli: &'static ForeignCli, words: Vec<OsString>, of: (Hosts, &Surroundings)) -> Exit {
-    match ended(cli, words, of) {
-        ended @ (Exit::Answered | Exit::HungUp | Exit::Cancelled | Exit::Terminated) => ended,
+/// Does what the command line of another program asks for. Other programs end with 1 for every failure; that a call was
+/// refused keeps its code, since only becket's own option asks for that.
+pub fn run(line: ForeignLine, of: (Hosts, &Surroundings)) -> Exit {
+    match ended(line, of) {
+        ended @ (Exit::Answered | Exit::Refused | Exit::HungUp | Exit::Cancelled | Exit::Terminated) => ended,
         _ => Exit::Failed,
     }
 }
 
-fn ended(cli: &'static ForeignCli, words: Vec<OsString>, of: (Hosts, &Surroundings)) -> Exit {
-    let printed = match cli.read(words) {
-        Ok(AskedOf::Runs(lines)) => return run_all(cli, &lines, of),
+fn ended(line: ForeignLine, of: (Hosts, &Surroundings)) -> Exit {
+    let cli = line.cli;
+    let printed = match cli.read(line.arguments) {
+        Ok(AskedOf::Runs(lines)) => return run_all((cli, line.fails_on_refusal), &lines, of),
         Ok(AskedOf::Help) => print(&cli.help()),
         Ok(AskedOf::Version) => match cli.version {
             Some(version) => print(&format!("{version}\n")),
@@ -50,13 +73,16 @@ fn ended(cli: &'static ForeignCli, words: Vec<OsString>, of: (Hosts, &Surroundin
     }
 }
 
+/// The program that becket stands in for, and whether a refused call fails its runs.
+type Program = (&'static ForeignCli, bool);
+
 /// Runs becket's own command lines. What puts things in order at the end is done even if the run has failed.
-fn run_all(cli: &'static ForeignCli, lines: &OwnLines, of: (Hosts, &Surroundings)) -> Exit {
+fn run_all(program: Program, lines: &OwnLines, of: (Hosts, &Surroundings)) -> Exit {
     for warning in &lines.warnings {
         of.1.remark(warning);
     }
     let up_to_failure = |lines: &[OwnLine]| {
-        let mut ends = lines.iter().map(|line| run_line(cli, line, of));
+        let mut ends = lines.iter().map(|line| run_line(program, line, of));
         ends.find(|exit| *exit != Exit::Answered)
             .unwrap_or(Exit::Answered)
     };
@@ -65,7 +91,7 @@ fn run_all(cli: &'static ForeignCli, lines: &OwnLines, of: (Hosts, &Surroundings
         return begun;
     }
     let ended = up_to_failure(&lines.lines);
-    let mut afterwards = lines.after.iter().map(|line| run_line(cli, line, of));
+    let mut afterwards = lines.after.iter().map(|line| run_line(program, line, of));
     let tidied = afterwards.by_ref().find(|exit| *exit != Exit::Answered);
     afterwards.for_each(drop);
     match ended {
@@ -75,11 +101,17 @@ fn run_all(cli: &'static ForeignCli, lines: &OwnLines, of: (Hosts, &Surroundings
 }
 
 /// Runs one of becket's own command lines.
-fn run_line(cli: &'static ForeignCli, line: &OwnLine, (hosts, surroundings): (Hosts, &Surroundings)) -> Exit {
+fn run_line(
+    (cli, fails_on_refusal): Program,
+    line: &OwnLine,
+    (hosts, surroundings): (Hosts, &Surroundings),
+) -> Exit {
     match reading::read(command_line(cli, line), hosts, surroundings) {
         Ok((args, mut options)) => {
             // A rehearsal would look like a result.
             options.run.needs_model = asks_model(args.command.as_ref());
+            // What only puts things in order makes no calls.
+            options.fail_on_refusal |= fails_on_refusal && options.run.needs_model;
             run_own(args, options, surroundings)
         }
         Err(exit) => exit,

@@ -64,8 +64,8 @@ pub fn main_with(further: &[&'static dyn Host]) -> ExitCode {
     becket_hooks::become_subreaper();
     becket_run::setup::hide_known_keys(hosts, &surroundings);
     let words: Vec<OsString> = std::env::args_os().collect();
-    if let Some((cli, words)) = foreign::called(hosts, &words) {
-        return foreign::run(cli, words, (hosts, &surroundings)).into();
+    if let Some(line) = foreign::called(hosts, &words) {
+        return foreign::run(line, (hosts, &surroundings)).into();
     }
     let line = typed::CommandLine {
         arguments: words,

@@ -1,6 +1,7 @@
 //! Findings in SARIF, the format that code hosts and editors read.
 
 use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ pub fn sarif_log(tool: &str, results: &[SarifResult], directory: &Path) -> Value
         json!({
             "ruleId": result.rule,
             "level": result.level,
-            "message": {"text": result.message},
+            "message": {"text": without_links(&result.message)},
             "locations": [{"physicalLocation": place}],
         })
     });
@@ -81,6 +82,11 @@ pub fn sarif_log(tool: &str, results: &[SarifResult], directory: &Path) -> Value
     })
 }
 
+/// A text in which nothing is a link: code hosts make one of `[words](address)`.
+fn without_links(text: &str) -> String {
+    text.replace("](", "] (")
+}
+
 /// A file as a URI: relative to the folder if it lies there, as code hosts want it.
 fn address(file: &Path, directory: &Path) -> String {
     let file: PathBuf = file
@@ -91,15 +97,62 @@ fn address(file: &Path, directory: &Path) -> String {
         return ".".into();
     }
     let within = file.strip_prefix(directory).unwrap_or(&file);
-    let path = within.to_string_lossy();
+    let path = within.as_os_str().as_bytes();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let letters = path.bytes().map(|byte| match is_plain(byte) {
-        true => char::from(byte).to_string(),
+    let letters = path.iter().map(|byte| match is_plain(*byte) {
+        true => char::from(*byte).to_string(),
         false => format!("%{byte:02X}"),
     });
     let path: String = letters.collect();
     match within.is_absolute() {
         true => format!("file://{path}"),
         false => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn every_file_has_a_valid_address() {
+        let address = |file: &[u8]| address(Path::new(OsStr::from_bytes(file)), Path::new("/work/a b"));
+        assert_eq!(address(b"/work/a b"), ".");
+        assert_eq!(address(b"/work/a b/c d.txt"), "c%20d.txt");
+        assert_eq!(address(b"./100%/one\ntwo#?"), "100%25/one%0Atwo%23%3F");
+        assert_eq!(address(b"c:/x"), "c%3A/x");
+        assert_eq!(address(b"\xff\xc3\xa4"), "%FF%C3%A4");
+        assert_eq!(address(b"/work/other one"), "file:///work/other%20one");
+    }
+
+    #[test]
+    fn a_log_has_what_the_format_requires_and_no_links() {
+        let result = SarifResult {
+            rule: "hook-\"x\"".into(),
+            level: "error",
+            message: "refused: [click](https://evil.example) \u{1b}".into(),
+            file: "a".into(),
+            line: Some(3),
+        };
+        let log = sarif_log("becket test", &[result.clone(), result], Path::new("/work"));
+        assert_eq!(log["version"], "2.1.0");
+        assert!(
+            log["$schema"]
+                .as_str()
+                .is_some_and(|schema| schema.ends_with("sarif-2.1.0.json"))
+        );
+        let run = &log["runs"][0];
+        let rules = run["tool"]["driver"]["rules"]
+            .as_array()
+            .expect("there are rules");
+        assert_eq!((rules.len(), &rules[0]["id"]), (1, &run["results"][0]["ruleId"]));
+        assert_eq!(
+            run["results"][1]["locations"][0]["physicalLocation"]["region"]["startLine"],
+            3
+        );
+        let text = run["results"][0]["message"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("[click] (https"), "{text}");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use becket_agent::SharedMode;
 use becket_agent::provider::ThinkingLevel;
+use becket_agent::{Budget, SharedMode};
 use becket_events::SetupReason;
 use becket_host::{AGENT_FILE, GuestOptions, Guests, Mode, Program, ServerDeclaration};
 use becket_system::Surroundings;
@@ -144,22 +144,36 @@ impl fmt::Debug for GivenBuffers {
 
 /// Guests that were loaded to read the command line.
 #[derive(Clone, Default)]
-pub struct Preloaded(Arc<Mutex<Option<OfKind>>>);
+pub struct Preloaded(Arc<Mutex<Option<GuestsOfKind>>>);
 
-/// Guests, and what one of their kind is called.
-type OfKind = (&'static str, Arc<dyn Guests>);
+struct GuestsOfKind {
+    /// What one of them is called.
+    kind: &'static str,
+    guests: Arc<dyn Guests>,
+    /// The budget from which they pay. The run that takes them has the same one.
+    budget: Option<Budget>,
+}
 
 impl Preloaded {
-    /// Keeps guests of one kind for the first run.
-    pub fn new(kind: &'static str, guests: Arc<dyn Guests>) -> Self {
-        Self(Arc::new(Mutex::new(Some((kind, guests)))))
+    /// Keeps guests of one kind for the first run, with the budget from which they pay.
+    pub fn new(kind: &'static str, guests: Arc<dyn Guests>, budget: Option<Budget>) -> Self {
+        let kept = GuestsOfKind { kind, guests, budget };
+        Self(Arc::new(Mutex::new(Some(kept))))
     }
 
     /// Takes the guests of that kind. Only the first call gets them; a second run loads its own.
     pub(crate) fn take(&self, kind: &str) -> Option<Arc<dyn Guests>> {
-        let mut preloaded = self.0.lock().expect("no panic happens while it is held");
-        let (_, guests) = preloaded.take_if(|(known, _)| *known == kind)?;
-        Some(guests)
+        let taken = self.kept().take_if(|kept| kept.kind == kind)?;
+        Some(taken.guests)
+    }
+
+    /// The budget of the guests that the next run takes.
+    pub(crate) fn budget(&self) -> Option<Budget> {
+        self.kept().as_ref()?.budget.clone()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<GuestsOfKind>> {
+        self.0.lock().expect("no panic happens while it is held")
     }
 }
 

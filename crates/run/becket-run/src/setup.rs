@@ -127,9 +127,11 @@ impl Setup {
             refusal: found.refusal(),
             ..own.map(|own| own.project.clone()).unwrap_or_default()
         };
-        let budget = options.budget.or(config.agent.budget);
-        let pricing = || Prices::new(config.prices.clone()).pricing();
-        let budget = budget.map(|Dollars(limit)| Budget::new(limit, pricing()));
+        let fresh = || {
+            let Dollars(limit) = options.budget.or(config.agent.budget)?;
+            Some(Budget::new(limit, Prices::new(config.prices.clone()).pricing()))
+        };
+        let budget = options.preloaded.budget().or_else(fresh);
         Ok(Self {
             budget,
             buffers: options.buffers.clone(),

@@ -135,6 +135,10 @@ fn mistakes_are_told_with_their_line() {
             "agent.yaml:4: `allow_list` belongs to toolsets of type filesystem, not shell",
         ),
         (
+            "agents:\n  a: {model: m}\nmodels:\n  m: {provider: openai, model: x, cost: {input: -.inf}}\n",
+            "-inf is no price",
+        ),
+        (
             "budget: {max_cost: 0}\nagents:\n  a: {}\n",
             "agent.yaml:1: `budget.max_cost` is no number above 0",
         ),

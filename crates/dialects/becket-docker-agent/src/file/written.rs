@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use becket_dialect_kit::yaml::{Spanned, line_of};
-use becket_providers::Price;
+use becket_providers::{Price, amount};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -342,9 +342,13 @@ keys! {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenCost {
+    #[serde(deserialize_with = "amount")]
     pub(super) input: f64,
+    #[serde(deserialize_with = "amount")]
     pub(super) output: f64,
+    #[serde(deserialize_with = "amount")]
     pub(super) cache_read: f64,
+    #[serde(deserialize_with = "amount")]
     pub(super) cache_write: f64,
 }
 

@@ -7,9 +7,9 @@ use becket_agent::provider::{
     AnswerPart, Answering, Billing, ModelRequest, Provider, ProviderError, RequestOptions, SendOptions,
 };
 use becket_events::{Header, Json, RequestForm, Usage};
+use becket_providers::{Price, Prices};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
 use crate::host_call::ModelDefinition;
 
@@ -19,11 +19,13 @@ const LONGEST_ANSWER: u64 = 32_000;
 pub struct Described {
     inner: Arc<dyn Provider>,
     options: RequestOptions,
-    prices: Prices,
+    /// What the model costs, as the user's settings or else the extension say.
+    price: Option<Price>,
 }
 
 impl Described {
-    pub fn new(inner: Arc<dyn Provider>, model: &ModelDefinition) -> Self {
+    pub fn new(inner: Arc<dyn Provider>, model: &ModelDefinition, prices: &Prices) -> Self {
+        let chosen = prices.in_settings(inner.name(), inner.model());
         let most = Some(model.max_tokens).filter(|most| *most > 0);
         Self {
             inner,
@@ -31,7 +33,7 @@ impl Described {
                 max_tokens: most.map(|most| most.min(LONGEST_ANSWER)),
                 ..RequestOptions::default()
             },
-            prices: Prices::of(model),
+            price: chosen.or_else(|| price_of(model)),
         }
     }
 }
@@ -54,9 +56,9 @@ impl Provider for Described {
     }
 
     fn billing(&self) -> Billing {
-        match self.prices.are_known() {
-            true => Billing::Named,
-            false => self.inner.billing(),
+        match self.price {
+            Some(_) => Billing::Named,
+            None => self.inner.billing(),
         }
     }
 
@@ -95,8 +97,8 @@ impl Provider for Described {
     ) -> BoxFuture<'a, Result<Answering, ProviderError>> {
         Box::pin(async move {
             let Answering { begun, parts } = self.inner.send_with(body, options).await?;
-            let (prices, id) = (self.prices, self.model().to_owned());
-            let parts = parts.map(move |part| Ok(described(part?, prices, &id)));
+            let (price, id) = (self.price, self.model().to_owned());
+            let parts = parts.map(move |part| Ok(described(part?, price, &id)));
             Ok(Answering {
                 begun,
                 parts: Box::pin(parts),
@@ -106,14 +108,14 @@ impl Provider for Described {
 }
 
 /// A part of an answer; its end gets the price, and the extension's name of the model.
-fn described(part: AnswerPart, prices: Prices, id: &str) -> AnswerPart {
+fn described(part: AnswerPart, price: Option<Price>, id: &str) -> AnswerPart {
     match part {
         AnswerPart::Completed {
             stop_reason, usage, ..
         } => AnswerPart::Completed {
             stop_reason,
             usage: Usage {
-                cost: usage.cost.or_else(|| prices.cost(&usage)),
+                cost: usage.cost.or_else(|| cost(price?, &usage)),
                 ..usage
             },
             model: id.to_owned(),
@@ -122,41 +124,25 @@ fn described(part: AnswerPart, prices: Prices, id: &str) -> AnswerPart {
     }
 }
 
-/// The prices of a million tokens, in US dollars.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Prices {
-    input: f64,
-    output: f64,
-    cache_read: f64,
-    cache_write: f64,
+/// What a request cost. Tokens that its provider does not name cost nothing if the model is free; otherwise nobody
+/// knows.
+fn cost(price: Price, usage: &Usage) -> Option<f64> {
+    match usage.names_tokens() {
+        true => Some(price.of(usage)),
+        false => Some(price.of(&Usage::estimated(1, 1))).filter(|cost| *cost == 0.0),
+    }
 }
 
-impl Prices {
-    fn of(model: &ModelDefinition) -> Self {
-        let price = |name: &str| model.cost.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-        Self {
-            input: price("input"),
-            output: price("output"),
-            cache_read: price("cacheRead"),
-            cache_write: price("cacheWrite"),
-        }
-    }
-
-    fn are_known(&self) -> bool {
-        let all = [self.input, self.output, self.cache_read, self.cache_write];
-        all.iter().any(|price| *price > 0.0)
-    }
-
-    /// The cost of a request; `None` if no price is known.
-    fn cost(&self, usage: &Usage) -> Option<f64> {
-        let cached = usage.cache_read_tokens + usage.cache_write_tokens;
-        let priced = [
-            (usage.input_tokens.saturating_sub(cached), self.input),
-            (usage.output_tokens, self.output),
-            (usage.cache_read_tokens, self.cache_read),
-            (usage.cache_write_tokens, self.cache_write),
-        ];
-        let total: f64 = priced.iter().map(|(tokens, price)| *tokens as f64 * price).sum();
-        self.are_known().then_some(total / 1_000_000.0)
-    }
+/// The price that an extension gives a model, if it gives those of input and output; `0` is a price.
+fn price_of(model: &ModelDefinition) -> Option<Price> {
+    let amount = |name: &str| {
+        let amount = model.cost.get(name)?.as_f64()?;
+        (amount >= 0.0).then_some(amount)
+    };
+    Some(Price {
+        input: amount("input")?,
+        output: amount("output")?,
+        cache_read: Some(amount("cacheRead").unwrap_or(0.0)),
+        cache_write: Some(amount("cacheWrite").unwrap_or(0.0)),
+    })
 }

@@ -81,7 +81,7 @@ fn known(
     let provider = select_known(Some(&name), &environment, &settings).map_err(|error| error.to_string())?;
     let model = id.and_then(|id| models::definition_of(definition, id));
     Ok(facts.providers.paid(match model {
-        Some(model) => Arc::new(Described::new(provider, model)),
+        Some(model) => Arc::new(Described::new(provider, model, &facts.providers.prices)),
         None => provider,
     }))
 }

@@ -60,12 +60,14 @@ pub fn run(
     let result = cancellable(options, surroundings, async |cancel| {
         let mut conversation = Conversation::open(options, surroundings, &cancel).await?;
         let output = conversation.output();
+        let refused = Arc::clone(&conversation.assembled().agent.settings.approval.refused);
         if let Some(command) = conversation
             .guests()
             .command(&prompt)
             .filter(|_| further.is_empty())
         {
-            return command_line(conversation, command, cancel, surroundings).await;
+            let exit = command_line(conversation, command, cancel, surroundings).await?;
+            return Ok(unless_refused(exit, refused.get(), options, surroundings));
         }
         if !options.run.has_agent_file() && is_called && !conversation.calls_command(&prompt) {
             hint_at_command(&prompt, surroundings);
@@ -82,7 +84,6 @@ pub fn run(
             }
         };
         let line = work_line(options, surroundings);
-        let refused = Arc::clone(&conversation.assembled().agent.settings.approval.refused);
         let end = conversation.ask_all(prompt, further, cancel).await;
         drop(line);
         let reason = end.as_ref().map_or(EndReason::Failed, |end| end.ending.reason());
@@ -116,10 +117,11 @@ fn without_prompt(options: &Options, surroundings: &Surroundings) -> Result<Exit
     })
 }
 
-/// The exit code with `--mode`: pi has one code for everything that fails.
+/// The exit code with `--mode`: pi has one code for everything that fails. Only becket can be told to fail because of a
+/// refusal, so that keeps its own.
 fn as_pi_ends(exit: Exit, options: &Options) -> Exit {
     match exit {
-        Exit::Provider | Exit::Limit | Exit::Refused if options.mode.is_some() => Exit::Failed,
+        Exit::Provider | Exit::Limit if options.mode.is_some() => Exit::Failed,
         exit => exit,
     }
 }

@@ -127,7 +127,13 @@ async fn ask(
         hint: None,
     };
     let listed = tokio::time::timeout(LONGEST, provider.list_models()).await;
-    let listed = listed.map_err(|_| failed(format!("no answer within {} s", LONGEST.as_secs())))?;
+    let listed = listed.map_err(|_| {
+        let place = provider.base_url().unwrap_or_default();
+        let seconds = LONGEST.as_secs();
+        failed(format!(
+            "it took more than {seconds} s; check the network and the base URL: {place}"
+        ))
+    })?;
     let models = listed.map_err(|error| failed(error.message))?;
     let list = ModelList::now(&**provider, models);
     if let Err(error) = setup.model_lists().keep(&list) {

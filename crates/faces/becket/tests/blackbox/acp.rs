@@ -563,6 +563,53 @@ fn an_editor_that_does_not_write_is_told_to_the_model_and_nothing_is_written_pas
 }
 
 #[test]
+fn an_editor_that_fails_to_read_is_told_to_the_model_and_the_disk_is_not_read_in_its_place() {
+    let room = room();
+    room.write("open.txt", "what is saved\n");
+    std::fs::write(room.work().join("dot.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    let read = |path: &str| json!({"tool_calls": [{"name": "read", "arguments": {"path": path}}]});
+    let turns = json!([
+        read("open.txt"),
+        read("dot.png"),
+        edit("open.txt", "saved", "edited"),
+        write("new.txt", "hello"),
+        said("done"),
+    ]);
+    let editor = Editor::with_files(&room, &turns, &["--tools", "becket", "--yes"]);
+    editor.refuse_to_read("the buffer is locked");
+    let id = editor.session(&room.work());
+    editor.prompt(&id, "go");
+    for title in ["read open.txt", "edit open.txt"] {
+        let call = editor.call(&id, title);
+        assert_eq!(call["status"], "failed", "{call}");
+        assert!(
+            content(&call).contains("the editor did not read it: the buffer is locked"),
+            "{call}"
+        );
+        assert!(!content(&call).contains("what is"), "{call}");
+    }
+    assert_eq!(editor.call(&id, "read dot.png")["status"], "completed");
+    assert_eq!(editor.call(&id, "write new.txt")["status"], "completed");
+    assert_eq!(
+        (&*room.read("open.txt"), &*room.read("new.txt")),
+        ("what is saved\n", "hello")
+    );
+}
+
+#[test]
+fn a_question_that_the_editor_fails_to_ask_is_answered_with_no() {
+    let room = room();
+    let turns = json!([shell("touch made"), said("done")]);
+    let editor = Editor::with_model(&room, &turns, &[]);
+    let id = editor.session(&room.work());
+    let prompt = editor.begin_prompt(&id, "go");
+    editor.question().fail("the dialog cannot be shown");
+    prompt.wait().unwrap();
+    assert!(!room.has("made"));
+    assert_eq!(editor.call(&id, "touch made")["status"], "failed");
+}
+
+#[test]
 fn a_file_in_a_folder_behind_a_link_is_named_as_the_editor_names_it() {
     let room = room();
     room.write("real/note.txt", "saved\n");
@@ -960,6 +1007,8 @@ fn slash_commands_are_offered_and_run() {
         ("/hooks", "no hooks are active"),
         ("/help", "/compact"),
         ("/dance", "there is no command /dance"),
+        ("/modle openai/x", "Did you mean /model?"),
+        ("/cost of it", "/cost takes no words"),
         ("/clear", "starts over"),
         ("/cost", "tokens"),
     ] {

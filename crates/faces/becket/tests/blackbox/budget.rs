@@ -1,5 +1,7 @@
 //! A budget as a user sees it: what it ends, what it counts, and what it says of a price that nobody knows.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 use testkit::{ModelServer, OpenAiStream, Response, Room};
 
@@ -154,6 +156,90 @@ fn an_answer_that_names_no_cost_where_it_should_ends_the_trust_in_it() {
         .ended_with(5)
         .complained("the price of openrouter/m is not known");
     assert_eq!(server.requests().len(), 1);
+}
+
+/// A server that never says how many tokens its answers used; it asks for a look at the folder again and again.
+fn silent_server() -> ModelServer {
+    let asked = AtomicUsize::new(0);
+    ModelServer::answering(move |_| {
+        let number = asked.fetch_add(1, Ordering::Relaxed) + 1;
+        // Another spelling each time, because a call that is repeated ends the run.
+        let arguments = json!({"path": "./".repeat(number)}).to_string();
+        let answer = OpenAiStream::new("m").tool_call(0, &format!("c{number}"), "list", &[&arguments]);
+        Response::events(answer.finish("tool_calls").done())
+    })
+}
+
+#[test]
+fn a_provider_that_reports_no_usage_is_counted_by_an_estimate_sub_agents_included() {
+    let server = silent_server();
+    let room = room()
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", &server.url());
+    priced(&room, &["openai/m", "scripted/script"]);
+    let run = room
+        .run(["--budget", "10", "--model", "openai/m", "go"])
+        .ended_with(5)
+        .complained("the budget of $10.00 is used up");
+    assert!(run.stderr.contains("are estimates"), "{}", run.stderr);
+
+    let task = json!({"system_prompt": "You help.", "input": "x", "model": "openai/m", "tools": true});
+    let spawn = json!({
+        "tool_calls": [{"name": "spawn_agent", "arguments": task}],
+        "usage": {"input_tokens": 1, "output_tokens": 0},
+    });
+    let model = room.model(&json!([spawn, says(0.1, "done")]));
+    let run = room
+        .run(["--json", "--yes", "--budget", "10", "--model", &model, "go"])
+        .ended_with(5);
+    let reached = run.events_named("budget_reached");
+    let of_child = |event: &&Value| !event["parent_session_id"].is_null();
+    let of_child = reached.iter().find(of_child).expect("the sub-agent reaches it");
+    let words = of_child["message"].as_str().unwrap_or_default();
+    assert!(words.contains("are estimates"), "{of_child}");
+}
+
+#[test]
+fn the_tokens_of_sub_agents_are_estimated_where_the_provider_names_none() {
+    let server = silent_server();
+    let room = room()
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", &server.url());
+    room.config("[tools]\nprofile = \"becket\"\n[subagents]\ntoken_budget = 200\nmax_turns = 200\n");
+    let task = json!({"system_prompt": "You help.", "input": "x", "model": "openai/m", "tools": true});
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "spawn_agent", "arguments": task}]},
+        {"text": "done"},
+    ]));
+    room.run(["--yes", "--model", &model, "go"])
+        .ended_with(0)
+        .complained("the 200 tokens that sub-agents may use for one prompt are used up");
+    assert!(server.requests().len() < 200, "it ended before its last turn");
+}
+
+#[test]
+fn a_price_that_cannot_be_counted_with_is_refused_with_its_place() {
+    let room = room();
+    let model = room.model(&json!([says(0.1, "done")]));
+    for wrong in ["-1.0", "nan", "inf"] {
+        room.config(&format!("[prices.\"openai/m\"]\ninput = {wrong}\noutput = 1.0\n"));
+        let run = room.run(["--model", &model, "go"]).ended_with(2);
+        let run = run.complained("is no price; write US dollars for a million tokens");
+        assert!(run.stderr.contains("config.toml:2"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_model_that_is_known_to_be_free_counts_as_free() {
+    let answer = OpenAiStream::new("m").text("hello").finish("stop");
+    let server = ModelServer::start([Response::events(answer.done())]);
+    let room = room()
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", &server.url());
+    room.config("[prices.\"openai/m\"]\ninput = 0\noutput = 0.0\n");
+    room.run(["--budget", "0.01", "--model", "openai/m", "Hi."])
+        .ended_with(0)
+        .said("hello");
 }
 
 #[test]

@@ -607,7 +607,8 @@ fn a_chat_takes_prompts_from_a_pipe() {
         {"expect": ["first prompt", "first answer", "second prompt"], "text": "second answer",
          "usage": {"input_tokens": 20, "output_tokens": 4}},
     ]));
-    let lines = "/help\nfirst prompt\n\n/nonsense\nsecond prompt\n/usage\n/quit\nnever asked\n";
+    let lines = "/help\nfirst prompt\n\n/nonsense\n/thinkng high\n/thinking high\n/thinking loud\n/model\n\
+                 /model nobody/knows\n/usage now\nsecond prompt\n/usage\n/quit\nnever asked\n";
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
         .ended_with(0);
@@ -616,7 +617,13 @@ fn a_chat_takes_prompts_from_a_pipe() {
         .said("first answer")
         .said("second answer")
         .said("31 tokens in, 7 out")
-        .complained("there is no command /nonsense; /help lists them");
+        .complained("there is no command /nonsense; /help lists them")
+        .complained("there is no command /thinkng; /help lists them. Did you mean /thinking?")
+        .complained("thinking is high from the next request on")
+        .complained("there is no thinking level `loud`; there are off")
+        .complained("the model is scripted/")
+        .complained("There is no provider nobody")
+        .complained("/usage takes no words");
     assert!(
         !run.stderr.contains("no more turns"),
         "after /quit nothing is asked: {run:#?}"

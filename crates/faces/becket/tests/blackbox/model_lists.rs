@@ -119,3 +119,57 @@ fn a_provider_that_lists_nothing_is_named_and_no_key_is_shown() {
         .ended_with(3)
         .complained("cannot be read");
 }
+
+#[test]
+fn a_list_that_is_none_is_told_with_cause_and_address_and_the_kept_one_stays() {
+    let good = ModelServer::answering(|_| list());
+    let room = at(&good);
+    room.run(["models", "--provider", "openai"]).ended_with(0);
+    let page = "<html><head><title>Sign in</title></head></html>";
+    let endless = format!("{{\"data\": [{}", "{\"id\": \"m\"},".repeat(800_000));
+    for (answer, why) in [
+        (
+            Response::new(200, "text/html; charset=utf-8", page),
+            "answered with a web page (Sign in); check the base URL",
+        ),
+        (
+            Response::new(200, "application/json", page),
+            "its list of models cannot be read: it is no JSON",
+        ),
+        (
+            Response::new(200, "application/json", "{\"models\": {}}"),
+            "its list of models cannot be read: it is no list of models",
+        ),
+        (
+            Response::new(200, "application/json", endless),
+            "its list of models is larger than 8 MiB",
+        ),
+    ] {
+        good.push(answer);
+        let run = room.run(["models", "--provider", "openai", "--refresh"]);
+        let run = run.ended_with(3).complained(why);
+        assert!(run.stderr.trim_end().ends_with("/v1/models"), "{}", run.stderr);
+        room.run(["models", "--provider", "openai"])
+            .ended_with(0)
+            .said("big");
+    }
+}
+
+#[test]
+fn a_list_with_pages_is_read_to_its_end() {
+    let server = ModelServer::answering(|request| {
+        let page = match request.path.contains("after_id=m1") {
+            true => json!({"data": [{"id": "m2"}], "has_more": false, "last_id": "m2"}),
+            false => json!({"data": [{"id": "m1"}], "has_more": true, "last_id": "m1"}),
+        };
+        Response::json(200, &page)
+    });
+    let room = room()
+        .with("ANTHROPIC_API_KEY", "k-123456789")
+        .with("ANTHROPIC_BASE_URL", &server.url());
+    let run = room.run(["--json", "models", "--provider", "anthropic", "m"]);
+    let models = run.ended_with(0).events();
+    named(&models, "m1");
+    named(&models, "m2");
+    assert_eq!(server.requests().len(), 2);
+}

@@ -632,6 +632,38 @@ fn extensions_ask_models_for_themselves() {
     assert_eq!(body["messages"][0]["content"], "be brief");
 }
 
+#[test]
+fn what_extensions_ask_for_is_paid_from_the_budget_of_the_run_also_where_they_bring_options() {
+    let server = ModelServer::answering(|_| {
+        let answer = OpenAiStream::new("m1").text("counted").finish("stop");
+        Response::events(answer.usage(200_000, 0).done())
+    });
+    let asking = r#"
+        pi.registerFlag("plan", { type: "boolean" });
+        pi.on("turn_end", async (_: any, ctx: any) => {
+            const messages = [{ role: "user", content: "one more", timestamp: 1 }];
+            await complete(ctx.modelRegistry.find("corp", "m1"), { messages });
+        });
+    "#;
+    let turns = json!([
+        {
+            "tool_calls": [{"name": "list", "arguments": {"path": "."}}],
+            "usage": {"input_tokens": 1, "output_tokens": 1, "cost": 0.6},
+        },
+        {"text": "done"},
+    ]);
+    for option in [&["--plan"][..], &[]] {
+        let room = room().with("CORP_KEY", "k");
+        room.config("[tools]\nprofile = \"becket\"\n");
+        room.write("extension.ts", at(&server.url(), "openai-completions", asking));
+        let model = room.model(&turns);
+        let words = ["--budget", "1", "--model", &model, "-e", "extension.ts", "go"];
+        room.run([option, &words].concat())
+            .ended_with(5)
+            .complained("the budget of $1.00 is used up: $1.20 were spent");
+    }
+}
+
 // ---------------------------------------------------------------- words for the user
 
 #[test]

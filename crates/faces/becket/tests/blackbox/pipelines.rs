@@ -35,6 +35,70 @@ fn refused_calls_fail_a_run_that_says_so() {
 }
 
 #[test]
+fn a_refusal_fails_whichever_way_the_prompt_is_sent() {
+    let room = room();
+    for more in [&["--json"][..], &["--mode", "text"], &["--mode", "json"]] {
+        refusing(&room, &[&["--fail-on-refusal"], more].concat()).ended_with(7);
+    }
+    // An extension's command that sends a prompt.
+    let extension = "export default (pi: any) => pi.registerCommand('tidy', { handler: async (_: string, ctx: any) => \
+                     { pi.sendUserMessage('go'); await ctx.waitForIdle(); } });";
+    room.write("tidy.ts", extension);
+    let hooks = room.hooks(GUARD);
+    let script = json!([
+        {"tool_calls": [{"name": "shell", "arguments": {"command": "rm x"}}]},
+        {"text": "done"},
+    ]);
+    let model = room.model(&script);
+    let command = ["--hooks", &hooks, "--model", &model, "-e", "tidy.ts", "/tidy"];
+    room.run(command).ended_with(0);
+    room.run([&["--fail-on-refusal"], &command[..]].concat())
+        .ended_with(7)
+        .complained("refused: 1 call ");
+}
+
+#[test]
+fn a_refusal_fails_a_run_behind_the_front_door_of_another_program() {
+    let room = room();
+    room.write(
+        "agent.yaml",
+        "agents:\n  root: {instruction: Help., toolsets: [{type: shell}]}\n",
+    );
+    for (program, tool, argument) in [
+        (&["pi", "-p"][..], "bash", "command"),
+        (&["docker-agent", "run", "agent.yaml"], "shell", "cmd"),
+        (&["chibi"], "shell_exec", "command"),
+    ] {
+        let model = room.model(&json!([
+            {"tool_calls": [{"name": tool, "arguments": {argument: "touch made"}}]},
+            {"text": "done"},
+        ]));
+        room.write(
+            "../home/.config/becket/config.toml",
+            format!("model = {model:?}\n[permissions]\ndeny = [\"shell:command=*touch*\"]\n"),
+        );
+        let words = match program {
+            ["docker-agent", ..] => [program, &["go", "--model", &model]].concat(),
+            _ => [program, &["go"]].concat(),
+        };
+        let run = room.run(&words).ended_with(0);
+        assert!(!run.stderr.contains("--fail-on-refusal"), "{run:#?}");
+        room.run([&["--fail-on-refusal"], &*words].concat())
+            .ended_with(7)
+            .complained("refused: 1 call (--fail-on-refusal)");
+    }
+    let model = room.model(&json!([
+        {"tool_calls": [{"name": "bash", "arguments": {"command": "touch made"}}]},
+        {"text": "done"},
+    ]));
+    // pi's door also understands becket's long options.
+    room.run(["pi", "--fail-on-refusal", "--model", &model, "-p", "go"])
+        .ended_with(7);
+    room.run(["--fail-on-refusal", "pi", "--list-models"])
+        .ended_with(0);
+}
+
+#[test]
 fn a_sub_agents_refusal_counts_too() {
     let room = crate::room_with_all_tools();
     let hooks = room.hooks(GUARD);

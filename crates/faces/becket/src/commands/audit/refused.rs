@@ -85,7 +85,7 @@ impl Refusal {
         SarifResult {
             rule: self.by.replace(' ', "-"),
             level: "error",
-            message: format!("refused: {} {}: {}", self.tool, self.call, self.reason),
+            message: harmless(&format!("refused: {} {}: {}", self.tool, self.call, self.reason)),
             file: self.file.clone().unwrap_or_else(|| directory.to_path_buf()),
             line: None,
         }
@@ -171,5 +171,6 @@ mod tests {
         assert_eq!(code("echo `id`"), "`` echo `id` ``");
         assert_eq!(code(" "), "–");
         assert!(!code("one\n| two").contains('\n'));
+        assert!(!code("one\r\u{2028}two\u{1b}[2J").contains(['\r', '\u{2028}', '\u{1b}']));
     }
 }

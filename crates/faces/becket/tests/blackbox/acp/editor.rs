@@ -49,6 +49,8 @@ struct Seen {
     buffers: Mutex<BTreeMap<PathBuf, String>>,
     /// What the editor was asked to do with files, in order: `read` or `write`, and the file's name.
     file_requests: Mutex<Vec<(&'static str, String)>>,
+    /// Why the editor reads no file.
+    reading_refusal: Mutex<Option<&'static str>>,
     /// Why the editor writes no file.
     refusal: Mutex<Option<&'static str>>,
 }
@@ -65,6 +67,9 @@ impl Seen {
 
     fn read(&self, request: &ReadTextFileRequest) -> Result<ReadTextFileResponse, Error> {
         self.note("read", &request.path);
+        if let Some(why) = *self.reading_refusal.lock().unwrap() {
+            return Err(Error::new(-32603, why));
+        }
         let buffers = self.buffers.lock().unwrap();
         let saved = || std::fs::read_to_string(&request.path).ok();
         let text = buffers.get(&request.path).cloned().or_else(saved);
@@ -115,6 +120,13 @@ impl Asked {
     /// Closes the question without an answer.
     pub fn cancel(self) {
         self.answer(RequestPermissionOutcome::Cancelled);
+    }
+
+    /// Answers with an error, as an editor does that cannot ask.
+    pub fn fail(self, why: &str) {
+        self.responder
+            .respond_with_error(Error::new(-32603, why))
+            .unwrap();
     }
 
     fn answer(self, outcome: RequestPermissionOutcome) {
@@ -196,6 +208,11 @@ impl Editor {
     /// Opens a file with a text that is not saved.
     pub fn type_into(&self, file: PathBuf, text: &str) {
         self.seen.buffers.lock().unwrap().insert(file, text.into());
+    }
+
+    /// From now on the editor reads no file.
+    pub fn refuse_to_read(&self, why: &'static str) {
+        *self.seen.reading_refusal.lock().unwrap() = Some(why);
     }
 
     /// From now on the editor writes no file.

@@ -1,6 +1,7 @@
 //! Budgets of agent files: the run ends when one is used up, whoever has spent it.
 
 use serde_json::{Value, json};
+use testkit::{ModelServer, OpenAiStream, Response};
 
 use super::{agent, call, play, says, shell, stage};
 
@@ -87,6 +88,36 @@ fn a_ceiling_in_dollars_needs_a_price() {
     assert_ne!(run.code, 0, "{run:#?}");
     run.complained("is not known, so `budget.max_cost` of the agent file cannot be kept");
     assert!(!room.has("two"));
+}
+
+#[test]
+fn what_a_provider_does_not_report_is_estimated() {
+    for (budget, why) in [
+        (
+            json!({"max_tokens": 50}),
+            "`budget.max_tokens` of the agent file is reached",
+        ),
+        (
+            json!({"max_cost": 0.01}),
+            "`budget.max_cost` of the agent file is reached",
+        ),
+    ] {
+        let call = OpenAiStream::new("m").tool_call(0, "c1", "shell", &[r#"{"cmd":"touch one"}"#]);
+        let server = ModelServer::start([Response::events(call.finish("tool_calls").done())]);
+        let file = json!({
+            "agents": {"root": agent(&[], &json!({"model": "priced"}))},
+            "models": {"priced": {
+                "provider": "openai", "model": "m", "base_url": server.url(),
+                "cost": {"input": 1000.0, "output": 1000.0},
+            }},
+            "budget": budget,
+        });
+        let room = stage(&file).with("OPENAI_API_KEY", "k");
+        let run = room.run(["run", "agent.yaml", "go", "--yes"]);
+        assert_ne!(run.code, 0, "{run:#?}");
+        run.complained(why);
+        assert_eq!(server.requests().len(), 1, "{budget}");
+    }
 }
 
 #[test]
