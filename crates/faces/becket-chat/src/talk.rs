@@ -38,8 +38,8 @@ use super::footer::Footer;
 use super::opening::show_end;
 use super::outside;
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_unknown,
-    usage,
+    Means, call, carry_out, choose_model, clear, help, is_unknown, print_by_itself, tell_end, tell_misused,
+    tell_unknown, usage,
 };
 use super::place::ChatSetting;
 use super::{alert, clipboard, diff, keeping, picker, thinking};
@@ -396,6 +396,7 @@ impl<'a> Chat<'a> {
     /// Lets the user choose a model.
     async fn pick_model(&mut self, conversation: &Conversation) {
         let (screen, surroundings) = (self.screen.clone(), self.place.surroundings);
+            Means::Misused(command) => tell_misused(command, surroundings),
         let names = self.beside(picker::names(conversation, surroundings)).await;
         let chosen = self.beside_question(picker::choose(&names, conversation, &screen));
         if let Some(name) = chosen.await {

@@ -348,6 +348,20 @@ fn a_terminal_that_changes_its_size_keeps_one_editor_and_one_footer() {
     leave(&terminal);
 }
 
+#[test]
+fn words_behind_a_command_that_takes_none_are_a_mistake_and_no_prompt() {
+    let room = room();
+    let model = room.model(&json!([{"text": "never asked"}]));
+    let lines = "/quit x\n/status of the build\n/redo 3\n/quit\n";
+    let run = room
+        .run_with_input(["--model", &model, "chat"], lines)
+        .ended_with(0)
+        .complained("/quit takes no words; type only /quit")
+        .complained("/status takes no words")
+        .complained("/redo does not know `3`; usage: /redo [--force]");
+    assert!(!run.stdout.contains("never asked"), "{}", run.stdout);
+}
+
 /// A provider with three models.
 fn provider(request: &Recorded) -> Response {
     if request.path.ends_with("/models") {
