@@ -177,10 +177,19 @@ impl TerminalFront {
         }
     }
 
-    fn silent(&self, who: &str, provider: &str, seconds: u64, limit: u64) {
+    fn silent(&self, who: &str, (provider, has_begun): (&str, bool), seconds: u64, limit: u64) {
+        let what = match has_begun {
+            true => "is in the middle of its answer",
+            false => "accepted the request",
+        };
+        let how_to_end = match self.output.screen() {
+            Some(_) => "; Escape ends it",
+            None if self.attended => "; Ctrl-C ends it",
+            None => "",
+        };
         let words = format!(
-            "{provider} accepted the request and has sent nothing for {seconds} s; becket gives up after {limit} s \
-             (`agent.idle_timeout`)"
+            "{provider} {what} and has sent nothing for {seconds} s; becket gives up after {limit} s \
+             (`agent.idle_timeout`){how_to_end}"
         );
         self.remark(who, &self.err.yellow("!"), &words);
     }
@@ -505,7 +514,8 @@ impl TerminalFront {
                 provider,
                 seconds,
                 limit,
-            } => self.silent(who, provider, seconds, limit),
+                has_begun,
+            } => self.silent(who, (provider, has_begun), seconds, limit),
             FrontUpdate::Progress { what, done, total } => self.progress(what, done, total),
             // How it ended, is said where that matters.
             FrontUpdate::Permitted { .. }
