@@ -355,20 +355,6 @@ fn a_terminal_that_changes_its_size_keeps_one_editor_and_one_footer() {
 }
 
 #[test]
-fn words_behind_a_command_that_takes_none_are_a_mistake_and_no_prompt() {
-    let room = room();
-    let model = room.model(&json!([{"text": "never asked"}]));
-    let lines = "/quit x\n/status of the build\n/redo 3\n/quit\n";
-    let run = room
-        .run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0)
-        .complained("/quit takes no words; type only /quit")
-        .complained("/status takes no words")
-        .complained("/redo does not know `3`; usage: /redo [--force]");
-    assert!(!run.stdout.contains("never asked"), "{}", run.stdout);
-}
-
-#[test]
 fn a_list_and_a_question_stand_once_on_a_terminal_of_any_size() {
     let items = [
         "mend the nets, wash the sails and count the oars before the rain",
@@ -402,6 +388,41 @@ fn a_list_and_a_question_stand_once_on_a_terminal_of_any_size() {
     terminal.press("y");
     terminal.wait_for("all done");
     leave(&terminal);
+}
+
+#[test]
+fn words_behind_a_command_that_takes_none_are_a_mistake_and_no_prompt() {
+    let room = room();
+    let model = room.model(&json!([{"text": "never asked"}]));
+    let lines = "/quit x\n/status of the build\n/redo 3\n/quit\n";
+    let run = room
+        .run_with_input(["--model", &model, "chat"], lines)
+        .ended_with(0)
+        .complained("/quit takes no words; type only /quit")
+        .complained("/status takes no words")
+        .complained("/redo does not know `3`; usage: /redo [--force]");
+    assert!(!run.stdout.contains("never asked"), "{}", run.stdout);
+}
+
+#[test]
+fn ctrl_d_tells_what_runs_in_the_background_and_ends_it_the_second_time() {
+    let job = json!({"command": "echo $$ > job; exec sleep 600", "background": true});
+    let turns = json!([{"tool_calls": [{"name": "shell", "arguments": job}]}, {"text": "all done"}]);
+    let Some(terminal) = chat(room(), &turns, &["--yes"]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("all done");
+    terminal.wait_until("the job", |_| terminal.room.read("job").ends_with('\n'));
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    terminal.wait_for("1 background job still runs: `echo $$ > job; exec sleep 600`");
+    terminal.wait_for("press Ctrl-D again");
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let process = format!("/proc/{}", terminal.room.read("job").trim());
+    assert!(!std::path::Path::new(&process).exists(), "the job has ended");
 }
 
 /// A provider with three models.
