@@ -1,8 +1,9 @@
 //! The chat: prompts one after another. On a terminal that can show it there is a screen (`talk.rs`, with
 //! `completion.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`). `own_commands.rs` has
 //! becket's own commands; `diff.rs`, `keeping.rs`, `picker.rs` and `thinking.rs` carry some of them out. `opening.rs`
-//! is what a chat begins with, `footer.rs` what stands below it; `alert.rs` tells a user who looks elsewhere,
-//! `jobs.rs` of what its end ends; `dropped.rs` finds pictures in a line, and `clipboard.rs` the one in the clipboard.
+//! is what a chat begins with, `footer.rs` what stands below it, and `jobs.rs` names what ends with it; `alert.rs`
+//! tells a user who looks elsewhere, `dropped.rs` finds pictures in a line, and `clipboard.rs` the one in the
+//! clipboard.
 //!
 //! This crate does not know the command line. What the program's own commands do in a chat, the program says
 //! (`RunCalled`).
