@@ -131,7 +131,7 @@ pub enum FrontUpdate<'a> {
     },
     /// What was shown of the answer broke off. It is asked for again, and the next answer replaces it.
     Replaced,
-    /// The provider has taken a request and said nothing yet.
+    /// The provider has taken a request and is silent.
     Silent {
         /// The provider's name.
         provider: &'a str,
@@ -139,6 +139,8 @@ pub enum FrontUpdate<'a> {
         seconds: u64,
         /// After how many seconds of silence the request is given up.
         limit: u64,
+        /// Whether the provider has begun to answer.
+        has_begun: bool,
     },
     /// How far something is for which the run waits.
     Progress {

@@ -122,10 +122,13 @@ enum Waited {
 }
 
 /// Whether the user was told that the provider says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Silence {
     Unnoticed,
+    /// Before the answer began.
     Told,
+    /// In the middle of the answer.
+    ToldWithin,
 }
 
 /// The part of an answer that had arrived.
@@ -550,7 +553,7 @@ impl<'a> ModelCall<'a> {
     }
 
     /// Waits for the provider, from the first byte of the request on, but not longer than it may be silent. The user is
-    /// told once of a provider that does not begin to speak.
+    /// told once of a provider that does not begin to speak, and once of one that stops in the middle.
     async fn spoken<T>(
         &self,
         silence: &mut Silence,
@@ -560,16 +563,22 @@ impl<'a> ModelCall<'a> {
         let limit = self.settings.idle_timeout(self.provider);
         let mut news = std::pin::pin!(news);
         let mut left = limit;
-        if *silence == Silence::Unnoticed && assembly.is_empty() && limit > SILENCE_TOLD {
+        let has_begun = !assembly.is_empty();
+        let told = match has_begun {
+            true => Silence::ToldWithin,
+            false => Silence::Told,
+        };
+        if *silence < told && limit > SILENCE_TOLD {
             if let Ok(news) = tokio::time::timeout(SILENCE_TOLD, &mut news).await {
                 return Ok(news);
             }
-            *silence = Silence::Told;
+            *silence = told;
             left -= SILENCE_TOLD;
             self.front.show(FrontUpdate::Silent {
                 provider: self.provider.name(),
                 seconds: SILENCE_TOLD.as_secs(),
                 limit: limit.as_secs(),
+                has_begun,
             });
         }
         let news = tokio::time::timeout(left, news).await;

@@ -96,7 +96,7 @@ fn parameters(mut schema: Map<String, Value>) -> Result<Value, String> {
     let size = schema.to_string().len();
     if size > LARGEST_SCHEMA {
         return Err(format!(
-            "its schema has {size} bytes, and at most {LARGEST_SCHEMA} are told to a model"
+            "its schema has {size} bytes, and a model is sent at most {LARGEST_SCHEMA}"
         ));
     }
     Ok(schema)

@@ -27,6 +27,12 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// The most lines of the diff that are shown.
 const MOST_DIFF_LINES: usize = 120;
 
+/// How many lines around a change the model sees.
+const AROUND: usize = 3;
+
+/// How many lines around a change the data of the result has, for hooks and extensions.
+const AROUND_IN_DETAILS: usize = 4;
+
 /// How long the search for a small diff may take; after that a coarser one does.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
@@ -98,7 +104,7 @@ pub(crate) fn planned(
     manner: Manner,
 ) -> Result<(String, ToolOutput), Problem> {
     let (style, before, after) = made(content, arguments, manner)?;
-    let diff = short_diff(&before, &after);
+    let diff = short_diff(&before, &after, AROUND);
     let replacements = arguments.edits.len() + arguments.lines.len();
     let count = match (replacements, arguments.lines.len()) {
         (1, 0) => "1 replacement".to_owned(),
@@ -114,7 +120,9 @@ pub(crate) fn planned(
         is_error: false,
         details: Some(json!({
             "replacements": replacements,
-            "diff": diff,
+            "diff": short_diff(&before, &after, AROUND_IN_DETAILS),
+            "lines_before": before.lines().count(),
+            "lines_after": after.lines().count(),
             "first_changed_line": first_change(&before, &after),
         })),
         ends_run: false,
@@ -428,10 +436,10 @@ fn first_change(before: &str, after: &str) -> usize {
     same.count() + 1
 }
 
-/// The change as a unified diff, cut after some lines.
-fn short_diff(before: &str, after: &str) -> String {
+/// The change as a unified diff with so many lines around each place, cut after some lines.
+fn short_diff(before: &str, after: &str, around: usize) -> String {
     let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after);
-    let whole = diff.unified_diff().context_radius(3).to_string();
+    let whole = diff.unified_diff().context_radius(around).to_string();
     let lines = whole.lines().count();
     if lines <= MOST_DIFF_LINES {
         return whole;

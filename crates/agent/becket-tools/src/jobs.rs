@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use becket_hooks::Tree;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::kept_output::KeptOutput;
@@ -115,6 +115,13 @@ impl Jobs {
         jobs.iter().filter(|job| job.state() == JobState::Running).count()
     }
 
+    /// The commands of all sessions that still run.
+    pub fn running_commands(&self) -> Vec<String> {
+        let all = self.all();
+        let running = all.iter().filter(|job| job.state() == JobState::Running);
+        running.map(|job| job.command.clone()).collect()
+    }
+
     /// Follows a command that was started, as a new job.
     pub(crate) fn add(&self, command: Started<'_>) -> Arc<Job> {
         let mut all = self.all();
@@ -137,9 +144,10 @@ impl Jobs {
     pub(crate) async fn end_session(&self, session_id: &str) {
         let jobs = self.of(session_id);
         jobs.iter().for_each(|job| job.stop.cancel());
+        let deadline = tokio::time::Instant::now() + END_BOUND;
         for job in &jobs {
-            // A job that hangs in the kernel must not block the end of the session.
-            let _ = timeout(END_BOUND, job.over.cancelled()).await;
+            // Jobs that hang in the kernel must not block the end of the session, however many they are.
+            let _ = timeout_at(deadline, job.over.cancelled()).await;
             *job.output() = KeptOutput::new(1);
         }
     }

@@ -149,7 +149,7 @@ fn picture(arguments: &ReadArguments, file: File, media_type: &str, length: u64)
 fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<OperationAnswer> {
     let first = arguments.offset.unwrap_or(1).max(1);
     let wanted = arguments.limit.unwrap_or(MOST_LINES).min(MOST_LINES);
-    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let mut reader = BufReader::with_capacity(64 * 1024, Watched { file, last: None });
     let skipped = skip_lines(&mut reader, first - 1)?;
     let window = take_lines(&mut reader, wanted)?;
     if skipped < first - 1 || (window.lines == 0 && first > 1 && wanted > 0) {
@@ -166,6 +166,7 @@ fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<O
         true => None,
         false => Some(first - 1 + window.lines),
     };
+    let is_last_ended = total.and(reader.get_ref().last).map(|byte| byte == b'\n');
     let notice = notice(arguments, &window, first, total, length);
     let all_asked_for = !window.cut && (!window.more || arguments.limit == Some(window.lines));
     let missing = notice.clone().filter(|_| !all_asked_for && window.lines > 0);
@@ -174,6 +175,7 @@ fn text(arguments: &ReadArguments, file: impl Read, length: u64) -> io::Result<O
         first: Some(first),
         count: window.lines,
         total,
+        is_last_ended,
         stopped: window.stopped(asked),
     };
     Ok(lines_answer(&window.bytes, notice, missing, lines))
@@ -220,6 +222,7 @@ fn tail(wanted: u64, mut file: impl Read + Seek, length: u64) -> io::Result<Oper
         first: total.map(|total| total.saturating_sub(count) + 1),
         count,
         total,
+        is_last_ended: bytes.last().map(|byte| *byte == b'\n'),
         stopped: None,
     };
     Ok(lines_answer(&shown.concat(), notice, missing, lines))
@@ -296,6 +299,20 @@ fn notice(
         ));
     }
     (window.lines == 0 && arguments.limit != Some(0)).then(|| "[The file is empty.]".to_owned())
+}
+
+/// A file that is read, and the last byte that was.
+struct Watched<R> {
+    file: R,
+    last: Option<u8>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.last = buffer[..count].last().copied().or(self.last);
+        Ok(count)
+    }
 }
 
 /// Some lines of a file.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::component::{Area, Component, Taken, press};
-use crate::dialog::Dialog;
+use crate::dialog::{Dialog, NOT_YET};
 use crate::editor::{Editor, KeyEffect};
 use crate::keys::{Key, Phase};
 use crate::live::{Frame, Size};
@@ -199,11 +199,16 @@ impl Stage {
         }
     }
 
+    /// From when on keys are for the foremost dialog: it was seen, and the user has stopped typing.
+    fn answers_from(&self) -> Option<Instant> {
+        let seen = self.dialogs.first()?.answers_from()?;
+        Some(self.wrote_at.map_or(seen, |at| seen.max(at + A_WORD)))
+    }
+
     /// Passes a key to the component with the focus.
     pub fn press(&mut self, key: &Key, size: Size) -> Pressed {
-        let writes = self.wrote_at.is_some_and(|at| at.elapsed() < A_WORD);
-        let dialog_heard = self.dialogs.first().is_some_and(|dialog| dialog.seen) && !writes;
-        if !dialog_heard {
+        let answers_from = self.answers_from();
+        if answers_from.is_none_or(|from| Instant::now() < from) {
             if let Some(component) = self.overlays.focused(size) {
                 return told(press(component.as_mut(), key));
             }
@@ -231,8 +236,9 @@ impl Stage {
             return Pressed::Taken;
         }
         let outcome = self.editor.key(key);
-        // Text that is being typed when a question appears is not meant for it.
-        self.wrote_at = (outcome == KeyEffect::Taken).then(Instant::now);
+        // Text that is being typed when a question appears is not meant for it, nor is what follows its Enter.
+        let writes = outcome == KeyEffect::Taken || !self.dialogs.is_empty();
+        self.wrote_at = writes.then(Instant::now);
         match outcome {
             KeyEffect::Ignored => Pressed::Left,
             KeyEffect::Taken => Pressed::Taken,
@@ -279,8 +285,10 @@ impl Stage {
     /// The lines of the component in the editor's place.
     fn place_lines(&mut self, area: Area) -> Vec<String> {
         if let Some(dialog) = self.dialogs.first_mut() {
-            dialog.seen = true;
-            return dialog.render(area);
+            let now = Instant::now();
+            dialog.see(now);
+            let is_early = self.answers_from().is_some_and(|from| now < from);
+            return self.dialogs[0].render(area, is_early.then_some(NOT_YET));
         }
         if let Some(standing) = self.standing.last_mut() {
             return standing.component.render(area);
@@ -320,11 +328,17 @@ impl Stage {
             Some(now + frame.or_else(|| working.is_timed.then(second))?)
         });
         let dialogs = self.dialogs.iter().filter_map(|dialog| dialog.changes_at(now));
+        let answers = self.answers_from().filter(|from| *from > now);
         let standing = self.standing.iter().map(|standing| standing.component.as_ref());
         let slots = self.slots.iter().map(|(_, _, component)| component.as_ref());
         let components = standing.chain(slots).chain(self.overlays.components());
         let components = components.filter_map(|component| component.changes_at(now));
-        working.into_iter().chain(dialogs).chain(components).min()
+        working
+            .into_iter()
+            .chain(dialogs)
+            .chain(answers)
+            .chain(components)
+            .min()
     }
 }
 
@@ -586,6 +600,32 @@ mod tests {
         assert_eq!(second.try_recv(), Ok(Err(Unanswered::Cancelled)));
         press(&mut stage, "z");
         assert_eq!(over.heard(), "z");
+    }
+
+    #[test]
+    fn an_unexpected_question_takes_no_key_that_was_on_its_way() {
+        let mut stage = Stage::default();
+        let asked = Question::new("run it?").unexpected();
+        let (dialog, mut waiting) = Dialog::confirm(asked, true);
+        stage.ask(dialog);
+        assert!(lines(&mut stage).contains(&NOT_YET[..SIZE.columns].to_owned()));
+        press(&mut stage, "y");
+        stage.press(&Key::read("\r"), SIZE);
+        stage.wrote_at = None;
+        press(&mut stage, "n");
+        assert_eq!(stage.editor.text(), "n", "the question was too new");
+        stage.dialogs[0].see_earlier(Duration::from_millis(500));
+        press(&mut stage, "y");
+        assert_eq!(stage.editor.text(), "ny", "the user is still writing");
+        stage.wrote_at = None;
+        stage.press(&Key::pasted("y\n"), SIZE);
+        assert!(waiting.try_recv().is_err(), "a paste is no answer");
+        assert!(!lines(&mut stage).iter().any(|line| line.contains("goes into")));
+        press(&mut stage, "n");
+        assert_eq!(
+            waiting.try_recv(),
+            Ok(Ok(crate::dialog::DialogAnswer::Confirmed(false)))
+        );
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //!
 //! A second dialog waits for the first: what is shown on top would get an answer that was meant for another. A key that
 //! was pressed before a dialog could be seen is not for it, and keys go to it only when nothing was typed for half a
-//! second. To drop the future that waits for an answer is to take the question back; there is no other way to abort
-//! one.
+//! second. A question that the user does not expect gets no key in the first half second: a key that is on its way when
+//! it appears would answer what nobody has read. To drop the future that waits for an answer is to take the question
+//! back; there is no other way to abort one.
 //!
 //! A message for which the screen has no room is printed above the dialog. Whoever sees only its end would answer a
 //! question that they have not read. Of an excerpt only the beginning is shown, as much as there is room for; a key
@@ -48,6 +49,8 @@ pub struct Question {
     pub excerpt: Option<Excerpt>,
     /// How long the user may take. The remaining time is shown.
     pub timeout: Option<Duration>,
+    /// Whether it may appear while the user types. No key answers it before there was time to see it.
+    pub is_unexpected: bool,
 }
 
 /// A longer text in a question, of which the beginning is shown. Ctrl+O shows all of it.
@@ -83,6 +86,12 @@ impl Question {
     /// This question with a timeout, after which there is no answer.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// This question as one that may appear while the user types.
+    pub fn unexpected(mut self) -> Self {
+        self.is_unexpected = true;
         self
     }
 }
@@ -133,6 +142,12 @@ const REST: usize = 12;
 /// around it, such as a status line.
 const AROUND_EXCERPT: usize = 14;
 
+/// How long an unexpected question is on the screen before keys answer it.
+const SEEING: Duration = Duration::from_millis(500);
+
+/// The help of a dialog that gets no keys yet.
+pub(crate) const NOT_YET: &str = "what you type goes into your message; pause to answer";
+
 /// The longest remaining time that is shown as a countdown.
 const COUNTED: Duration = Duration::from_secs(10 * 60);
 
@@ -144,8 +159,8 @@ pub(crate) struct Dialog {
     answer: Option<oneshot::Sender<Result<DialogAnswer, Unanswered>>>,
     /// A text to be printed above the dialog.
     printed: Option<String>,
-    /// Whether the dialog has been shown; earlier keys were not meant for it.
-    pub seen: bool,
+    /// When the dialog was first shown; earlier keys were not meant for it.
+    seen_at: Option<Instant>,
 }
 
 pub(crate) type Waiting = oneshot::Receiver<Result<DialogAnswer, Unanswered>>;
@@ -159,7 +174,7 @@ impl Dialog {
             kind,
             answer: Some(answer),
             printed: None,
-            seen: false,
+            seen_at: None,
         };
         (dialog, waiting)
     }
@@ -225,6 +240,26 @@ impl Dialog {
         }
     }
 
+    /// Notes that the dialog is shown now.
+    pub fn see(&mut self, now: Instant) {
+        self.seen_at.get_or_insert(now);
+    }
+
+    /// Lets the dialog have been shown for longer.
+    #[cfg(test)]
+    pub fn see_earlier(&mut self, by: Duration) {
+        self.seen_at = self.seen_at.map(|at| at - by);
+    }
+
+    /// From when on keys are for the dialog; `None` if it was never shown.
+    pub fn answers_from(&self) -> Option<Instant> {
+        let seeing = match self.question.is_unexpected {
+            true => SEEING,
+            false => Duration::ZERO,
+        };
+        self.seen_at.map(|at| at + seeing)
+    }
+
     /// Whether the dialog is finished.
     pub fn is_over(&self) -> bool {
         self.answer.as_ref().is_none_or(oneshot::Sender::is_closed)
@@ -281,7 +316,8 @@ impl Dialog {
         Taken::Yes
     }
 
-    pub fn render(&mut self, area: Area) -> Vec<String> {
+    /// The dialog's lines. The remark stands in the place of its help.
+    pub fn render(&mut self, area: Area, remark: Option<&str>) -> Vec<String> {
         let now = Instant::now();
         let left = self
             .deadline
@@ -339,7 +375,7 @@ impl Dialog {
                 help
             }
         };
-        lines.push(format!("\x1b[2m{help}\x1b[0m"));
+        lines.push(format!("\x1b[2m{}\x1b[0m", remark.unwrap_or(help)));
         lines.push(rule);
         lines
     }

@@ -42,7 +42,7 @@ fn lets_through(fault: Fault) -> Option<&'static str> {
             Some("a plugin that fails is taken for one that says nothing")
         }
         Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Misspelt | Fault::Flood => {
-            Some("an answer that cannot be read is taken for silence")
+            Some("an unreadable answer counts as no answer")
         }
         // A plugin that cannot be started, or not in time, ends the whole prompt in chibi.
         Fault::Missing | Fault::NotExecutable | Fault::Hang | Fault::Throws => None,

@@ -22,7 +22,7 @@ fn lets_through(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Missing | Fault::NotExecutable | Fault::Crash | Fault::MissingCommand | Fault::Killed => None,
         Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Flood | Fault::Misspelt => {
-            Some("an answer that cannot be read counts as none, and the action continues")
+            Some("an unreadable answer counts as none, and the action continues")
         }
         Fault::Hang => Some("a hook that takes too long is ended, and the action continues"),
         Fault::Throws => None,

@@ -24,7 +24,12 @@ pub static CLI: ForeignCli = ForeignCli {
 };
 
 const NONE: ForeignValue = ForeignValue::None;
-const NO_SANDBOX: Service = Refused("becket has no sandbox; run it in a container");
+const NO_CONTAINER: Service = Refused(
+    "becket starts no container; run it in one, or confine the model's commands by `sandbox.shell` in its settings",
+);
+const NEEDS_NO_CONTAINER: Service = Differs(
+    "nothing: becket starts no container; `sandbox.shell` in its settings confines the model's commands",
+);
 const NO_SCREEN: Service = Differs("nothing: becket's chat has its own look");
 const NO_LOG: Service = Differs("nothing: `becket trace` shows what happened");
 
@@ -167,14 +172,10 @@ const OPTIONS: &[ForeignOption] = &[
         NONE,
         Differs("nothing: tools are called one by one"),
     ),
-    option(&["--sandbox"], Attached(BOOLEAN), NO_SANDBOX),
-    option(&["--template"], One("IMAGE"), NO_SANDBOX),
-    option(
-        &["--sbx"],
-        Attached(BOOLEAN),
-        Differs("nothing: becket has no sandbox"),
-    ),
-    option(&["--no-kit"], NONE, Differs("nothing: becket has no sandbox")),
+    option(&["--sandbox"], Attached(BOOLEAN), NO_CONTAINER),
+    option(&["--template"], One("IMAGE"), NO_CONTAINER),
+    option(&["--sbx"], Attached(BOOLEAN), NEEDS_NO_CONTAINER),
+    option(&["--no-kit"], NONE, NEEDS_NO_CONTAINER),
     option(
         &["--session-read-only"],
         NONE,
@@ -496,7 +497,7 @@ mod tests {
             ("", "name a command"),
             ("run", "name an agent file"),
             ("serve api a.yaml", "becket supports only `run`, not `serve`"),
-            ("run a.yaml --sandbox", "--sandbox: becket has no sandbox"),
+            ("run a.yaml --sandbox", "--sandbox: becket starts no container"),
             ("run a.yaml --safety lax", "there is no safety mode `lax`"),
             ("run a.yaml --model bob=x/y", "--model: becket has one model"),
             ("run a.yaml --nonsense", "docker-agent has no option --nonsense"),

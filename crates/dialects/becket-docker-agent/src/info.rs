@@ -33,12 +33,12 @@ fn rows() -> Vec<RowInfo> {
 fn lets_through(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Missing | Fault::NotExecutable | Fault::Crash | Fault::MissingCommand | Fault::Killed => {
-            Some("an exit code other than 2 is taken for silence")
+            Some("an exit code other than 2 counts as no answer")
         }
         Fault::Chatter | Fault::HalfAnswer | Fault::WrongTypes | Fault::Flood => {
             Some("what is no answer is taken for plain text")
         }
-        Fault::Misspelt => Some("a key that nobody knows is taken for silence"),
+        Fault::Misspelt => Some("an unknown key counts as no answer"),
         Fault::Hang | Fault::Throws => None,
     }
 }

@@ -21,7 +21,7 @@ pub static INFO: DialectInfo = DialectInfo {
 fn lets_through(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Crash => Some("exit code 1 is a warning, and silence is an allow"),
-        Fault::Killed => Some("a program that a signal ends counts as one that ended well"),
+        Fault::Killed => Some("a program that was ended by a signal counts as successful"),
         Fault::Chatter | Fault::HalfAnswer => Some("text that is not JSON is a message for the user"),
         Fault::WrongTypes | Fault::Misspelt => Some("an answer is not checked, and no decision is an allow"),
         Fault::Hang | Fault::Flood => Some("a hook that takes too long is ended, and the action continues"),

@@ -191,7 +191,7 @@ impl Interactive for ExtensionGuests {
 
     fn run_shell<'a>(&'a self, run: GuestShell<'a>) -> BoxFuture<'a, Result<ShellEnd, String>> {
         Box::pin(async move {
-            let registry = self.registry().ok_or("there is nobody to run it")?;
+            let registry = self.registry().ok_or("no session can run it")?;
             let GuestShell {
                 runner,
                 command,

@@ -6,8 +6,8 @@
 //! is old.
 
 use becket_events::{
-    EditFault, EntryKind, Finding, GrepArguments, Operation, OperationKind, Passage, ReadLines, ReadStop,
-    Tail, TailCut, Why,
+    EditFault, EntryKind, Finding, GrepArguments, Operation, OperationKind, Passage, ReadArguments,
+    ReadLines, ReadStop, Tail, TailCut, Why,
 };
 use serde_json::{Value, json};
 
@@ -97,11 +97,9 @@ pub fn read(operation: &Operation, finding: &Finding) -> String {
     let (Finding::Read { text, lines, notice }, Operation::Read(arguments)) = (finding, operation) else {
         return read_failure(operation, finding).unwrap_or_else(|| other(finding));
     };
-    let text = text
-        .strip_suffix('\n')
-        .filter(|_| lines.stopped.is_some())
-        .unwrap_or(text);
-    match (continuation_hint(lines, &arguments.path), notice) {
+    let hint = continuation_hint(lines, arguments);
+    let text = text.strip_suffix('\n').filter(|_| hint.is_some()).unwrap_or(text);
+    match (hint, notice) {
         (Some(words), _) if lines.stopped == Some(ReadStop::LongLine) => words,
         (Some(words), _) => format!("{text}\n\n{words}"),
         (None, Some(notice)) => format!("{text}\n\n{notice}"),
@@ -161,12 +159,16 @@ fn not_found(finding: &Finding) -> Option<String> {
     }
 }
 
-/// The hint where to continue in a file that has more lines.
-fn continuation_hint(lines: &ReadLines, path: &str) -> Option<String> {
-    let ReadLines {
-        first, count, total, ..
-    } = *lines;
-    let (first, stopped) = (first?, lines.stopped?);
+/// The hint where to continue in a file that has more lines. For pi an end of the last line begins one more, which is
+/// empty.
+fn continuation_hint(lines: &ReadLines, arguments: &ReadArguments) -> Option<String> {
+    let path = &arguments.path;
+    let ReadLines { first, count, .. } = *lines;
+    let is_ended = lines.is_last_ended == Some(true);
+    let total = lines.total.map(|total| total + u64::from(is_ended));
+    let only_empty_is_left = is_ended && count > 0 && arguments.limit == Some(count);
+    let stopped = lines.stopped.or(only_empty_is_left.then_some(ReadStop::Asked));
+    let (first, stopped) = (first?, stopped?);
     let (last, next) = (first + count.saturating_sub(1), first + count);
     let of = total.map_or_else(String::new, |total| format!(" of {total}"));
     Some(match (stopped, total) {
@@ -287,7 +289,7 @@ fn of_operation(operation: OperationKind, own: &Value) -> Option<Value> {
     match operation {
         OperationKind::Edit => own["diff"].as_str().map(|diff| {
             json!({
-                "diff": numbered(diff),
+                "diff": numbered(diff, own),
                 "firstChangedLine": own["first_changed_line"],
             })
         }),
@@ -310,16 +312,16 @@ fn of_operation(operation: OperationKind, own: &Value) -> Option<Value> {
     }
 }
 
-/// A unified diff with line numbers in place of its headings.
-fn numbered(diff: &str) -> String {
+/// The unified diff of a result with line numbers in place of its headings, all as wide as the last of the file.
+fn numbered(diff: &str, own: &Value) -> String {
     let beginnings = |heading: &str| -> Option<(usize, usize)> {
         let mut ranges = heading.strip_prefix("@@ -")?.split(" +");
         let mut first = || ranges.next()?.split([',', ' ']).next()?.parse().ok();
         Some((first()?, first()?))
     };
-    let headings = diff.lines().filter_map(beginnings);
-    let last = headings.map(|(old, new)| old.max(new)).max().unwrap_or(0) + diff.lines().count();
-    let width = last.to_string().len();
+    let count = |name: &str| own[name].as_u64().unwrap_or(0) as usize;
+    let (before, after) = (count("lines_before"), count("lines_after"));
+    let width = (before.max(after) + 1).to_string().len();
     let (mut old, mut new) = (1, 1);
     let mut lines = Vec::new();
     for line in diff.lines() {
@@ -335,10 +337,15 @@ fn numbered(diff: &str) -> String {
             "+" => lines.push(format!("+{new:>width$} {text}")),
             "-" => lines.push(format!("-{old:>width$} {text}")),
             " " => lines.push(format!(" {old:>width$} {text}")),
+            // That a last line has no end, pi does not say.
+            "\\" => continue,
             _ => lines.push(line.to_owned()),
         }
         old += usize::from(mark != "+");
         new += usize::from(mark != "-");
+    }
+    if old <= before {
+        lines.push(format!(" {:width$} ...", ""));
     }
     lines.join("\n")
 }
@@ -521,12 +528,13 @@ mod tests {
 
     #[test]
     fn where_to_go_on_in_a_file() {
-        let call = operation(OperationKind::Read, json!({"path": "a.txt"}));
-        let told = |count, total, stopped| {
+        let call = operation(OperationKind::Read, json!({"path": "a.txt", "limit": 10}));
+        let of_file = |count, (total, is_last_ended), stopped| {
             let lines = ReadLines {
                 first: Some(11),
                 count,
                 total,
+                is_last_ended,
                 stopped,
             };
             let text = "x\n".into();
@@ -539,7 +547,17 @@ mod tests {
                 },
             )
         };
+        let told = |count, total, stopped| of_file(count, (total, Some(false)), stopped);
         assert_eq!(told(1, Some(11), None), "x\n");
+        assert_eq!(told(10, Some(20), None), "x\n");
+        assert_eq!(
+            of_file(10, (Some(20), Some(true)), None),
+            "x\n\n[1 more lines in file. Use offset=21 to continue.]"
+        );
+        assert_eq!(
+            of_file(10, (Some(100), Some(true)), Some(ReadStop::Asked)),
+            "x\n\n[81 more lines in file. Use offset=21 to continue.]"
+        );
         assert_eq!(
             told(10, Some(100), Some(ReadStop::Asked)),
             "x\n\n[80 more lines in file. Use offset=21 to continue.]"
@@ -620,10 +638,10 @@ mod tests {
     #[test]
     fn a_diff_has_numbers() {
         let diff = "@@ -1,2 +1,3 @@\n one\n-two\n+2\n+2b\n@@ -9,1 +10,1 @@\n-nine\n+9\n";
-        let own = json!({"diff": diff, "first_changed_line": 2});
+        let own = json!({"diff": diff, "lines_before": 20, "lines_after": 21, "first_changed_line": 2});
         let shown = details(Some(OperationKind::Edit), Some(&own), false).unwrap();
         let lines = [
-            "  1 one", "- 2 two", "+ 2 2", "+ 3 2b", "    ...", "- 9 nine", "+10 9",
+            "  1 one", "- 2 two", "+ 2 2", "+ 3 2b", "    ...", "- 9 nine", "+10 9", "    ...",
         ];
         assert_eq!(shown["diff"], lines.join("\n"));
         assert_eq!(shown["firstChangedLine"], 2);

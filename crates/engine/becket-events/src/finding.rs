@@ -118,6 +118,8 @@ pub struct ReadLines {
     pub count: u64,
     /// How many lines the file has; `None` if unknown.
     pub total: Option<u64>,
+    /// Whether the last line of the file has an end; `None` if unknown.
+    pub is_last_ended: Option<bool>,
     /// Why reading stopped, if the file has more lines.
     pub stopped: Option<ReadStop>,
 }

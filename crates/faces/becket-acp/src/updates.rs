@@ -503,7 +503,11 @@ impl Updates {
                 provider,
                 seconds,
                 limit,
-            } => self.warn(&of_agent(agent, &silence_words(provider, seconds, limit))),
+                has_begun,
+            } => {
+                let words = silence_words((provider, has_begun), seconds, limit);
+                self.warn(&of_agent(agent, &words));
+            }
             FrontUpdate::Replaced => {
                 self.warn(&of_agent(agent, "the answer broke off, and is asked for again"));
             }

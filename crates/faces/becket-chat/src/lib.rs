@@ -1,8 +1,9 @@
 //! The chat: prompts one after another. On a terminal that can show it there is a screen (`talk.rs`, with
 //! `completion.rs` and `outside.rs`); otherwise, and in a pipe, there are lines (`lines.rs`). `own_commands.rs` has
 //! becket's own commands; `diff.rs`, `keeping.rs`, `picker.rs` and `thinking.rs` carry some of them out. `opening.rs`
-//! is what a chat begins with, `footer.rs` what stands below it; `alert.rs` tells a user who looks elsewhere,
-//! `dropped.rs` finds pictures in a line, and `clipboard.rs` the one in the clipboard.
+//! is what a chat begins with, `footer.rs` what stands below it, and `jobs.rs` names what ends with it; `alert.rs`
+//! tells a user who looks elsewhere, `dropped.rs` finds pictures in a line, and `clipboard.rs` the one in the
+//! clipboard.
 //!
 //! This crate does not know the command line. What the program's own commands do in a chat, the program says
 //! (`RunCalled`).
@@ -14,6 +15,7 @@ mod completion;
 mod diff;
 mod dropped;
 mod footer;
+mod jobs;
 mod keeping;
 mod lines;
 mod opening;
@@ -91,6 +93,9 @@ async fn converse(place: ChatSetting<'_>, folders: &Folders, signals: &Signals) 
     };
     let goes_on = (conversation.message_count() > 0 && !options.run.keeps_nothing)
         .then(|| how_to_go_on(conversation.context_name().as_str()));
+    if let Some(running) = jobs::running_jobs(&conversation.assembled().jobs) {
+        surroundings.remark(&format!("{running}; what runs ends with the chat"));
+    }
     conversation.close(reason).await?;
     surroundings.screen.close();
     if let Some(line) = goes_on.filter(|_| surroundings.stderr_is_terminal && !options.run.json) {

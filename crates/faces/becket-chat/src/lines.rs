@@ -13,7 +13,8 @@ use tokio::sync::mpsc;
 use super::away::{self, Away};
 use super::dropped::{pictures, tell_unsent};
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, usage,
+    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, tell_misused,
+    usage,
 };
 use super::place::ChatSetting;
 use super::{diff, keeping, thinking};
@@ -109,6 +110,7 @@ async fn run_line(
         }
         Means::Export(file) => keeping::export(file, conversation, surroundings),
         Means::Prints(prints) => print_by_itself(prints, line, conversation, place),
+        Means::Misused(command) => tell_misused(command, surroundings),
         // Lines of a pipe are prompts: they may be anybody's.
         Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
             if let Some(handle) = conversation.handle() {

@@ -21,6 +21,13 @@ pub struct OwnCommand {
     means: for<'a> fn(&'a str) -> Means<'a>,
 }
 
+impl OwnCommand {
+    /// The command as it is typed, with what may stand behind its name.
+    fn usage(&self) -> String {
+        format!("{} {}", self.name, self.words).trim_end().to_owned()
+    }
+}
+
 const fn own(
     name: &'static str,
     words: &'static str,
@@ -142,9 +149,8 @@ pub const COMMANDS: &[OwnCommand] = &[
 /// The table of the commands for the guide.
 pub fn command_table() -> String {
     let rows = COMMANDS.iter().map(|command| {
-        let usage = format!("{} {}", command.name, command.words);
         let about = command.about.replace('|', "\\|");
-        format!("| `{}` | {about} |\n", usage.trim_end())
+        format!("| `{}` | {about} |\n", command.usage())
     });
     let rows: String = rows.collect();
     format!("| command | what it does |\n|---|---|\n{}", rows.trim_end())
@@ -180,13 +186,15 @@ pub enum Means<'a> {
     Export(&'a str),
     /// A command of the command line that prints by itself.
     Prints(Prints),
+    /// A command with words behind it that takes none.
+    Misused(&'static OwnCommand),
     /// None of becket's own commands.
     Other,
 }
 
 impl<'a> Means<'a> {
     /// Parses a line within a conversation. A command of the agent, a prompt template or a skill goes before the
-    /// commands that only show or keep something.
+    /// commands that only show or keep something, and before words that a command does not take.
     pub fn within(line: &'a str, conversation: &Conversation) -> Self {
         match Self::of(line) {
             Self::Report(_)
@@ -197,6 +205,7 @@ impl<'a> Means<'a> {
             | Self::Copy
             | Self::Export(_)
             | Self::Prints(Prints::Config)
+            | Self::Misused(_)
                 if conversation.calls_command(line) =>
             {
                 Self::Other
@@ -217,7 +226,7 @@ impl<'a> Means<'a> {
                 // It says itself that it does not know the words.
                 means @ Self::Prints(_) => means,
                 means if rest.is_empty() || !command.words.is_empty() => means,
-                _ => Self::Other,
+                _ => Self::Misused(command),
             },
         }
     }
@@ -225,12 +234,11 @@ impl<'a> Means<'a> {
 
 /// The commands of the chat, one per line.
 pub fn help(conversation: &Conversation) -> String {
-    let usage = |command: &OwnCommand| format!("{} {}", command.name, command.words);
-    let width = COMMANDS.iter().map(|command| usage(command).len()).max();
+    let width = COMMANDS.iter().map(|command| command.usage().len()).max();
     let width = width.unwrap_or(0);
     let own: String = COMMANDS
         .iter()
-        .map(|command| format!("{:<width$}  {}\n", usage(command), command.about))
+        .map(|command| format!("{:<width$}  {}\n", command.usage(), command.about))
         .collect();
     let keys = "Ctrl-C cancels the turn. Everything else is a prompt.\n";
     format!("{own}{keys}{}", conversation.listed_commands())
@@ -292,6 +300,12 @@ pub fn mistyped(line: &str, conversation: &Conversation) -> Option<String> {
     }
 }
 
+/// Tells the user that a command takes no words.
+pub fn tell_misused(command: &OwnCommand, surroundings: &Surroundings) {
+    let name = command.name;
+    surroundings.complain(&format!("{name} takes no words; type only {name}"));
+}
+
 /// Tells the user how an extension command ended, unless it just succeeded.
 pub fn tell_end(ended: CommandEnd, surroundings: &Surroundings) {
     match ended {
@@ -329,7 +343,11 @@ pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, 
         Prints::Snapshots | Prints::Config => &[],
     };
     let result = match words.iter().find(|word| !known.contains(word)) {
-        Some(word) => Err(CliError::usage(format!("{command} does not know `{word}`"))),
+        Some(word) => Err(CliError::usage(format!(
+            "{command} does not know `{}`{}",
+            harmless_name(word),
+            usage_of(command)
+        ))),
         None => (place.run_called)(&Called {
             command: prints,
             flags: &words,
@@ -341,6 +359,12 @@ pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, 
     if let Err(error) = result {
         place.surroundings.complain(&error.to_string());
     }
+}
+
+/// How the command of this name is typed, for the end of a message.
+fn usage_of(name: &str) -> String {
+    let command = COMMANDS.iter().find(|command| command.name == name);
+    command.map_or_else(String::new, |command| format!("; usage: {}", command.usage()))
 }
 
 #[cfg(test)]
@@ -359,11 +383,14 @@ mod tests {
             );
             assert!(!matches!(Means::of(name), Means::Other), "{name}");
             let with_words = format!("{name} words");
-            let is_command = !matches!(Means::of(&with_words), Means::Other);
+            let meant = Means::of(&with_words);
+            assert!(!matches!(meant, Means::Other), "{with_words} is no prompt");
+            let is_misused = matches!(meant, Means::Misused(misused) if misused.name == name);
             let prints = matches!(Means::of(name), Means::Prints(_));
-            assert_eq!(is_command, prints || !command.words.is_empty(), "{with_words}");
+            assert_eq!(is_misused, !prints && command.words.is_empty(), "{with_words}");
         }
         assert!(matches!(Means::of("/exit"), Means::Quit));
+        assert!(matches!(Means::of("/exit now"), Means::Misused(_)));
         assert!(matches!(Means::of(""), Means::Nothing));
         assert!(matches!(Means::of("/model  openai/x "), Means::Model("openai/x")));
         assert!(matches!(Means::of("/modelling"), Means::Other));

@@ -23,6 +23,7 @@ use becket_events::{InputSource, PermissionMode};
 use becket_face_kit::{Conversation, Options, Shell, conclude_summary, known_models, remark_on};
 use becket_front::{Alert, Kind, Output, PROMPT, Style, result_line};
 use becket_host::{CalledCommand, Interactive};
+use becket_run::Jobs;
 use becket_screen::{
     Action, Colours, CompletionRequest, Happening, Happenings, History, Key, Look, Narrowing, Screen, Slot,
     Streams, can_show,
@@ -35,10 +36,12 @@ use super::away::{self, Away};
 use super::completion::Completer;
 use super::dropped::pictures;
 use super::footer::Footer;
+use super::jobs::running_jobs;
 use super::opening::show_end;
 use super::outside;
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, usage,
+    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, tell_misused,
+    usage,
 };
 use super::place::ChatSetting;
 use super::{alert, clipboard, diff, keeping, picker, thinking};
@@ -46,7 +49,7 @@ use super::{alert, clipboard, diff, keeping, picker, thinking};
 /// How many lines of history are kept.
 const HISTORY_LINES: usize = 10_000;
 
-/// Two Ctrl-C within this time end the chat.
+/// Two Ctrl-C within this time end the chat; with background jobs, two Ctrl-D.
 const TWICE: Duration = Duration::from_secs(5);
 
 /// How often the waiting messages are checked.
@@ -192,6 +195,10 @@ struct Chat<'a> {
     /// The exit code, once the chat is to end.
     leaving: Option<Exit>,
     interrupted_at: Option<Instant>,
+    /// The commands that the model has left in the background.
+    jobs: Jobs,
+    /// When the user was told that leaving ends jobs.
+    told_of_jobs_at: Option<Instant>,
     /// The folder for pictures from the clipboard.
     pictures: PathBuf,
     /// The waiting messages as they are shown.
@@ -240,6 +247,8 @@ impl<'a> Chat<'a> {
             tasks: Vec::new(),
             leaving: None,
             interrupted_at: None,
+            jobs: conversation.assembled().jobs.clone(),
+            told_of_jobs_at: None,
             pictures: pictures_folder(conversation),
             shown: Vec::new(),
             alert,
@@ -387,6 +396,7 @@ impl<'a> Chat<'a> {
                 let _lent = self.screen.suspend();
                 print_by_itself(prints, line, conversation, self.place);
             }
+            Means::Misused(command) => tell_misused(command, surroundings),
             Means::Other => return self.say(line, conversation, signals).await,
         }
         Ok(())
@@ -577,7 +587,7 @@ impl<'a> Chat<'a> {
             self.keys.unheard.store(0, Ordering::Relaxed);
             self.interrupted(signals);
         } else if key.is("ctrl+d") {
-            self.leave(Exit::Answered, signals);
+            self.leave_or_tell_jobs(signals);
         } else if key.is("escape") {
             self.stop(signals);
         } else if key.is("alt+up") {
@@ -747,6 +757,21 @@ impl<'a> Chat<'a> {
     /// Tells an extension's editor the text that is in it now.
     fn tell_editor(&self, text: &str) {
         self.guests.tell_editor(text);
+    }
+
+    /// Ends the chat. If that ends background jobs, the user is told first, and has to say it again.
+    fn leave_or_tell_jobs(&mut self, signals: &Signals) {
+        let is_told = self
+            .told_of_jobs_at
+            .is_some_and(|before| before.elapsed() < TWICE);
+        match running_jobs(&self.jobs).filter(|_| !is_told) {
+            None => self.leave(Exit::Answered, signals),
+            Some(running) => {
+                self.told_of_jobs_at = Some(Instant::now());
+                let words = format!("{running}; press Ctrl-D again to end the chat and what runs");
+                self.place.surroundings.remark(&words);
+            }
+        }
     }
 
     fn leave(&mut self, exit: Exit, signals: &Signals) {

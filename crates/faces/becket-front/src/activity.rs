@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use becket_events::Usage;
 use becket_screen::Slot;
-use becket_system::OpenScreen;
+use becket_system::{OpenScreen, counted};
 
 use super::alert::Alert;
 use super::sgr::tool_line;
@@ -31,8 +31,7 @@ pub struct Activity {
 
 #[derive(Default)]
 struct Shown {
-    /// The end of the output of each running call, by its id.
-    tails: Vec<(String, String)>,
+    tails: Vec<Tail>,
     /// The tokens of complete answers since work began.
     tokens: u64,
     /// The letters of the answer that streams.
@@ -43,6 +42,42 @@ struct Shown {
     asked_for: Duration,
     /// How the user is told of a question that waits.
     alert: Option<Alert>,
+}
+
+/// The end of the output of a running call.
+struct Tail {
+    /// The call's id.
+    call: String,
+    text: String,
+    /// How many lines before the text are not kept.
+    forgotten: usize,
+}
+
+impl Tail {
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+        // Now and then, so that a long output does not cost more the longer it gets.
+        if self.text.len() > 2 * TAIL_BYTES {
+            let start = self.text.ceil_char_boundary(self.text.len() - TAIL_BYTES);
+            self.forgotten += self.text.drain(..start).filter(|letter| *letter == '\n').count();
+        }
+    }
+
+    /// The last lines as they are shown, below the number of those before them.
+    fn lines(&self, style: Style) -> Vec<String> {
+        let last = last_lines(&self.text);
+        let hidden = self.forgotten + self.text.trim_end().lines().count() - last.len();
+        let hidden =
+            (hidden > 0).then(|| style.dim(&format!("… {}", counted(hidden as u64, "earlier line"))));
+        let last = last
+            .into_iter()
+            .map(|line| tool_line(line, style, |line| style.dim(line)));
+        hidden
+            .into_iter()
+            .chain(last)
+            .map(|line| format!("  {line}"))
+            .collect()
+    }
 }
 
 impl Activity {
@@ -57,18 +92,16 @@ impl Activity {
     /// Adds output of a running call.
     pub fn add_output(&self, call: &str, text: &str, style: Style) {
         let mut state = self.state();
-        let place = state.tails.iter().position(|(id, _)| id == call);
+        let place = state.tails.iter().position(|tail| tail.call == call);
         let place = place.unwrap_or_else(|| {
-            state.tails.push((call.to_owned(), String::new()));
+            state.tails.push(Tail {
+                call: call.to_owned(),
+                text: String::new(),
+                forgotten: 0,
+            });
             state.tails.len() - 1
         });
-        let tail = &mut state.tails[place].1;
-        tail.push_str(text);
-        // Now and then, so that a long output does not cost more the longer it gets.
-        if tail.len() > 2 * TAIL_BYTES {
-            let start = tail.ceil_char_boundary(tail.len() - TAIL_BYTES);
-            tail.drain(..start);
-        }
+        state.tails[place].add(text);
         self.show(&state, style);
     }
 
@@ -76,7 +109,7 @@ impl Activity {
     pub fn end_output(&self, call: &str, style: Style) {
         let mut state = self.state();
         let before = state.tails.len();
-        state.tails.retain(|(id, _)| id != call);
+        state.tails.retain(|tail| tail.call != call);
         if state.tails.len() != before {
             self.show(&state, style);
         }
@@ -84,13 +117,11 @@ impl Activity {
 
     fn show(&self, state: &Shown, style: Style) {
         if let Some(screen) = self.screen.get() {
-            let lines = state.tails.iter().flat_map(|(_, tail)| last_lines(tail));
-            let lines: Vec<String> = lines
-                .map(|line| format!("  {}", tool_line(line, style, |line| style.dim(line))))
-                .collect();
+            let lines = state.tails.iter().flat_map(|tail| tail.lines(style));
+            let lines: Vec<String> = lines.collect();
             screen.set(Slot::Running, (!lines.is_empty()).then_some(lines));
         } else {
-            let last = state.tails.last().and_then(|(_, tail)| last_lines(tail).pop());
+            let last = state.tails.last().and_then(|tail| last_lines(&tail.text).pop());
             let last = last.map(|line| tool_line(line, Style::plain(), ToOwned::to_owned));
             self.screen.set_work(|work| work.last_output = last);
         }
@@ -192,12 +223,25 @@ mod tests {
     }
 
     #[test]
+    fn lines_before_the_last_ones_are_counted_even_if_they_are_forgotten() {
+        let activity = Activity::default();
+        for number in 1..=9_000 {
+            activity.add_output("call", &format!("line {number}\n"), Style::plain());
+        }
+        let lines = activity.state().tails[0].lines(Style::plain());
+        assert_eq!(lines[0], "  … 8995 earlier lines");
+        assert_eq!((lines.len(), lines[5].as_str()), (6, "  line 9000"));
+        activity.add_output("short", "a\nb\n", Style::plain());
+        assert_eq!(activity.state().tails[1].lines(Style::plain()), ["  a", "  b"]);
+    }
+
+    #[test]
     fn an_endless_output_is_not_kept() {
         let activity = Activity::default();
         for _ in 0..100 {
             activity.add_output("call", &"ä".repeat(2_000), Style::plain());
         }
-        assert!(activity.state().tails[0].1.len() <= 2 * TAIL_BYTES);
+        assert!(activity.state().tails[0].text.len() <= 2 * TAIL_BYTES);
         activity.end_output("call", Style::plain());
         assert!(activity.state().tails.is_empty());
     }

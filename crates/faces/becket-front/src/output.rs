@@ -13,7 +13,7 @@ use becket_system::{CliError, Detail, LinePause, OpenScreen, counted, harmless_i
 
 use super::activity::Activity;
 use super::style::Style;
-use super::todos::Todos;
+use super::todos::{TodoRows, Todos};
 
 /// The prompt in front of what the user types.
 pub const PROMPT: &str = "becket> ";
@@ -34,7 +34,7 @@ pub struct Output {
     activity: Activity,
     /// The user's last input, which is on the screen already.
     echoed: Mutex<Option<String>>,
-    /// The last tool output of which only the beginning was shown.
+    /// The last tool output of which only a part was shown.
     cut: Mutex<Option<String>>,
     /// Whether something else writes to standard output.
     is_muted: bool,
@@ -107,16 +107,12 @@ impl Output {
     /// Shows what is to be done: on a screen above the editor until it is done, otherwise in lines.
     pub fn show_todos(&self, todos: &Todos, style: Style) {
         let lines = todos.lines(style);
-        let Some(screen) = self.screen.get() else {
-            return lines.iter().for_each(|line| self.say(line));
-        };
-        let columns = screen.size().columns;
-        let broken = lines.iter().flat_map(|line| {
-            let line = wrapped(line, columns);
-            line.split('\n').map(ToOwned::to_owned).collect::<Vec<_>>()
-        });
-        let lines = (!todos.are_done()).then(|| broken.collect());
-        screen.set(Slot::Above(TODOS.into()), lines);
+        let slot = Slot::Above(TODOS.into());
+        match self.screen.get() {
+            None => lines.iter().for_each(|line| self.say(line)),
+            Some(screen) if todos.are_done() => screen.set(slot, None),
+            Some(screen) => screen.set_lasting(slot, Box::new(TodoRows(lines))),
+        }
     }
 
     /// Keeps the line away that shows a run at work, for a question at the terminal.
@@ -216,12 +212,12 @@ impl Output {
         self.screen.get().map(|_| self.screen.detail())
     }
 
-    /// Keeps a tool output of which only the beginning was shown.
+    /// Keeps a tool output of which only a part was shown.
     pub fn keep_cut(&self, output: &str) {
         *self.cut() = Some(output.to_owned());
     }
 
-    /// Takes the last tool output of which only the beginning was shown.
+    /// Takes the last tool output of which only a part was shown.
     pub fn take_cut(&self) -> Option<String> {
         self.cut().take()
     }

@@ -65,7 +65,8 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> UserA
         let asked = becket_screen::Question::new(wording.title.as_str())
             .message(wording.facts.join("\n"))
             .excerpt(wording.difference.clone(), FIRST_LINES)
-            .timeout(ANSWER_TIMEOUT);
+            .timeout(ANSWER_TIMEOUT)
+            .unexpected();
         let options = choices.iter().map(|(_, words)| Entry {
             label: bracketed(words),
             letter: words.chars().next(),
@@ -83,7 +84,8 @@ pub async fn ask_on(screen: &Screen, question: &Question, style: Style) -> UserA
             (Choice::Rule, Some(rule)) => {
                 let asked = becket_screen::Question::new(STORE)
                     .message(about_rule(rule))
-                    .timeout(ANSWER_TIMEOUT);
+                    .timeout(ANSWER_TIMEOUT)
+                    .unexpected();
                 // Whoever does not want the rule decides anew.
                 if let Ok(text) = screen.text(asked, &rule.text).await {
                     return UserAnswer::YesWithRule(text);

@@ -159,7 +159,7 @@ async fn answer(
     timeout: Option<Duration>,
 ) -> Result<DialogAnswer, Unanswered> {
     let question = |title: String| {
-        let question = Question::new(title);
+        let question = Question::new(title).unexpected();
         match timeout {
             Some(timeout) => question.timeout(timeout),
             None => question,

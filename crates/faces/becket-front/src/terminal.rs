@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use becket_agent::front::{Concurrency, Front, FrontUpdate, Question, UserAnswer};
-use becket_events::{Delta, Message, MessageBody, Part};
+use becket_events::{Delta, Message, MessageBody, OperationKind, Part};
 use becket_hooks::ReportedFailure;
 use becket_host::Whose;
 use becket_system::counted;
@@ -168,6 +168,15 @@ impl TerminalFront {
         if self.attended && self.output.screen().is_none() {
             write_over(&line());
         }
+    }
+
+    fn silent(&self, who: &str, words: &str) {
+        let how_to_end = match self.output.screen() {
+            Some(_) => "; Escape ends it",
+            None if self.attended => "; Ctrl-C ends it",
+            None => "",
+        };
+        self.remark(who, &self.err.yellow("!"), &format!("{words}{how_to_end}"));
     }
 
     fn end_thought(&self, answer: &mut AnswerView) {
@@ -372,7 +381,8 @@ impl TerminalFront {
         );
     }
 
-    fn tool_result(&self, who: &str, output: &str, is_error: bool) {
+    /// Shows a result, cut if it is long: of a command its end, where it says how it went, of others the beginning.
+    fn tool_result(&self, who: &str, tool_name: &str, output: &str, is_error: bool) {
         let output = output.trim_end();
         let total = output.lines().count();
         let is_whole = self.output.detail().is_some_and(|detail| detail.has_outputs);
@@ -382,16 +392,25 @@ impl TerminalFront {
             Kind::Diff => DIFF_LINES,
             Kind::Usual | Kind::Failure => OUTPUT_LINES,
         };
-        let lines = output.lines().take(most);
+        let hidden = total.saturating_sub(most);
+        let shows_end = tool_name == OperationKind::Shell.name() && kind != Kind::Diff;
+        let tell_hidden = |what: &str| {
+            let more = counted(hidden as u64, what);
+            self.say(who, &self.err.dim(&format!("  … {more}")));
+            self.output.keep_cut(output);
+        };
+        if hidden > 0 && shows_end {
+            tell_hidden("earlier line");
+        }
+        let skipped = if shows_end { hidden } else { 0 };
+        let lines = output.lines().skip(skipped).take(most);
         let lines = lines.map(|line| format!("{who}  {}", result_line(line, kind, self.err)));
         let lines: Vec<String> = lines.collect();
         if !lines.is_empty() {
             self.output.say_as_is(&lines.join("\n"));
         }
-        if total > most {
-            let more = counted((total - most) as u64, "more line");
-            self.say(who, &self.err.dim(&format!("  … {more}")));
-            self.output.keep_cut(output);
+        if hidden > 0 && !shows_end {
+            tell_hidden("more line");
         }
     }
 
@@ -479,7 +498,7 @@ impl TerminalFront {
                 let is_late = concurrency == Concurrency::WithOthers;
                 let line = is_late.then(|| self.call_line(tool_name, arguments, summary));
                 let todos = Todos::of(tool_name, arguments, output).filter(|_| !is_error);
-                self.tell_result(who, line, todos, (output, is_error));
+                self.tell_result(who, line, todos, (tool_name, output, is_error));
             }
             FrontUpdate::Notice(text) => self.remark(who, &self.err.green("•"), text),
             FrontUpdate::Warning(text) => self.remark(who, &self.err.yellow("!"), text),
@@ -490,10 +509,8 @@ impl TerminalFront {
                 provider,
                 seconds,
                 limit,
-            } => {
-                let words = silence_words(provider, seconds, limit);
-                self.remark(who, &self.err.yellow("!"), &words);
-            }
+                has_begun,
+            } => self.silent(who, &silence_words((provider, has_begun), seconds, limit)),
             FrontUpdate::Progress { what, done, total } => self.progress(what, done, total),
             // How it ended, is said where that matters.
             FrontUpdate::Permitted { .. }
@@ -514,14 +531,14 @@ impl TerminalFront {
         who: &str,
         line: Option<String>,
         todos: Option<Todos>,
-        (output, is_error): (&str, bool),
+        (tool_name, output, is_error): (&str, &str, bool),
     ) {
         if let Some(line) = line {
             self.say(who, &format!("{} {line}", self.err.cyan("←")));
         }
         match todos {
             Some(todos) => self.todos(who, &todos),
-            None => self.tool_result(who, output, is_error),
+            None => self.tool_result(who, tool_name, output, is_error),
         }
     }
 }

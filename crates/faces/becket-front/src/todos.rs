@@ -2,6 +2,7 @@
 //! checklist in Markdown.
 
 use becket_agent::context_files::{ContextFile, ContextFiles};
+use becket_screen::{Area, Component, clip, wrapped};
 use becket_system::harmless_name;
 use serde_json::{Map, Value};
 
@@ -119,6 +120,26 @@ impl Todos {
     }
 }
 
+/// The lines of a list above the editor, broken for the terminal as wide as it is now. What would take more than half
+/// of its rows is cut: the editor and what runs have to be seen too.
+pub(crate) struct TodoRows(pub Vec<String>);
+
+impl Component for TodoRows {
+    fn render(&mut self, area: Area) -> Vec<String> {
+        let broken = |line: &String| -> Vec<String> {
+            let line = wrapped(line, area.width);
+            line.split('\n').map(ToOwned::to_owned).collect()
+        };
+        let rows: Vec<String> = self.0.iter().flat_map(broken).collect();
+        let room = (area.height / 2).max(1);
+        if rows.len() <= room {
+            return rows;
+        }
+        let lines = self.0.iter().take(room);
+        lines.map(|line| clip(line, area.width)).collect()
+    }
+}
+
 /// The text of a point of a Markdown list.
 fn point(line: &str) -> Option<&str> {
     let numbered = || {
@@ -189,6 +210,34 @@ mod tests {
         let lines = todos.lines(Style::plain());
         assert_eq!((lines.len(), lines[0].as_str()), (9, "  ☑ step 4"));
         assert_eq!(lines[8], "  9 of 12 done");
+    }
+
+    #[test]
+    fn a_list_fits_the_terminal_however_small_it_becomes() {
+        let notes = "- [x] 網を直す\n- [ ] paint the boat before the winter comes\n- [ ] sail";
+        let mut rows = TodoRows(Todos::of_notes(notes).lines(Style::plain()));
+        let mut shown = |width, height| {
+            rows.render(Area {
+                width,
+                height,
+                focused: false,
+            })
+        };
+        assert_eq!(
+            shown(24, 24),
+            [
+                "  ☑ 網を直す",
+                "  ☐ paint the boat",
+                "    before the winter",
+                "    comes",
+                "  ☐ sail"
+            ]
+        );
+        assert_eq!(
+            shown(24, 6),
+            ["  ☑ 網を直す", "  ☐ paint the boat befor", "  ☐ sail"]
+        );
+        assert_eq!(shown(9, 2), ["  ☑ 網を"]);
     }
 
     #[test]

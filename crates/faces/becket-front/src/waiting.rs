@@ -12,11 +12,15 @@ pub fn retry_words(reason: &str, delay_ms: u64) -> String {
     format!("{reason}; trying again in {wait}")
 }
 
-/// That a provider has taken a request and sent nothing for some seconds, and after how many becket gives up.
-pub fn silence_words(provider: &str, seconds: u64, limit: u64) -> String {
+/// That a provider has sent nothing for some seconds, after it took the request or in the middle of its answer, and after
+/// how many becket gives up.
+pub fn silence_words((provider, has_begun): (&str, bool), seconds: u64, limit: u64) -> String {
+    let what = match has_begun {
+        true => "is in the middle of its answer",
+        false => "accepted the request",
+    };
     format!(
-        "{provider} accepted the request and has sent nothing for {seconds} s; becket gives up after {limit} s \
-         (`agent.idle_timeout`)"
+        "{provider} {what} and has sent nothing for {seconds} s; becket gives up after {limit} s (`agent.idle_timeout`)"
     )
 }
 

@@ -29,7 +29,7 @@ impl Told<'_> {
     pub fn meaningless(&self, field: &str, line: usize, event: &str, fields: &[&str]) -> Finding {
         let hint = match (nearest(field, fields.iter().copied()), fields) {
             (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, []) => "nobody reads an answer to it".to_owned(),
+            (None, []) => "answers to it are ignored".to_owned(),
             (None, fields) => format!("it may answer {}", fields.join(", ")),
         };
         let message = format!("`{field}` means nothing in an answer to {event}");

@@ -598,7 +598,7 @@ impl<E: Event> HookHandler<E> {
             }
             if let (Some(Verdict::Deny(reason)), false) = (answer.refusal().0, wakes) {
                 let words =
-                    format!("hook {name}, in the background, refuses, and nobody waited for it: {reason}");
+                    format!("hook {name} refused in the background, too late to stop anything: {reason}");
                 front.show(FrontUpdate::Warning(&words));
             }
             let order = answer.block.filter(|_| wakes);

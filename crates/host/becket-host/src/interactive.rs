@@ -191,7 +191,7 @@ pub trait Interactive: Any + Send + Sync {
     /// Runs a shell command of the user through a guest, in place of the shell.
     fn run_shell<'a>(&'a self, run: GuestShell<'a>) -> BoxFuture<'a, Result<ShellEnd, String>> {
         let _ = run;
-        Box::pin(async { Err("there is nobody to run it".into()) })
+        Box::pin(async { Err("no session can run it".into()) })
     }
 }
 

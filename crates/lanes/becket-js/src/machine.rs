@@ -198,7 +198,7 @@ impl Machine {
         reasons.extend(errors::quiet(ctx, told).unwrap_or_default());
         for reason in reasons {
             let reason = errors::described(ctx, &reason, self.kit.limits.memory);
-            self.report_failed(format!("a promise was rejected and nobody caught it: {reason}"));
+            self.report_failed(format!("a rejected promise was not handled: {reason}"));
             self.kit.reporter.rejected(&self.name, &reason);
         }
     }

@@ -24,7 +24,7 @@ use becket_providers::facts_of;
 use becket_store::SqliteStore;
 use becket_system::{CliError, Surroundings};
 use becket_tools::{
-    ContextToolSettings, NotesSettings, Preset, SubagentToolSettings, ToolSettings, context_tools,
+    ContextToolSettings, Jobs, NotesSettings, Preset, SubagentToolSettings, ToolSettings, context_tools,
     memory_tools, operation_tools, own_tools, subagent_tools, todo_tools,
 };
 
@@ -67,6 +67,8 @@ pub struct Assembled {
     pub interactive: Arc<dyn Interactive>,
     /// Guests that bring tools and hooks while a session runs.
     guests: Arc<RunGuests>,
+    /// The commands that the model has left in the background.
+    pub jobs: Jobs,
     /// Sends the spans of the run to a collector.
     export: Option<Export>,
     /// Lets programs of guests ask the run's models.
@@ -216,6 +218,7 @@ pub async fn assemble(
         interactive,
         loaded: all,
         guests,
+        jobs: tool_settings.jobs,
         export,
     })
 }

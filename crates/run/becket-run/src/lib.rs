@@ -64,6 +64,7 @@ mod unloaded;
 pub mod urls;
 
 pub use assemble::{Assembled, assemble};
+pub use becket_tools::Jobs;
 pub use conversation::{Conversation, Participants, Purpose};
 pub use embedded::EmbeddedAgent;
 pub use hosts::Hosts;

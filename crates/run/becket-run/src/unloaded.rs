@@ -135,7 +135,7 @@ async fn ask(guest: &Unloaded, screen: Option<Screen>) -> Result<Decision, CliEr
     let words = format!("{guest}; it may contain a guard");
     match screen {
         Some(screen) => {
-            let question = Question::new(QUESTION).message(words);
+            let question = Question::new(QUESTION).message(words).unexpected();
             // Enter alone quits.
             let mut decisions = DECISIONS;
             decisions.reverse();

@@ -304,7 +304,7 @@ impl Permit {
             (None, _) if judged.ruling().verdict == UrlVerdict::Allow || self.covers(&judged) => None,
             (None, _) => {
                 let reason = judged.sensitivity();
-                Some(reason.unwrap_or_else(|| format!("nobody has approved {}", judged.url())))
+                Some(reason.unwrap_or_else(|| format!("{} was not approved", judged.url())))
             }
         };
         match wanted {

@@ -223,16 +223,17 @@ fn budgets(reader: &Reader<'_>, written: &WrittenFile) -> Result<Vec<Budget>, Se
     all.collect()
 }
 
-/// How the file is meant to be run: how much is asked, and whether in a sandbox, which becket has not.
+/// How the file is meant to be run: how much is asked, and whether in a container, which becket does not start.
 fn runtime(reader: &mut Reader<'_>, written: &WrittenRuntime) -> Result<Option<Safety>, SettingsError> {
     if let Some(sandbox) = written.sandbox.as_ref().filter(|sandbox| sandbox.value) {
-        let message = "`sandbox` is not served: becket has none; run it in a container, and leave it out";
+        let message = "`sandbox` is not served: becket starts no container. Leave it out, and run becket in one, or \
+                       confine the model's commands by `sandbox.shell` in becket's settings";
         return Err(reader.error(line_of(sandbox), message));
     }
     if let Some(hosts) = &written.network_allowlist {
         reader.remark(
             line_of(hosts),
-            "`network_allowlist` has no effect here: it is about a sandbox",
+            "`network_allowlist` has no effect here: it is about docker-agent's container",
         );
     }
     safety(reader, written.safety.as_ref())

@@ -435,7 +435,7 @@ keys! {
     }
     idle {
         shared: "the list belongs to the conversation, and a sub-agent has one of its own",
-        toon: "results are told as they are",
+        toon: "results are passed on unchanged",
         defer: "all tools are offered at once",
         version: "servers are not installed",
         model: "the agent's own model reads the results",
@@ -443,10 +443,10 @@ keys! {
         ignore_vcs: "what `.gitignore` names is left out of searches",
         config: "a server from Docker's catalogue is configured in the gateway",
         post_edit: "let a hook of `post_tool_use` do it",
-        headers: "what is fetched has no headers of its own",
-        sudo_askpass: "nobody is asked for a password",
+        headers: "becket sends no other headers with a fetch",
+        sudo_askpass: "becket asks for no password",
         recall: "the model asks for the output of its jobs",
-        escape_html: "results are told as they are",
+        escape_html: "results are passed on unchanged",
         api_config: "it belongs to a type of toolset that is not served",
         webhook_config: "it belongs to a type of toolset that is not served",
         rag_config: "it belongs to a type of toolset that is not served",

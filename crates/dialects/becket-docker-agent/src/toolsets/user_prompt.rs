@@ -54,7 +54,7 @@ pub(super) fn tool(user: UserAccess) -> Arc<dyn Tool> {
 
 async fn asked(user: &UserAccess, question: Question) -> Result<String, String> {
     let Some(ui) = user.get() else {
-        return Err("there is nobody to ask".to_owned());
+        return Err("there is no user to ask".to_owned());
     };
     match tokio::time::timeout(DEADLINE, answers(&**ui, &question)).await {
         Ok(Some(content)) => Ok(json!({"action": "accept", "content": content}).to_string()),

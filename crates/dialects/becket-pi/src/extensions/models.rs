@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use becket_agent::provider::{Provider, ThinkingLevel};
+use becket_providers::{Price, of_family};
 use serde_json::{Value, json};
 
 use super::provider_keys::model_can_be_had;
@@ -31,7 +32,8 @@ pub fn of_provider(registry: &ExtensionRegistry, provider: &dyn Provider, window
         .and_then(|definition| model_of(definition, id));
     model.unwrap_or_else(|| {
         let model = ModelName { provider: name, id };
-        plain(model, provider.base_url().unwrap_or_default(), window)
+        let address = provider.base_url().unwrap_or_default();
+        plain(registry, model, address, window)
     })
 }
 
@@ -106,8 +108,10 @@ fn believed(registry: &ExtensionRegistry, provider: &str, id: &str, available: b
     if available && !becket_providers::has_key(provider, &environment, &facts.providers) {
         return None;
     }
-    let window = registry.session.context_usage().map_or(0, |usage| usage.window);
-    Some(plain(ModelName { provider, id }, address.as_str(), window))
+    let in_use = || registry.session.context_usage().map_or(0, |usage| usage.window);
+    let window = of_family(id).context_window.unwrap_or_else(in_use);
+    let model = ModelName { provider, id };
+    Some(plain(registry, model, address.as_str(), window))
 }
 
 /// The thinking levels that the model in use has. Only models of extensions say so; any other takes all.
@@ -144,20 +148,42 @@ fn levels_of(model: &ModelDefinition) -> Vec<ThinkingLevel> {
     ThinkingLevel::ALL.iter().filter(has).copied().collect()
 }
 
-/// A model of which only the name and address are known.
-fn plain(model: ModelName<'_>, base_url: &str, window: u64) -> Value {
+/// A model that no extension describes: its name and address, and what becket's tables say about such models. Without a
+/// price its cost is 0, as pi has it for models of which it knows none.
+fn plain(registry: &ExtensionRegistry, model: ModelName<'_>, base_url: &str, window: u64) -> Value {
+    let facts = of_family(model.id);
+    let prices = &registry.facts.providers.prices;
+    let price = prices.at(model.provider, model.id, Some(base_url));
+    let cost = |of: fn(&Price) -> f64| number(price.as_ref().map_or(0.0, of));
+    let input: &[&str] = match facts.sees_pictures {
+        Some(false) => &["text"],
+        _ => &["text", "image"],
+    };
     json!({
         "id": model.id,
         "name": model.id,
         "api": model.api(),
         "provider": model.provider,
         "baseUrl": base_url,
-        "reasoning": false,
-        "input": ["text", "image"],
-        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        "reasoning": facts.thinks == Some(true),
+        "input": input,
+        "cost": {
+            "input": cost(|price| price.input),
+            "output": cost(|price| price.output),
+            "cacheRead": cost(|price| price.cache_read.unwrap_or(price.input)),
+            "cacheWrite": cost(|price| price.cache_write.unwrap_or(price.input)),
+        },
         "contextWindow": window,
-        "maxTokens": USUAL_ANSWER,
+        "maxTokens": facts.max_tokens.unwrap_or(USUAL_ANSWER),
     })
+}
+
+/// A number as JavaScript writes it: a whole one without a point.
+fn number(value: f64) -> Value {
+    match value.fract() == 0.0 {
+        true => json!(value as i64),
+        false => json!(value),
+    }
 }
 
 /// A model of an extension's provider.

@@ -58,7 +58,7 @@ impl Skill {
         };
         let Some(description) = front.text("description") else {
             let remarks = match is_declared {
-                true => remark("it has no description, so nobody knows what it is for"),
+                true => remark("it has no description that says what it is for"),
                 false => Vec::new(),
             };
             return ReadSkill::none(remarks);

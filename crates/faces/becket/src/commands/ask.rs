@@ -153,6 +153,9 @@ async fn command_line(
         Err(_) => Exit::Failed,
     };
     conversation.close(reason_of(exit)).await?;
+    if exit == Exit::Answered {
+        output.write_last_answer();
+    }
     ended.map(|_| unless_lost(exit, &output, surroundings))
 }
 

@@ -126,7 +126,7 @@ fn as_text(sandbox: &Sandbox) -> String {
             let _ = writeln!(text, "{title:<10} {}", path.display());
         }
     }
-    text += "network    none but a loopback of its own\n";
+    text += "network    none, except its own loopback\n";
     text += match sandbox.plan.strength {
         Strength::Full => "enforced   by namespaces, Landlock and a filter of system calls\n",
         Strength::LandlockOnly => "enforced   by Landlock and a filter of system calls\n",

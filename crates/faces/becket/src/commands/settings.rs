@@ -1,5 +1,8 @@
 //! `becket config get|set|unset|edit|schema`: one setting of the user's own file, and the file itself.
 
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,6 +17,9 @@ use crate::args::ConfigCommand;
 use crate::commands::setting_origin::{DEFAULT, RunHere, read, text_of};
 use crate::options::Options;
 use crate::printing::print;
+
+/// How many settings are suggested in place of a wrong one.
+const MOST_MEANT: usize = 3;
 
 /// Runs one of the commands.
 pub fn run(options: &Options, command: ConfigCommand, surroundings: &Surroundings) -> Result<Exit, CliError> {
@@ -75,10 +81,12 @@ fn get(file: &Path, key: &str, options: &Options, surroundings: &Surroundings) -
     Ok(Exit::Answered)
 }
 
+/// A value of the file, without the comment behind it.
 fn shown(item: &Item) -> String {
-    match item.as_str() {
-        Some(text) => text.to_owned(),
-        None => item.to_string().trim().to_owned(),
+    match item {
+        Item::Value(toml_edit::Value::String(text)) => text.value().clone(),
+        Item::Value(value) => value.clone().decorated("", "").to_string(),
+        _ => item.to_string().trim().to_owned(),
     }
 }
 
@@ -110,7 +118,14 @@ fn set(file: &Path, key: &str, value: Option<&str>, options: &Options) -> Result
         table = inner;
     }
     match (value, table.as_table_like_mut()) {
-        (Some(value), _) => table[name.as_str()] = Item::Value(toml_value(value)),
+        (Some(value), _) => {
+            let mut value = toml_value(value);
+            // A comment behind the value stays.
+            if let Some(old) = table.get(name.as_str()).and_then(Item::as_value) {
+                *value.decor_mut() = old.decor().clone();
+            }
+            table[name.as_str()] = Item::Value(value);
+        }
         (None, Some(table)) => drop(table.remove(name)),
         (None, None) => {}
     }
@@ -179,12 +194,22 @@ fn setting(key: &str) -> Result<(Vec<String>, String), CliError> {
         Some((_, meaning)) => Ok((parts, meaning.clone())),
         None => {
             let error = CliError::usage(format!("there is no setting `{key}`"));
-            let near = nearest(key, keys.iter().map(|(known, _)| known.as_str()));
-            Err(error.hint(match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "docs/config.md lists them, and `becket config schema` prints them".to_owned(),
+            let names: Vec<&str> = keys.iter().map(|(known, _)| known.as_str()).collect();
+            Err(error.hint(match meant(key, &names).as_slice() {
+                [] => "docs/config.md lists them, and `becket config schema` prints them".to_owned(),
+                near => format!("did you mean `{}`?", near.join("` or `")),
             }))
         }
+    }
+}
+
+/// The settings that a wrong key may mean: those of this name in any table, or else the nearest one.
+fn meant<'a>(key: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let is_it = |name: &&&str| name.rsplit_once('.').is_some_and(|(_, last)| last == key);
+    let same: Vec<&str> = names.iter().filter(is_it).take(MOST_MEANT).copied().collect();
+    match same.is_empty() && !key.trim_matches('.').is_empty() {
+        true => nearest(key, names.iter().copied()).into_iter().collect(),
+        false => same,
     }
 }
 
@@ -201,10 +226,27 @@ fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder).map_err(failed)?;
     let draft = folder.join(format!(".config.toml.{}", std::process::id()));
-    let permissions = std::fs::metadata(file).map(|metadata| metadata.permissions());
-    std::fs::write(&draft, text).map_err(failed)?;
-    if let Ok(permissions) = permissions {
-        std::fs::set_permissions(&draft, permissions).map_err(failed)?;
+    let replaced = write_draft(&draft, file, text).and_then(|()| std::fs::rename(&draft, file));
+    replaced.map_err(|error| {
+        // A draft that cannot be removed either does no harm.
+        let _ = std::fs::remove_file(&draft);
+        failed(error)
+    })
+}
+
+/// Writes the new text of a file beside it. Settings may hold keys, so at no moment more users can read the draft than
+/// the file.
+fn write_draft(draft: &Path, file: &Path, text: &str) -> std::io::Result<()> {
+    // What an earlier process of this number has left may have other permissions.
+    match std::fs::remove_file(draft) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
-    std::fs::rename(&draft, file).map_err(failed)
+    let mut options = OpenOptions::new();
+    let mut written = options.write(true).create_new(true).mode(0o600).open(draft)?;
+    written.write_all(text.as_bytes())?;
+    if let Ok(metadata) = std::fs::metadata(file) {
+        written.set_permissions(metadata.permissions())?;
+    }
+    written.sync_all()
 }

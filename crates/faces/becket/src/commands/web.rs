@@ -66,7 +66,7 @@ fn announce(
         ))?;
     } else {
         print(&format!("{url}\n"))?;
-        surroundings.remark("whoever has this address can read every session; Ctrl-C ends it");
+        surroundings.remark("anyone with this address can read every session; Ctrl-C stops the server");
     }
     if serving.open && !open(&url) {
         surroundings.remark("no browser could be opened; open the address yourself");

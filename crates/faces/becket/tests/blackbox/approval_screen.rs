@@ -39,6 +39,7 @@ fn chat(columns: usize, rows: usize, calls: &[Value], files: &[(&str, &str)]) ->
 /// The rows on the screen from the one on that begins so, as far as there are so many.
 #[track_caller]
 fn rows_from(terminal: &Terminal, beginning: &str, count: usize) -> Vec<String> {
+    terminal.wait_until_it_listens();
     let visible = terminal.visible();
     let lines: Vec<String> = visible.lines().map(|line| line.trim_end().to_owned()).collect();
     let start = lines.iter().rposition(|line| line.starts_with(beginning));

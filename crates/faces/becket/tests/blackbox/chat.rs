@@ -179,7 +179,13 @@ fn a_running_command_shows_its_last_lines_and_how_long_it_takes() {
             let line = |wanted: &str| rows.iter().position(|row| row == wanted);
             let works = rows.iter().position(|row| row.contains("Working... "));
             let works = works.filter(|row| rows[*row].ends_with(" s, 1.2k tokens (Escape ends it)"));
-            let places = [line("  line 5"), line("  line 8"), line("  line 9"), works];
+            let places = [
+                line("  … 4 earlier lines"),
+                line("  line 5"),
+                line("  line 8"),
+                line("  line 9"),
+                works,
+            ];
             places.iter().all(Option::is_some) && places.is_sorted() && line("  line 4").is_none()
         });
         assert!(
@@ -192,7 +198,7 @@ fn a_running_command_shows_its_last_lines_and_how_long_it_takes() {
         terminal.wait_for_mark();
         let text = terminal.text();
         assert!(
-            text.contains("  line 1\n") && text.contains("… 1 more line"),
+            text.contains("  … 1 earlier line\n  line 2\n") && text.contains("  line 9\n"),
             "{text}"
         );
         assert!(!text.contains("Working..."), "{text}");
@@ -346,6 +352,77 @@ fn a_terminal_that_changes_its_size_keeps_one_editor_and_one_footer() {
         });
     }
     leave(&terminal);
+}
+
+#[test]
+fn a_list_and_a_question_stand_once_on_a_terminal_of_any_size() {
+    let items = [
+        "mend the nets, wash the sails and count the oars before the rain",
+        "網を直す",
+    ];
+    let call = json!({"name": "create_todos", "arguments": {"descriptions": items}});
+    let turns = json!([{"tool_calls": [call]}, shell("touch ran"), {"text": "all done"}]);
+    let Some(terminal) = chat(room(), &turns, &["--tools", "docker-agent"]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("[c]ancel");
+    for (size, broken) in [
+        ((200, 60), false),
+        ((40, 30), true),
+        ((90, 24), false),
+        ((30, 40), true),
+    ] {
+        terminal.resize(size.0, size.1);
+        terminal.wait_until("one of each", |_| {
+            let rows = rows(&terminal);
+            let count = |wanted: &str| rows.iter().filter(|row| row.starts_with(wanted)).count();
+            let last = rows.iter().rposition(|row| row.ends_with("the rain"));
+            count("? shell, which runs touch") == 1
+                && count("→ [y]es") == 1
+                && count("  ☐ mend the nets") == 1
+                && count("  ☐ 網を直す") == 1
+                && last.is_some_and(|row| rows[row].starts_with("    ") == broken)
+        });
+    }
+    terminal.press("y");
+    terminal.wait_for("all done");
+    leave(&terminal);
+}
+
+#[test]
+fn words_behind_a_command_that_takes_none_are_a_mistake_and_no_prompt() {
+    let room = room();
+    let model = room.model(&json!([{"text": "never asked"}]));
+    let lines = "/quit x\n/status of the build\n/redo 3\n/quit\n";
+    let run = room
+        .run_with_input(["--model", &model, "chat"], lines)
+        .ended_with(0)
+        .complained("/quit takes no words; type only /quit")
+        .complained("/status takes no words")
+        .complained("/redo does not know `3`; usage: /redo [--force]");
+    assert!(!run.stdout.contains("never asked"), "{}", run.stdout);
+}
+
+#[test]
+fn ctrl_d_tells_what_runs_in_the_background_and_ends_it_the_second_time() {
+    let job = json!({"command": "echo $$ > job; exec sleep 600", "background": true});
+    let turns = json!([{"tool_calls": [{"name": "shell", "arguments": job}]}, {"text": "all done"}]);
+    let Some(terminal) = chat(room(), &turns, &["--yes"]) else {
+        return;
+    };
+    terminal.enter("go");
+    terminal.wait_for("all done");
+    terminal.wait_until("the job", |_| terminal.room.read("job").ends_with('\n'));
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    terminal.wait_for("1 background job still runs: `echo $$ > job; exec sleep 600`");
+    terminal.wait_for("press Ctrl-D again");
+    terminal.wait_for_mark();
+    terminal.press("C-d");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let process = format!("/proc/{}", terminal.room.read("job").trim());
+    assert!(!std::path::Path::new(&process).exists(), "the job has ended");
 }
 
 /// A provider with three models.

@@ -2158,7 +2158,7 @@ fn hooks_go_into_the_background_by_their_own_words() {
         ),
         (
             r#"echo '{"async": true}'; echo too dangerous >&2; exit 2"#,
-            "nobody waited for it: too dangerous",
+            "too late to stop anything: too dangerous",
         ),
     ] {
         let room = with_hooks(&[("PreToolUse", command(hook))]);

@@ -815,6 +815,25 @@ fn a_setting_says_where_its_value_comes_from() {
 }
 
 #[test]
+fn a_setting_is_written_at_once_and_nobody_else_gets_to_read_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |file: &Path| std::fs::metadata(file).expect("it is there").permissions().mode() & 0o777;
+    let room = room();
+    let file = room
+        .config("[agent]\nfuel = 3\n")
+        .canonicalize()
+        .expect("it was written");
+    for kept in [0o600, 0o640, 0o644] {
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(kept)).expect("it is ours");
+        room.run(["config", "set", "agent.fuel", "5"]).ended_with(0);
+        assert_eq!(mode(&file), kept);
+    }
+    std::fs::remove_file(&file).expect("it is ours");
+    room.run(["config", "set", "agent.fuel", "5"]).ended_with(0);
+    assert_eq!(mode(&file), 0o600);
+}
+
+#[test]
 fn one_setting_is_read_written_and_removed() {
     let room = room();
     let get = |key: &str| room.run(["config", "get", key]).ended_with(0).stdout;
@@ -840,12 +859,18 @@ fn one_setting_is_read_written_and_removed() {
     );
     assert_eq!(get("agent.idle_timeout"), format!("30  ({})\n", file.display()));
     assert_eq!(get("model"), format!("ollama/llama  ({})\n", file.display()));
+    room.run(["config", "set", "agent.fuel", "4"]).ended_with(0);
+    let text = std::fs::read_to_string(&file).expect("the settings");
+    assert!(text.contains("fuel = 4 # enough\n"), "{text}");
+    assert_eq!(get("agent.fuel"), format!("4  ({})\n", file.display()));
     room.run(["config", "unset", "agent.idle_timeout"]).ended_with(0);
     assert_eq!(get("agent.idle_timeout"), "120  (default)\n");
     let before = std::fs::read_to_string(&file).expect("the settings");
     for (key, value, complaint) in [
         ("agent.idle_timeuot", "3", "did you mean `agent.idle_timeout`"),
-        ("agent.idle_timeout", "soon", "idle_timeout"),
+        ("idle_timeout", "3", "did you mean `agent.idle_timeout`"),
+        ("", "3", "`becket config schema` prints them"),
+        ("agent.idle_timeout", "soon", "expected a whole number, 0 or more"),
         ("agent.fuel", "-1", "fuel"),
     ] {
         room.run(["config", "set", key, value])

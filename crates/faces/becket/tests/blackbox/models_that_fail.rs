@@ -275,6 +275,33 @@ fn a_server_that_takes_the_request_and_says_nothing_is_told_and_given_up() {
 }
 
 #[test]
+fn a_server_that_stops_in_the_middle_of_its_answer_is_told_and_given_up() {
+    let begun = OpenAiStream::new("m").text("half of it\n\n").unfinished();
+    let rest = OpenAiStream::new("m").text("late").finish("stop").done();
+    let server = ModelServer::start([Response::event_pieces([begun]).late_piece(FOR_EVER, rest)]);
+    let room = connected(&server);
+    room.config("[agent]\nidle_timeout = 12\nmax_retries = 0\n");
+    let Some(terminal) = Terminal::start(room, &["chat"]) else {
+        return;
+    };
+    terminal.wait_for_mark();
+    terminal.enter("go");
+    terminal.wait_until("the remark", |text| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.contains(
+            "openai is in the middle of its answer and has sent nothing for 10 s; becket gives up after 12 s \
+             (`agent.idle_timeout`); Escape ends it",
+        )
+    });
+    terminal.wait_for("broke off its answer and was silent for 12 s");
+    terminal.wait_for_mark();
+    let text = terminal.text();
+    assert_eq!(text.matches("has sent nothing").count(), 1, "{text}");
+    terminal.press("C-d");
+    terminal.wait_for_end();
+}
+
+#[test]
 fn a_model_on_this_machine_gets_more_time() {
     let server = ModelServer::start([said("late").after(FOR_EVER)]);
     let room = connected(&server);

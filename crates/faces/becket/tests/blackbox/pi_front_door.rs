@@ -69,6 +69,29 @@ fn the_first_of_several_prompts_may_be_a_command_too() {
 }
 
 #[test]
+fn the_answer_that_a_command_asks_for_is_the_output() {
+    let busy = Response::json(400, &json!({"error": {"message": "no"}}));
+    let server = ModelServer::start([says("one"), says("two"), says("three"), busy]);
+    let room = connected(&server);
+    room.write(
+        "extension.ts",
+        r#"export default (pi: any) => {
+            pi.registerCommand("ask", { handler: async (args: string, ctx: any) => {
+                pi.sendUserMessage(args);
+                await ctx.waitForIdle();
+            } });
+            pi.registerCommand("tell", { handler: async () => console.log("told") });
+        };"#,
+    );
+    let pi = |words: &[&str]| pi(&room, &[&["-e", "extension.ts", "-p"], words].concat());
+    assert_eq!(pi(&["/ask first"]).ended_with(0).stdout, "one\n");
+    assert_eq!(pi(&["/ask second", "third"]).ended_with(0).stdout, "three\n");
+    let told = pi(&["/tell"]).ended_with(0).complained("told");
+    assert_eq!(told.stdout, "", "only answers are output");
+    assert_eq!(pi(&["/ask fourth"]).ended_with(1).stdout, "");
+}
+
+#[test]
 fn options_that_nobody_has_are_refused_without_beckets_own_usage() {
     let server = ModelServer::start([]);
     let room = connected(&server);

@@ -337,6 +337,31 @@ fn the_window_of_a_model_counts_however_it_was_chosen() {
 }
 
 #[test]
+fn models_that_becket_knows_have_the_facts_of_its_tables() {
+    let room = room().with("OPENAI_API_KEY", "sk-0123456789");
+    let extension = "import { appendFileSync } from 'node:fs';
+        export default (pi: any) => { pi.on('session_start', (_: any, ctx: any) => {
+            for (const id of ['gpt-4o', 'o3-mini', 'unheard-of']) {
+                const { reasoning, input, cost, contextWindow, maxTokens } = ctx.modelRegistry.find('openai', id);
+                const facts = [reasoning, input, cost.input, cost.output, cost.cacheRead, contextWindow, maxTokens];
+                appendFileSync('log', JSON.stringify(facts) + '\\n');
+            }
+        }); };";
+    run_with(&room, extension, &json!([{"text": "fine"}]), &[]).ended_with(0);
+    let facts = recorded(&room);
+    assert_eq!(
+        facts[0],
+        json!([false, ["text", "image"], 2.5, 10, 1.25, 128_000, 16_384])
+    );
+    assert_eq!(facts[1], json!([true, ["text"], 0, 0, 0, 200_000, 100_000]));
+    let unknown = facts[2].as_array().expect("a list");
+    assert_eq!(
+        (&unknown[0], &unknown[2], &unknown[6]),
+        (&json!(false), &json!(0), &json!(16_384))
+    );
+}
+
+#[test]
 fn a_stream_hears_what_extensions_add_as_the_person_s_words() {
     let room = room();
     let extension = streaming(

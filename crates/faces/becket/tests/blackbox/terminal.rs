@@ -117,13 +117,30 @@ impl Terminal {
         self.wait_until(wanted, |text| text.contains(wanted))
     }
 
+    /// Waits until the question on the screen, if there is one, takes keys as its answer.
+    #[track_caller]
+    pub(crate) fn wait_until_it_listens(&self) {
+        self.wait_until("a question that listens", |_| {
+            !self.visible().contains("pause to answer")
+        });
+    }
+
     /// Types words.
+    #[track_caller]
     pub(crate) fn type_in(&self, words: &str) {
+        self.wait_until_it_listens();
+        self.type_at_once(words);
+    }
+
+    /// Types words, whether or not a question takes them.
+    pub(crate) fn type_at_once(&self, words: &str) {
         self.tmux(&["send-keys", "-l", words]);
     }
 
     /// Presses a key, in tmux's words.
+    #[track_caller]
     pub(crate) fn press(&self, key: &str) {
+        self.wait_until_it_listens();
         self.tmux(&["send-keys", key]);
     }
 

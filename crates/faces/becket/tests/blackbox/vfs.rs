@@ -763,10 +763,7 @@ fn the_person_lists_moves_and_removes_in_every_zone() {
 fn mistakes_at_the_command_line_say_what_to_try() {
     let room = room();
     let usage = [
-        (
-            &["vfs", "put", "/tools/sys/x", "in"][..],
-            "nobody can write there",
-        ),
+        (&["vfs", "put", "/tools/sys/x", "in"][..], "cannot be written"),
         (&["vfs", "put", "/elsewhere/x", "in"], "in no zone"),
         (&["vfs", "rm", "-r", "/"], "in no zone"),
         (&["vfs", "cat", "shared/x"], "three slashes"),

@@ -726,5 +726,5 @@ fn it_ends_with_ctrl_c_and_says_what_stands_in_its_way() {
         .expect("it starts");
     let running = Running::of(child);
     running.wait_for_output(&format!("/#{chosen}\n"));
-    running.wait_for_error("whoever has this address can read every session");
+    running.wait_for_error("anyone with this address can read every session");
 }

@@ -346,7 +346,7 @@ function report(how: string, error: unknown): void {
 }
 
 process.on("uncaughtException", (error: unknown) => report("", error));
-process.on("unhandledRejection", (error: unknown) => report("a promise was rejected and nobody caught it: ", error));
+process.on("unhandledRejection", (error: unknown) => report("a rejected promise was not handled: ", error));
 process.on("exit", (code: number) => {
     if (!over) say(`bye\t${running.getStore() ?? 0}\t${code}`);
 });

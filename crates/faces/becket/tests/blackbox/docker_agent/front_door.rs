@@ -158,7 +158,10 @@ fn a_worktree_is_made_and_its_hooks_prepare_it() {
 fn what_becket_does_not_do_is_told_before_anything_is_done() {
     let room = with_hooks(&[]);
     for (arguments, words) in [
-        (&["run", "agent.yaml", "--sandbox"][..], "becket has no sandbox"),
+        (
+            &["run", "agent.yaml", "--sandbox"][..],
+            "becket starts no container; run it in one",
+        ),
         (&["serve", "api", "agent.yaml"], "becket supports only `run`"),
         (&["run"], "name an agent file"),
         (
