@@ -444,14 +444,7 @@ impl Batch<'_> {
         let summary = tool.as_ref().and_then(|tool| tool.summary(arguments.judged()));
         let facts = facts_of(&permit, &arguments);
         let begun = Instant::now();
-        let (output, ran, changes) = match (permit, tool) {
-            (Ok(permit), Some(tool)) => {
-                let (output, changes) = self.run_noting_changes(&*tool, permit, &call.name).await;
-                (output, true, changes)
-            }
-            (Err(words), _) => (words, false, Vec::new()),
-            (Ok(_), None) => unreachable!("the gate judges only known tools"),
-        };
+        let (output, ran, changes) = self.run_permitted(permit, tool.as_deref(), &call.name).await;
         // Hooks hear how long the tool ran: not how long its guards or the user thought about it.
         let duration = begun.elapsed();
         let handoff = handoff.filter(|_| ran && !output.is_error);
@@ -523,6 +516,23 @@ impl Batch<'_> {
         };
         let record = AuditRecord::now(self.hooks.scope(), operation);
         self.parent.agent.store.audit(record);
+    }
+
+    /// Runs a tool that has a permit. Returns the output, whether the tool ran, and what it has changed.
+    async fn run_permitted(
+        &self,
+        permit: Result<Permit, ToolOutput>,
+        tool: Option<&dyn Tool>,
+        name: &str,
+    ) -> (ToolOutput, bool, Vec<VfsChange>) {
+        match (permit, tool) {
+            (Ok(permit), Some(tool)) => {
+                let (output, changes) = self.run_noting_changes(tool, permit, name).await;
+                (output, true, changes)
+            }
+            (Err(words), _) => (words, false, Vec::new()),
+            (Ok(_), None) => unreachable!("the gate judges only known tools"),
+        }
     }
 
     /// Runs a call, and says what it has changed in the virtual file system: nothing, if it failed.

@@ -144,7 +144,7 @@ fn glob(name: &'static str, glob: String) -> Result<Argument, String> {
     Ok((name, glob, pattern))
 }
 
-/// Calls of the shell with a command, and what restricts them also of tools that becket has for what is a command there.
+/// Calls of the shell with a command. What restricts them restricts becket's tools for what is a command there, too.
 fn commands(pattern: &str, kind: Kind) -> Result<Vec<(OperationKind, Option<Argument>)>, String> {
     let commands = command(pattern, kind)?;
     let changes = [

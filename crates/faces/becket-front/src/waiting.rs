@@ -12,8 +12,8 @@ pub fn retry_words(reason: &str, delay_ms: u64) -> String {
     format!("{reason}; trying again in {wait}")
 }
 
-/// That a provider has sent nothing for some seconds, after it took the request or in the middle of its answer, and after
-/// how many becket gives up.
+/// That a provider has sent nothing for some seconds, after it took the request or in the middle of its answer, and
+/// after how many becket gives up.
 pub fn silence_words((provider, has_begun): (&str, bool), seconds: u64, limit: u64) -> String {
     let what = match has_begun {
         true => "is in the middle of its answer",

@@ -34,8 +34,8 @@ pub fn read_front_matter<T: DeserializeOwned>(front: &str, file: &Path) -> Resul
     read_yaml(front, file).or_else(|error| read_yaml(&quoted(front), file).map_err(|_| error))
 }
 
-/// Front matter with quotes around the values at its margin that are no YAML by themselves. A value that may go on in the
-/// next line stays as it is, and so do hooks: nobody guesses what a guard is.
+/// Front matter with quotes around the values at its margin that are no YAML by themselves. A value that may go on in
+/// the next line stays as it is, and so do hooks: nobody guesses what a guard is.
 fn quoted(front: &str) -> String {
     let quote = |line: &str| {
         let (name, value) = line.split_once(": ")?;

@@ -135,6 +135,7 @@ fn play_all(system: &System, all: &[Said]) {
     golden(&format!("docs/dialects/{}-answers.md", system.name), &page);
 }
 
+// tidy: a table
 #[test]
 fn the_answers_of_claude_code() {
     let decision = |decision: Value| json!({"decision": decision});
