@@ -444,7 +444,7 @@ impl Batch<'_> {
         let summary = tool.as_ref().and_then(|tool| tool.summary(arguments.judged()));
         let facts = facts_of(&permit, &arguments);
         let begun = Instant::now();
-        let (output, ran, changes) = self.run_permitted(permit, tool.as_deref(), &call.name).await;
+        let (output, ran, changes) = self.run_judged(permit, tool.as_deref(), &call.name).await;
         // Hooks hear how long the tool ran: not how long its guards or the user thought about it.
         let duration = begun.elapsed();
         let handoff = handoff.filter(|_| ran && !output.is_error);
@@ -518,8 +518,8 @@ impl Batch<'_> {
         self.parent.agent.store.audit(record);
     }
 
-    /// Runs a tool that has a permit. Returns the output, whether the tool ran, and what it has changed.
-    async fn run_permitted(
+    /// Runs a tool if it has a permit. Returns the output, whether the tool ran, and what it has changed.
+    async fn run_judged(
         &self,
         permit: Result<Permit, ToolOutput>,
         tool: Option<&dyn Tool>,
