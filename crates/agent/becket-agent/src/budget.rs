@@ -44,6 +44,15 @@ impl Budget {
         }
     }
 
+    /// The same budget, from which answers by other prices are paid.
+    #[must_use]
+    pub fn priced(&self, pricing: Pricing) -> Self {
+        Self {
+            pricing,
+            ..self.clone()
+        }
+    }
+
     /// How much may be spent, in US dollars.
     pub fn limit(&self) -> f64 {
         self.account.limit()

@@ -125,16 +125,27 @@ const TABLE: &[PriceRow] = &[
     (GEMINI, "gemini-2.5-flash-lite", 0.1, 0.4, 0.01, 0.1),
 ];
 
-/// What models cost: the user's settings, and the table.
+/// What models cost: as the user's settings say, else the table, else an agent file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices {
     settings: BTreeMap<String, Price>,
+    of_files: BTreeMap<String, Price>,
 }
 
 impl Prices {
     /// The prices, with those of the settings by `provider/name`.
     pub fn new(settings: BTreeMap<String, Price>) -> Self {
-        Self { settings }
+        Self {
+            settings,
+            of_files: BTreeMap::new(),
+        }
+    }
+
+    /// The same prices, and one by `provider/name` that an agent file gives.
+    #[must_use]
+    pub fn or(mut self, model: String, price: Price) -> Self {
+        self.of_files.insert(model, price);
+        self
     }
 
     /// What answers cost by these prices.
@@ -156,21 +167,27 @@ impl Prices {
     /// The price of a model at an address. The table counts at the usual addresses alone: what stands elsewhere may
     /// cost anything.
     pub fn at(&self, provider: &str, model: &str, address: Option<&str>) -> Option<Price> {
-        if let Some(price) = self.in_settings(provider, model) {
-            return Some(price);
-        }
-        let address = format!("{}/", address?.trim_end_matches('/'));
-        let row = TABLE
-            .iter()
-            .find(|(host, name, ..)| address.starts_with(host) && is_version(model, name))?;
-        let (_, _, input, output, cache_read, cache_write) = *row;
-        Some(Price {
-            input,
-            output,
-            cache_read: Some(cache_read),
-            cache_write: Some(cache_write),
-        })
+        let of_table = || in_table(model, address?);
+        let of_file = || self.of_files.get(&format!("{provider}/{model}")).copied();
+        self.in_settings(provider, model)
+            .or_else(of_table)
+            .or_else(of_file)
     }
+}
+
+/// The price of a model in the table.
+fn in_table(model: &str, address: &str) -> Option<Price> {
+    let address = format!("{}/", address.trim_end_matches('/'));
+    let row = TABLE
+        .iter()
+        .find(|(host, name, ..)| address.starts_with(host) && is_version(model, name))?;
+    let (_, _, input, output, cache_read, cache_write) = *row;
+    Some(Price {
+        input,
+        output,
+        cache_read: Some(cache_read),
+        cache_write: Some(cache_write),
+    })
 }
 
 /// Whether a model is the named one, or a dated version of it.
@@ -186,6 +203,15 @@ fn is_version(model: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn free() -> Price {
+        Price {
+            input: 0.0,
+            output: 0.0,
+            cache_read: None,
+            cache_write: None,
+        }
+    }
 
     #[test]
     fn a_price_is_of_the_settings_or_of_the_table_at_the_usual_address() {
@@ -206,6 +232,9 @@ mod tests {
         assert_eq!(input("gpt-4.1", Some("http://127.0.0.1:8080/v1")), None);
         assert_eq!(input("gpt-4.1", Some("https://api.openai.com.evil/v1")), None);
         assert_eq!(input("gpt-4.1", None), None);
+        let prices = prices.or("openai/gpt-4o".into(), free()).or("openai/own".into(), free());
+        let input = |model: &str, address| prices.at("openai", model, address).map(|price| price.input);
+        assert_eq!((input("gpt-4o", None), input("own", openai)), (Some(1.0), Some(0.0)));
         let claude = prices.at(
             "anthropic",
             "claude-opus-4-5-20251101",

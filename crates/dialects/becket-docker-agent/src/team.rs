@@ -336,8 +336,13 @@ impl TeamFile {
             return Err(CliError::usage(message).hint(format!("set {variable}; {REHEARSAL}")));
         }
         let name = format!("{}/{}", model.provider, model.model);
-        let settings = with_provider(settings, model, &|text| self.filled(text, surroundings))
+        let mut settings = with_provider(settings, model, &|text| self.filled(text, surroundings))
             .map_err(|error| CliError::usage(format!("{place}: {error}")))?;
+        if let Some(price) = model.price {
+            settings.prices = settings.prices.or(name.clone(), price);
+            let budget = settings.budget.as_ref();
+            settings.budget = budget.map(|budget| budget.priced(settings.prices.pricing()));
+        }
         select(Some(&name), &environment, &settings)
             .map_err(|error| CliError::usage(format!("{place}: {error}")).hint(REHEARSAL))
     }

@@ -143,14 +143,18 @@ impl Asker {
             () = cancel.cancelled() => return Answered::Cancelled,
             answer = tokio::time::timeout(timeout, asked) => answer,
         };
-        match answer.ok().and_then(Result::ok).map(|response| response.outcome) {
-            Some(RequestPermissionOutcome::Cancelled) => Answered::Cancelled,
-            Some(RequestPermissionOutcome::Selected(selected)) => {
-                let place = selected.option_id.0.parse();
-                place.map_or(Answered::Nothing, Answered::Chosen)
-            }
-            _ => Answered::Nothing,
-        }
+        let why = match answer.map(|answer| answer.map(|response| response.outcome)) {
+            Ok(Ok(RequestPermissionOutcome::Cancelled)) => return Answered::Cancelled,
+            Ok(Ok(RequestPermissionOutcome::Selected(selected))) => match selected.option_id.0.parse() {
+                Ok(place) => return Answered::Chosen(place),
+                Err(_) => format!("there is no option {}", harmless_name(&selected.option_id.0)),
+            },
+            Ok(Ok(_)) => "the answer cannot be understood".to_owned(),
+            Ok(Err(why)) => format!("the editor did not ask: {why}"),
+            Err(_) => format!("nobody answered within {} s", timeout.as_secs()),
+        };
+        self.updates.warn(&format!("{why}; so the answer is no"));
+        Answered::Nothing
     }
 }
 

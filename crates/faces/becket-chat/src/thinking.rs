@@ -33,9 +33,12 @@ pub fn set(name: &str, conversation: &Conversation, surroundings: &Surroundings)
             all()
         ));
     };
-    if let Some(handle) = conversation.handle() {
-        handle.config().set_thinking(*level);
-        surroundings.remark(&format!("thinking is {} from the next request on", level.name()));
+    match conversation.handle() {
+        Some(handle) => {
+            handle.config().set_thinking(*level);
+            surroundings.remark(&format!("thinking is {} from the next request on", level.name()));
+        }
+        None => surroundings.complain("this session cannot change how much the model thinks"),
     }
 }
 

@@ -57,10 +57,10 @@ impl<'a> SessionModels<'a> {
 
     /// Uses another model from the next request on; the error says why it cannot be had.
     pub fn choose(&self, name: &str) -> Result<(), String> {
-        let chooser = self.chooser().ok_or(
-            "the model can be changed only on a screen; here `becket --model NAME chat` chooses one",
-        )?;
-        chooser.choose(name)
+        let chooser = self.chooser();
+        chooser
+            .ok_or("this session cannot change its model; `--model NAME` chooses it")?
+            .choose(name)
     }
 
     /// Chooses models while the session works; `None` if the session cannot be steered.

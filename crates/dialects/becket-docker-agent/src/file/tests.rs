@@ -136,7 +136,7 @@ fn mistakes_are_told_with_their_line() {
         ),
         (
             "agents:\n  a: {model: m}\nmodels:\n  m: {provider: openai, model: x, cost: {input: -.inf}}\n",
-            "-inf is no price",
+            "agent.yaml:4: -inf is no price",
         ),
         (
             "budget: {max_cost: 0}\nagents:\n  a: {}\n",

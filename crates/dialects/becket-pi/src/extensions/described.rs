@@ -134,7 +134,7 @@ fn cost(price: Price, usage: &Usage) -> Option<f64> {
 }
 
 /// The price that an extension gives a model, if it gives those of input and output; `0` is a price.
-fn price_of(model: &ModelDefinition) -> Option<Price> {
+pub(super) fn price_of(model: &ModelDefinition) -> Option<Price> {
     let amount = |name: &str| {
         let amount = model.cost.get(name)?.as_f64()?;
         (amount >= 0.0).then_some(amount)

@@ -12,7 +12,7 @@ use becket_agent::provider::{
     AnswerPart, Answering, Begun, Billing, ModelRequest, Provider, ProviderError, ProviderErrorKind,
 };
 use becket_agent::tool::BUILTIN;
-use becket_events::{Delta, Json, Profile, RequestForm, StopReason};
+use becket_events::{Delta, Json, Profile, RequestForm, StopReason, Usage};
 use becket_hooks::Failure;
 use becket_js::Extension;
 use becket_providers::{Api, ProviderEntry, Secret};
@@ -22,6 +22,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::calls::StreamNews;
+use super::described::price_of;
 use super::models;
 use super::provider_keys::key;
 use super::registry::ExtensionRegistry;
@@ -152,7 +153,13 @@ impl Provider for StreamProvider {
     }
 
     fn billing(&self) -> Billing {
-        Billing::Named
+        let model = models::definition_of(&self.definition, &self.id);
+        let price = model.and_then(price_of);
+        // Zeros in an answer cannot be told from a cost that was left out, so the definition decides.
+        match price.is_some_and(|price| price.of(&Usage::estimated(1, 1)) == 0.0) {
+            true => Billing::Nothing,
+            false => Billing::Named,
+        }
     }
 
     fn form(&self) -> RequestForm {

@@ -606,7 +606,12 @@ fn a_question_that_the_editor_fails_to_ask_is_answered_with_no() {
     editor.question().fail("the dialog cannot be shown");
     prompt.wait().unwrap();
     assert!(!room.has("made"));
-    assert_eq!(editor.call(&id, "touch made")["status"], "failed");
+    assert_eq!(editor.call(&id, "shell touch made")["status"], "failed");
+    editor.wait_for(&id, "the reason", |update| {
+        update
+            .to_string()
+            .contains("the editor did not ask: the dialog cannot be shown; so the answer is no")
+    });
 }
 
 #[test]
@@ -1007,7 +1012,7 @@ fn slash_commands_are_offered_and_run() {
         ("/hooks", "no hooks are active"),
         ("/help", "/compact"),
         ("/dance", "there is no command /dance"),
-        ("/modle openai/x", "Did you mean /model?"),
+        ("/comapct the talk", "Did you mean /compact?"),
         ("/cost of it", "/cost takes no words"),
         ("/clear", "starts over"),
         ("/cost", "tokens"),

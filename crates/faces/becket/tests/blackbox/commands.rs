@@ -607,8 +607,7 @@ fn a_chat_takes_prompts_from_a_pipe() {
         {"expect": ["first prompt", "first answer", "second prompt"], "text": "second answer",
          "usage": {"input_tokens": 20, "output_tokens": 4}},
     ]));
-    let lines = "/help\nfirst prompt\n\n/nonsense\n/thinkng high\n/thinking high\n/thinking loud\n/model\n\
-                 /model nobody/knows\n/usage now\nsecond prompt\n/usage\n/quit\nnever asked\n";
+    let lines = "/help\nfirst prompt\n\n/nonsense\nsecond prompt\n/usage\n/quit\nnever asked\n";
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
         .ended_with(0);
@@ -617,13 +616,7 @@ fn a_chat_takes_prompts_from_a_pipe() {
         .said("first answer")
         .said("second answer")
         .said("31 tokens in, 7 out")
-        .complained("there is no command /nonsense; /help lists them")
-        .complained("there is no command /thinkng; /help lists them. Did you mean /thinking?")
-        .complained("thinking is high from the next request on")
-        .complained("there is no thinking level `loud`; there are off")
-        .complained("the model is scripted/")
-        .complained("There is no provider nobody")
-        .complained("/usage takes no words");
+        .complained("there is no command /nonsense; /help lists them");
     assert!(
         !run.stderr.contains("no more turns"),
         "after /quit nothing is asked: {run:#?}"
@@ -634,6 +627,26 @@ fn a_chat_takes_prompts_from_a_pipe() {
         (1, &json!(4)),
         "one chat is one session"
     );
+}
+
+#[test]
+fn slash_commands_work_in_a_pipe_and_what_only_looks_like_one_is_no_prompt() {
+    let room = room();
+    let other = room.write("other.json", json!([{"text": "I am the other one"}]).to_string());
+    let other = format!("scripted/{}", other.display());
+    let model = room.model(&json!([{"text": "never asked"}]));
+    let lines = format!(
+        "/thinking high\n/thinkng high\n/thinking loud\n/model nobody/knows\n/usage now\n/model {other}\nwho are you?\n"
+    );
+    room.run_with_input(["--model", &model, "chat"], lines)
+        .ended_with(0)
+        .said("I am the other one")
+        .complained("thinking is high from the next request on")
+        .complained("there is no command /thinkng; /help lists them. Did you mean /thinking?")
+        .complained("there is no thinking level `loud`; there are off")
+        .complained("There is no provider nobody")
+        .complained("/usage takes no words")
+        .complained("from now on");
 }
 
 #[test]

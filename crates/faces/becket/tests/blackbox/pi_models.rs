@@ -665,9 +665,15 @@ fn what_extensions_ask_for_is_paid_from_the_budget_of_the_run_also_where_they_br
     });
     let asking = r#"
         pi.registerFlag("plan", { type: "boolean" });
-        pi.on("turn_end", async (_: any, ctx: any) => {
-            const messages = [{ role: "user", content: "one more", timestamp: 1 }];
-            await complete(ctx.modelRegistry.find("corp", "m1"), { messages });
+        const messages = [{ role: "user", content: "one more", timestamp: 1 }];
+        let asked: Promise<void> = Promise.resolve();
+        pi.on("turn_end", (_: any, ctx: any) => {
+            // One after another, so that the first is counted before the second is asked.
+            asked = asked.then(async () => {
+                const answer = await complete(ctx.modelRegistry.find("corp", "m1"), { messages });
+                appendFileSync("log", JSON.stringify(answer) + "\n");
+            });
+            return asked;
         });
     "#;
     let turns = json!([
@@ -683,9 +689,13 @@ fn what_extensions_ask_for_is_paid_from_the_budget_of_the_run_also_where_they_br
         room.write("extension.ts", at(&server.url(), "openai-completions", asking));
         let model = room.model(&turns);
         let words = ["--budget", "1", "--model", &model, "-e", "extension.ts", "go"];
-        room.run([option, &words].concat())
-            .ended_with(5)
-            .complained("the budget of $1.00 is used up: $1.20 were spent");
+        room.run([option, &words].concat());
+        let answers = recorded(&room);
+        assert_eq!(answers[0]["content"][0]["text"], "counted", "{answers:?}");
+        assert_eq!(
+            answers[1]["errorMessage"], "the budget of $1.00 is used up: $1.20 were spent",
+            "{answers:?}"
+        );
     }
 }
 

@@ -121,6 +121,25 @@ fn what_a_provider_does_not_report_is_estimated() {
 }
 
 #[test]
+fn a_price_of_the_file_counts_for_the_budget_of_the_command_line() {
+    let answer = OpenAiStream::new("m").tool_call(0, "c1", "shell", &[r#"{"cmd":"touch one"}"#]);
+    let answer = answer.finish("tool_calls").usage(2_000, 0).done();
+    let server = ModelServer::start([Response::events(answer)]);
+    let file = json!({
+        "agents": {"root": agent(&[], &json!({"model": "priced"}))},
+        "models": {"priced": {
+            "provider": "openai", "model": "m", "base_url": server.url(),
+            "cost": {"input": 1000.0, "output": 1000.0},
+        }},
+    });
+    let room = stage(&file).with("OPENAI_API_KEY", "k");
+    room.run(["run", "agent.yaml", "go", "--yes", "--budget", "1"])
+        .ended_with(5)
+        .complained("the budget of $1.00 is used up: $2.00 were spent");
+    assert!(room.has("one"));
+}
+
+#[test]
 fn an_evaluator_that_only_asks_is_replaced_by_the_user() {
     let guard = json!({"tool_guard": [{"matcher": "shell", "hooks": [{
         "type": "evaluator",
