@@ -173,7 +173,7 @@ impl Repository {
                 false => "[core]\nrepositoryformatversion = 0\n",
             },
         )?;
-        match fs::copy(&self.index, folder.join("index")) {
+        match copy_index(&self.index, &folder.join("index")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -196,6 +196,14 @@ impl Repository {
             folder: self.top.clone(),
         })
     }
+}
+
+/// Copies an index with its time. git compares that with the times of files: a file that has changed in the second in
+/// which the index was written is only looked into if the index is not younger.
+fn copy_index(index: &Path, copy: &Path) -> io::Result<()> {
+    let modified = fs::metadata(index)?.modified()?;
+    fs::copy(index, copy)?;
+    File::options().write(true).open(copy)?.set_modified(modified)
 }
 
 /// Runs git in a folder, with these variables and no others.
