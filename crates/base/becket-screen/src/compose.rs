@@ -673,6 +673,32 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_that_becomes_smaller_keeps_the_title_of_a_question() {
+        const TALL: Size = Size { rows: 30, ..SIZE };
+        const LOW: Size = Size { rows: 16, ..SIZE };
+        let mut stage = Stage::default();
+        let message: Vec<String> = (1..=15).map(|number| format!("line {number}")).collect();
+        let asked = Question::new("sure?").message(message.join("\n"));
+        let (dialog, _waiting) = Dialog::confirm(asked, false);
+        stage.ask(dialog);
+        let rows = |stage: &mut Stage, size| -> Vec<String> {
+            let rows = stage.render(Vec::new(), size).window(size.rows).rows;
+            rows.iter().map(|row| row.text().trim_end().to_string()).collect()
+        };
+        assert!(rows(&mut stage, TALL).contains(&"line 15".into()));
+        let low = rows(&mut stage, LOW);
+        assert_eq!(
+            low[1..6],
+            ["sure?", "line 1", "line 2", "line 3", "… Ctrl+O shows all"]
+        );
+        assert!(low.contains(&"→ No".into()), "{low:?}");
+        stage.press(&Key::read("\x0f"), LOW);
+        let printed = stage.take_printed().expect("all of it");
+        assert_eq!(printed, format!("sure?\n{}", message.join("\n")));
+        assert!(rows(&mut stage, TALL).contains(&"line 15".into()));
+    }
+
+    #[test]
     fn a_question_nobody_waits_for_goes() {
         let mut stage = Stage::default();
         drop(select(&mut stage));

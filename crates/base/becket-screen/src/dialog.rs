@@ -159,6 +159,8 @@ pub(crate) struct Dialog {
     answer: Option<oneshot::Sender<Result<DialogAnswer, Unanswered>>>,
     /// A text to be printed above the dialog.
     printed: Option<String>,
+    /// Whether the message has no room on the screen as it is now.
+    is_cut: bool,
     /// When the dialog was first shown; earlier keys were not meant for it.
     seen_at: Option<Instant>,
 }
@@ -174,6 +176,7 @@ impl Dialog {
             kind,
             answer: Some(answer),
             printed: None,
+            is_cut: false,
             seen_at: None,
         };
         (dialog, waiting)
@@ -288,10 +291,9 @@ impl Dialog {
     }
 
     pub fn input_key(&mut self, key: &Key) -> Taken {
-        if key.is("ctrl+o")
-            && let Some(excerpt) = &self.question.excerpt
-        {
-            self.printed = Some(format!("{}\n{}", self.question.title, excerpt.lines.join("\n")));
+        let shows_all = self.question.excerpt.is_some() || self.is_cut;
+        if shows_all && key.is("ctrl+o") {
+            self.printed = Some(self.whole());
             return Taken::Yes;
         }
         let answer = match &mut self.kind {
@@ -316,6 +318,30 @@ impl Dialog {
         Taken::Yes
     }
 
+    /// All that is asked: the title, a message of which a part is hidden, and the excerpt.
+    fn whole(&self) -> String {
+        let hidden = self.is_cut.then_some(self.question.message.as_str());
+        let excerpt = self.question.excerpt.iter().flat_map(|excerpt| &excerpt.lines);
+        let lines = hidden.into_iter().chain(excerpt.map(String::as_str));
+        let title = std::iter::once(self.question.title.as_str());
+        title.chain(lines).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The message in rows. One that had room before the terminal became smaller is cut.
+    fn message_rows(&mut self, area: Area) -> Vec<String> {
+        if self.question.message.is_empty() {
+            return Vec::new();
+        }
+        let mut rows = broken(&self.question.message, area.width);
+        let room = area.height.saturating_sub(REST).max(1);
+        self.is_cut = rows.len() > room;
+        if self.is_cut {
+            rows.truncate(room - 1);
+            rows.push("\x1b[2m… Ctrl+O shows all\x1b[0m".into());
+        }
+        rows
+    }
+
     /// The dialog's lines. The remark stands in the place of its help.
     pub fn render(&mut self, area: Area, remark: Option<&str>) -> Vec<String> {
         let now = Instant::now();
@@ -332,9 +358,7 @@ impl Dialog {
         );
         let mut lines = vec![rule.clone()];
         lines.extend(broken(&title, area.width));
-        if !self.question.message.is_empty() {
-            lines.extend(broken(&self.question.message, area.width));
-        }
+        lines.extend(self.message_rows(area));
         if let Some(excerpt) = &self.question.excerpt {
             let room = area.height.saturating_sub(AROUND_EXCERPT + lines.len() - 2);
             lines.extend(excerpt.rows(area.width, room));

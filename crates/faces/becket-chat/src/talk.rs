@@ -49,7 +49,7 @@ use super::{alert, clipboard, diff, keeping, picker, thinking};
 /// How many lines of history are kept.
 const HISTORY_LINES: usize = 10_000;
 
-/// Two Ctrl-C within this time end the chat; with background jobs, two Ctrl-D.
+/// Two Ctrl-C within this time end the chat.
 const TWICE: Duration = Duration::from_secs(5);
 
 /// How often the waiting messages are checked.
@@ -197,8 +197,8 @@ struct Chat<'a> {
     interrupted_at: Option<Instant>,
     /// The commands that the model has left in the background.
     jobs: Jobs,
-    /// When the user was told that leaving ends jobs.
-    told_of_jobs_at: Option<Instant>,
+    /// The jobs of which the user was told last that leaving ends them, until they send something.
+    told_of_jobs: Option<String>,
     /// The folder for pictures from the clipboard.
     pictures: PathBuf,
     /// The waiting messages as they are shown.
@@ -248,7 +248,7 @@ impl<'a> Chat<'a> {
             leaving: None,
             interrupted_at: None,
             jobs: conversation.assembled().jobs.clone(),
-            told_of_jobs_at: None,
+            told_of_jobs: None,
             pictures: pictures_folder(conversation),
             shown: Vec::new(),
             alert,
@@ -533,6 +533,7 @@ impl<'a> Chat<'a> {
         if line.is_empty() {
             return;
         }
+        self.told_of_jobs = None;
         if matches!(Means::of(line), Means::Quit) {
             return self.leave(Exit::Answered, signals);
         }
@@ -761,15 +762,13 @@ impl<'a> Chat<'a> {
 
     /// Ends the chat. If that ends background jobs, the user is told first, and has to say it again.
     fn leave_or_tell_jobs(&mut self, signals: &Signals) {
-        let is_told = self
-            .told_of_jobs_at
-            .is_some_and(|before| before.elapsed() < TWICE);
-        match running_jobs(&self.jobs).filter(|_| !is_told) {
+        let running = running_jobs(&self.jobs);
+        match running.filter(|running| self.told_of_jobs.as_ref() != Some(running)) {
             None => self.leave(Exit::Answered, signals),
             Some(running) => {
-                self.told_of_jobs_at = Some(Instant::now());
                 let words = format!("{running}; press Ctrl-D again to end the chat and what runs");
                 self.place.surroundings.remark(&words);
+                self.told_of_jobs = Some(running);
             }
         }
     }

@@ -416,8 +416,12 @@ fn ctrl_d_tells_what_runs_in_the_background_and_ends_it_the_second_time() {
     terminal.wait_until("the job", |_| terminal.room.read("job").ends_with('\n'));
     terminal.wait_for_mark();
     terminal.press("C-d");
-    terminal.wait_for("1 background job still runs: `echo $$ > job; exec sleep 600`");
-    terminal.wait_for("press Ctrl-D again");
+    terminal.wait_until("what still runs", |text| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.contains(
+            "1 background job still runs: `echo $$ > job; exec sleep 600`; press Ctrl-D again to end the chat",
+        )
+    });
     terminal.wait_for_mark();
     terminal.press("C-d");
     assert_eq!(terminal.wait_for_end(), 0);

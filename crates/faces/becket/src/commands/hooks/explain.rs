@@ -9,9 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use becket_agent::Hooks;
 use becket_agent::front::{Front, FrontUpdate, Question, UserAnswer, user_at};
 use becket_agent::gate::{Applicant, Gate, Judgement, Step};
-use becket_agent::tool::Tool;
+use becket_agent::tool::{Tool, ToolSpec};
 use becket_agent::vfs::Vfs;
-use becket_events::{ApprovalSource, Event, PreTool};
+use becket_events::{
+    ApprovalSource, Effect, Event, EventId, PreFetch, PreFileRead, PreFileWrite, PreShell, PreTool,
+};
 use becket_face_kit::cancellable;
 use becket_hooks::{DispatchTrace, ReportedFailure, Witness, nearest};
 use becket_system::{CliError, Exit, Surroundings, harmless, in_ms};
@@ -120,7 +122,7 @@ struct Explained {
     /// The arguments after all rewriting.
     judged: Map<String, Value>,
     happened: Vec<Happened>,
-    /// The hooks of `pre_tool` that do not match the call.
+    /// The hooks that do not match the call: of `pre_tool`, and of the event about what the call touches.
     others: Vec<NotAsked>,
     /// Which jq has answered the hooks, and how often.
     jq: BTreeMap<String, usize>,
@@ -166,21 +168,78 @@ async fn judge(
         Judgement::Permitted(permit) => permit.arguments().clone(),
         Judgement::Refused { arguments, .. } => arguments,
     };
-    let overrides = PayloadOverrides {
-        fields: Map::from_iter([
-            ("tool_name".to_owned(), tool.spec().own_name.clone().into()),
-            ("arguments".to_owned(), judged.clone().into()),
-        ]),
-        set: Vec::new(),
-    };
+    let happened = diary.all();
     Ok(Explained {
-        others: lab.not_asked(PreTool::ID, &overrides)?,
+        others: not_asked(lab, tool.spec(), &judged, &happened)?,
         tool_name: tool.spec().own_name.clone(),
         called_as: tool.spec().face.name.clone(),
         arguments,
         judged,
-        happened: diary.all(),
+        happened,
         jq: BTreeMap::new(),
+    })
+}
+
+/// The hooks that were not asked about a call although their event happened, each with the reason.
+fn not_asked(
+    lab: &Lab,
+    spec: &ToolSpec,
+    judged: &Map<String, Value>,
+    happened: &[Happened],
+) -> Result<Vec<NotAsked>, CliError> {
+    let overrides = |more: Vec<(&str, Value)>| {
+        let names = [
+            ("tool_name", spec.own_name.clone().into()),
+            ("called_as", spec.face.name.clone().into()),
+        ];
+        let fields = more.into_iter().chain(names);
+        PayloadOverrides {
+            fields: fields.map(|(name, value)| (name.to_owned(), value)).collect(),
+            set: Vec::new(),
+        }
+    };
+    let call = overrides(vec![("arguments", judged.clone().into())]);
+    let mut others = lab.not_asked(PreTool::ID, &call)?;
+    if let Some((event, fields)) = touched(spec, judged, happened) {
+        let was_asked = |name: &str| {
+            happened.iter().any(|happened| match happened {
+                Happened::Asked(trace) => {
+                    trace.event == event && trace.runs.iter().any(|run| run.handler == name)
+                }
+                _ => false,
+            })
+        };
+        let of_event = lab.not_asked(event, &overrides(fields))?.into_iter();
+        others.extend(of_event.filter(|(info, _)| !was_asked(&info.name)));
+    }
+    Ok(others)
+}
+
+/// The event about what a call touches, with its fields; `None` if the call did not get so far.
+fn touched<'a>(
+    spec: &ToolSpec,
+    judged: &Map<String, Value>,
+    happened: &[Happened],
+) -> Option<(EventId, Vec<(&'a str, Value)>)> {
+    let target = happened.iter().find_map(|happened| match happened {
+        Happened::Step(Step::Resolved { target, .. }) => target.clone(),
+        _ => None,
+    })?;
+    if target.starts_with("vfs:") {
+        return None;
+    }
+    let given = |name: &str| judged.get(name).cloned().unwrap_or_default();
+    Some(match spec.operation?.effect() {
+        Effect::Execute => (
+            PreShell::ID,
+            vec![("command", given("command")), ("directory", target.into())],
+        ),
+        Effect::Read => (PreFileRead::ID, vec![("path", target.into())]),
+        Effect::Write => (
+            PreFileWrite::ID,
+            vec![("path", target.into()), ("content", given("content"))],
+        ),
+        Effect::Network => (PreFetch::ID, vec![("url", target.into())]),
     })
 }
 

@@ -107,6 +107,43 @@ fn rules_rewrites_and_the_question_are_told_in_their_order() {
 }
 
 #[test]
+fn a_guard_of_what_the_call_touches_says_why_it_is_not_asked() {
+    let room = room();
+    room.write("notes.txt", "words");
+    let hook = |event: &str, pattern: &str| {
+        format!(
+            "[[hook]]\nname = \"{event}-guard\"\nevent = \"{event}\"\nmatch = {{ {pattern} }}\ncommand = \"exit 2\"\n"
+        )
+    };
+    let hooks = [
+        hook("pre_shell", "command = \"rm\""),
+        hook("pre_file_read", "path = { glob = \"*.env\" }"),
+    ];
+    let hooks = room.hooks(&hooks.concat());
+    let explain = |tool: &str, arguments: serde_json::Value| {
+        let words = [
+            "hooks",
+            "explain",
+            tool,
+            &arguments.to_string(),
+            "--hooks",
+            &hooks,
+        ];
+        room.run(words).ended_with(0)
+    };
+    let told = explain("shell", serde_json::json!({"command": "rm -rf x"}))
+        .said("not asked: pre_shell-guard (becket, ")
+        .said("expected command = rm, got \"rm -rf x\"");
+    assert!(!told.stdout.contains("pre_file_read-guard"), "{told:#?}");
+    let told = explain("read", serde_json::json!({"path": "notes.txt"}))
+        .said("not asked: pre_file_read-guard (becket, ")
+        .said("notes.txt\"");
+    assert!(!told.stdout.contains("pre_shell-guard"), "{told:#?}");
+    let told = explain("shell", serde_json::json!({"command": "rm"})).said("decision: deny by hook");
+    assert!(!told.stdout.contains("not asked"), "{told:#?}");
+}
+
+#[test]
 fn a_tool_that_is_not_there_is_named_with_the_nearest_one() {
     let room = room();
     room.run(["hooks", "explain", "shel", "{}"])
