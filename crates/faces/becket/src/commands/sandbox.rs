@@ -101,7 +101,8 @@ fn as_json(sandbox: &Sandbox) -> serde_json::Value {
         "scratch": paths(Access::Scratch),
         "hidden": paths(Access::Hidden),
         "network": false,
-        "namespaces": sandbox.plan.strength == Strength::Full,
+        "namespaces": sandbox.plan.strength.has_namespaces(),
+        "own_processes": sandbox.plan.strength == Strength::Full,
         "gap": sandbox.gap,
     })
 }
@@ -126,10 +127,17 @@ fn as_text(sandbox: &Sandbox) -> String {
             let _ = writeln!(text, "{title:<10} {}", path.display());
         }
     }
-    text += "network    none but a loopback of its own\n";
+    text += match sandbox.plan.strength.has_namespaces() {
+        true => "network    none but a loopback of its own\n",
+        false => "network    none\n",
+    };
     text += match sandbox.plan.strength {
-        Strength::Full => "enforced   by namespaces, Landlock and a filter of system calls\n",
-        Strength::LandlockOnly => "enforced   by Landlock and a filter of system calls\n",
+        Strength::Full => "processes  its own; all of them end with the command\n",
+        Strength::SharedProcesses | Strength::LandlockOnly => "processes  all can be seen\n",
+    };
+    text += match sandbox.plan.strength.has_namespaces() {
+        true => "enforced   by namespaces, Landlock and a filter of system calls\n",
+        false => "enforced   by Landlock and a filter of system calls\n",
     };
     if let Some(gap) = &sandbox.gap {
         let _ = writeln!(text, "gap        {gap}");
