@@ -83,7 +83,7 @@ fn writable(plan: &Plan) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = plan.with(Access::Writable).map(Path::to_path_buf).collect();
     match plan.strength {
         // `/dev` is the program's own.
-        Strength::Full => {
+        Strength::Full | Strength::SharedProcesses => {
             paths.extend(plan.with(Access::Scratch).map(Path::to_path_buf));
             paths.push("/dev".into());
         }
@@ -97,7 +97,7 @@ fn writable(plan: &Plan) -> Vec<PathBuf> {
 fn readable(plan: &Plan) -> Vec<PathBuf> {
     let root = Path::new("/");
     match plan.strength {
-        Strength::Full => vec![root.to_path_buf()],
+        Strength::Full | Strength::SharedProcesses => vec![root.to_path_buf()],
         Strength::LandlockOnly => {
             // Devices are named one by one: a disk can be read around everything else.
             let mut hidden: Vec<&Path> = plan.with(Access::Hidden).collect();

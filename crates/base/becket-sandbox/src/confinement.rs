@@ -13,6 +13,8 @@ use crate::{PROGRAM, Plan, Problem, Strength};
 pub struct Support {
     /// Why there are no namespaces; `None` if there are.
     pub no_namespaces: Option<String>,
+    /// Why there is no namespace of processes; `None` if there is.
+    pub no_processes: Option<String>,
     /// Whether a confined program can send signals to others.
     pub lets_signals_pass: bool,
 }
@@ -46,6 +48,7 @@ impl Support {
         }
         let support = Self {
             no_namespaces: missing("namespaces"),
+            no_processes: missing("processes"),
             lets_signals_pass: missing("signals").is_some(),
         };
         Ok((support, launcher))
@@ -53,9 +56,10 @@ impl Support {
 
     /// What can hold a plan here.
     pub fn strength(&self) -> Strength {
-        match self.no_namespaces {
-            None => Strength::Full,
-            Some(_) => Strength::LandlockOnly,
+        match (&self.no_namespaces, &self.no_processes) {
+            (None, None) => Strength::Full,
+            (None, Some(_)) => Strength::SharedProcesses,
+            (Some(_), _) => Strength::LandlockOnly,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use rustix::process::Pid;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 /// Moves this thread into namespaces of its own.
@@ -19,6 +20,49 @@ pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     );
     // SAFETY: descriptors are not unshared, which is all that the caller has to rule out.
     Ok(unsafe { unshare_unsafe(flags) }?)
+}
+
+/// Splits this process. Returns the new one's number in the old one, and `None` in the new one.
+pub fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the default has no handler. Where the end of children is ignored, nobody could wait for it.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    // SAFETY: there is one thread, so the new process has all that this one has, and no lock that nobody would open.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        number => Ok(Pid::from_raw(number)),
+    }
+}
+
+/// Lets no signal end this process but the one that nobody can hold.
+pub fn hold_signals() -> io::Result<()> {
+    let mut all = no_signals();
+    // SAFETY: the set lives until the calls return.
+    let result = unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut())
+    };
+    told(result.into())
+}
+
+/// Ends this process by a signal, without an image of its memory. Returns if the signal ends nothing.
+pub fn end_by(signal: libc::c_int) {
+    let none = no_signals();
+    let limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the default has no handler; set and limit live until the calls return.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const limit);
+        libc::signal(signal, libc::SIG_DFL);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}
+
+fn no_signals() -> libc::sigset_t {
+    // SAFETY: a set of bits may be zero, which is the empty one on Linux.
+    unsafe { std::mem::zeroed() }
 }
 
 /// `struct mount_attr` of `mount_setattr(2)`.
@@ -54,11 +98,10 @@ pub fn make_read_only(folder: BorrowedFd<'_>, path: &std::ffi::CStr) -> io::Resu
     told(result)
 }
 
-/// Lets no descriptor but the first three pass to the next program.
-pub fn keep_standard_descriptors() -> io::Result<()> {
-    const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
-    // SAFETY: descriptors are only marked, so nothing in this process changes.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC) };
+/// Closes all descriptors but the first three.
+pub fn close_inherited() -> io::Result<()> {
+    // SAFETY: it is the first thing that the small program does, so nothing in it has a descriptor.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
     told(result)
 }
 

@@ -1,7 +1,7 @@
-//! The small program: it reads a plan, confines itself, and becomes the program behind it.
+//! The small program: it reads a plan, confines itself, and becomes or starts the program behind it.
 //!
-//! `becket-sandbox [OPTION…] -- PROGRAM [ARGUMENT…]`. It ends with 126 if it cannot confine itself, and nothing has
-//! been started then. `becket-sandbox --check` says what this machine can hold, in lines of a name and `yes` or a
+//! `becket-sandbox [OPTION…] -- PROGRAM [ARGUMENT…]`. It ends as the program does, or with 126 if it cannot confine
+//! itself, and nothing has been started then. `becket-sandbox --check` says what this machine can hold, in lines of a name and `yes` or a
 //! reason.
 
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
-use rustix::process::{getegid, geteuid};
+use rustix::process::{WaitOptions, getegid, geteuid, waitpid};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, UnshareFlags, clear_ambient_capability_set,
@@ -20,7 +20,7 @@ use rustix::thread::{
 
 use crate::plan::{Network, Plan, Strength};
 use crate::problem::Problem;
-use crate::{PROGRAM, access_rules, kernel, mounts, system_calls};
+use crate::{PROGRAM, access_rules, kernel, mounts, processes, system_calls};
 
 /// The exit code of a program that was found and could not be started.
 const NOT_STARTED: u8 = 126;
@@ -31,12 +31,11 @@ pub fn main() -> ExitCode {
     if words == ["--check"] {
         return check();
     }
-    let problem = match Plan::from_options(words) {
-        Ok((plan, command)) => start(&plan, &command),
-        Err(problem) => problem,
-    };
-    tell(&format!("{PROGRAM}: {problem}"));
-    ExitCode::from(NOT_STARTED)
+    let started = Plan::from_options(words).and_then(|(plan, command)| start(&plan, &command));
+    started.unwrap_or_else(|problem| {
+        tell(&format!("{PROGRAM}: {problem}"));
+        ExitCode::from(NOT_STARTED)
+    })
 }
 
 #[expect(clippy::print_stderr, reason = "the program's only messages")]
@@ -44,30 +43,39 @@ fn tell(line: &str) {
     eprintln!("{line}");
 }
 
-/// Returns only if the program cannot be started.
-fn start(plan: &Plan, command: &[OsString]) -> Problem {
-    let Some((program, arguments)) = command.split_first() else {
-        return Problem::new("there is no program behind `--`");
+/// Becomes the program, or waits for its end.
+fn start(plan: &Plan, command: &[OsString]) -> Result<ExitCode, Problem> {
+    let Some((name, arguments)) = command.split_first() else {
+        return Err(Problem::new("there is no program behind `--`"));
     };
-    if let Err(problem) = confine(plan) {
-        return problem;
+    // Also for a process that is only near the program: each can be opened again by way of `/proc`.
+    kernel::close_inherited().map_err(|error| Problem::at("cannot close inherited files", error))?;
+    refuse_open_folders()?;
+    if plan.strength.has_namespaces() {
+        enter_namespaces(plan)?;
     }
-    let error = Command::new(program).args(arguments).exec();
-    Problem::at(format!("cannot start {}", program.to_string_lossy()), error)
+    let mut program = Command::new(name);
+    program.args(arguments);
+    if plan.strength == Strength::Full {
+        return processes::run(program, || confine(plan));
+    }
+    confine(plan)?;
+    let error = program.exec();
+    Err(Problem::at(
+        format!("cannot start {}", name.to_string_lossy()),
+        error,
+    ))
 }
 
 /// Confines this process and all that it becomes or starts, for good.
 fn confine(plan: &Plan) -> Result<(), Problem> {
-    refuse_open_folders()?;
-    if plan.strength == Strength::Full {
-        enter_namespaces(plan.network)?;
+    if plan.strength.has_namespaces() {
         mounts::build(plan)?;
     }
     set_no_new_privs(true).map_err(|error| Problem::at("cannot give up privileges", error))?;
     access_rules::restrict(plan)?;
     give_up_capabilities()?;
-    system_calls::filter(plan)?;
-    kernel::keep_standard_descriptors().map_err(|error| Problem::at("cannot close inherited files", error))
+    system_calls::filter(plan)
 }
 
 /// A folder that is open from outside leads around all mounts.
@@ -84,11 +92,14 @@ fn refuse_open_folders() -> Result<(), Problem> {
 }
 
 /// Makes namespaces in which the user stays who they are.
-fn enter_namespaces(network: Network) -> Result<(), Problem> {
+fn enter_namespaces(plan: &Plan) -> Result<(), Problem> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
-    if network == Network::Off {
+    if plan.network == Network::Off {
         flags |= UnshareFlags::NEWNET;
+    }
+    if plan.strength == Strength::Full {
+        flags |= UnshareFlags::NEWPID;
     }
     kernel::unshare(flags).map_err(|error| Problem::at("cannot make namespaces", error))?;
     for (file, text) in [
@@ -99,7 +110,7 @@ fn enter_namespaces(network: Network) -> Result<(), Problem> {
         fs::write(format!("/proc/self/{file}"), text)
             .map_err(|error| Problem::at(format!("cannot write {file} of the namespace"), error))?;
     }
-    if network == Network::Off {
+    if plan.network == Network::Off {
         kernel::switch_loopback_on().map_err(|error| Problem::at("cannot switch the loopback on", error))?;
     }
     Ok(())
@@ -126,27 +137,45 @@ fn give_up_capabilities() -> Result<(), Problem> {
 }
 
 /// Says what this machine can hold, by trying it.
-#[expect(clippy::print_stdout, reason = "the answer of `--check`")]
 fn check() -> ExitCode {
-    let nothing = Plan::default();
+    let nothing = Plan {
+        strength: Strength::SharedProcesses,
+        ..Plan::default()
+    };
     let signals = match access_rules::holds_signals() {
         true => Ok(()),
         false => Err(Problem::new("this kernel lets them pass")),
     };
-    let layers = [
-        ("signals", signals),
-        (
-            "namespaces",
-            enter_namespaces(Network::Off).and_then(|()| mounts::build(&nothing)),
-        ),
-        ("landlock", access_rules::restrict(&nothing)),
-        ("filter", system_calls::filter(&nothing)),
-    ];
-    for (name, result) in layers {
-        match result {
-            Ok(()) => println!("{name} yes"),
-            Err(problem) => println!("{name} {problem}"),
-        }
-    }
+    answer("signals", signals);
+    let namespaces = enter_namespaces(&nothing).and_then(|()| mounts::build(&nothing));
+    answer("namespaces", namespaces);
+    answer("processes", try_processes());
+    answer("landlock", access_rules::restrict(&nothing));
+    answer("filter", system_calls::filter(&nothing));
     ExitCode::SUCCESS
+}
+
+/// Tries to make a namespace of processes. Where the system's list of processes is covered in part, as in containers,
+/// there can be no list of its own.
+fn try_processes() -> Result<(), Problem> {
+    let failed = |error| Problem::at("cannot make a namespace of processes", error);
+    kernel::unshare(UnshareFlags::NEWPID).map_err(failed)?;
+    match kernel::fork().map_err(failed)? {
+        Some(first) => {
+            let ended = waitpid(Some(first), WaitOptions::empty()).map_err(|error| failed(error.into()))?;
+            match ended.and_then(|(_, status)| status.exit_status()) {
+                Some(0) => Ok(()),
+                _ => Err(Problem::new("/proc cannot be mounted")),
+            }
+        }
+        None => std::process::exit(mounts::list_processes().is_err().into()),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of `--check`")]
+fn answer(name: &str, result: Result<(), Problem>) {
+    match result {
+        Ok(()) => println!("{name} yes"),
+        Err(problem) => println!("{name} {problem}"),
+    }
 }

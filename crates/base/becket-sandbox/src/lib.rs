@@ -2,9 +2,9 @@
 //!
 //! A [`Plan`] says it: which folders can be written, which paths inside them cannot, what cannot even be read, and
 //! whether there is a network. The small program `becket-sandbox` takes a plan as its options, confines itself, and
-//! becomes the program that is named behind them, so that nobody else needs code between a fork and an exec.
+//! becomes or starts the program that is named behind them, so that nobody else needs code between a fork and an exec.
 //!
-//! Three layers hold, each by itself: namespaces ([`mounts`]), Landlock ([`access_rules`]), and a filter of system
+//! Three layers hold, each by itself: namespaces ([`mounts`], [`processes`]), Landlock ([`access_rules`]), and a filter of system
 //! calls ([`system_calls`]). Where a user may not make namespaces, the other two remain, with the gaps that
 //! [`Strength::LandlockOnly`] names. Where the kernel has no Landlock nothing is started.
 //!
@@ -25,6 +25,8 @@ mod place;
 mod placeholders;
 mod plan;
 mod problem;
+#[cfg(target_os = "linux")]
+mod processes;
 #[cfg(target_os = "linux")]
 mod system_calls;
 

@@ -23,7 +23,7 @@ use rustix::mount::{
 
 use crate::kernel;
 use crate::place::{DEVICES, place};
-use crate::plan::{Access, Plan};
+use crate::plan::{Access, Plan, Strength};
 use crate::problem::Problem;
 
 /// Where the layers of scratch folders are.
@@ -39,6 +39,9 @@ pub fn build(plan: &Plan) -> Result<(), Problem> {
     let devices = Devices::copied()?;
     kernel::make_read_only(CWD, c"/").map_err(|error| Problem::at("cannot make `/` read-only", error))?;
     devices.mount()?;
+    if plan.strength == Strength::Full {
+        list_processes()?;
+    }
     let mut view = View {
         writable: plan.with(Access::Writable).collect(),
         mounted: BTreeSet::new(),
@@ -47,6 +50,13 @@ pub fn build(plan: &Plan) -> Result<(), Problem> {
         view.add(layer, number)?;
     }
     here.enter()
+}
+
+/// Mounts the list of the processes in this process's namespace over that of all.
+pub fn list_processes() -> Result<(), Problem> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    mount("proc", "/proc", "proc", flags, c"")
+        .map_err(|error| Problem::at("cannot list the program's own processes", error))
 }
 
 /// One path of the plan.

@@ -49,9 +49,24 @@ pub enum Strength {
     /// Namespaces, Landlock and a filter of system calls.
     #[default]
     Full,
+    /// No namespace of processes: those of others can be listed, and what a program starts may outlive it.
+    SharedProcesses,
     /// No namespaces. Paths that are read-only or hidden inside of a writable folder can be written and read, caches
-    /// stay read-only, and a file's owner and mode can be changed wherever the user may.
+    /// stay read-only, a file's owner and mode can be changed wherever the user may, and processes are shared too.
     LandlockOnly,
+}
+
+impl Strength {
+    /// The kinds that are not the default, with their options.
+    const OPTIONS: [(Self, &'static str); 2] = [
+        (Self::SharedProcesses, "--shared-processes"),
+        (Self::LandlockOnly, "--no-namespaces"),
+    ];
+
+    /// Whether the program has a view of the file system and a network of its own.
+    pub fn has_namespaces(self) -> bool {
+        self != Self::LandlockOnly
+    }
 }
 
 /// What a program may touch.
@@ -67,7 +82,6 @@ pub struct Plan {
 }
 
 const NETWORK: &str = "--network";
-const NO_NAMESPACES: &str = "--no-namespaces";
 
 impl Plan {
     /// The plan as options of the small program, which want `--` and the program behind them.
@@ -79,9 +93,8 @@ impl Plan {
         if self.network == Network::On {
             options.push(NETWORK.into());
         }
-        if self.strength == Strength::LandlockOnly {
-            options.push(NO_NAMESPACES.into());
-        }
+        let strength = Strength::OPTIONS.iter().filter(|(one, _)| *one == self.strength);
+        options.extend(strength.map(|(_, option)| option.into()));
         options
     }
 
@@ -94,8 +107,8 @@ impl Plan {
                 return Ok((plan, words.collect()));
             } else if word == NETWORK {
                 plan.network = Network::On;
-            } else if word == NO_NAMESPACES {
-                plan.strength = Strength::LandlockOnly;
+            } else if let Some((strength, _)) = Strength::OPTIONS.iter().find(|(_, option)| word == *option) {
+                plan.strength = *strength;
             } else if let Some((access, option)) = Access::OPTIONS.iter().find(|(_, option)| word == *option)
             {
                 plan.paths.push((*access, path(option, words.next())?));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch,
+    TargetArch, sock_filter,
 };
 
 use crate::plan::{Network, Plan, Strength};
@@ -80,6 +80,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_swapoff,
     libc::SYS_acct,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_syslog,
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
@@ -91,22 +92,36 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_lookup_dcookie,
 ];
 
-/// Calls that change how a process runs, with the places of the arguments that are 0 for the process itself. A limit of
+/// Calls that change how a process runs, with the place of the argument that is 0 for the process itself. A limit of
 /// processor time ends another process as a signal does.
-const OF_OTHERS: &[(libc::c_long, &[u8])] = &[
-    (libc::SYS_prlimit64, &[0]),
-    (libc::SYS_sched_setaffinity, &[0]),
-    (libc::SYS_sched_setscheduler, &[0]),
-    (libc::SYS_sched_setparam, &[0]),
-    (libc::SYS_sched_setattr, &[0]),
-    (libc::SYS_setpriority, &[0, 1]),
-    (libc::SYS_ioprio_set, &[1]),
+const OF_OTHERS: &[(libc::c_long, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
 ];
 
-/// The same kernel answers to other numbers for programs of the x32 kind: those of x86-64 with this bit, and some of
-/// their own.
+/// Calls that can mean all processes of a group or a user, with the first argument by which they mean one. Those of a
+/// group may be outside.
+const OF_GROUPS: [(libc::c_long, u64); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+
+/// The bit in the numbers of calls by which programs of the x32 kind ask for the same things.
 #[cfg(target_arch = "x86_64")]
-const X32: (i64, std::ops::RangeInclusive<i64>) = (0x4000_0000, 512..=547);
+const X32: u32 = 0x4000_0000;
+
+/// Flags of `clone` with which a process starts in namespaces of its own.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
 
 /// Filters the calls of this process and of all that it starts.
 pub fn filter(plan: &Plan) -> Result<(), Problem> {
@@ -117,20 +132,22 @@ pub fn filter(plan: &Plan) -> Result<(), Problem> {
     if plan.strength == Strength::LandlockOnly {
         rules.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
     }
-    rules.insert(libc::SYS_clone, vec![new_user_namespace()?]);
-    rules.insert(libc::SYS_socketpair, vec![datagrams()?]);
-    for (call, places) in OF_OTHERS {
-        let rules_of_call = places.iter().map(|place| rule(&[(*place, SeccompCmpOp::Ne, 0)]));
-        rules.insert(*call, rules_of_call.collect::<Result<_, _>>()?);
+    rules.insert(libc::SYS_clone, new_namespaces()?);
+    rules.insert(libc::SYS_socketpair, datagrams()?);
+    for (call, one) in OF_GROUPS {
+        rules.insert(call, vec![rule(&[(0, SeccompCmpOp::Ne, one)])?]);
+    }
+    // In a namespace of its own a program can name no others.
+    if plan.strength != Strength::Full {
+        for (call, place) in OF_OTHERS {
+            let another = rule(&[(*place, SeccompCmpOp::Ne, 0)])?;
+            rules.entry(*call).or_default().push(another);
+        }
     }
     rules.insert(libc::SYS_ioctl, typing_into_terminals()?);
     rules.insert(libc::SYS_socket, other_families(plan)?);
     #[cfg(target_arch = "x86_64")]
-    {
-        let (bit, own) = X32;
-        let same: Vec<i64> = rules.keys().copied().collect();
-        rules.extend(same.into_iter().chain(own).map(|call| (call | bit, Vec::new())));
-    }
+    refuse_x32()?;
     apply(rules, libc::EPERM)?;
     // Its flags are in memory, where no filter can look. The C library asks for `clone` where this one is missing.
     apply(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
@@ -160,20 +177,46 @@ fn architecture() -> Result<TargetArch, Problem> {
     })
 }
 
-/// In a user namespace a program has rights that reach parts of the kernel which nobody else reaches.
-fn new_user_namespace() -> Result<SeccompRule, Problem> {
-    let flag = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
-    rule(&[(0, SeccompCmpOp::MaskedEq(flag), flag)])
+/// No program needs the numbers of the x32 kind. Some of its calls have numbers of their own, and a list of all others
+/// would have to be complete.
+#[cfg(target_arch = "x86_64")]
+fn refuse_x32() -> Result<(), Problem> {
+    let step = |code: u32, target, k| sock_filter {
+        code: code as u16,
+        jt: target,
+        jf: 0,
+        k,
+    };
+    // The number is the first thing that a filter can load.
+    let program = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, 1, X32),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        step(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs(),
+        ),
+    ];
+    seccompiler::apply_filter(&program).map_err(|error| Problem::because("cannot filter system calls", error))
 }
 
-/// A pair of datagram sockets can send to any socket that has a path.
-fn datagrams() -> Result<SeccompRule, Problem> {
+/// In a user namespace a program has rights that reach parts of the kernel which nobody else reaches.
+fn new_namespaces() -> Result<Vec<SeccompRule>, Problem> {
+    let flags = NAMESPACES.map(|flag| u64::from(flag.unsigned_abs()));
+    let rules = flags.map(|flag| rule(&[(0, SeccompCmpOp::MaskedEq(flag), flag)]));
+    rules.into_iter().collect()
+}
+
+/// A pair of datagram sockets can send to any socket that has a path, and on Linux raw ones are the same. So only the
+/// kinds pass that stay connected to each other.
+fn datagrams() -> Result<Vec<SeccompRule>, Problem> {
     const KIND: u64 = 0xf;
-    rule(&[(
-        1,
-        SeccompCmpOp::MaskedEq(KIND),
-        u64::from(libc::SOCK_DGRAM.unsigned_abs()),
-    )])
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.unsigned_abs()));
+    let others = (0..=KIND).filter(|kind| !connected.contains(kind));
+    others
+        .map(|kind| rule(&[(1, SeccompCmpOp::MaskedEq(KIND), kind)]))
+        .collect()
 }
 
 /// What is typed into a terminal by a program is read by the shell that it came from.

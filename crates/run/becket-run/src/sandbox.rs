@@ -146,7 +146,7 @@ impl Sandbox {
     /// Starts commands in this sandbox.
     pub fn confinement(&self) -> Confinement {
         let reserved = match self.plan.strength {
-            Strength::Full => self.missing.clone(),
+            Strength::Full | Strength::SharedProcesses => self.missing.clone(),
             Strength::LandlockOnly => Vec::new(),
         };
         let writes = match self.profile {
@@ -181,10 +181,16 @@ fn gap(support: &Support) -> Option<String> {
              the project, and change the mode of any file of yours"
         )
     });
-    let signals = support
-        .lets_signals_pass
+    let processes = support.no_processes.as_ref().map(|reason| {
+        format!(
+            "commands have no list of processes of their own ({reason}), so they see others, and what they start can \
+             outlive them"
+        )
+    });
+    let shares_processes = support.strength() != Strength::Full;
+    let signals = (support.lets_signals_pass && shares_processes)
         .then(|| "the kernel is older than 6.12, so commands can end other processes of yours".to_owned());
-    let gaps: Vec<String> = namespaces.into_iter().chain(signals).collect();
+    let gaps: Vec<String> = [namespaces, processes, signals].into_iter().flatten().collect();
     (!gaps.is_empty()).then(|| format!("the sandbox has gaps: {}", gaps.join("; ")))
 }
 

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 
-use becket_face_kit::runtime;
+use becket_face_kit::listening;
 use becket_hooks::{Mark, Tree};
+use becket_run::environment::{environment, tool_settings};
 use becket_run::sandbox::Sandbox;
 use becket_run::sandbox_profile::SandboxProfile;
 use becket_run::setup::Setup;
@@ -45,14 +47,15 @@ pub fn run(
             if let Some(gap) = &sandbox.gap {
                 surroundings.remark(gap);
             }
-            start(&options, &sandbox, &command, surroundings)
+            start((&options, &setup), &sandbox, &command, surroundings)
         }
     }
 }
 
-/// Runs a command and ends with its exit code. What it leaves in the background ends with it.
+/// Runs a command and ends with its exit code. What it leaves in the background ends with it. Ctrl-C is the command's,
+/// as in a shell; SIGTERM and SIGHUP end it.
 fn start(
-    options: &Options,
+    (options, setup): (&Options, &Setup),
     sandbox: &Sandbox,
     command: &[String],
     surroundings: &Surroundings,
@@ -64,32 +67,38 @@ fn start(
     let confinement = sandbox.confinement();
     let mark = Mark::within(&surroundings.variables);
     let (mark_name, mark_value) = mark.variable();
-    let environment = surroundings
-        .variables
-        .iter()
-        .filter(|(name, _)| !is_for_the_loader(name));
+    // What the model's commands get: without the keys.
+    let environment = tool_settings(setup, &environment(setup, &[], surroundings)).environment;
     let mut confined = confinement.command(program).map_err(|problem| failed(&problem))?;
     confined
         .args(arguments)
         .env_clear()
-        .envs(environment)
+        .envs(environment.iter().filter(|(name, _)| !is_for_the_loader(name)))
         .env(mark_name, mark_value);
-    let status = runtime(options)?
-        .block_on(async {
+    let code = listening(options, surroundings, async |signals| {
+        let (_lent, cancel) = (signals.lend(), signals.next());
+        let ended = async {
             let child = tokio::process::Command::from(confined).spawn()?;
             let mut tree = Tree::adopt_beside(child, &mark)?;
-            let status = tree.wait().await;
+            let status = tokio::select! {
+                status = tree.wait() => Some(status?),
+                () = cancel.cancelled() => None,
+            };
             tree.terminate().await;
-            status
-        })
-        .map_err(|error: std::io::Error| failed(&error))?;
-    let code = status
-        .code()
-        .or_else(|| Some(128 + status.signal()?))
-        .unwrap_or(1);
+            Ok(status)
+        };
+        let status = ended.await.map_err(|error: std::io::Error| failed(&error))?;
+        Ok(status.map_or(Exit::Terminated as i32, code_of))
+    })?;
     // What was reserved for the command goes before the program does.
     drop(confinement);
     std::process::exit(code)
+}
+
+/// The exit code by which a shell tells how a program ended.
+fn code_of(status: ExitStatus) -> i32 {
+    let signal = || Some(128 + status.signal()?);
+    status.code().or_else(signal).unwrap_or(1)
 }
 
 fn as_json(sandbox: &Sandbox) -> serde_json::Value {
@@ -101,7 +110,8 @@ fn as_json(sandbox: &Sandbox) -> serde_json::Value {
         "scratch": paths(Access::Scratch),
         "hidden": paths(Access::Hidden),
         "network": false,
-        "namespaces": sandbox.plan.strength == Strength::Full,
+        "namespaces": sandbox.plan.strength.has_namespaces(),
+        "own_processes": sandbox.plan.strength == Strength::Full,
         "gap": sandbox.gap,
     })
 }
@@ -126,10 +136,17 @@ fn as_text(sandbox: &Sandbox) -> String {
             let _ = writeln!(text, "{title:<10} {}", path.display());
         }
     }
-    text += "network    none, except its own loopback\n";
+    text += match sandbox.plan.strength.has_namespaces() {
+        true => "network    none, except its own loopback\n",
+        false => "network    none\n",
+    };
     text += match sandbox.plan.strength {
-        Strength::Full => "enforced   by namespaces, Landlock and a filter of system calls\n",
-        Strength::LandlockOnly => "enforced   by Landlock and a filter of system calls\n",
+        Strength::Full => "processes  its own; all of them end with the command\n",
+        Strength::SharedProcesses | Strength::LandlockOnly => "processes  all can be seen\n",
+    };
+    text += match sandbox.plan.strength.has_namespaces() {
+        true => "enforced   by namespaces, Landlock and a filter of system calls\n",
+        false => "enforced   by Landlock and a filter of system calls\n",
     };
     if let Some(gap) = &sandbox.gap {
         let _ = writeln!(text, "gap        {gap}");

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::Signal;
 use testkit::{Room, needs};
 
 use super::{SECRET, can_confine, file, outside, project};
@@ -125,7 +126,18 @@ const LINES: &[(&str, &str)] = &[
         "head -c 1 /proc/$VICTIM/mem",
     ),
     ("read the files of another process", "ls /proc/$VICTIM/fd/0"),
+    ("see another process", "ls /proc/$VICTIM"),
     ("stop another process", "kill -STOP $VICTIM"),
+    (
+        "read the environment of what has confined it",
+        "tr '\\0' '\\n' < /proc/1/environ",
+    ),
+    (
+        "look around from where it was before",
+        "ls /proc/1/cwd/ /proc/1/root/",
+    ),
+    ("change the mode of a device", "chmod 600 /dev/null"),
+    ("replace a device", "rm /dev/null"),
     ("stop becket", "kill -0 $PPID"),
     ("make a device", "mknod disk b 8 0 && head -c 1 disk"),
     (
@@ -179,6 +191,17 @@ const CALLS: &[(&str, &str)] = &[
     ("socket_alg", ""),
     ("socket_packet", ""),
     ("datagrams", ""),
+    ("raw_datagrams", ""),
+    ("socket_raw", ""),
+    ("clone_mount", ""),
+    ("clone3", ""),
+    ("mode_of_first", ""),
+    ("folder_of_first", ""),
+    ("memory_of_first", ""),
+    ("files_of_first", ""),
+    ("keys", ""),
+    ("request_key", ""),
+    ("slow_down_user", ""),
     ("limit_other", ""),
     ("slow_down", ""),
     ("type", ""),
@@ -195,6 +218,10 @@ const CALLS: &[(&str, &str)] = &[
     ("x32", ""),
     #[cfg(target_arch = "x86_64")]
     ("x32_mount", ""),
+    #[cfg(target_arch = "x86_64")]
+    ("x32_clone3", ""),
+    #[cfg(target_arch = "x86_64")]
+    ("i386", ""),
 ];
 
 /// Scripts for other languages, which print ESCAPED.
@@ -445,10 +472,42 @@ fn what_one_command_moves_helps_no_later_one() {
 #[test]
 fn nothing_outlives_a_command() {
     let Some(scene) = Scene::set() else { return };
-    let line =
-        "(setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo x > survived' >/dev/null 2>&1 &) ; echo started";
-    assert!(scene.run("workspace", &["sh", "-c", line]).contains("started"));
-    // It would have written by now.
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    assert!(!scene.room.has("survived"));
+    // Out of the session, without the variable by which becket knows what it has started, and its parent has ended.
+    let daemon = r#"setsid env -i sh -c 'trap "" TERM HUP; (exec env -i sleep 86399) & echo x > begun'"#;
+    let line = format!(
+        "({daemon} </dev/null >/dev/null 2>&1 &); until [ -s begun ]; do sleep 0.1; done; echo started"
+    );
+    assert!(scene.run("workspace", &["sh", "-c", &line]).contains("started"));
+    assert!(!is_running("86399"), "a daemon lives on");
+    // Python can make itself unreadable for others, as what it then starts is until it runs.
+    if needs("python3") {
+        let line = "import ctypes, os, time\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nif os.fork() == 0:\n os.setsid()\n \
+                    if os.fork() == 0:\n  os.execve('/bin/sleep', ['sleep', '86398'], {})\n os._exit(0)\nos.wait()";
+        scene.run("workspace", &["python3", "-c", line]);
+        assert!(!is_running("86398"), "a daemon lives on");
+    }
+}
+
+#[test]
+fn a_command_ends_with_whoever_has_started_it() {
+    let Some(scene) = Scene::set() else { return };
+    let line = "setsid env -i sleep 86397 & echo begun; wait";
+    let becket = scene
+        .room
+        .start(["--sandbox", "workspace", "sandbox", "run", "--", "sh", "-c", line]);
+    becket.wait_for_output("begun");
+    becket.signal(Signal::KILL);
+    // Its output ends with the last that could write to it.
+    becket.finish();
+    assert!(!is_running("86397"), "the command lives on");
+}
+
+/// Whether a program with this word on its command line runs.
+fn is_running(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("processes can be listed");
+    processes.flatten().any(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0);
+        words.next() == Some(b"sleep") && words.any(|one| one == word.as_bytes())
+    })
 }
