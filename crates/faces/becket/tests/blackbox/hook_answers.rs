@@ -63,7 +63,10 @@ fn effects(room: &Room, run: &Finished, needs_yes: bool) -> Vec<&'static str> {
     let ran = made || changed;
     let shows = |body: &String| body.contains(&format!("{PRINTED}\\n"));
     let is_told = bodies.iter().any(|body| body.contains(WORD));
-    let names = room.run(["context", "list", "--json"]).stdout;
+    let titles = room.run(["sessions"]).stdout;
+    let is_user_told = [WORD, "a hook wanted", "a hook said"]
+        .iter()
+        .any(|words| run.stderr.contains(words));
     [
         (run.code != 0 && bodies.is_empty(), "the prompt is refused"),
         (!ran && bodies.len() > 1, "the call is refused"),
@@ -77,9 +80,9 @@ fn effects(room: &Room, run: &Finished, needs_yes: bool) -> Vec<&'static str> {
         ),
         (bodies.len() > 2, "the model goes on"),
         (is_told, "the model is told"),
-        (run.stderr.contains(WORD), "the user is told"),
+        (is_user_told, "the user is told"),
         (run.stdout.contains("final by a hook"), "the answer is replaced"),
-        (names.contains(WORD), "the conversation has that title"),
+        (titles.contains(WORD), "the conversation has that title"),
     ]
     .into_iter()
     .filter_map(|(is_so, words)| is_so.then_some(words))
@@ -93,9 +96,13 @@ fn play(system: &System, said: &Said) -> (Room, Finished) {
         Value::String(text) => format!("printf '%s' '{text}'"),
         answer => answers(answer),
     };
-    // A hook that makes the model go on says so once.
-    let once = format!("[ -e ../said ] || {{ touch ../said; {command}; }}");
-    room.write(system.file, (system.hooks)(said.event, &once).to_string());
+    // A hook that makes the model go on says so once; others are asked again about what they have changed.
+    let ends = ["Stop", "stop", "agentStop", "AfterAgent"].contains(&said.event);
+    let command = match ends {
+        true => format!("[ -e ../said ] || {{ touch ../said; {command}; }}"),
+        false => command,
+    };
+    room.write(system.file, (system.hooks)(said.event, &command).to_string());
     if !said.needs_yes {
         room.config("[permissions]\nallow = [\"shell\"]\n");
     }
