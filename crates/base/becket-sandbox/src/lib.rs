@@ -31,7 +31,7 @@ mod processes;
 mod system_calls;
 
 pub use confinement::{Confinement, Support, is_for_the_loader};
-pub use placeholders::Placeholder;
+pub use placeholders::{Placeholder, Placeholders};
 pub use plan::{Access, Network, Plan, Strength};
 pub use problem::Problem;
 
