@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn settings_are_read_as_git_reads_them() {
-        let text = "[Core] hooksPath = \"a b\" ; c\n[includeIf \"gitdir:x = y]\"]\n\tpath = ../c#d\n[core \"x\"]\nbare\n";
+        let text = "[Core] hooksPath = \"a b\" ; c\n\
+                    [includeIf \"gitdir:x = y]\"]\n\tpath = ../c#d\n[core \"x\"]\nbare\n";
         let found = settings(text);
         let expected = [("core", "hookspath", "a b"), ("includeif", "path", "../c")];
         assert_eq!(

@@ -520,8 +520,13 @@ fn nothing_outlives_a_command() {
     assert!(!is_running("86399"), "a daemon lives on");
     // Python can make itself unreadable for others, as what it then starts is until it runs.
     if needs("python3") {
-        let line = "import ctypes, os, time\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nif os.fork() == 0:\n os.setsid()\n \
-                    if os.fork() == 0:\n  os.execve('/bin/sleep', ['sleep', '86398'], {})\n os._exit(0)\nos.wait()";
+        let line = "import ctypes, os\n\
+                    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n\
+                    if os.fork() == 0:\n \
+                        os.setsid()\n \
+                        if os.fork() == 0: os.execve('/bin/sleep', ['sleep', '86398'], {})\n \
+                        os._exit(0)\n\
+                    os.wait()";
         scene.run("workspace", &["python3", "-c", line]);
         assert!(!is_running("86398"), "a daemon lives on");
     }
