@@ -36,7 +36,7 @@ pub(crate) fn start_job(
     if command.trim().is_empty() || command.contains('\0') {
         return ToolOutput::error("Cannot start the job: the command is empty or holds a NUL character.");
     }
-    let (tree, (pipe, _)) = match start(
+    let started = match start(
         (SHELL, command),
         directory,
         Streams::Together,
@@ -54,8 +54,9 @@ pub(crate) fn start_job(
     let job = settings.jobs.add(Started {
         session_id,
         line: command,
-        tree,
-        pipe,
+        tree: started.tree,
+        pipe: started.pipes.0,
+        reserved: started.reserved,
         output_bytes: settings.shell_output_bytes,
         limit,
     });

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use becket_hooks::Tree;
+use becket_sandbox::Placeholders;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{sleep_until, timeout, timeout_at};
@@ -37,6 +38,8 @@ pub(crate) struct Started<'a> {
     pub(crate) tree: Tree,
     /// The pipe of its output.
     pub(crate) pipe: Receiver,
+    /// What protects the project from a confined command.
+    pub(crate) reserved: Option<Placeholders>,
     /// How many bytes of its output are kept.
     pub(crate) output_bytes: usize,
     /// How long it may run.
@@ -135,7 +138,8 @@ impl Jobs {
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
         });
-        tokio::spawn(Arc::clone(&job).follow(command.tree, command.pipe, command.limit));
+        let running = (command.tree, command.reserved);
+        tokio::spawn(Arc::clone(&job).follow(running, command.pipe, command.limit));
         all.push(Arc::clone(&job));
         job
     }
@@ -171,7 +175,12 @@ impl Job {
     }
 
     /// Reads the job's output until it is over, and ends the rest of its processes.
-    async fn follow(self: Arc<Self>, mut tree: Tree, mut pipe: Receiver, limit: Option<Duration>) {
+    async fn follow(
+        self: Arc<Self>,
+        (mut tree, reserved): (Tree, Option<Placeholders>),
+        mut pipe: Receiver,
+        limit: Option<Duration>,
+    ) {
         let deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
         let mut buffer = vec![0; 64 * 1024];
         let mut status: Option<ExitStatus> = None;
@@ -192,6 +201,7 @@ impl Job {
             }
         }
         tree.terminate().await;
+        drop(reserved);
         let state = match stopped {
             true => JobState::Stopped,
             false => JobState::Ended(status.and_then(|status| status.code())),

@@ -15,7 +15,7 @@ use std::time::Duration;
 use becket_agent::tool::{Parent, Progress, SessionVariables, ToolOutput, ToolRun};
 use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
-use becket_sandbox::{Confinement, is_for_the_loader};
+use becket_sandbox::{Confinement, Placeholders, is_for_the_loader};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -64,13 +64,18 @@ pub(crate) async fn run(
         streams,
         (settings, variables),
     ) {
-        Ok((tree, pipes)) => {
+        Ok(StartedCommand {
+            tree,
+            pipes,
+            reserved,
+        }) => {
             let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
             let leftovers = match settings.confinement {
                 Some(_) => Leftovers::End,
                 None => Leftovers::LiveOn,
             };
             let ending = follow(tree, &mut output, limit, (leftovers, &run)).await;
+            drop(reserved);
             let confined = settings.confinement.as_ref().map(Confinement::told);
             report(output, &ending, limit, confined)
         }
@@ -93,13 +98,21 @@ enum Ending {
 /// The pipe of both outputs, or of standard output and the one of standard error.
 pub(crate) type Pipes = (Receiver, Option<Receiver>);
 
+/// A command that runs.
+pub(crate) struct StartedCommand {
+    pub(crate) tree: Tree,
+    pub(crate) pipes: Pipes,
+    /// What protects the project from a confined command, to be kept until it has ended.
+    pub(crate) reserved: Option<Placeholders>,
+}
+
 /// Starts a command with the environment of the settings and the variables that hooks have set for the session.
 pub(crate) fn start(
     (shell, command): (&str, &str),
     directory: &Path,
     streams: Streams,
     (settings, variables): (&ToolSettings, Option<&SessionVariables>),
-) -> io::Result<(Tree, Pipes)> {
+) -> io::Result<StartedCommand> {
     let (pipe, writer) = pipe()?;
     let (error_pipe, error_writer) = match streams {
         Streams::Together => (None, writer.try_clone()?),
@@ -114,11 +127,10 @@ pub(crate) fn start(
     // The command value holds our copies of the writing ends; it goes at the end of this function, so that a pipe
     // closes when the last process closes it.
     let confinement = settings.confinement.as_ref();
-    let program = match confinement {
-        Some(confinement) => confinement
-            .command(shell)
-            .map_err(|problem| io::Error::other(problem.to_string()))?,
-        None => std::process::Command::new(shell),
+    let (program, reserved) = match confinement.map(|confinement| confinement.command(shell)) {
+        Some(Ok((program, reserved))) => (program, Some(reserved)),
+        Some(Err(problem)) => return Err(io::Error::other(problem.to_string())),
+        None => (std::process::Command::new(shell), None),
     };
     let variables = variables.into_iter().flatten();
     let inherited = |name: &OsStr| confinement.is_none() || !is_for_the_loader(name);
@@ -135,7 +147,11 @@ pub(crate) fn start(
         .stderr(error_writer)
         .process_group(0)
         .spawn()?;
-    Ok((Tree::adopt(child, &mark)?, (pipe, error_pipe)))
+    Ok(StartedCommand {
+        tree: Tree::adopt(child, &mark)?,
+        pipes: (pipe, error_pipe),
+        reserved,
+    })
 }
 
 fn pipe() -> io::Result<(Receiver, io::PipeWriter)> {

@@ -1,9 +1,9 @@
 //! Starting programs under a plan.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::placeholders::{Placeholder, Placeholders};
 use crate::{PROGRAM, Plan, Problem, Strength};
@@ -64,20 +64,21 @@ impl Support {
     }
 }
 
-/// Starts programs under one plan. Copies share what is kept for the time in which programs may run.
-#[derive(Debug, Clone)]
+/// Starts programs, each under a plan that is made for it.
+#[derive(Clone)]
 pub struct Confinement(Arc<Parts>);
 
-#[derive(Debug)]
 struct Parts {
     launcher: PathBuf,
-    options: Vec<OsString>,
     /// What those who see a program's output are told if it fails.
     told: String,
-    /// What must not come to be, and the file that lists it.
-    reserved: (PathBuf, Vec<Placeholder>),
-    placeholders: OnceLock<Placeholders>,
+    /// The file that lists what stands at protected places.
+    list: PathBuf,
+    planner: Box<Planner>,
 }
+
+/// What a program that starts now may touch, and what has to stand at protected places where nothing is.
+type Planner = dyn Fn() -> (Plan, Vec<Placeholder>) + Send + Sync;
 
 /// Whether a variable is for the loader of programs. It would act on the small program before that is confined.
 pub fn is_for_the_loader(name: &OsStr) -> bool {
@@ -85,30 +86,30 @@ pub fn is_for_the_loader(name: &OsStr) -> bool {
 }
 
 impl Confinement {
-    /// Programs that the small program at `launcher` starts. `reserved` are protected places where
-    /// nothing is, with the file that lists what stands there meanwhile.
-    pub fn new(launcher: PathBuf, plan: &Plan, told: String, reserved: (PathBuf, Vec<Placeholder>)) -> Self {
+    /// Programs that the small program at `launcher` starts. `list` is the file that lists what stands at protected
+    /// places while programs run.
+    pub fn new(
+        launcher: PathBuf,
+        told: String,
+        list: PathBuf,
+        planner: impl Fn() -> (Plan, Vec<Placeholder>) + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(Parts {
             launcher,
-            options: plan.to_options(),
             told,
-            reserved,
-            placeholders: OnceLock::new(),
+            list,
+            planner: Box::new(planner),
         }))
     }
 
-    /// The start of a program. The first one reserves what is protected and not there.
-    pub fn command(&self, program: &str) -> Result<Command, Problem> {
-        if self.0.placeholders.get().is_none() {
-            let (file, wanted) = &self.0.reserved;
-            let made = Placeholders::make(file, wanted)
-                .map_err(|error| Problem::at("cannot protect what is not there", error))?;
-            // Another thread may have been quicker; then it has made the same.
-            let _ = self.0.placeholders.set(made);
-        }
+    /// The start of a program, with what has to be kept until it has ended.
+    pub fn command(&self, program: &str) -> Result<(Command, Placeholders), Problem> {
+        let (plan, wanted) = (self.0.planner)();
+        let made = Placeholders::make(&self.0.list, &wanted)
+            .map_err(|error| Problem::at("cannot protect what is not there", error))?;
         let mut command = Command::new(&self.0.launcher);
-        command.args(&self.0.options).arg("--").arg(program);
-        Ok(command)
+        command.args(plan.to_options()).arg("--").arg(program);
+        Ok((command, made))
     }
 
     /// What those who see the output of a program that failed are told.

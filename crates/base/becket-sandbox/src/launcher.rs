@@ -1,8 +1,8 @@
 //! The small program: it reads a plan, confines itself, and becomes or starts the program behind it.
 //!
 //! `becket-sandbox [OPTION…] -- PROGRAM [ARGUMENT…]`. It ends as the program does, or with 126 if it cannot confine
-//! itself, and nothing has been started then. `becket-sandbox --check` says what this machine can hold, in lines of a name and `yes` or a
-//! reason.
+//! itself, and nothing has been started then. `becket-sandbox --check` says what this machine can hold, in lines of a
+//! name and `yes` or a reason.
 
 use std::ffi::OsString;
 use std::fs;

@@ -4,8 +4,8 @@
 //! whether there is a network. The small program `becket-sandbox` takes a plan as its options, confines itself, and
 //! becomes or starts the program that is named behind them, so that nobody else needs code between a fork and an exec.
 //!
-//! Three layers hold, each by itself: namespaces ([`mounts`], [`processes`]), Landlock ([`access_rules`]), and a filter of system
-//! calls ([`system_calls`]). Where a user may not make namespaces, the other two remain, with the gaps that
+//! Three layers hold, each by itself: namespaces ([`mounts`], [`processes`]), Landlock ([`access_rules`]), and a filter
+//! of system calls ([`system_calls`]). Where a user may not make namespaces, the other two remain, with the gaps that
 //! [`Strength::LandlockOnly`] names. Where the kernel has no Landlock nothing is started.
 //!
 //! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers. This crate knows nothing of becket: not
@@ -31,7 +31,7 @@ mod processes;
 mod system_calls;
 
 pub use confinement::{Confinement, Support, is_for_the_loader};
-pub use placeholders::Placeholder;
+pub use placeholders::{Placeholder, Placeholders};
 pub use plan::{Access, Network, Plan, Strength};
 pub use problem::Problem;
 

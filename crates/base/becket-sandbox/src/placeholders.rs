@@ -60,7 +60,7 @@ impl Placeholder {
     }
 }
 
-/// Placeholders that are kept for the time in which programs may run.
+/// Placeholders that are kept for the time in which a program may run.
 #[derive(Debug)]
 pub struct Placeholders {
     list: File,
@@ -68,7 +68,7 @@ pub struct Placeholders {
 
 impl Placeholders {
     /// Makes those that are missing and whose folders exist.
-    pub fn make(list: &Path, wanted: &[Placeholder]) -> io::Result<Self> {
+    pub(crate) fn make(list: &Path, wanted: &[Placeholder]) -> io::Result<Self> {
         if let Some(parent) = list.parent() {
             fs::create_dir_all(parent)?;
         }

@@ -2,59 +2,28 @@
 //!
 //! In every profile but `off` keys and becket's own folders are neither readable nor writable, and there is no network.
 //! In `workspace` the project and the folders for temporary files can be written, except for what decides about later
-//! runs: those places are the ones in which permission modes allow no edit, so there is one list of them.
+//! runs: those places are the ones in which permission modes allow no edit, so there is one list of them, what git runs
+//! ([`repository`]), and becket itself.
+//!
+//! The plan is made anew for each command: files come and go while a run lasts.
+
+mod repository;
+mod secrets;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use becket_agent::gate::ProtectedPlaces;
 use becket_sandbox::{Access, Confinement, Network, Placeholder, Plan, Strength, Support};
-use becket_system::{CliError, Surroundings, project_root::SETTINGS};
+use becket_system::{CliError, Folders, Surroundings, project_root::SETTINGS};
 
+use self::repository::Kept;
+use self::secrets::{Found, keys, other_ways};
 use crate::agent_settings::protected;
+use crate::config::SandboxConfig;
 use crate::options::RunOptions;
 use crate::sandbox_profile::SandboxProfile;
 use crate::setup::Setup;
-
-/// Files and folders of a home that hold keys, and what was typed.
-// tidy: a table
-const KEYS: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".bash_history",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/chromium",
-    ".config/doctl",
-    ".config/fly",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/glab-cli",
-    ".config/google-chrome",
-    ".config/hub",
-    ".config/op",
-    ".config/rclone",
-    ".config/sops",
-    ".docker/config.json",
-    ".fly",
-    ".gem/credentials",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".netrc",
-    ".npmrc",
-    ".oci",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".python_history",
-    ".ssh",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".zsh_history",
-];
 
 /// Folders of a home that tools fill again when they are missing. What is written there is gone with the command, so
 /// that a command cannot leave anything for a later one that is not confined.
@@ -71,42 +40,32 @@ const CACHES: &[&str] = &[
     "go/pkg",
 ];
 
+/// Programs beside becket, which it or other agents start.
+const PROGRAMS: [&str; 3] = [becket_sandbox::PROGRAM, "becket-hook", "becket-jq"];
+
 /// Sockets of daemons, among them those with the rights of root.
 const SOCKETS: &str = "/run";
 
-/// How many folders of the project are searched for `.env` files.
-const SEARCHED_FOLDERS: usize = 2_000;
-
-/// How deep the search for `.env` files goes.
-const SEARCHED_DEPTH: usize = 4;
-
-/// Folders of a repository with too many files to search, none of them the user's.
-const NOT_SEARCHED: &[&str] = &[".git", "node_modules", "target", ".venv", "vendor"];
-
-/// What is in `.git` and decides what git runs. The rest has to be writable for a commit.
-const OF_GIT: &[&str] = &[
-    "hooks",
-    "config",
-    "config.worktree",
-    "commondir",
-    "info",
-    "modules",
-    "worktrees",
+/// Variables that name such a folder elsewhere.
+const CACHE_VARIABLES: &[&str] = &[
+    "CARGO_HOME",
+    "GOMODCACHE",
+    "GRADLE_USER_HOME",
+    "PIP_CACHE_DIR",
+    "RUSTUP_HOME",
+    "XDG_CACHE_HOME",
+    "npm_config_cache",
 ];
 
 /// A profile with what it means here.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Sandbox {
     /// The profile.
     pub profile: SandboxProfile,
-    /// What commands may touch.
-    pub plan: Plan,
-    /// What stands at protected places where nothing is.
-    pub missing: Vec<Placeholder>,
     /// Why the kernel does not hold all of the plan.
     pub gap: Option<String>,
     launcher: PathBuf,
-    list: PathBuf,
+    places: Arc<RunPlaces>,
 }
 
 impl Sandbox {
@@ -129,26 +88,23 @@ impl Sandbox {
         if let Some(gap) = gap.as_ref().filter(|_| setup.config.sandbox.require) {
             return Err(CliError::usage(gap).hint("`sandbox.require` refuses that"));
         }
-        let places = protected(setup, options, surroundings);
-        let place = RunFolders::new(setup, surroundings);
-        place.check()?;
-        let missing = place.missing(profile, options);
+        let places = RunPlaces::new((profile, support.strength()), setup, options, surroundings);
+        places.check()?;
         Ok(Some(Self {
             profile,
-            plan: place.plan(profile, &places, (&missing, &agents(options)), support.strength()),
-            missing,
             gap,
             launcher,
-            list: place.list(),
+            places: Arc::new(places),
         }))
+    }
+
+    /// What a command that starts now may touch.
+    pub fn plan(&self) -> Plan {
+        self.places.planned().0
     }
 
     /// Starts commands in this sandbox.
     pub fn confinement(&self) -> Confinement {
-        let reserved = match self.plan.strength {
-            Strength::Full | Strength::SharedProcesses => self.missing.clone(),
-            Strength::LandlockOnly => Vec::new(),
-        };
         let writes = match self.profile {
             SandboxProfile::Workspace => "only the project and temporary files could be written",
             SandboxProfile::Off | SandboxProfile::ReadOnly => "nothing could be written",
@@ -158,12 +114,10 @@ impl Sandbox {
              network",
             self.profile.word()
         );
-        Confinement::new(
-            self.launcher.clone(),
-            &self.plan,
-            told,
-            (self.list.clone(), reserved),
-        )
+        let places = Arc::clone(&self.places);
+        Confinement::new(self.launcher.clone(), told, self.places.list(), move || {
+            places.planned()
+        })
     }
 }
 
@@ -194,40 +148,81 @@ fn gap(support: &Support) -> Option<String> {
     (!gaps.is_empty()).then(|| format!("the sandbox has gaps: {}", gaps.join("; ")))
 }
 
-/// The folders of a run.
-struct RunFolders<'a> {
-    setup: &'a Setup,
-    /// The project, without links.
+/// The places of a run.
+struct RunPlaces {
+    profile: SandboxProfile,
+    strength: Strength,
+    settings: SandboxConfig,
+    folders: Folders,
+    /// What of the project can be written, without links.
     project: PathBuf,
-    home: Option<PathBuf>,
+    /// The user's homes: the one that the environment names, and the one of the account.
+    homes: Vec<PathBuf>,
     /// Where commands put temporary files.
     temporary: Vec<PathBuf>,
+    /// Where permission modes allow no edit.
+    protected: ProtectedPlaces,
+    /// Folders in which agents keep settings.
+    agents: Vec<&'static str>,
+    /// becket, and what it starts.
+    programs: Vec<PathBuf>,
+    /// Where keys are, or would be.
+    keys: Vec<PathBuf>,
+    caches: Vec<PathBuf>,
 }
 
-impl<'a> RunFolders<'a> {
-    fn new(setup: &'a Setup, surroundings: &Surroundings) -> Self {
-        let real = |path: &Path| becket_fs::canonicalize(path).ok();
-        let home = surroundings.variable("HOME").and_then(|home| real(home.as_ref()));
-        let given = surroundings
-            .variable("TMPDIR")
-            .and_then(|folder| real(folder.as_ref()));
+impl RunPlaces {
+    fn new(
+        (profile, strength): (SandboxProfile, Strength),
+        setup: &Setup,
+        options: &RunOptions,
+        surroundings: &Surroundings,
+    ) -> Self {
+        let given = |name: &str| surroundings.variable(name).and_then(real);
+        let mut homes: Vec<PathBuf> = given("HOME").into_iter().chain(home_of_account()).collect();
+        homes.dedup();
         // Where everything of the user is temporary, nothing would be out of reach.
-        let given = given.filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)));
-        let usual = ["/tmp", "/var/tmp"]
+        let temporary = given("TMPDIR").filter(|folder| !homes.iter().any(|home| home.starts_with(folder)));
+        let temporary = temporary
+            .into_iter()
+            .chain(["/tmp", "/var/tmp"].into_iter().filter_map(real));
+        let root = surroundings.cwd.join(&setup.project_root);
+        let root = real(&root).unwrap_or(root);
+        // A repository of the user's whole home is none that commands may write.
+        let holds_home = homes.iter().any(|home| home.starts_with(&root));
+        let program = options.becket_program.iter();
+        let programs = program.flat_map(|program| {
+            let beside = PROGRAMS.map(|name| program.with_file_name(name));
+            beside.into_iter().chain([program.clone()])
+        });
+        let caches = homes
             .iter()
-            .filter_map(|folder| real(folder.as_ref()));
-        let project = surroundings.cwd.join(&setup.project_root);
+            .flat_map(|home| CACHES.iter().map(|name| home.join(name)));
         Self {
-            setup,
-            project: real(&project).unwrap_or(project),
-            home,
-            temporary: given.into_iter().chain(usual).collect(),
+            profile,
+            strength,
+            settings: setup.config.sandbox.clone(),
+            folders: setup.folders.clone(),
+            project: match holds_home {
+                true => real(&surroundings.cwd).unwrap_or_else(|| surroundings.cwd.clone()),
+                false => root,
+            },
+            temporary: temporary.collect(),
+            protected: protected(setup, options, surroundings),
+            agents: agents(options),
+            programs: programs.filter_map(real).collect(),
+            keys: keys(&homes, surroundings),
+            caches: caches
+                .filter_map(real)
+                .chain(CACHE_VARIABLES.iter().filter_map(|name| given(name)))
+                .collect(),
+            homes,
         }
     }
 
     /// A project that contains everything cannot be confined.
     fn check(&self) -> Result<(), CliError> {
-        let given = &self.setup.config.sandbox.writable;
+        let given = &self.settings.writable;
         let mut folders = given.iter().chain([&self.project]);
         match folders.any(|folder| folder == Path::new("/")) {
             true => Err(CliError::usage(
@@ -237,170 +232,159 @@ impl<'a> RunFolders<'a> {
         }
     }
 
-    fn plan(
-        &self,
-        profile: SandboxProfile,
-        places: &ProtectedPlaces,
-        (missing, agents): (&[Placeholder], &[&str]),
-        strength: Strength,
-    ) -> Plan {
-        let mut paths = Vec::new();
-        let mut add =
-            |access, found: Vec<PathBuf>| paths.extend(found.into_iter().map(|path| (access, path)));
-        add(Access::Scratch, self.below_home(CACHES));
-        if profile == SandboxProfile::Workspace {
-            let more = self.setup.config.sandbox.writable.iter();
-            let more = more.filter_map(|path| becket_fs::canonicalize(path).ok());
-            add(
-                Access::Writable,
-                self.temporary.iter().cloned().chain(more).collect(),
-            );
-            add(Access::Writable, vec![self.project.clone()]);
-            add(Access::ReadOnly, self.protected(places));
+    /// The plan of a command that starts now, and what has to stand at protected places meanwhile.
+    fn planned(&self) -> (Plan, Vec<Placeholder>) {
+        let found = Found::in_project(&self.project);
+        let mut plan = Plan {
+            paths: Vec::new(),
+            network: Network::Off,
+            strength: self.strength,
+        };
+        let mut add = |access, paths: Vec<PathBuf>| {
+            plan.paths.extend(paths.into_iter().map(|path| (access, path)));
+        };
+        add(Access::Scratch, self.caches.clone());
+        let mut missing = Vec::new();
+        if self.profile == SandboxProfile::Workspace {
+            let writable = self.writable();
+            let kept = self.repositories(&found);
+            missing = self.missing(&kept, &writable);
+            let is_writable = |path: &PathBuf| is_below(path, &writable);
+            let repositories = kept.repositories.iter().filter(|path| is_writable(path));
+            add(Access::Writable, repositories.cloned().collect());
+            add(Access::ReadOnly, self.homes_in(&writable));
+            let kept = kept.paths.iter().filter(|path| is_writable(path));
+            add(Access::ReadOnly, kept.cloned().collect());
+            add(Access::ReadOnly, self.protected());
+            add(Access::ReadOnly, self.programs.clone());
             add(
                 Access::ReadOnly,
                 missing.iter().map(|one| one.path().to_path_buf()).collect(),
             );
+            add(Access::Writable, writable);
         }
-        add(Access::Hidden, self.hidden(agents));
-        Plan {
-            paths,
-            network: Network::Off,
-            strength,
+        add(Access::Hidden, self.hidden(found));
+        if self.strength == Strength::LandlockOnly {
+            missing.clear();
         }
+        (plan, missing)
+    }
+
+    fn writable(&self) -> Vec<PathBuf> {
+        let more = self.settings.writable.iter().filter_map(real);
+        let all = self.temporary.iter().cloned().chain(more);
+        all.chain([self.project.clone()]).collect()
+    }
+
+    /// Homes that are the project or in a folder that can be written. They stay as they are, unless the settings name
+    /// them.
+    fn homes_in(&self, writable: &[PathBuf]) -> Vec<PathBuf> {
+        let named = |home| self.temporary.contains(home) || self.settings.writable.contains(home);
+        let homes = self.homes.iter();
+        homes
+            .filter(|home| is_below(home, writable) && !named(home))
+            .cloned()
+            .collect()
+    }
+
+    fn repositories(&self, found: &Found) -> Kept {
+        let mut kept = Kept::default();
+        kept.add_project(&self.project, &self.homes);
+        for checkout in &found.checkouts {
+            kept.add_checkout(checkout, &self.homes);
+        }
+        kept
     }
 
     /// Protected places that are there.
-    fn protected(&self, places: &ProtectedPlaces) -> Vec<PathBuf> {
-        let named = places.names.iter().flat_map(|name| match name.as_str() {
-            ".git" => self.of_git(),
-            name => vec![self.project.join(name)],
-        });
-        let all = named
-            .chain(places.paths.iter().cloned())
-            .filter(|path| becket_fs::exists(path) || becket_fs::is_symlink(path));
-        // A link is protected as well as what it leads to.
-        all.flat_map(|path| becket_fs::canonicalize(&path).ok().into_iter().chain([path]))
+    fn protected(&self) -> Vec<PathBuf> {
+        let names = self.protected.names.iter().filter(|name| *name != ".git");
+        let named = names.map(|name| self.project.join(name));
+        let all = named.chain(self.protected.paths.iter().cloned());
+        all.filter(|path| becket_fs::symlink_metadata(path).is_ok())
+            .flat_map(with_target)
             .collect()
     }
 
-    fn of_git(&self) -> Vec<PathBuf> {
-        let git = self.project.join(".git");
-        match becket_fs::is_dir(&git) {
-            true => OF_GIT.iter().map(|name| git.join(name)).collect(),
-            // In a linked worktree it is a file that says where the repository is.
-            false => vec![git],
-        }
-    }
-
-    /// What stands where settings of agents, hooks of git and its word about another repository could be created.
-    fn missing(&self, profile: SandboxProfile, options: &RunOptions) -> Vec<Placeholder> {
-        if profile != SandboxProfile::Workspace {
-            return Vec::new();
-        }
+    /// What stands where settings of agents, becket's own, and what git runs could be created.
+    fn missing(&self, kept: &Kept, writable: &[PathBuf]) -> Vec<Placeholder> {
         let own = SETTINGS.iter().filter(|name| !name.contains('/'));
-        let mut names = agents(options);
-        names.extend(own);
-        let git = self.project.join(".git");
-        // In a folder that has no repository none can be made; in a worktree `.git` is a file.
-        let has_repository = becket_fs::is_file(git.join("HEAD")) || becket_fs::is_file(&git);
-        names.push(if has_repository { ".git/hooks" } else { ".git" });
-        names.sort_unstable();
-        names.dedup();
-        let folders = names
-            .into_iter()
-            .map(|name| Placeholder::Folder(self.project.join(name)));
-        // It names the folder in which it stands.
-        let common = Placeholder::File(self.project.join(".git/commondir"), ".\n");
-        // Also those that are there: they may be placeholders of a run that ends before this one.
-        folders
-            .chain(becket_fs::is_file(self.project.join(".git/HEAD")).then_some(common))
-            .collect()
+        let names = self.agents.iter().chain(own).map(|name| self.project.join(name));
+        let folders = &self.folders;
+        let names = names.chain([&folders.config, &folders.data, &folders.cache].map(Clone::clone));
+        let wanted = names.map(Placeholder::Folder).chain(kept.missing.iter().cloned());
+        // Also those that are there: they may be placeholders of a command that ends before this one.
+        let mut reserved: Vec<Placeholder> = wanted.filter_map(|one| reserved(one, writable)).collect();
+        let mut seen = Vec::new();
+        reserved.retain(|one| {
+            let is_new = !seen.iter().any(|path| path == one.path());
+            seen.push(one.path().to_path_buf());
+            is_new
+        });
+        reserved
     }
 
-    fn hidden(&self, agents: &[&str]) -> Vec<PathBuf> {
-        let folders = &self.setup.folders;
+    fn hidden(&self, found: Found) -> Vec<PathBuf> {
+        let folders = &self.folders;
         let own = [&folders.config, &folders.data, &folders.cache]
             .into_iter()
-            .cloned();
-        let more = self.setup.config.sandbox.hidden.iter().cloned();
-        let sockets = [PathBuf::from(SOCKETS)];
-        let mut paths = self.below_home(KEYS);
-        paths.extend(self.below_home(agents));
-        let all = own.chain(folders.home.clone()).chain(more).chain(sockets);
-        paths.extend(all.filter_map(|path| becket_fs::canonicalize(path).ok()));
-        let mut folders_left = SEARCHED_FOLDERS;
-        env_files(&self.project, SEARCHED_DEPTH, &mut folders_left, &mut paths);
+            .chain(&folders.home);
+        let of_agents = self
+            .homes
+            .iter()
+            .flat_map(|home| self.agents.iter().map(|name| home.join(name)));
+        let all = own
+            .cloned()
+            .chain(of_agents)
+            .chain(self.settings.hidden.iter().cloned());
+        let all = all.chain([PathBuf::from(SOCKETS)]).filter_map(real);
+        // A variable may name a folder around everything.
+        let keys = self.keys.iter().filter_map(real);
+        let keys = keys.filter(|path| !self.project.starts_with(path));
+        let mut paths: Vec<PathBuf> = all.chain(keys).chain(found.env_files).collect();
+        paths.extend(other_ways(&paths));
         paths
-    }
-
-    /// What is there of files and folders in the home, without links.
-    fn below_home(&self, names: &[&str]) -> Vec<PathBuf> {
-        let home = self.home.iter();
-        let paths = home.flat_map(|home| names.iter().map(|name| home.join(name)));
-        paths
-            .filter_map(|path| becket_fs::canonicalize(path).ok())
-            .collect()
     }
 
     /// The file that lists the placeholders of this project.
     fn list(&self) -> PathBuf {
         let name = blake3::hash(self.project.as_os_str().as_encoded_bytes()).to_hex();
-        self.setup.folders.data.join("sandbox").join(&name[..16])
+        self.folders.data.join("sandbox").join(&name[..16])
     }
 }
 
-/// The `.env` files of a project, as far as the search goes.
-fn env_files(folder: &Path, depth: usize, folders_left: &mut usize, found: &mut Vec<PathBuf>) {
-    if depth == 0 || *folders_left == 0 {
-        return;
-    }
-    *folders_left -= 1;
-    for entry in becket_fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let kind = entry.file_type();
-        if kind.as_ref().is_ok_and(|kind| kind.is_dir()) {
-            if !NOT_SEARCHED.contains(&&*name) {
-                env_files(&entry.path(), depth - 1, folders_left, found);
-            }
-        } else if is_env_file(&name) {
-            found.extend(becket_fs::canonicalize(entry.path()));
-        }
-    }
+fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
+    becket_fs::canonicalize(path).ok()
 }
 
-/// `.env`, `.env.local` and the like, but no example.
-fn is_env_file(name: &str) -> bool {
-    const EXAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
-    match name.strip_prefix(".env") {
-        Some("") => true,
-        Some(rest) => rest.strip_prefix('.').is_some_and(|ending| {
-            !EXAMPLES
-                .iter()
-                .any(|example| ending.split('.').any(|part| part == *example))
-        }),
-        None => false,
-    }
+/// The home of the account, whatever the environment says.
+fn home_of_account() -> Option<PathBuf> {
+    let user = rustix::process::getuid().as_raw().to_string();
+    let accounts = becket_fs::read_to_string("/etc/passwd").ok()?;
+    let fields = accounts.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let home = fields
+        .filter(|fields| fields.get(2) == Some(&&*user))
+        .find_map(|fields| fields.get(5).copied());
+    real(home?).filter(|home| home.parent().is_some())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A path, and where it leads if it is a link.
+fn with_target(path: PathBuf) -> impl Iterator<Item = PathBuf> {
+    real(&path).into_iter().chain([path])
+}
 
-    #[test]
-    fn examples_of_env_files_are_no_secrets() {
-        for name in [".env", ".env.local", ".env.production"] {
-            assert!(is_env_file(name), "{name}");
-        }
-        for name in [
-            ".env.example",
-            ".env.local.sample",
-            ".envrc",
-            "a.env",
-            ".environment",
-        ] {
-            assert!(!is_env_file(name), "{name}");
-        }
-    }
+fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+/// What has to stand for a protected place: itself, or the outermost of the folders around it that are missing too.
+/// `None` where a command can write nothing anyway.
+fn reserved(wanted: Placeholder, writable: &[PathBuf]) -> Option<Placeholder> {
+    let around = wanted.path().ancestors().skip(1);
+    let mut missing = around.take_while(|folder| becket_fs::symlink_metadata(folder).is_err());
+    let outermost = missing
+        .by_ref()
+        .last()
+        .map(|folder| Placeholder::Folder(folder.to_path_buf()));
+    Some(outermost.unwrap_or(wanted)).filter(|one| is_below(one.path(), writable))
 }

@@ -14,6 +14,9 @@ use tokio::process::Command;
 /// The longest text in bytes; longer ones are cut.
 const MOST_BYTES: usize = 4096;
 
+/// How many bytes of the repository's settings are read.
+const MOST_SETTINGS: usize = 64 * 1024;
+
 const CUT: &str = "\n... (truncated)";
 
 /// Options of every call, so that git starts no programs that the repository names.
@@ -23,6 +26,9 @@ const SEAL: &[&str] = &[
     "core.fsmonitor=false",
     "-c",
     "core.hooksPath=/dev/null",
+    // A folder that looks like a repository may be anybody's.
+    "-c",
+    "safe.bareRepository=explicit",
     "-c",
     "color.ui=false",
     "-c",
@@ -93,6 +99,35 @@ impl GitFacts {
     /// The output of a git command, of which one byte more than `most` is read at most; `None` if it failed or was too
     /// slow.
     pub async fn output(&self, cwd: &Path, arguments: &[&str], most: usize) -> Option<Vec<u8>> {
+        let filters = self.filters(cwd).await.unwrap_or_default();
+        self.run(cwd, arguments, (most, &filters)).await
+    }
+
+    /// The settings of filters in the repository. Comparing a file runs the program that they name.
+    async fn filters(&self, cwd: &Path) -> Option<Vec<String>> {
+        const FILTERS: &[&str] = &[
+            "config",
+            "--show-scope",
+            "--name-only",
+            "-z",
+            "--get-regexp",
+            r"^filter\.",
+        ];
+        let output = self.run(cwd, FILTERS, (MOST_SETTINGS, &[])).await?;
+        let text = String::from_utf8(output).ok()?;
+        let words: Vec<&str> = text.split_terminator('\0').collect();
+        let of_user = ["system", "global", "command"];
+        let pairs = words.chunks_exact(2).filter(|pair| !of_user.contains(&pair[0]));
+        Some(pairs.map(|pair| pair[1].to_owned()).collect())
+    }
+
+    /// Runs git without the filters.
+    async fn run(
+        &self,
+        cwd: &Path,
+        arguments: &[&str],
+        (most, filters): (usize, &[String]),
+    ) -> Option<Vec<u8>> {
         let mut command = Command::new("git");
         command
             .args(SEAL)
@@ -111,6 +146,17 @@ impl GitFacts {
         for name in NOT_INHERITED {
             command.env_remove(name);
         }
+        for (number, filter) in filters.iter().enumerate() {
+            let off = if filter.ends_with(".required") {
+                "false"
+            } else {
+                ""
+            };
+            command
+                .env(format!("GIT_CONFIG_KEY_{number}"), filter)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), off);
+        }
+        command.env("GIT_CONFIG_COUNT", filters.len().to_string());
         let mut child = command.spawn().ok()?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let work = async {
@@ -287,9 +333,26 @@ mod tests {
         }
         std::fs::write(place.join("file"), "x\n").unwrap();
         git(&place, &["add", "--intent-to-add", "file"]);
+        for key in ["clean", "smudge", "process"] {
+            git(&place, &["config", &format!("filter.a = b.{key}"), &program]);
+        }
+        git(&place, &["config", "filter.a = b.required", "true"]);
+        std::fs::write(
+            place.join(".git/info/attributes"),
+            "* filter=a\\ =\\ b\n* filter=c\n",
+        )
+        .unwrap();
+        git(&place, &["config", "filter.c.clean", &program]);
         let _ = std::fs::remove_file(&touched);
         assert!(facts().status(&place).await.is_some());
         assert!(facts().diff(&place, DiffDetail::Whole).await.is_some());
         assert!(!touched.exists(), "a program of the repository ran");
+
+        // What looks like a repository, in a folder without one.
+        let bare = room.path().join("bare");
+        git(room.path(), &["init", "-q", "--bare", "bare"]);
+        git(&bare, &["config", "core.bare", "false"]);
+        git(&bare, &["config", "core.worktree", "."]);
+        assert_eq!(facts().status(&bare).await, None);
     }
 }

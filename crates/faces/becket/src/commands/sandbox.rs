@@ -69,7 +69,7 @@ fn start(
     let (mark_name, mark_value) = mark.variable();
     // What the model's commands get: without the keys.
     let environment = tool_settings(setup, &environment(setup, &[], surroundings)).environment;
-    let mut confined = confinement.command(program).map_err(|problem| failed(&problem))?;
+    let (mut confined, reserved) = confinement.command(program).map_err(|problem| failed(&problem))?;
     confined
         .args(arguments)
         .env_clear()
@@ -91,7 +91,7 @@ fn start(
         Ok(status.map_or(Exit::Terminated as i32, code_of))
     })?;
     // What was reserved for the command goes before the program does.
-    drop(confinement);
+    drop(reserved);
     std::process::exit(code)
 }
 
@@ -102,7 +102,8 @@ fn code_of(status: ExitStatus) -> i32 {
 }
 
 fn as_json(sandbox: &Sandbox) -> serde_json::Value {
-    let paths = |access| sandbox.plan.with(access).collect::<Vec<&Path>>();
+    let plan = sandbox.plan();
+    let paths = |access| plan.with(access).collect::<Vec<&Path>>();
     json!({
         "profile": sandbox.profile.word(),
         "writable": paths(Access::Writable),
@@ -110,13 +111,14 @@ fn as_json(sandbox: &Sandbox) -> serde_json::Value {
         "scratch": paths(Access::Scratch),
         "hidden": paths(Access::Hidden),
         "network": false,
-        "namespaces": sandbox.plan.strength.has_namespaces(),
-        "own_processes": sandbox.plan.strength == Strength::Full,
+        "namespaces": plan.strength.has_namespaces(),
+        "own_processes": plan.strength == Strength::Full,
         "gap": sandbox.gap,
     })
 }
 
 fn as_text(sandbox: &Sandbox) -> String {
+    let plan = sandbox.plan();
     let mut text = format!(
         "profile    {}\n           {}\n",
         sandbox.profile.word(),
@@ -128,7 +130,7 @@ fn as_text(sandbox: &Sandbox) -> String {
         ("scratch", Access::Scratch),
         ("hidden", Access::Hidden),
     ] {
-        let mut paths: Vec<_> = sandbox.plan.with(access).collect();
+        let mut paths: Vec<_> = plan.with(access).collect();
         paths.sort_unstable();
         paths.dedup();
         for (number, path) in paths.into_iter().enumerate() {
@@ -136,15 +138,15 @@ fn as_text(sandbox: &Sandbox) -> String {
             let _ = writeln!(text, "{title:<10} {}", path.display());
         }
     }
-    text += match sandbox.plan.strength.has_namespaces() {
+    text += match plan.strength.has_namespaces() {
         true => "network    none, except its own loopback\n",
         false => "network    none\n",
     };
-    text += match sandbox.plan.strength {
+    text += match plan.strength {
         Strength::Full => "processes  its own; all of them end with the command\n",
         Strength::SharedProcesses | Strength::LandlockOnly => "processes  all can be seen\n",
     };
-    text += match sandbox.plan.strength.has_namespaces() {
+    text += match plan.strength.has_namespaces() {
         true => "enforced   by namespaces, Landlock and a filter of system calls\n",
         false => "enforced   by Landlock and a filter of system calls\n",
     };

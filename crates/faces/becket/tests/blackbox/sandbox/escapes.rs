@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::Signal;
 use testkit::{Room, needs};
 
-use super::{SECRET, can_confine, file, outside, project};
+use super::{GIT_SETTINGS, SECRET, can_confine, file, outside, project};
 
 /// Lines for a shell. `$OUT` is a file outside, `$ROOM` the room with its home, `$VICTIM` a process outside.
 // tidy: a table
@@ -41,6 +41,10 @@ const LINES: &[(&str, &str)] = &[
     (
         "write the user's start-up files",
         "echo x >> $HOME_OUTSIDE/.bashrc",
+    ),
+    (
+        "write the start-up files of a home among temporary files",
+        "echo x >> $ROOM/home/.bashrc",
     ),
     ("write settings of the project", "echo x >> becket.toml"),
     (
@@ -82,7 +86,33 @@ const LINES: &[(&str, &str)] = &[
         "rm -f .git/commondir && echo ../evil > .git/commondir",
     ),
     ("overwrite where git looks", "echo ../evil > .git/commondir"),
+    (
+        "add settings of git",
+        "rm -f .git/config.worktree; echo x > .git/config.worktree && echo x > .git/info/attributes",
+    ),
+    (
+        "replace a hook that a setting names",
+        "echo x > shared-hooks/pre-commit",
+    ),
+    ("move the hooks that a setting names", "mv shared-hooks away"),
+    ("change included settings", "echo x > shared-config"),
+    (
+        "create included settings",
+        "mkdir -p later; echo x > later/config",
+    ),
+    ("write settings of a clone", "echo x >> sub/clone/.git/config"),
+    (
+        "write a hook of a clone",
+        "echo x > sub/clone/.git/hooks/post-checkout",
+    ),
+    ("replace a clone's repository", "mv sub/clone/.git sub/clone/away"),
+    ("send a clone to another repository", "mv sub/clone away"),
     ("read secrets of the project", "grep canary .env"),
+    (
+        "read secrets deep in the project",
+        "grep canary sub/a/b/c/d/e/.env.local",
+    ),
+    ("read secrets by a variable's name", "grep canary keys/cloud.json"),
     (
         "read secrets through a link",
         "ln -s .env copy && grep canary copy",
@@ -317,6 +347,10 @@ impl Scene {
                 self.server.local_addr().expect("it is bound").port().to_string(),
             )
             .env("SOCKET", &self.sockets.1)
+            .env(
+                "GOOGLE_APPLICATION_CREDENTIALS",
+                self.room.work().join("keys/cloud.json"),
+            )
             .envs(variables.iter().map(|(name, value)| (name, value)));
         let finished = testkit::finish(outer.spawn().expect("it can be started"));
         format!("{}{}", finished.stdout, finished.stderr)
@@ -341,7 +375,12 @@ impl Scene {
         for (name, content) in [
             ("becket.toml", "# settings\n"),
             (".claude/settings.json", "{}\n"),
-            (".git/config", "[core]\n"),
+            (".git/config", GIT_SETTINGS),
+            ("shared-hooks/pre-commit", "#!/bin/sh\n"),
+            ("shared-config", "[core]\n"),
+            ("later/config", ""),
+            ("sub/clone/.git/config", "[core]\n"),
+            ("sub/clone/.git/hooks/post-checkout", ""),
             (".git/hooks/pre-commit", "#!/bin/sh\n"),
             (".git/hooks/post-checkout", ""),
             (".git/commondir", ""),
@@ -481,10 +520,52 @@ fn nothing_outlives_a_command() {
     assert!(!is_running("86399"), "a daemon lives on");
     // Python can make itself unreadable for others, as what it then starts is until it runs.
     if needs("python3") {
-        let line = "import ctypes, os, time\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nif os.fork() == 0:\n os.setsid()\n \
-                    if os.fork() == 0:\n  os.execve('/bin/sleep', ['sleep', '86398'], {})\n os._exit(0)\nos.wait()";
+        let line = "import ctypes, os\n\
+                    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n\
+                    if os.fork() == 0:\n \
+                        os.setsid()\n \
+                        if os.fork() == 0: os.execve('/bin/sleep', ['sleep', '86398'], {})\n \
+                        os._exit(0)\n\
+                    os.wait()";
         scene.run("workspace", &["python3", "-c", line]);
         assert!(!is_running("86398"), "a daemon lives on");
+    }
+}
+
+#[test]
+fn becket_stays_as_it_is_below_the_project() {
+    let Some(scene) = Scene::set() else { return };
+    let folder = scene.room.work().join("bin");
+    std::fs::create_dir(&folder).expect("the room is writable");
+    let binary = Path::new(env!("CARGO_BIN_EXE_becket"));
+    for name in ["becket", "becket-sandbox"] {
+        std::fs::copy(binary.with_file_name(name), folder.join(name)).expect("the room is writable");
+    }
+    for line in [
+        "echo x > bin/becket",
+        "rm -f bin/becket",
+        "mv bin/becket-sandbox away",
+        "echo x > bin/becket-sandbox",
+        "chmod 700 bin/becket-sandbox",
+        "mv bin away",
+    ] {
+        let line = format!("{line} && echo ESCAPED");
+        let words = [
+            "--sandbox",
+            "workspace",
+            "sandbox",
+            "run",
+            "--",
+            "sh",
+            "-c",
+            &line,
+        ];
+        let becket = scene.room.command_of(&folder.join("becket"), words).spawn();
+        let said = testkit::finish(becket.expect("it can be started"));
+        assert!(
+            !said.stdout.contains("ESCAPED") && said.code != 0,
+            "{line}: {said:?}"
+        );
     }
 }
 

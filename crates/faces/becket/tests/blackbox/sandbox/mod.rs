@@ -31,12 +31,18 @@ fn outside() -> tempfile::TempDir {
 fn project() -> Room {
     let room = room();
     room.write(".git/HEAD", "ref: refs/heads/main\n");
-    room.write(".git/config", "[core]\n");
+    room.write(".git/config", GIT_SETTINGS);
+    room.write("shared-hooks/pre-commit", "#!/bin/sh\n");
+    room.write("shared-config", "[core]\n");
+    room.write("sub/clone/.git/HEAD", "ref: refs/heads/main\n");
+    room.write("sub/clone/.git/config", "[core]\n");
     room.write(".git/hooks/pre-commit", "#!/bin/sh\n");
     room.write("becket.toml", "# settings\n");
     room.write(".claude/settings.json", "{}\n");
     room.write(".env", SECRET);
     room.write("sub/.env", SECRET);
+    room.write("sub/a/b/c/d/e/.env.local", SECRET);
+    room.write("keys/cloud.json", SECRET);
     room.write("codex-settings/hooks.json", "{}\n");
     std::os::unix::fs::symlink("codex-settings", room.work().join(".codex")).expect("the room is writable");
     room.write("../home/.ssh/id_ed25519", SECRET);
@@ -44,6 +50,10 @@ fn project() -> Room {
     room.write("../home/.config/becket/config.toml", format!("# {SECRET}\n"));
     room
 }
+
+/// The settings of the project's repository.
+const GIT_SETTINGS: &str =
+    "[core]\n\thooksPath = shared-hooks\n[include]\n\tpath = ../shared-config\n\tpath = ../later/config\n";
 
 /// What nothing in the sandbox may read.
 const SECRET: &str = "s3cret-canary";
