@@ -135,7 +135,8 @@ impl Editor {
         });
     }
 
-    /// Sends a request and waits for the answer. Dropping the future tells the editor that the answer is not needed any more.
+    /// Sends a request and waits for the answer. Dropping the future tells the editor that the answer is not needed any
+    /// more.
     pub async fn request<T: DeserializeOwned>(
         &self,
         method: &str,

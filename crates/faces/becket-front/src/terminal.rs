@@ -170,6 +170,10 @@ impl TerminalFront {
         }
     }
 
+    fn silent(&self, who: &str, words: &str) {
+        self.remark(who, &self.err.yellow("!"), words);
+    }
+
     fn end_thought(&self, answer: &mut AnswerView) {
         let Some(Thought { line: Some(line) }) = answer.thought.take() else {
             return;
@@ -490,10 +494,7 @@ impl TerminalFront {
                 provider,
                 seconds,
                 limit,
-            } => {
-                let words = silence_words(provider, seconds, limit);
-                self.remark(who, &self.err.yellow("!"), &words);
-            }
+            } => self.silent(who, &silence_words(provider, seconds, limit)),
             FrontUpdate::Progress { what, done, total } => self.progress(what, done, total),
             // How it ended, is said where that matters.
             FrontUpdate::Permitted { .. }

@@ -1,5 +1,5 @@
 //! Command lines of other agents' programs: `becket NAME ARGS…`, or becket called by that name. The programs know
-//! nothing of `--fail-on-refusal`, so it may stand before their names: `becket --fail-on-refusal pi -p "Run the tests"`.
+//! nothing of `--fail-on-refusal`, so it may stand before their names: `becket --fail-on-refusal pi -p "Run it"`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
