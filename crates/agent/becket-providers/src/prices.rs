@@ -232,9 +232,14 @@ mod tests {
         assert_eq!(input("gpt-4.1", Some("http://127.0.0.1:8080/v1")), None);
         assert_eq!(input("gpt-4.1", Some("https://api.openai.com.evil/v1")), None);
         assert_eq!(input("gpt-4.1", None), None);
-        let prices = prices.or("openai/gpt-4o".into(), free()).or("openai/own".into(), free());
+        let prices = prices
+            .or("openai/gpt-4o".into(), free())
+            .or("openai/own".into(), free());
         let input = |model: &str, address| prices.at("openai", model, address).map(|price| price.input);
-        assert_eq!((input("gpt-4o", None), input("own", openai)), (Some(1.0), Some(0.0)));
+        assert_eq!(
+            (input("gpt-4o", None), input("own", openai)),
+            (Some(1.0), Some(0.0))
+        );
         let claude = prices.at(
             "anthropic",
             "claude-opus-4-5-20251101",

@@ -175,8 +175,8 @@ pub async fn assemble(
     settings.approval.installed.extend(loaded.guests.names());
     let tool_settings = confined_tool_settings(setup, &environment, caller)?;
     let reader = reader(tool_settings.clone(), &settings, (&engine, &store));
-    // A user, at a terminal, in a chat or of a program that steers, may want something of the session that is none of the
-    // model's.
+    // A user, at a terminal, in a chat or of a program that steers, may want something of the session that is none of
+    // the model's.
     let is_steered = options.is_chat || options.client == Some(Mode::Rpc);
     let has_user = surroundings.stdin_is_terminal || is_steered;
     let handle = interactive.handle().or_else(|| has_user.then(SessionHandle::new));

@@ -246,7 +246,15 @@ fn a_model_that_is_known_to_be_free_counts_as_free() {
 fn a_provider_of_an_extension_that_says_it_is_free_counts_as_free() {
     let room = room();
     let parrot = crate::repository_file("examples/pi/parrot.ts");
-    let words = ["--budget", "0.01", "-e", &parrot, "--model", "parrot/polly", "chat"];
+    let words = [
+        "--budget",
+        "0.01",
+        "-e",
+        &parrot,
+        "--model",
+        "parrot/polly",
+        "chat",
+    ];
     let run = room.run_with_input(words, "one\ntwo\n").ended_with(0);
     run.said("You said: one").said("You said: two");
 }
