@@ -11,7 +11,8 @@ use testkit::{Room, needs};
 
 use super::{GIT_SETTINGS, SECRET, can_confine, file, outside, project};
 
-/// Lines for a shell. `$OUT` is a file outside, `$ROOM` the room with its home, `$VICTIM` a process outside.
+/// Lines for a shell. `$OUT` is a file outside, `$ROOM` the room with its home, `$VICTIM` a process outside, `$BECKET`
+/// the one that has started it.
 // tidy: a table
 const LINES: &[(&str, &str)] = &[
     ("write a file outside", "echo x > $OUT"),
@@ -168,7 +169,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("change the mode of a device", "chmod 600 /dev/null"),
     ("replace a device", "rm /dev/null"),
-    ("stop becket", "kill -0 $PPID"),
+    ("stop becket", "kill -0 $BECKET"),
     ("make a device", "mknod disk b 8 0 && head -c 1 disk"),
     (
         "read a disk",
@@ -335,7 +336,7 @@ impl Scene {
         // Rust closes what it opens; a shell in between hands the descriptor on.
         let mut outer = self
             .room
-            .command_of(Path::new("sh"), ["-c", r#"exec "$@" 9>>"$OUT""#, "sh"]);
+            .command_of(Path::new("sh"), ["-c", r#"BECKET=$$ exec "$@" 9>>"$OUT""#, "sh"]);
         outer.arg(shell.get_program()).args(shell.get_args());
         outer
             .env("OUT", self.canary())
