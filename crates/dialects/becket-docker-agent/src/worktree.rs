@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use becket_hooks::{CommandLane, HookEnvironment, Invocation, Lane};
+use becket_hooks::{CommandLane, HookEnvironment, Invocation, Lane, program_outside};
 use becket_host::GuestOptions;
 use becket_system::{CliError, Folders, Surroundings};
 use serde_json::{Value, json};
@@ -77,7 +77,9 @@ pub fn make(
 
 /// The output of git, or what it complains about.
 fn git(surroundings: &Surroundings, directory: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("git")
+    let program = program_outside("git", &surroundings.variables, directory)
+        .ok_or("there is no git on the PATH outside of the project")?;
+    let output = Command::new(program)
         .args(arguments)
         .current_dir(directory)
         .env_clear()

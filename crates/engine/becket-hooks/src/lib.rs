@@ -26,6 +26,7 @@ mod occasion;
 mod outcome;
 mod own_format;
 mod plain_words;
+mod program_outside;
 mod registered;
 mod rehearsal;
 mod replay;
@@ -55,6 +56,7 @@ pub use occasion::Occasion;
 pub use outcome::Outcome;
 pub use own_format::{beginning, own_row, trouble_of_answer};
 pub use plain_words::plain_words;
+pub use program_outside::program_outside;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
 pub use row::{Row, RowHandler};
 pub use settings_file::{

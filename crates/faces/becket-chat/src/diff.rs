@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use becket_face_kit::Conversation;
 use becket_front::{Kind, Output, Style, result_line};
-use becket_hooks::guest_environment;
+use becket_hooks::{guest_environment, program_outside};
 use becket_system::{Surroundings, counted, harmless};
 use tokio::process::Command;
 
@@ -214,7 +214,8 @@ struct Git {
 
 impl Git {
     async fn run(&self, arguments: &[&str]) -> Result<Done, String> {
-        let git = Command::new("git")
+        let program = program_outside("git", &self.environment, &self.folder);
+        let git = Command::new(program.ok_or("there is no git on the PATH outside of the project")?)
             .args(SAFE)
             .args(arguments)
             .current_dir(&self.folder)

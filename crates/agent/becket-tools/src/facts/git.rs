@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use becket_hooks::program_outside;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
@@ -128,7 +129,7 @@ impl GitFacts {
         arguments: &[&str],
         (most, filters): (usize, &[String]),
     ) -> Option<Vec<u8>> {
-        let mut command = Command::new("git");
+        let mut command = Command::new(program_outside("git", &self.environment, cwd)?);
         command
             .args(SEAL)
             .args(arguments)
