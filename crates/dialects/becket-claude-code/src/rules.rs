@@ -247,7 +247,7 @@ fn paths(pattern: &str, kind: Kind, (source, facts): (&Source, &Facts)) -> Strin
     };
     let is_name = pattern == inner && !inner.trim_end_matches('/').contains('/');
     // A folder may also be reached by its own path, behind links.
-    let real = folder.canonicalize().ok();
+    let real = becket_fs::canonicalize(folder).ok();
     let folders = [Some(folder), real.as_deref()].into_iter().flatten();
     let folders: Vec<String> = folders
         .map(|folder| regex_escape(folder.display().to_string().trim_end_matches('/')))

@@ -125,7 +125,7 @@ pub fn remove_files(
 
 /// Removes what programs of hooks were given of sessions.
 fn remove_hook_files(setup: &Setup, sessions: &[SessionSummary]) -> io::Result<()> {
-    let files = match std::fs::read_dir(setup.folders.hook_files()) {
+    let files = match becket_fs::read_dir(setup.folders.hook_files()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         files => files?,
     };

@@ -156,7 +156,7 @@ fn wrong_files_are_told_with_their_line_and_what_to_try() {
         ),
         (
             "runtime: {sandbox: true}\nagents:\n  root: {}\n",
-            "agent.yaml:1: `sandbox` is not served: becket has none",
+            "agent.yaml:1: `sandbox` is not served: becket starts no container",
         ),
         (
             "agents:\n  root:\n    sub_agents: [nobody]\n",

@@ -2121,10 +2121,15 @@ fn scripts_that_run_in_one_directory_only_or_not_at_all_are_found() {
 #[test]
 fn front_matter_that_is_no_yaml_is_told_of_its_file() {
     let room = with_hooks(&[("Stop", command("true"))]);
-    let front = "---\nname: a\ndescription: use this: when\nhooks:\n  Stop: []\n---\nWords.\n";
+    // What is almost YAML is read as Claude Code reads it.
+    let almost = "---\nname: a\ndescription: use this: when\nhooks:\n  Stop: []\n---\nWords.\n";
+    room.write(".claude/agents/a.md", almost);
+    let run = room.run(["--trust", "hooks", "check"]).ended_with(0);
+    assert!(!run.stdout.contains(".claude/agents/a.md:"), "{run:#?}");
+    let front = "---\nname: a\ntools: [\nhooks:\n  Stop: []\n---\nWords.\n";
     let file = room.write(".claude/agents/a.md", front);
     let run = room.run(["--trust", "hooks", "check"]).ended_with(0);
-    assert!(run.stdout.contains(".claude/agents/a.md:3: remark"), "{run:#?}");
+    assert!(run.stdout.contains(".claude/agents/a.md:5: remark"), "{run:#?}");
     room.run(["hooks", "check", &file.display().to_string()])
         .ended_with(0);
 }
