@@ -111,6 +111,8 @@ fn no_tool(system: &System, word: &str, meant: Option<String>, subject: &Subject
 }
 
 fn no_value(contract: &Contract, word: &str, subject: &Subject<'_>) -> Finding {
+    // Where a system compares whole texts, becket has anchored the word.
+    let word = word.trim_start_matches('^').trim_end_matches('$');
     let (name, values) = (contract.name, contract.values.join("`, `"));
     let message =
         format!("at `{name}` a matcher looks at one of `{values}`, and `{word}` matches none of them");
