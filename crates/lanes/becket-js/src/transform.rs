@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use oxc::allocator::Allocator;
@@ -204,7 +205,10 @@ impl Transformer {
             return false;
         };
         let Some(folder) = file.parent() else { return false };
-        let unfinished = folder.join(format!("{}.{}", hash.to_hex(), std::process::id()));
+        // Engines that start together may keep the same file at once.
+        static WRITES: AtomicU64 = AtomicU64::new(0);
+        let number = WRITES.fetch_add(1, Ordering::Relaxed);
+        let unfinished = folder.join(format!("{}.{}.{number}", hash.to_hex(), std::process::id()));
         let written = std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(&unfinished, text))
             .and_then(|()| std::fs::rename(&unfinished, &file));
@@ -362,4 +366,29 @@ fn located(text: &str, offset: usize) -> (usize, usize, &str) {
     let line = text[begin..].lines().next().unwrap_or_default();
     let column = before[begin..].chars().count() + 1;
     (before.matches('\n').count() + 1, column, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_that_keep_the_same_file_at_once_keep_it_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let fresh = || Transformer::new(Some(folder.path().to_owned()));
+        for round in 0..40 {
+            let source = format!(
+                "export const round: number = {round};\n{}",
+                "f(1 as any);\n".repeat(200)
+            );
+            let (path, source) = (Path::new("/x/same.ts"), source.as_str());
+            let wanted = Transformer::new(None).javascript(path, source).unwrap();
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| assert_eq!(fresh().javascript(path, source).unwrap(), wanted));
+                }
+            });
+            assert_eq!(fresh().javascript(path, source).unwrap(), wanted);
+        }
+    }
 }
