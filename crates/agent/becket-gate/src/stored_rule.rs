@@ -10,6 +10,8 @@
 //! that comes back from a front end, also one that it has offered itself, and stored files are checked when they are
 //! read: front ends, programs and text editors may all be wrong.
 
+use becket_shell::is_runner;
+
 use crate::rules::{FURTHER_WORDS, RuledCall, Rules};
 use crate::url_policy::JudgedUrl;
 
@@ -150,6 +152,7 @@ fn runs_others(words: &[&str]) -> bool {
         Some((_, subcommands)) => !words.get(1).is_some_and(|word| subcommands.contains(word)),
     };
     is_odd
+        || names.iter().any(|name| is_runner(name))
         || RUN_OTHERS
             .iter()
             .flat_map(|names| names.split(' '))
@@ -200,24 +203,19 @@ const DESTROY: &[&str] = &[
     "ip ifconfig modprobe rmmod insmod sysctl trash gio dropdb",
 ];
 
-/// Programs that run others: what they do is in their arguments, in files, or elsewhere.
+/// Programs that run others, besides those that run what another text says (`becket_shell::is_runner`): what they do is
+/// in their arguments, in files, or elsewhere.
 const RUN_OTHERS: &[&str] = &[
-    // Shells, and what shells have built in.
-    "sh bash dash zsh fish ksh mksh ash csh tcsh rbash busybox toybox nu pwsh powershell elvish xonsh",
-    "eval exec source command builtin trap alias enable coproc if for while until case function time",
-    // Run a program in another way, as another user, or somewhere else.
-    "env sudo doas su runuser pkexec xargs parallel find fd nohup timeout nice ionice chrt taskset stdbuf setsid",
-    "unshare nsenter chroot flock watch entr script expect strace ltrace gdb lldb rr valgrind perf numactl prlimit",
-    "systemd-run systemctl at batch crontab tmux screen ssh scp sftp rsync mosh telnet nc ncat netcat socat",
-    "start-stop-daemon setpriv capsh firejail bwrap fakeroot proot faketime unbuffer rlwrap sshpass torsocks",
-    "proxychains dbus-run-session",
-    // Interpreters.
-    "python pypy ipython python-config node nodejs deno bun ruby irb perl raku php lua luajit tclsh wish guile racket",
-    "scheme chibi-scheme chicken java javaw jshell kotlin scala groovy clojure ghci runghc runhaskell stack ocaml R",
-    "Rscript julia octave gnuplot m4 awk gawk mawk nawk sed gsed ed ex vi vim nvim emacs nano less more man jq",
-    "sqlite psql mysql mariadb redis-cli mongosh osascript swift elixir iex erl escript dart zig nim crystal bc dc",
+    // What shells have built in.
+    "if for while until case function",
+    // Reach other machines, or start what was set up elsewhere.
+    "systemctl scp sftp rsync telnet nc ncat netcat socat",
+    // Interpreters and what has one inside.
+    "python-config racket scheme chibi-scheme chicken java javaw jshell kotlin scala groovy clojure ghci runghc",
+    "runhaskell stack ocaml R Rscript julia octave gnuplot m4 sed gsed ed ex vi vim nvim emacs nano less more man jq",
+    "sqlite psql mysql mariadb redis-cli mongosh swift elixir iex erl escript dart zig nim crystal bc dc",
     // Run what a file of the project names.
-    "make gmake bmake ninja cmake ctest meson scons just task rake gradle gradlew mvn mvnw ant sbt bazel bazelisk buck",
+    "gmake bmake ninja cmake ctest meson scons just task rake gradle gradlew mvn mvnw ant sbt bazel bazelisk buck",
     "npm npx pnpm pnpx yarn bunx corepack nx turbo lerna grunt gulp composer bundle bundler gem pip pipx uv uvx poetry",
     "pdm hatch tox nox invoke conda mamba micromamba nix nix-shell nix-build guix direnv mise asdf devbox vagrant",
     "ansible ansible-playbook terraform tofu pulumi helm docker-compose earthly act dagger pre-commit husky lefthook",

@@ -15,6 +15,7 @@
 
 mod programs;
 mod reader;
+mod runners;
 mod texts;
 mod wrappers;
 
@@ -22,6 +23,7 @@ use std::ops::Range;
 
 pub use programs::{NamedPrograms, programs};
 pub use reader::read;
+pub use runners::is_runner;
 pub use texts::{CommandTexts, command_texts};
 pub use wrappers::{command_start, is_wrapper};
 

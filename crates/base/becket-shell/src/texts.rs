@@ -1,14 +1,7 @@
 //! The commands of a line as plain texts, for patterns that are about one command: `git push *`.
 
-use crate::{Command, Kind, Part, Script, Word, read};
-
-/// Programs that run what their arguments or their input say.
-const RUNNERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "eval", "exec", "source", ".",
-    "command", "builtin", "env", "sudo", "doas", "su", "xargs", "find", "parallel", "nohup", "time",
-    "timeout", "nice", "ionice", "setsid", "stdbuf", "watch", "trap", "alias", "ssh", "script", "flock",
-    "chroot", "unshare", "strace", "perl", "python", "python3", "ruby", "node", "awk", "make",
-];
+use crate::runners::is_runner;
+use crate::{Command, Kind, Part, Script, read};
 
 /// What a line runs.
 #[derive(Debug, Default)]
@@ -54,7 +47,11 @@ impl CommandTexts {
     }
 
     fn command(&mut self, command: &Command) {
-        let words: Vec<Option<String>> = command.words.iter().map(literal).collect();
+        let words: Vec<Option<String>> = command
+            .words
+            .iter()
+            .map(|word| word.literal().map(str::to_owned))
+            .collect();
         let program = words.first().cloned().flatten();
         let base = program
             .as_deref()
@@ -62,7 +59,7 @@ impl CommandTexts {
         // What is known only at run time, and what runs another text, may be anything.
         self.is_open |= (!words.is_empty() && command.kind == Kind::Simple && program.is_none())
             || command.kind == Kind::Function
-            || base.is_some_and(|base| RUNNERS.contains(&base));
+            || base.is_some_and(is_runner);
         let rest = words.get(1..).unwrap_or_default();
         let known: Vec<&str> = rest.iter().map_while(Option::as_deref).collect();
         let all: Vec<&str> = rest.iter().map(|word| word.as_deref().unwrap_or("?")).collect();
@@ -85,13 +82,4 @@ impl CommandTexts {
             }
         }
     }
-}
-
-/// The text of a word without its quotes; `None` if a part of it is known only at run time.
-fn literal(word: &Word) -> Option<String> {
-    let parts = word.parts.iter().map(|part| match part {
-        Part::Literal(text) => Some(text.as_str()),
-        _ => None,
-    });
-    parts.collect()
 }
