@@ -7,13 +7,13 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use becket_hooks::program_outside;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::lock::Lock;
@@ -89,15 +89,10 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The first `git` of the search path that is not in the folder itself, whose files may be anyone's.
+    /// The first `git` of the search path that is not in the project, whose files may be anyone's.
     pub(crate) fn find(search_path: &OsStr, folder: &Path) -> Result<Self, Problem> {
-        let folders = std::env::split_paths(search_path).filter(|place| place.is_absolute());
-        let path = folders
-            .map(|place| place.join("git"))
-            .find(|program| is_program(program) && !lies_in(program, folder))
-            .ok_or(Problem::NoGit)?;
         Ok(Self {
-            path,
+            path: program_outside("git", search_path, folder).ok_or(Problem::NoGit)?,
             search_path: search_path.to_owned(),
         })
     }
@@ -270,15 +265,4 @@ fn finish(reader: Reader) -> io::Result<Vec<u8>> {
     reader
         .join()
         .unwrap_or_else(|_| Err(io::Error::other("the reader of git's output broke")))
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-}
-
-fn lies_in(program: &Path, folder: &Path) -> bool {
-    program
-        .canonicalize()
-        .is_ok_and(|program| program.starts_with(folder))
 }

@@ -1,5 +1,6 @@
 //! The worktree in which a run works, if the user wants one: how it is made, and the hooks of `worktree_create`.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -77,7 +78,9 @@ pub fn make(
 
 /// The output of git, or what it complains about.
 fn git(surroundings: &Surroundings, directory: &Path, arguments: &[&str]) -> Result<String, String> {
-    let program = program_outside("git", &surroundings.variables, directory)
+    let search_path = surroundings.variables.get(OsStr::new("PATH"));
+    let program = search_path
+        .and_then(|places| program_outside("git", places, directory))
         .ok_or("there is no git on the PATH outside of the project")?;
     let output = Command::new(program)
         .args(arguments)

@@ -1,25 +1,19 @@
 //! Finding a program for becket's own use. A project may have a folder on the search path, such as that of an active
 //! virtual environment, and what lies there is anybody's: a command in a sandbox may have put it there.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The first program of a name on the search path that lies outside of the project around a folder: outside of its
 /// repository, or else of the folder itself.
-pub fn program_outside(
-    name: &str,
-    variables: &BTreeMap<OsString, OsString>,
-    folder: &Path,
-) -> Option<PathBuf> {
+pub fn program_outside(name: &str, search_path: &OsStr, folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let mut around = folder.ancestors();
     let project = around
         .find(|place| place.join(".git").exists())
         .unwrap_or(&folder);
-    let path = variables.get(OsStr::new("PATH"))?;
-    let places = std::env::split_paths(path).filter(|place| place.is_absolute());
+    let places = std::env::split_paths(search_path).filter(|place| place.is_absolute());
     let mut programs = places.map(|place| place.join(name));
     programs.find(|program| is_program(program) && !lies_in(program, project))
 }
@@ -63,11 +57,10 @@ mod tests {
         let places = ["links", "project/.venv/bin", "none", "usr/bin"].map(|place| room.join(place));
         let found = |places: &[PathBuf]| {
             let path = std::env::join_paths(places).unwrap();
-            let variables = BTreeMap::from([("PATH".into(), path)]);
-            program_outside("git", &variables, &room.join("project/src"))
+            program_outside("git", &path, &room.join("project/src"))
         };
         assert_eq!(found(&places), Some(real));
         assert_eq!(found(&places[..3]), None);
-        assert_eq!(program_outside("git", &BTreeMap::new(), &room), None);
+        assert_eq!(program_outside("git", OsStr::new(""), &room), None);
     }
 }

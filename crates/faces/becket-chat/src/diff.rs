@@ -214,7 +214,8 @@ struct Git {
 
 impl Git {
     async fn run(&self, arguments: &[&str]) -> Result<Done, String> {
-        let program = program_outside("git", &self.environment, &self.folder);
+        let search_path = self.environment.get(OsStr::new("PATH"));
+        let program = search_path.and_then(|places| program_outside("git", places, &self.folder));
         let git = Command::new(program.ok_or("there is no git on the PATH outside of the project")?)
             .args(SAFE)
             .args(arguments)

@@ -2,7 +2,7 @@
 //! programs that a repository's configuration names for it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -129,7 +129,8 @@ impl GitFacts {
         arguments: &[&str],
         (most, filters): (usize, &[String]),
     ) -> Option<Vec<u8>> {
-        let mut command = Command::new(program_outside("git", &self.environment, cwd)?);
+        let search_path = self.environment.get(OsStr::new("PATH"))?;
+        let mut command = Command::new(program_outside("git", search_path, cwd)?);
         command
             .args(SEAL)
             .args(arguments)
