@@ -160,7 +160,8 @@ pub(crate) fn listed(name: &str, model: Map<String, Value>) -> OfferedModel {
 /// The price of a million tokens, from that of one; a price below zero means that it varies.
 fn price(of_one: &Value) -> Option<f64> {
     let of_one = of_one.as_f64().or_else(|| of_one.as_str()?.parse().ok())?;
-    (of_one.is_finite() && of_one >= 0.0).then_some((of_one * 1e6 * 1e4).round() / 1e4)
+    let of_a_million = (of_one * 1e6 * 1e4).round() / 1e4;
+    (of_a_million.is_finite() && of_a_million >= 0.0).then_some(of_a_million)
 }
 
 /// The window that an error names.

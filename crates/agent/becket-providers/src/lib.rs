@@ -43,6 +43,17 @@ pub use select::{
     key_variables, origins, provider_names, select,
 };
 
+/// Reads a page of a provider's list of models, and returns its models. Public only for its fuzz target.
+#[doc(hidden)]
+pub fn read_model_page(
+    bytes: &[u8],
+    address: &url::Url,
+) -> Result<(Vec<becket_agent::provider::OfferedModel>, Option<url::Url>), String> {
+    let page = model_list::ModelPage::read(bytes)?;
+    let next = page.next(address);
+    Ok((page.models().collect(), next))
+}
+
 /// Reads an answer in pieces, as it would come from a provider, and returns the number of its parts. Public only for
 /// its fuzz target.
 #[doc(hidden)]

@@ -11,8 +11,9 @@ use becket_events::{EVENTS, EventId};
 use becket_hooks::{Answered, Engine, Failure, Field, LaneKind, ScriptHandler, trouble_of_answer};
 use becket_mcp::is_answer;
 use becket_pi::ExtensionOwner;
-use becket_providers::{Api, read_answer};
+use becket_providers::{Api, read_answer, read_model_page};
 use futures_util::future::BoxFuture;
+use url::Url;
 
 use super::agent::reader;
 use crate::text::{changed, json_text, text};
@@ -398,6 +399,61 @@ pub fn gemini(u: &mut Unstructured<'_>) -> Result<()> {
         "{\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}",
     ];
     streamed(u, Api::Gemini, WORDS, TEXTS)
+}
+
+/// A page of a provider's list of models.
+pub fn models(u: &mut Unstructured<'_>) -> Result<()> {
+    const WORDS: &[&str] = &[
+        "data",
+        "models",
+        "id",
+        "name",
+        "models/",
+        "nextPageToken",
+        "has_more",
+        "last_id",
+        "context_length",
+        "inputTokenLimit",
+        "pricing",
+        "prompt",
+        "completion",
+        "-1",
+        "1e308",
+        "NaN",
+        "architecture",
+        "input_modalities",
+        "supported_parameters",
+        "reasoning",
+        "true",
+        "null",
+    ];
+    const PAGES: &[&str] = &[
+        "{\"data\":[{\"id\":\"a\",\"context_length\":9000,\"pricing\":{\"prompt\":\"0.1\",\"completion\":2},\
+         \"architecture\":{\"input_modalities\":[\"image\"]},\"supported_parameters\":[\"reasoning\"]}],\
+         \"has_more\":true,\"last_id\":\"a\"}",
+        "{\"models\":[{\"name\":\"models/a\",\"inputTokenLimit\":1000000,\"thinking\":true}],\"nextPageToken\":\"b c\"}",
+    ];
+    let page = match u.ratio(1, 3)? {
+        true => json_text(u, WORDS)?,
+        false => changed(u, PAGES, WORDS)?,
+    };
+    let address = Url::parse("https://models.example/v1/models?limit=10").expect("it is an address");
+    let Ok((models, next)) = read_model_page(page.as_bytes(), &address) else {
+        return Ok(());
+    };
+    assert!(
+        next.is_none_or(|next| next.host() == address.host()),
+        "another host: {page}"
+    );
+    let prices = models
+        .iter()
+        .flat_map(|model| [model.input_price, model.output_price]);
+    let is_price = |price: f64| price.is_finite() && price >= 0.0;
+    assert!(
+        prices.flatten().all(is_price),
+        "a price that cannot be counted with: {page}"
+    );
+    Ok(())
 }
 
 /// The stored record of a session, which a later version may have written.
