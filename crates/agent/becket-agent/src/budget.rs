@@ -44,11 +44,11 @@ impl Budget {
         }
     }
 
-    /// The same budget, from which answers by other prices are paid.
+    /// The same budget, which counts by these prices first.
     #[must_use]
     pub fn priced(&self, pricing: Pricing) -> Self {
         Self {
-            pricing,
+            pricing: pricing.or(self.pricing.clone()),
             ..self.clone()
         }
     }

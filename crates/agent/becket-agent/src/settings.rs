@@ -102,6 +102,12 @@ impl Pricing {
         Self(Arc::new(cost))
     }
 
+    /// These prices, and `other` ones for models that have none here.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::new(move |provider, usage| self.of(provider, usage).or_else(|| other.of(provider, usage)))
+    }
+
     /// The tokens with what they cost: as the provider reports it, else by its price. Tokens that it does not name cost
     /// nothing if the model is free; otherwise nobody knows.
     pub(crate) fn priced(&self, provider: &dyn Provider, usage: Usage) -> Usage {

@@ -13,7 +13,6 @@ use crate::message::{from_draft, instead, same_role, with_text};
 use crate::model_call::HOOK;
 use crate::session::Session;
 use crate::session_handle::{HandleError, ShellRunRequest};
-use crate::settings::AgentSettings;
 use crate::speaker::Speaker;
 use crate::store::{Consumed, StoreError};
 use crate::transcript::tokens_of;
@@ -238,8 +237,8 @@ pub(crate) fn show_usage(session: &mut Session) {
 
 /// How many tokens the conversation has by now, with everything that comes before it.
 pub(crate) fn context_tokens(session: &mut Session) -> u64 {
-    let settings = &session.speaker.agent.settings;
-    session.transcript.tokens(|| fixed_bytes(settings))
+    let speaker = &session.speaker;
+    session.transcript.tokens(|| fixed_bytes(speaker))
 }
 
 /// Counts a sub-agent's answer against the tokens that all sub-agents may use; if its provider does not say what it
@@ -259,9 +258,15 @@ pub(crate) fn count_answer(session: &mut Session, message: &Message) {
 }
 
 /// The size of everything before the conversation, as far as it is known without asking hooks.
-fn fixed_bytes(settings: &AgentSettings) -> usize {
+fn fixed_bytes(speaker: &Speaker) -> usize {
+    let settings = &speaker.agent.settings;
     let files: usize = settings.prompt_files.iter().map(|(_, text)| text.len()).sum();
-    settings.instructions.len() + files
+    let faces = speaker.agent.tools.iter().map(|tool| tool.spec());
+    let faces = faces.filter(|spec| speaker.offers(spec)).map(|spec| &spec.face);
+    let tools: usize = faces
+        .map(|face| face.name.len() + face.description.len() + face.parameters.to_string().len())
+        .sum();
+    settings.instructions.len() + files + tools
 }
 
 /// Adds the entries that hooks drafted, in their order.

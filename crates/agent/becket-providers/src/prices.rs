@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use becket_agent::Pricing;
-use becket_agent::provider::Provider;
+use becket_agent::provider::{OfferedModel, Provider};
 use becket_events::Usage;
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -48,6 +48,16 @@ fn some_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>
 }
 
 impl Price {
+    /// The price that a provider's list names for a model.
+    pub fn listed(model: &OfferedModel) -> Option<Self> {
+        Some(Self {
+            input: model.input_price?,
+            output: model.output_price?,
+            cache_read: None,
+            cache_write: None,
+        })
+    }
+
     /// What this much costs, in US dollars. A price that the provider has named goes before it.
     pub fn of(&self, usage: &Usage) -> f64 {
         if let Some(cost) = usage.cost {

@@ -166,7 +166,7 @@ pub fn agent_settings(
         wording: profile(setup, options)?.wording,
         approval: approval(setup, options, surroundings)?,
         subagents: subagents(setup),
-        pricing: setup.prices().pricing(),
+        pricing: setup.model_lists().pricing(setup.prices()),
         ..usual
     })
 }

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use becket_agent::Pricing;
 use becket_agent::provider::{ModelFacts, OfferedModel, Provider};
+use becket_providers::{Price, Prices};
 use becket_system::moments::now;
 use serde::{Deserialize, Serialize};
 
@@ -55,8 +57,22 @@ impl ModelLists {
 
     /// What a model's provider has said about it.
     pub fn facts_of(&self, provider: &dyn Provider) -> Option<ModelFacts> {
+        Some(self.model(provider)?.facts)
+    }
+
+    fn model(&self, provider: &dyn Provider) -> Option<OfferedModel> {
         let mut models = self.of(provider)?.models.into_iter();
-        Some(models.find(|model| model.name == provider.model())?.facts)
+        models.find(|model| model.name == provider.model())
+    }
+
+    /// What answers cost by these prices, else by what the provider's list says.
+    pub fn pricing(&self, prices: Prices) -> Pricing {
+        let lists = self.clone();
+        Pricing::new(move |provider, usage| {
+            let listed = || Price::listed(&lists.model(provider)?);
+            let price = prices.of(provider).or_else(listed)?;
+            Some(price.of(usage))
+        })
     }
 
     /// Keeps a list. The error says why it cannot be kept.

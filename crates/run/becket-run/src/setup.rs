@@ -129,7 +129,11 @@ impl Setup {
         };
         let fresh = || {
             let Dollars(limit) = options.budget.or(config.agent.budget)?;
-            Some(Budget::new(limit, Prices::new(config.prices.clone()).pricing()))
+            let prices = Prices::new(config.prices.clone());
+            Some(Budget::new(
+                limit,
+                ModelLists::new(&folders.cache).pricing(prices),
+            ))
         };
         let budget = options.preloaded.budget().or_else(fresh);
         Ok(Self {

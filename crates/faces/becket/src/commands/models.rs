@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becket_agent::provider::{ModelFacts, OfferedModel, Provider};
+use becket_agent::provider::{ModelFacts, Provider};
 use becket_face_kit::listening;
 use becket_host::ListedModel;
 use becket_providers::{PRICES_OF, Price, Prices, of_family, provider_names, select};
@@ -162,7 +162,7 @@ fn rows(
         .collect();
     for ModelList { provider, models, .. } in lists {
         for model in models {
-            let price = price_in(&model);
+            let price = Price::listed(&model);
             let facts = model.facts.or(of_family(&model.name));
             let (known, of_list) = known.entry((provider.clone(), model.name)).or_default();
             (*known, *of_list) = (known.or(facts), price);
@@ -182,16 +182,6 @@ fn rows(
         )
     });
     rows.collect()
-}
-
-/// The price that a provider's list names.
-fn price_in(model: &OfferedModel) -> Option<Price> {
-    Some(Price {
-        input: model.input_price?,
-        output: model.output_price?,
-        cache_read: None,
-        cache_write: None,
-    })
 }
 
 fn as_json(model: &ListedModel, price: Option<&Price>) -> serde_json::Value {

@@ -145,6 +145,25 @@ fn a_model_without_a_price_is_not_asked_under_a_budget() {
 }
 
 #[test]
+fn a_price_that_the_providers_list_names_counts() {
+    let answer = OpenAiStream::new("m").text("hello").finish("stop");
+    let answer = answer.usage(1_000_000, 0).done();
+    let list = json!({"data": [{"id": "m", "pricing": {"prompt": "0.000002", "completion": "0.000003"}}]});
+    let server = ModelServer::answering(move |request| match request.path.as_str() {
+        "/v1/models" => Response::json(200, &list),
+        _ => Response::events(answer.clone()),
+    });
+    let room = room()
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", &server.url());
+    room.run(["models", "--provider", "openai"]).ended_with(0);
+    let asked = ["--json", "--budget", "3", "--model", "openai/m", "Hi."];
+    let run = room.run(asked).ended_with(0);
+    let turns = run.events_named("turn_end");
+    assert_eq!(turns[0]["usage"]["cost"], 2.0, "{}", run.stdout);
+}
+
+#[test]
 fn an_answer_that_names_no_cost_where_it_should_ends_the_trust_in_it() {
     let answer = OpenAiStream::new("m").tool_call(0, "c1", "list", &["{\"path\":\".\"}"]);
     let answer = answer.finish("tool_calls").usage(10, 1).done();
