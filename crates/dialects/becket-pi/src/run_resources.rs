@@ -71,7 +71,7 @@ impl RunResources {
     /// The names of all resources that come from files, by kind.
     pub fn kinds(&self) -> [(&'static str, Vec<String>); 3] {
         self.look(|resources| {
-            let themes = resources.themes.iter().filter(|theme| theme.file.is_some());
+            let themes = resources.themes.iter();
             [
                 (
                     "skills",

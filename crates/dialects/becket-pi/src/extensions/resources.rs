@@ -43,7 +43,7 @@ fn command(name: String, description: &str, source: &'static str, from: &SourceI
 /// The available themes.
 pub fn themes(registry: &ExtensionRegistry) -> HostAnswer {
     look(registry, |resources| {
-        let themes = resources.themes.iter();
+        let themes = resources.all_themes();
         let shown: Vec<ShownTheme<'_>> = themes.map(|theme| theme.shown_without_colours()).collect();
         json_of(&shown)
     })

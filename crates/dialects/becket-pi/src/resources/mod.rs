@@ -72,27 +72,16 @@ impl<'a> WantedResources<'a> {
 }
 
 /// All resources, in order; no two of a kind have the same name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resources {
     /// Skills.
     pub skills: Vec<Skill>,
     /// Prompt templates.
     pub templates: Vec<Template>,
-    /// Themes, becket's own first.
+    /// The themes of files.
     pub themes: Vec<Theme>,
     /// The real paths of files, so that none is read twice.
     seen: HashSet<PathBuf>,
-}
-
-impl Default for Resources {
-    fn default() -> Self {
-        Self {
-            skills: Vec::new(),
-            templates: Vec::new(),
-            themes: themes::own_themes(),
-            seen: HashSet::new(),
-        }
-    }
 }
 
 /// The paths of an extension's resources. Relative ones begin in the working directory.
@@ -222,9 +211,14 @@ impl Resources {
         Some(Ok(template.expanded(words)))
     }
 
+    /// All themes, becket's own first.
+    pub fn all_themes(&self) -> impl Iterator<Item = &Theme> {
+        themes::own_themes().iter().chain(&self.themes)
+    }
+
     /// The theme with that name.
     pub fn theme(&self, name: &str) -> Option<&Theme> {
-        self.themes.iter().find(|theme| theme.name == name)
+        self.all_themes().find(|theme| theme.name == name)
     }
 
     /// Reads a file, unless it was read before. Returns remarks about it.

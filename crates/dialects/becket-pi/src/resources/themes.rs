@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,10 +33,13 @@ struct Written {
 }
 
 /// The built-in themes.
-pub(super) fn own_themes() -> Vec<Theme> {
-    let texts = [include_str!("dark.json"), include_str!("light.json")];
-    let read = |text: &str| Theme::of(text).expect("a test has read becket's own themes");
-    texts.into_iter().map(read).collect()
+pub(super) fn own_themes() -> &'static [Theme] {
+    static OWN: LazyLock<Vec<Theme>> = LazyLock::new(|| {
+        let texts = [include_str!("dark.json"), include_str!("light.json")];
+        let read = |text: &str| Theme::of(text).expect("a test has read becket's own themes");
+        texts.into_iter().map(read).collect()
+    });
+    &OWN
 }
 
 impl Theme {
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn beckets_own_themes_are_whole() {
-        let names: Vec<String> = own_themes().into_iter().map(|theme| theme.name).collect();
+        let names: Vec<String> = own_themes().iter().map(|theme| theme.name.clone()).collect();
         assert_eq!(names, ["dark", "light"]);
         assert_eq!(needed().count(), 51);
     }
