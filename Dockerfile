@@ -1,6 +1,6 @@
 # becket from source, as one static program.
 FROM debian:bookworm-slim AS build
-RUN apt-get update && apt-get install -y --no-install-recommends build-essential ca-certificates curl git xz-utils
+RUN apt-get update && apt-get install -y --no-install-recommends build-essential ca-certificates curl git valgrind xz-utils
 RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --default-toolchain 1.95.0
 WORKDIR /src
 COPY . .

@@ -49,6 +49,10 @@ fn main() -> ExitCode {
     if called_as("becket") {
         return becket::main();
     }
+    if called_as(ship::LINKER) {
+        let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+        return ended(ship::link(&arguments));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let workspace = Workspace::here();
@@ -71,6 +75,10 @@ fn main() -> ExitCode {
         }
         _ => Err(format!("what shall be done?\n{USAGE}")),
     };
+    ended(result)
+}
+
+fn ended(result: Result<(), Problem>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

@@ -1,11 +1,12 @@
 //! `cargo xtask dist`: the program as it is shipped, and everything that a person gets with it.
 //!
-//! `target.rs` chooses what is built and how, `licences.rs` reads the crates behind the program, `files.rs` makes the
-//! folder that is packed, `packages.rs` packs it as an archive, a Debian package and an npm package. `try_out.rs`
-//! installs each of them into an empty root and runs the README's guard there.
+//! `target.rs` chooses what is built and how, `order.rs` links the program, `licences.rs` reads the crates behind it,
+//! `files.rs` makes the folder that is packed, `packages.rs` packs it as an archive, a Debian package and an npm
+//! package. `try_out.rs` installs each of them into an empty root and runs the README's guard there.
 
 mod files;
 mod licences;
+mod order;
 mod packages;
 mod target;
 mod try_out;
@@ -19,6 +20,8 @@ use crate::workspace::{Workspace, target_folder};
 use files::{Release, copy, name_of, remove, write};
 use sha2::{Digest, Sha256};
 use target::Target;
+
+pub use order::{LINKER, link};
 
 /// The options of `cargo xtask dist`.
 #[derive(Debug, Default)]
@@ -119,6 +122,11 @@ pub fn build(workspace: &Workspace, target: &Target, packages: &[&str]) -> Resul
         .env_remove("RUSTFLAGS")
         .envs(target.variables())
         .env("BECKET_COMMIT", commit(workspace).unwrap_or_default());
+    if target.is_linked_by_llvm()
+        && let Some(linker) = order::linker_in(&target_folder(workspace))?
+    {
+        cargo.env(target.linker_variable(), linker);
+    }
     let status = cargo
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;

@@ -90,26 +90,37 @@ impl Target {
         }
     }
 
+    /// Whether the program is linked by LLVM's linker, which Rust uses for this target.
+    pub fn is_linked_by_llvm(&self) -> bool {
+        self.name == "x86_64-unknown-linux-gnu"
+    }
+
+    /// The variable by which cargo is told the linker for this target.
+    pub fn linker_variable(&self) -> String {
+        self.variable("LINKER")
+    }
+
+    /// A variable of cargo's settings for this target.
+    fn variable(&self, what: &str) -> String {
+        format!(
+            "CARGO_TARGET_{}_{what}",
+            self.name.replace('-', "_").to_uppercase()
+        )
+    }
+
     /// The variables that make cargo build it so.
     pub fn variables(&self) -> Vec<(String, String)> {
-        let name = self.name.replace('-', "_");
         let mut flags = vec!["-C target-feature=+crt-static", SPAWN_IN_A_FOLDER];
         if !self.is_musl {
             flags.push(PACKED_RELOCATIONS);
         }
-        if self.name == "x86_64-unknown-linux-gnu" {
+        if self.is_linked_by_llvm() {
             flags.push(FOLDED_CODE);
         }
-        let mut variables = vec![(
-            format!("CARGO_TARGET_{}_RUSTFLAGS", name.to_uppercase()),
-            flags.join(" "),
-        )];
+        let mut variables = vec![(self.variable("RUSTFLAGS"), flags.join(" "))];
         if let Some(compiler) = self.compiler {
-            variables.push((format!("CC_{name}"), compiler.into()));
-            variables.push((
-                format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()),
-                compiler.into(),
-            ));
+            variables.push((format!("CC_{}", self.name.replace('-', "_")), compiler.into()));
+            variables.push((self.linker_variable(), compiler.into()));
         }
         variables
     }
@@ -123,8 +134,7 @@ const SPAWN_IN_A_FOLDER: &str = "-C link-arg=-Wl,-u,posix_spawn_file_actions_add
 /// program can unpack them since 2.36; musl cannot.
 const PACKED_RELOCATIONS: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
 
-/// Keeps functions once that were compiled to the same machine code. Only LLVM's linker can do so, which Rust uses for
-/// this target.
+/// Keeps functions once that were compiled to the same machine code. Only LLVM's linker can do so.
 const FOLDED_CODE: &str = "-C link-arg=-Wl,--icf=all";
 
 fn rustc(arguments: &[&str]) -> Command {
