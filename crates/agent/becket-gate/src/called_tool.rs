@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use becket_events::{Operation, OperationKind};
+use becket_events::{Operation, OperationKind, Schema};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ pub struct ToolFace {
     /// The tool's description.
     pub description: String,
     /// The JSON Schema of the tool's arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
     /// The operation, if the tool is one of becket's operations.
     pub operation: Option<OperationKind>,
 }

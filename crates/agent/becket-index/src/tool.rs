@@ -202,7 +202,7 @@ impl IndexTool {
             face: ToolFace {
                 name: own.name.into(),
                 description: own.description.into(),
-                parameters: json!({"type": "object", "properties": properties}),
+                parameters: json!({"type": "object", "properties": properties}).into(),
                 operation: None,
             },
             own_name: own.name.into(),

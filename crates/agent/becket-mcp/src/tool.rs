@@ -31,7 +31,7 @@ impl McpTool {
             face: ToolFace {
                 name,
                 description: offer.description,
-                parameters: offer.parameters,
+                parameters: offer.parameters.into(),
                 operation: None,
             },
             operation: None,

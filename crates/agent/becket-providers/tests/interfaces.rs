@@ -70,7 +70,8 @@ fn tools() -> Vec<ToolFace> {
     vec![ToolFace {
         name: "read".into(),
         description: "Reads a file.".into(),
-        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+        parameters:
+            json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}).into(),
         operation: None,
     }]
 }

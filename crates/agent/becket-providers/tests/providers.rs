@@ -9,7 +9,8 @@ use becket_agent::provider::{
     AnswerPart, ModelRequest, Provider, ProviderError, ProviderErrorKind, RequestOptions, ToolFace,
 };
 use becket_events::{
-    Delta, Json, Message, MessageBody, MessageRecord, OperationKind, Part, StopReason, ToolCall, Usage,
+    Delta, Json, Message, MessageBody, MessageRecord, OperationKind, Part, Schema, StopReason, ToolCall,
+    Usage,
 };
 use becket_providers::rehearsal::Rehearsal;
 use becket_providers::scripted::Scripted;
@@ -1025,11 +1026,11 @@ fn toml_entry(text: &str) -> Result<ProviderEntry, toml::de::Error> {
 
 // The rehearsal.
 
-fn face(name: &str, operation: Option<OperationKind>, parameters: Value) -> ToolFace {
+fn face(name: &str, operation: Option<OperationKind>, parameters: impl Into<Schema>) -> ToolFace {
     ToolFace {
         name: name.into(),
         description: "d".into(),
-        parameters,
+        parameters: parameters.into(),
         operation,
     }
 }

@@ -135,7 +135,8 @@ impl Ready {
             face: ToolFace {
                 name: tool.name.into(),
                 description: tool.description.into(),
-                parameters: json!({ "type": "object", "properties": properties, "required": required }),
+                parameters: json!({ "type": "object", "properties": properties, "required": required })
+                    .into(),
                 operation: None,
             },
             own_name: tool.name.into(),

@@ -128,7 +128,7 @@ impl OwnTool {
             face: ToolFace {
                 name: own.name.into(),
                 description: own.description.into(),
-                parameters,
+                parameters: parameters.into(),
                 operation: None,
             },
             own_name: own.name.into(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{BUILTIN, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_events::Schema;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -22,12 +23,12 @@ pub struct PlainTool<A> {
 
 /// The description of a plain tool: it touches nothing but the agent's own data, so it needs no yes, and its calls do
 /// not run beside each other.
-pub fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+pub fn spec(name: &str, description: &str, parameters: impl Into<Schema>) -> ToolSpec {
     ToolSpec {
         face: ToolFace {
             name: name.into(),
             description: description.into(),
-            parameters,
+            parameters: parameters.into(),
             operation: None,
         },
         own_name: name.into(),

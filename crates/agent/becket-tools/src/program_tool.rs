@@ -67,7 +67,7 @@ impl ProgramTool {
             face: ToolFace {
                 name: face.name,
                 description: face.description,
-                parameters,
+                parameters: parameters.into(),
                 operation: None,
             },
             operation: None,

@@ -10,7 +10,7 @@ use becket_agent::gate::Permit;
 use becket_agent::provider::{Provider, RequestOptions};
 use becket_agent::tool::{Tool, ToolOutput, ToolRun, ToolSpec};
 use becket_agent::{Parent, SubAgent, SubAgentEnd, ToolChoice};
-use becket_events::{Operation, OperationKind, Profile, ReadArguments};
+use becket_events::{Operation, OperationKind, Profile, ReadArguments, Schema};
 use becket_hooks::keys_of;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -115,7 +115,7 @@ const ABOUT_SUMMARIZE: &str = "Let a sub-agent read a file or a web page and get
 whatever your instructions ask for. Good for texts that are too long to read yourself.";
 
 /// The description of a tool that asks sub-agents: several may run at the same time.
-pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+pub(crate) fn spec(name: &str, description: &str, parameters: impl Into<Schema>) -> ToolSpec {
     ToolSpec {
         parallel: true,
         ..plain_tool::spec(name, description, parameters)

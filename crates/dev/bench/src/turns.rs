@@ -261,7 +261,8 @@ impl Viewer {
                 description: "Shows a file.".into(),
                 parameters: json!({
                     "type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"],
-                }),
+                })
+                .into(),
                 operation: None,
             },
             own_name: "view".into(),

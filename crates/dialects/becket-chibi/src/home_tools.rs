@@ -85,7 +85,7 @@ fn spec(name: &str, description: &str, properties: Value, required: &str) -> Too
         face: ToolFace {
             name: name.into(),
             description: description.into(),
-            parameters: json!({"type": "object", "properties": properties, "required": [required]}),
+            parameters: json!({"type": "object", "properties": properties, "required": [required]}).into(),
             operation: None,
         },
         operation: None,

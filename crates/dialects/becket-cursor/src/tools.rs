@@ -3,7 +3,7 @@
 //! `Write` with the whole new text.
 
 use becket_dialect_kit::words::{self, Renames, schema};
-use becket_events::{Face, JOB_EXTRAS, Manner, OperationKind, Profile, Wording};
+use becket_events::{Face, JOB_EXTRAS, Manner, OperationKind, Profile, Schema, Wording};
 use serde_json::{Map, Value, json};
 
 const FILE: Renames = &[("file_path", "path")];
@@ -44,7 +44,7 @@ fn renamed(
     name: &'static str,
     description: &'static str,
     operation: OperationKind,
-    parameters: Value,
+    parameters: Schema,
 ) -> Face {
     Face {
         name,

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use becket_dialect_kit::words::{self, Renames, schema};
 use becket_events::{
-    AfterFailure, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, SingleCall, Telling, ToOwn,
-    Wording,
+    AfterFailure, Face, JOB_EXTRAS, Manner, OperationKind, Plural, Profile, Schema, SingleCall, Telling,
+    ToOwn, Wording,
 };
 use serde_json::{Map, Value, json};
 
@@ -251,8 +251,8 @@ fn fetch() -> Face {
     }
 }
 
-fn fetch_schema() -> Value {
-    json!({
+fn fetch_schema() -> Schema {
+    let written = json!({
         "type": "object",
         "properties": {
             "urls": {
@@ -270,19 +270,21 @@ fn fetch_schema() -> Value {
         },
         "required": ["urls", "format"],
         "additionalProperties": false,
-    })
+    });
+    written.into()
 }
 
 /// The schema of a list of paths.
-fn paths_schema(description: &str) -> Value {
-    json!({
+fn paths_schema(description: &str) -> Schema {
+    let written = json!({
         "type": "object",
         "properties": {
             "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": description},
         },
         "required": ["paths"],
         "additionalProperties": false,
-    })
+    });
+    written.into()
 }
 
 const MAKING: &str = "Create directories, with those above them.";
@@ -500,7 +502,7 @@ fn filesystem() -> Vec<Face> {
     ]
 }
 
-fn search_schema() -> Value {
+fn search_schema() -> Schema {
     let mut schema = schema(
         &[
             ("path", "string", "The directory to start from."),
@@ -547,8 +549,8 @@ fn tree_to_foreign(arguments: &Map<String, Value>) -> Map<String, Value> {
     foreign
 }
 
-fn edit_schema() -> Value {
-    json!({
+fn edit_schema() -> Schema {
+    let written = json!({
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "The file."},
@@ -566,7 +568,8 @@ fn edit_schema() -> Value {
         },
         "required": ["path", "edits"],
         "additionalProperties": false,
-    })
+    });
+    written.into()
 }
 
 fn fetch_to_own(arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {

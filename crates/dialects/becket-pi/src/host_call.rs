@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use becket_events::Schema;
 pub use becket_host::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -835,7 +836,7 @@ pub struct ToolInfo {
     /// The tool's description for the model.
     pub description: String,
     /// The JSON Schema of the tool's arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
     /// Guidelines about the tool in the system prompt.
     pub prompt_guidelines: Vec<String>,
     /// How the model reaches the tool.

@@ -4,7 +4,7 @@
 //! version find their fields: a single replacement is shown in both forms, and both are read.
 
 use becket_dialect_kit::words::{self, Renames, schema};
-use becket_events::{Face, Manner, OperationKind, Profile, TailLimit, Telling, Wording};
+use becket_events::{Face, Manner, OperationKind, Profile, Schema, TailLimit, Telling, Wording};
 use serde_json::{Map, Value, json};
 
 use super::{arguments, results};
@@ -238,8 +238,8 @@ fn searching() -> Vec<Face> {
     ]
 }
 
-fn edit_schema() -> Value {
-    json!({
+fn edit_schema() -> Schema {
+    let written = json!({
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "The file."},
@@ -257,7 +257,8 @@ fn edit_schema() -> Value {
         },
         "required": ["path", "edits"],
         "additionalProperties": false,
-    })
+    });
+    written.into()
 }
 
 fn edit_to_own(mut arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {

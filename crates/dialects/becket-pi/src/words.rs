@@ -47,7 +47,7 @@ pub fn shown_tool(name: &str, description: &str, parameters: &Value) -> Value {
     // A replacement for one of becket's own tools describes its parameters itself.
     let own = OWN
         .face_named(name)
-        .filter(|own| own.parameters == *parameters && own.description == description);
+        .filter(|own| *own.parameters == *parameters && own.description == description);
     let face = own.and_then(|own| PROFILE.faces.iter().find(|face| face.operation == own.operation));
     match face {
         Some(face) => {

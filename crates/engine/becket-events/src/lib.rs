@@ -18,6 +18,7 @@ mod permission_mode;
 mod profile;
 mod reference;
 mod rules;
+mod schema;
 mod scope;
 mod table;
 mod verdict;
@@ -47,6 +48,7 @@ pub use reference::reference_page;
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union, Withheld,
 };
+pub use schema::Schema;
 pub use scope::Scope;
 pub use table::*;
 pub use verdict::Verdict;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::finding::Finding;
 use crate::operation::{Operation, OperationKind, Replacement};
+use crate::schema::Schema;
 
 /// becket's own tools that are not operations, by name. Every model that is offered one of them sees it under this
 /// name.
@@ -205,7 +206,7 @@ pub struct Plural {
     /// What the tool does, in one or two sentences for the model.
     pub description: &'static str,
     /// The JSON Schema of the tool's arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
     /// The operation of each single call, or of most of them.
     pub operation: OperationKind,
     /// Splits the tool's arguments into calls in becket's terms, or says what is wrong with them.
@@ -286,7 +287,7 @@ pub struct Face {
     /// What the tool does, in one or two sentences for the model.
     pub description: &'static str,
     /// The JSON Schema of the tool's arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
     /// The operation that the tool stands for.
     pub operation: OperationKind,
     /// Turns this tool's arguments into becket's terms.

@@ -3,6 +3,7 @@
 //! A name without a counterpart stays as it is. A name whose counterpart is already taken stays too: the reader of the
 //! arguments then refuses the call, because it says one thing in two ways.
 
+use becket_events::Schema;
 use serde_json::{Map, Value, json};
 
 /// Pairs of a foreign argument name and becket's own.
@@ -80,7 +81,7 @@ fn each_edit(arguments: &mut Map<String, Value>, change: impl Fn(Map<String, Val
 }
 
 /// The schema of an object with these properties, `(name, type, description)`, of which some are required.
-pub fn schema(properties: &[(&str, &str, &str)], required: &[&str]) -> Value {
+pub fn schema(properties: &[(&str, &str, &str)], required: &[&str]) -> Schema {
     let properties: Map<String, Value> = properties
         .iter()
         .map(|(name, kind, description)| {
@@ -90,16 +91,17 @@ pub fn schema(properties: &[(&str, &str, &str)], required: &[&str]) -> Value {
             )
         })
         .collect();
-    json!({
+    let schema = json!({
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": false,
-    })
+    });
+    schema.into()
 }
 
 /// Adds default values to a schema.
-pub fn defaulting(mut schema: Value, defaults: &[(&str, Value)]) -> Value {
+pub fn defaulting(mut schema: Schema, defaults: &[(&str, Value)]) -> Schema {
     for (name, value) in defaults {
         schema["properties"][*name]["default"] = value.clone();
     }

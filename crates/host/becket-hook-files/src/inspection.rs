@@ -30,7 +30,7 @@ pub async fn inspect(
     tools.push(ToolFace {
         name: ANSWER.into(),
         description: "Gives your answer and ends your work.".into(),
-        parameters: schema,
+        parameters: schema.into(),
         operation: None,
     });
     let options = RequestOptions::default();

@@ -15,7 +15,7 @@ use becket_events::{
     Attention, AttentionPayload, AttentionReason, CompactReason, CompactScope, EndReason, InputSource,
     Operation, Part, PermissionRequest, PermissionRequestPayload, PostCompact, PostCompactPayload, PostTool,
     PostToolPayload, PreCompact, PreCompactPayload, PreSubagent, PreSubagentPayload, PreToolOutput,
-    PreToolOutputPayload, Rule, RuleDecision, Scope, SessionEnd, SessionEndPayload, SessionStart,
+    PreToolOutputPayload, Rule, RuleDecision, Schema, Scope, SessionEnd, SessionEndPayload, SessionStart,
     SessionStartPayload, StartReason, Stop, StopPayload, Strictest, ToolEnd, ToolEndPayload, ToolStart,
     ToolStartPayload, Usage, UserPrompt, UserPromptPayload, Verdict, text_of,
 };
@@ -450,7 +450,7 @@ impl BridgedTool {
             face: ToolFace {
                 name: call.name.clone(),
                 description: String::new(),
-                parameters: Value::Null,
+                parameters: Schema::default(),
                 operation: part.operation,
             },
             own_name: part.own_name.clone(),

@@ -176,7 +176,7 @@ impl Prop {
         let face = ToolFace {
             name: name.into(),
             description: name.into(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
             operation,
         };
         let spec = ToolSpec {

@@ -24,7 +24,7 @@ impl Transfer {
             face: ToolFace {
                 name: "transfer".into(),
                 description: String::new(),
-                parameters: json!({"type": "object"}),
+                parameters: json!({"type": "object"}).into(),
                 operation: None,
             },
             own_name: "transfer".into(),

@@ -445,7 +445,7 @@ mod tests {
         let tools = [ToolFace {
             name: "t".into(),
             description: "d".into(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
             operation: None,
         }];
         let messages = [user("hi")];

@@ -409,7 +409,7 @@ mod tests {
         let tools = [ToolFace {
             name: "bash".into(),
             description: "Runs".into(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
             operation: None,
         }];
         let options = RequestOptions {

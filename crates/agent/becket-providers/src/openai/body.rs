@@ -422,7 +422,7 @@ mod tests {
         let tools = [ToolFace {
             name: "bash".into(),
             description: "Runs".into(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
             operation: Some(OperationKind::Shell),
         }];
         let request = ModelRequest {

@@ -374,7 +374,7 @@ mod tests {
         let tools = [ToolFace {
             name: "bash".into(),
             description: "Runs".into(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
             operation: None,
         }];
         let thinking = written("gpt-5", &[], &tools, &options);

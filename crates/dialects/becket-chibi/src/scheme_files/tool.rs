@@ -5,6 +5,7 @@ use std::sync::Arc;
 use becket_agent::gate::Permit;
 use becket_agent::provider::ToolFace;
 use becket_agent::tool::{NetworkUse, Tool, ToolOutput, ToolRun, ToolSpec};
+use becket_events::Schema;
 use becket_scheme::Root;
 use becket_tools::named_address;
 use futures_util::future::BoxFuture;
@@ -80,13 +81,13 @@ pub fn calls_of(run: ToolRun, callers: &Arc<Callers>, within: &str) -> Box<dyn C
 }
 
 /// The description of a tool of this lane.
-pub fn spec(name: String, description: String, parameters: Value, source: &str) -> ToolSpec {
+pub fn spec(name: String, description: String, parameters: impl Into<Schema>, source: &str) -> ToolSpec {
     ToolSpec {
         own_name: name.clone(),
         face: ToolFace {
             name,
             description,
-            parameters,
+            parameters: parameters.into(),
             operation: None,
         },
         operation: None,

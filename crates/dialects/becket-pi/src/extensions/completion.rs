@@ -78,7 +78,7 @@ impl Request {
             .map(|tool| ToolFace {
                 name: tool["name"].as_str().unwrap_or_default().to_owned(),
                 description: tool["description"].as_str().unwrap_or_default().to_owned(),
-                parameters: tool["parameters"].clone(),
+                parameters: tool["parameters"].clone().into(),
                 operation: None,
             });
         Ok(Self {

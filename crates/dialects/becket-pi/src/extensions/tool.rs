@@ -233,7 +233,7 @@ fn spec_of(definition: &ToolDefinition, owner: &str) -> ToolSpec {
         face: ToolFace {
             name: definition.name.clone(),
             description: definition.description.clone(),
-            parameters,
+            parameters: parameters.into(),
             operation: None,
         },
         operation: None,

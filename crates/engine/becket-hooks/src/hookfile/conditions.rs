@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use becket_events::{EventId, EventInfo, OperationKind, payload_schema};
+use becket_events::{EventId, EventInfo, OperationKind, Schema, payload_schema};
 use serde_json::Value;
 use toml::Spanned;
 
@@ -58,14 +58,14 @@ impl Reader<'_> {
         if conditions.contains_key("tool") && conditions.contains_key("tool_name") {
             return Err("`tool` is short for `tool_name`; give one of them in `match`".into());
         }
-        let operations: Option<Vec<Value>> = wanted_operations(&conditions)
+        let operations: Option<Vec<Schema>> = wanted_operations(&conditions)
             .filter(|_| self.has_normalised_arguments())
             .map(|kinds| kinds.into_iter().map(OperationKind::schema).collect());
         let mut matcher = Matcher::default();
         for (name, wanted) in conditions {
             let (field, property) = self.field(&name)?;
             let schemas = match &operations {
-                Some(operations) if field == ARGUMENTS => operations.iter().collect(),
+                Some(operations) if field == ARGUMENTS => operations.iter().map(|schema| &**schema).collect(),
                 _ => vec![property],
             };
             matcher = self.add(matcher, vec![field], wanted, &schemas)?;
