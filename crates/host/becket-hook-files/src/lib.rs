@@ -71,7 +71,7 @@ pub use bridging::{
     patch_parts, server_of, where_true,
 };
 pub use comments::without_comments;
-pub use condition::{Condition, normalised};
+pub use condition::{Condition, Roots, normalised};
 pub use entry::{
     Action, Background, Dropped, HookEntry, Owner, Plugin, Reading, ServerEntry, Source, WhileUsed,
     server_entries,
