@@ -10,7 +10,7 @@ use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Condition as EngineCondition, Engine, Failure, Finished,
     Handler, HandlerInfo, Invocation, Lane, LaneKind, Matcher, Occasion, Registration,
 };
-use becket_host::{AskedAbout, KnownCommands, SameCommand};
+use becket_host::{AskedAbout, KnownCommands, SameCommand, Shown, TerminalSignal};
 use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -314,6 +314,13 @@ fn holds<E: Event>(
     }
 }
 
+/// Has the terminal do what a hook wants.
+fn signal(running: &Running, hook: &str, signals: Vec<TerminalSignal>) {
+    if !signals.is_empty() {
+        running.person.ui.show(hook, Shown::Signals(signals));
+    }
+}
+
 fn locked(done: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
     done.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -371,6 +378,7 @@ impl<E: Event> Handler<E> for HookHandler<E> {
                 let session = &occasion.scope.session_id;
                 self.running.late.add(session, answer.context.clone());
             }
+            signal(&self.running, &self.name, answer.signals.clone());
             let answer = HookAnswer {
                 loop_limit: self.entry.loop_limit,
                 rules: self.session_rules(&answer)?,
@@ -605,9 +613,10 @@ impl<E: Event> HookHandler<E> {
             };
             let answer = shortened(answer, &entry, (&running.facts, &session_id));
             answer
-                .notice
+                .lines()
                 .iter()
                 .for_each(|line| front.show(FrontUpdate::Notice(line)));
+            signal(&running, &name, answer.signals.clone());
             if let Some(what) = &answer.error {
                 let words = format!("hook {name}, in the background: {what}");
                 front.show(FrontUpdate::Warning(&words));
@@ -629,7 +638,7 @@ impl<E: Event> HookHandler<E> {
     }
 
     fn reply(&self, payload: &E::Payload, answer: HookAnswer) -> Result<E::Reply, Failure> {
-        let mut lines = answer.notice.clone();
+        let mut lines = answer.lines();
         let title = self.running.system.title;
         if let Some(what) = &answer.error {
             let goes_on = match self.class {
