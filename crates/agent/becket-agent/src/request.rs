@@ -25,6 +25,7 @@ use crate::tool::{Tool, ToolSpec};
 use crate::transcript::Transcript;
 
 /// The tools of one request.
+#[derive(Default)]
 pub(crate) struct OfferedTools {
     /// The tools that the model may call.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
@@ -33,7 +34,7 @@ pub(crate) struct OfferedTools {
 }
 
 /// The tools of this request, after hooks have taken some away.
-pub(crate) async fn offered_tools(session: &Session, run: &Run) -> OfferedTools {
+async fn offered_tools(session: &Session, run: &Run) -> OfferedTools {
     let speaker = &session.speaker;
     let possible = speaker
         .agent
@@ -74,14 +75,13 @@ fn is_tool_of_use(speaker: &Speaker, spec: &ToolSpec, run: &Run) -> bool {
         || run.continuation > 0
 }
 
-/// Asks the model for its next answer. Answers that broke off and were asked for again leave a mark in the
-/// conversation.
+/// Asks the model for its next answer, and returns it with the tools that the model had. Answers that broke off and
+/// were asked for again leave a mark in the conversation.
 pub(crate) async fn ask_model(
     session: &Session,
     run: &Run,
     turn_context: Vec<String>,
-    tools: &[Arc<dyn Tool>],
-) -> Result<Result<Message, CallFailure>, StoreError> {
+) -> Result<Result<(Message, OfferedTools), CallFailure>, StoreError> {
     let call = ModelCall {
         prompt: &run.prompt,
         iteration: run.iteration,
@@ -90,7 +90,7 @@ pub(crate) async fn ask_model(
         ..ModelCall::of(session, RequestPurpose::Answer)
     };
     let messages = visible_messages(&session.transcript, run, turn_context);
-    let answer = answer_of(&call, (session, run), messages, tools).await;
+    let answer = answer_of(&call, (session, run), messages).await;
     let replaced = call.take_replaced();
     if !replaced.is_empty() {
         let _ = write_entries(session, replaced, Vec::new()).await?;
@@ -102,8 +102,7 @@ async fn answer_of(
     call: &ModelCall<'_>,
     (session, run): (&Session, &Run),
     messages: Cow<'_, [Message]>,
-    tools: &[Arc<dyn Tool>],
-) -> Result<Message, CallFailure> {
+) -> Result<(Message, OfferedTools), CallFailure> {
     let shown = Shown {
         system_prompt: with_session_context(&session.context, &run.system_prompt),
         messages,
@@ -114,16 +113,18 @@ async fn answer_of(
         messages,
     } = match shown {
         Prepared::Send(shown) => shown,
-        Prepared::Answered(text) => return call.answered(&text).await,
+        // Such an answer calls no tool.
+        Prepared::Answered(text) => return Ok((call.answered(&text).await?, OfferedTools::default())),
     };
-    let faces: Vec<ToolFace> = tools.iter().map(|tool| tool.spec().face.clone()).collect();
-    call.ask(&ModelRequest {
+    let tools = offered_tools(session, run).await;
+    let faces: Vec<ToolFace> = tools.tools.iter().map(|tool| tool.spec().face.clone()).collect();
+    let request = ModelRequest {
         system_prompt: &system_prompt,
         messages: &messages,
         tools: &faces,
         options: &session.speaker.agent.settings.options,
-    })
-    .await
+    };
+    Ok((call.ask(&request).await?, tools))
 }
 
 /// What the model sees.

@@ -46,7 +46,7 @@ use crate::prompting::{
     start_loop, store_prompt, tell_config_changes, write_system_prompt,
 };
 use crate::queue::Said;
-use crate::request::{OfferedTools, ask_model, offered_tools};
+use crate::request::{OfferedTools, ask_model};
 use crate::session::Session;
 use crate::store::{Span, SpanKind, StoreError};
 use crate::storing::{
@@ -449,12 +449,11 @@ async fn turn_body(
     run: &mut Run,
     mut turn_context: Vec<String>,
 ) -> Result<TurnOver, StoreError> {
-    let tools = offered_tools(session, run).await;
     if run.empty_answers > 0 {
         turn_context.push(SAY_SOMETHING.into());
     }
-    let message = match ask_model(session, run, turn_context, &tools.tools).await? {
-        Ok(message) => message,
+    let (message, tools) = match ask_model(session, run, turn_context).await? {
+        Ok(answer) => answer,
         Err(failure) => return no_answer(session, run, failure).await,
     };
     run.overflowed = false;

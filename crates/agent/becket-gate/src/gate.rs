@@ -239,8 +239,10 @@ impl Gate {
                     hooks: hooks.clone(),
                     settings: Arc::clone(&self.settings),
                     vfs: self.vfs.clone(),
+                    tool_source: applicant.spec().source.clone(),
                     tool_name: applicant.spec().own_name.clone(),
                     called_as: applicant.spec().face.name.clone(),
+                    parent_tool_call_id: applicant.parent_tool_call_id.map(Into::into),
                 };
                 let (source, directory) = (decision.source, &self.directory);
                 Judgement::Permitted(Permit::of(applicant, call, source, directory, reading))

@@ -235,6 +235,13 @@ impl Screen {
         self.shared.terminal.tell(&notifier.bytes(title, text));
     }
 
+    /// Sends the terminal an operating system command that neither draws nor moves the cursor, such as one for a
+    /// notification of the caller's own. Control characters are left out of its text.
+    pub fn command(&self, number: u16, text: &str) {
+        let text: String = text.chars().filter(|character| !character.is_control()).collect();
+        self.shared.terminal.tell(&format!("\x1b]{number};{text}\x07"));
+    }
+
     /// Gives a text to the terminal for its clipboard. Not every terminal takes it.
     pub fn copy(&self, text: &str) {
         self.shared

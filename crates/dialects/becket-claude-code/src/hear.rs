@@ -9,6 +9,7 @@ use std::time::Duration;
 use becket_events::Class;
 use becket_hook_files::{Block, Contract, Decision, HookAnswer, Members, Plain, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
+use becket_host::terminal_signals;
 use serde_json::{Deserializer, Map, Value};
 
 use crate::permissions;
@@ -183,6 +184,12 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Fa
         let reason = members.text("stopReason")?.or_else(|| reason.clone());
         answer.halt = Some(reason.unwrap_or_else(|| "a hook ended the run".into()));
     }
+    match terminal_signals(&members.text("terminalSequence")?.unwrap_or_default()) {
+        Ok(signals) => answer.signals = signals,
+        Err(why) => answer
+            .unserved
+            .push(format!("a `terminalSequence` that is not sent: {why}")),
+    }
     match members.text("decision")?.as_deref() {
         None => {}
         Some("block") => {
@@ -218,7 +225,7 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
     if contract.name == "SessionStart" {
         answer.first_prompt = members.text("initialUserMessage")?;
     }
-    answer.notice.extend(unserved(contract, members));
+    answer.unserved.extend(unserved(contract, members));
     answer.arguments = members.object("updatedInput")?.cloned();
     for key in ["updatedMCPToolOutput", "updatedToolOutput"] {
         if let Some(output) = members.map.get(key).filter(|output| !output.is_null()) {
@@ -245,20 +252,16 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
     }
 }
 
-/// What a hook asks for and becket does not have, or not at this event, in words for the user.
+/// What a hook asks for and becket does not have, or not at this event.
 fn unserved(contract: &Contract, members: &Members<'_>) -> Vec<String> {
     let is_said = |key: &str| members.map.get(key).is_some_and(|value| !value.is_null());
     let elsewhere = SERVED
         .iter()
         .filter(|(key, events)| is_said(key) && !events.contains(&contract.name));
-    let elsewhere = elsewhere.map(|(key, events)| {
-        format!(
-            "a hook wanted `{key}`, which counts at {} alone",
-            events.join(" and ")
-        )
-    });
+    let elsewhere =
+        elsewhere.map(|(key, events)| format!("`{key}`, which counts at {} alone", events.join(" and ")));
     let unknown = UNSERVED.iter().filter(|key| is_said(key));
-    let unknown = unknown.map(|key| format!("a hook wanted `{key}`, which becket does not have"));
+    let unknown = unknown.map(|key| format!("`{key}`, which becket does not have"));
     elsewhere.chain(unknown).collect()
 }
 
@@ -269,7 +272,7 @@ const SERVED: &[(&str, &[&str])] = &[
 ];
 
 /// Members of answers that ask for what becket does not do.
-const UNSERVED: &[&str] = &["watchPaths", "reloadSkills"];
+const UNSERVED: &[&str] = &["watchPaths", "reloadSkills", "classifierContext"];
 
 /// Reads the answer to a question about permission.
 fn read_permission(decision: &Map<String, Value>, answer: &mut HookAnswer) -> Result<(), Failure> {

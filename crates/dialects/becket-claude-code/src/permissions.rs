@@ -36,13 +36,13 @@ pub fn read(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failur
         };
         match kind.as_str() {
             "addRules" => {}
-            "replaceRules" if adds => answer.notice.push(
-                "a hook wanted `replaceRules` for later calls; becket adds the rules, and takes none away"
-                    .into(),
-            ),
-            _ => answer.notice.push(format!(
-                "a hook wanted `{kind}` for later calls, which becket does not have"
-            )),
+            "replaceRules" if adds => answer
+                .unserved
+                .push("`replaceRules` for later calls; becket adds the rules, and takes none away".into()),
+            _ => {
+                let words = format!("`{kind}` for later calls, which becket does not have");
+                answer.unserved.push(words);
+            }
         }
         if adds {
             add(&change, &mut lists, answer)?;
@@ -80,8 +80,8 @@ fn add(change: &Members<'_>, lists: &mut Map<String, Value>, answer: &mut HookAn
     }
     match change.text("destination")?.as_deref() {
         None | Some("session") => {}
-        Some(place) => answer.notice.push(format!(
-            "a hook wanted to store permission rules in `{place}`; they count for this session and are not stored"
+        Some(place) => answer.unserved.push(format!(
+            "to store permission rules in `{place}`; they count for this session and are not stored"
         )),
     }
     Ok(())

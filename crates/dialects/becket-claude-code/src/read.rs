@@ -106,12 +106,11 @@ pub fn settle(reading: &mut Reading, place: &GuestSearch<'_>) {
 /// Reads what a file says about all hooks.
 fn read_settings(file: &Value, source: &Source, reading: &mut Reading) {
     let says = |key: &str| file.get(key).and_then(Value::as_bool) == Some(true);
-    if says("disableAllHooks") {
+    if let Some(is_off) = file.get("disableAllHooks").and_then(Value::as_bool) {
         match source.owner {
-            Owner::Machine => (reading.user_disables, reading.project_disables) = (true, true),
-            Owner::User => reading.user_disables = true,
-            // A project cannot switch off guards of the user.
-            Owner::Project => reading.project_disables = true,
+            Owner::Machine | Owner::User => reading.user_disables |= is_off,
+            // A project cannot switch off guards of the user. Its local file comes last, and has the last word.
+            Owner::Project => reading.project_disables = is_off,
         }
     }
     reading.machine_only |= source.owner == Owner::Machine && says("allowManagedHooksOnly");

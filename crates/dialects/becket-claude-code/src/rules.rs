@@ -308,6 +308,7 @@ mod tests {
             user_shell: None,
             is_attended: false,
             prompts: Default::default(),
+            requests: Default::default(),
         };
         translated(text, kind, &source, &facts).expect("it can be read")
     }

@@ -51,6 +51,7 @@ pub static SYSTEM: System = System {
     variables,
     run_variables,
     env_file: Some(ENV_FILE),
+    shows_request: &[],
     input,
     errors_refuse: false,
     leaves: Some(leaves),

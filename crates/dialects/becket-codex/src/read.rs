@@ -42,6 +42,12 @@ const WITHOUT_MATCHERS: &[&str] = &["UserPromptSubmit", "Stop"];
 /// Keys of the table `[hooks]` that are no events.
 const NO_EVENTS: &[&str] = &["state", "managed_dir", "windows_managed_dir"];
 
+/// Starts the program of the setting `notify`, as Codex does: with nothing to read, and whatever it prints or however
+/// long it takes concerns nobody. Only a program that is not there is an error.
+const NOTIFYING: &str = r#"command -v "$1" >/dev/null || { echo "$1: not found" >&2; exit 1; }
+input=$(cat)
+"$@" "$input" </dev/null >/dev/null 2>&1 &"#;
+
 /// Reads a file.
 pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
     let rows = rows();
@@ -126,7 +132,7 @@ impl Reader<'_> {
             let reason = "it must be a list of texts: a program and its arguments";
             return reading.drop_entry(self.source, format!("/{NOTIFY}"), reason, false);
         };
-        let shell = ["/bin/sh", "-c", r#"exec "$@" "$(cat)""#, NOTIFY];
+        let shell = ["/bin/sh", "-c", NOTIFYING, NOTIFY];
         let words = shell.iter().chain(&words).map(ToString::to_string);
         reading.entries.push(HookEntry {
             event: NOTIFY,
@@ -136,7 +142,7 @@ impl Reader<'_> {
             action: Action::Command(CommandLine::Exec(words.collect())),
             timeout: Duration::from_secs(USUAL),
             once: false,
-            // Codex does not wait for it.
+            // Nobody waits for the shell that starts it, and the shell does not wait for it.
             background: Some(Background::Quiet),
             refuses_on_failure: false,
             loop_limit: None,

@@ -688,6 +688,7 @@ fn facts() -> Facts {
         user_shell: Some("/bin/zsh".into()),
         is_attended: false,
         prompts: Default::default(),
+        requests: Default::default(),
     }
 }
 

@@ -229,8 +229,8 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Fa
         (_, "agentStop" | "Stop") => {
             read_stop(&members, &mut answer)?;
             if members.get("modifiedResponse").is_some() {
-                let told = "a hook wanted to change an answer that the user has read; only those of sub-agents change";
-                answer.notice.push(told.to_owned());
+                let told = "to change an answer that the user has read; only those of sub-agents change";
+                answer.unserved.push(told.to_owned());
             }
         }
         (_, "subagentStop" | "SubagentStop") => {

@@ -68,12 +68,12 @@ impl Reader<'_> {
         if !file.is_object() {
             return reading.drop_entry(self.source, "", "it is no object", true);
         }
-        if file.get("disableAllHooks") == Some(&Value::Bool(true)) {
+        if let Some(is_off) = file.get("disableAllHooks").and_then(Value::as_bool) {
             match self.source.owner {
                 Owner::Machine => {}
-                Owner::User => reading.user_disables = true,
-                // A project cannot switch off guards of the user.
-                Owner::Project => reading.project_disables = true,
+                Owner::User => reading.user_disables |= is_off,
+                // A project cannot switch off guards of the user. Its local file comes last, and has the last word.
+                Owner::Project => reading.project_disables = is_off,
             }
         }
         let Some(hooks) = file.get("hooks") else {

@@ -53,6 +53,7 @@ pub static SYSTEM: System = System {
     variables,
     env_file: None,
     run_variables,
+    shows_request: &[],
     input,
     errors_refuse: false,
     leaves: None,

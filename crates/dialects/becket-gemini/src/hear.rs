@@ -182,12 +182,12 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
         answer.output = Some(Value::Object(members.map.clone()));
     }
     if members.truth("clearContext")? == Some(true) {
-        let told = "a hook wanted to clear the conversation; becket does not do that for hooks";
-        answer.notice.push(told.to_owned());
+        let told = "to clear the conversation; becket does not do that for hooks";
+        answer.unserved.push(told.to_owned());
     }
     if members.object("tailToolCallRequest")?.is_some() {
-        let told = "a hook wanted to run another tool after this one; becket runs no tools for hooks";
-        answer.notice.push(told.to_owned());
+        let told = "to run another tool after this one; becket runs no tools for hooks";
+        answer.unserved.push(told.to_owned());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use becket_dialect_kit::called::Called;
 use becket_events::{
-    AttentionPayload, CompactReason, ModelContextPayload, PostResponsePayload, PreCompactPayload,
+    AttentionPayload, CompactReason, Message, ModelContextPayload, PostResponsePayload, PreCompactPayload,
     PreToolOutputPayload, PreToolPayload, Scope, SessionEndPayload, SessionStartPayload, StartReason,
     SteeringPayload, StopPayload, ToolsOfferedPayload, UserPromptPayload,
 };
@@ -74,23 +74,21 @@ fn model_name(scope: &Scope) -> &str {
         .map_or(&*scope.model, |(_, name)| name)
 }
 
+/// The request that shows the model these messages.
+pub fn request(scope: &Scope, messages: &[Message]) -> Value {
+    model::request(model_name(scope), messages)
+}
+
 pub fn before_model(input: Input, scope: &Scope, context: &ModelContextPayload) -> Input {
-    input.with(
-        "llm_request",
-        model::request(model_name(scope), &context.messages),
-    )
+    input.with("llm_request", request(scope, &context.messages))
 }
 
-pub fn before_tool_selection(input: Input, scope: &Scope, offered: &ToolsOfferedPayload) -> Input {
-    let mut request = model::request(model_name(scope), &[]);
-    request["toolConfig"] = model::tool_config(&offered.tools);
-    input.with("llm_request", request)
+pub fn before_tool_selection(input: Input, _: &Scope, offered: &ToolsOfferedPayload) -> Input {
+    input.with_inner("llm_request", "toolConfig", model::tool_config(&offered.tools))
 }
 
-pub fn after_model(input: Input, scope: &Scope, end: &PostResponsePayload) -> Input {
-    input
-        .with("llm_request", model::request(model_name(scope), &[]))
-        .with("llm_response", model::response(&end.message))
+pub fn after_model(input: Input, _: &Scope, end: &PostResponsePayload) -> Input {
+    input.with("llm_response", model::response(&end.message))
 }
 
 /// The arguments of a call, with absolute paths: a hook that writes one back means the same file.

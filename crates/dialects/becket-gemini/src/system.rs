@@ -60,6 +60,7 @@ pub static SYSTEM: System = System {
     variables,
     env_file: None,
     run_variables,
+    shows_request: SHOWS_REQUEST,
     input,
     errors_refuse: true,
     leaves: None,
@@ -107,6 +108,9 @@ fn run_variables(_: &HookEntry, scope: &Scope, _: &Facts) -> Vec<(String, String
     .to_vec()
 }
 
+/// Events between a request and its answer.
+const SHOWS_REQUEST: &[&str] = &["BeforeToolSelection", "AfterModel"];
+
 /// The members that every input has.
 pub fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
     // A sub-agent's hooks see the session of the user.
@@ -119,6 +123,12 @@ pub fn input(event: &'static str, scope: &Scope, facts: &Facts) -> Input {
         .with(
             "timestamp",
             moments::now().to_rfc3339_opts(SecondsFormat::Millis, true),
+        )
+        .with_some(
+            "llm_request",
+            SHOWS_REQUEST
+                .contains(&event)
+                .then(|| show::request(scope, &facts.requests.of(&scope.session_id))),
         )
 }
 

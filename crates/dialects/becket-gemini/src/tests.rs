@@ -470,6 +470,7 @@ fn facts() -> Facts {
         user_shell: None,
         is_attended: false,
         prompts: Default::default(),
+        requests: Default::default(),
     }
 }
 

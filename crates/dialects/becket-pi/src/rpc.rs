@@ -335,7 +335,8 @@ pub fn shown_request(id: &str, shown: &Shown) -> Option<Value> {
         | Shown::WorkingVisible { .. }
         | Shown::WorkingIndicator { .. }
         | Shown::HiddenThinkingLabel { .. }
-        | Shown::ToolsExpanded { .. } => return None,
+        | Shown::ToolsExpanded { .. }
+        | Shown::Signals(_) => return None,
     };
     Some(ui_request(id, request))
 }

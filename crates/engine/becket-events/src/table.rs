@@ -688,7 +688,8 @@ events! {
     }
     reply ToolStartReply {}
 
-    /// Before a tool runs. May rewrite its arguments or refuse the call.
+    /// Before a tool runs. May rewrite its arguments or refuse the call. Fires again with the new address when a fetch
+    /// is redirected; one for which a hook writes another address is not followed.
     "pre_tool" => PreTool, class: Guard, settle: normalise_arguments,
     payload PreToolPayload {
         /// Identifies the call.

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_agent::front::{Front, FrontUpdate};
-use becket_host::{Dialog, DialogAnswer, EditorNews, Failed, Level, Person, Placement, Shown, Ui};
+use becket_host::{
+    Dialog, DialogAnswer, EditorNews, Failed, Level, Person, Placement, Shown, TerminalSignal, Ui,
+};
 use becket_screen::{Entry, Happening, Key, Phase, Question, Screen, Slot, Unanswered};
 use becket_system::OpenScreen;
 use futures_util::future::BoxFuture;
@@ -84,6 +86,11 @@ impl Ui for ScreenUi {
             Shown::HiddenThinkingLabel { text } => {
                 self.place.set_detail(|detail| detail.thinking = text);
             }
+            Shown::Signals(signals) => signals.iter().for_each(|signal| match signal {
+                TerminalSignal::Title(title) => screen.set_title(title),
+                TerminalSignal::Bell => screen.ring(),
+                TerminalSignal::Command(number, text) => screen.command(*number, text),
+            }),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The scripts that hooks run: whether they can be started, and what is wrong with their text.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,9 +50,11 @@ pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
                 program.check(&machine.directory).err(),
             )
         }
-        Start::Line(_) | Start::Module(_) | Start::Nothing => return Vec::new(),
+        Start::Line(_) => (String::new(), None),
+        Start::Module(_) | Start::Nothing => return Vec::new(),
     };
-    let Some(failure) = failure else {
+    let found = failure.map(|failure| (name, failure));
+    let Some((name, failure)) = found.or_else(|| trouble_at_home(subject)) else {
         return Vec::new();
     };
     let kind = kind_of(&failure, subject);
@@ -63,6 +66,22 @@ pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
         line: subject.line_with(&name),
         ..subject.finding(kind, message)
     }]
+}
+
+/// A script in the user's home that a line starts by its path, and that cannot be started.
+fn trouble_at_home(subject: &Subject<'_>) -> Option<(String, Failure)> {
+    let Named { word, file, .. } =
+        named(subject).filter(|named| named.interpreter.is_none() && inside_home(&named.word).is_some())?;
+    let variables = Arc::clone(&subject.machine.environment.variables);
+    let checked = Program::exec([&file]).environment(variables);
+    Some((word, checked.check(&subject.machine.directory).err()?))
+}
+
+/// The part of a written path behind the user's home directory.
+fn inside_home(word: &str) -> Option<&str> {
+    ["~/", "$HOME/", "${HOME}/"]
+        .iter()
+        .find_map(|home| word.strip_prefix(home))
 }
 
 fn kind_of(failure: &Failure, subject: &Subject<'_>) -> Kind {
@@ -102,10 +121,10 @@ fn named(subject: &Subject<'_>) -> Option<Named> {
             let folder = folder.unwrap_or(&directory);
             match command {
                 CommandLine::Exec(words) => among(words, folder, &directory),
-                CommandLine::Shell(line) => in_line(line, folder, &directory),
+                CommandLine::Shell(line) => in_line(subject, line, folder, &directory),
             }
         }
-        Start::Line(line) => in_line(line, &directory, &directory),
+        Start::Line(line) => in_line(subject, line, &directory, &directory),
         Start::Program(_) | Start::Module(_) | Start::Nothing => None,
     }
 }
@@ -173,7 +192,7 @@ pub fn command_for_shell(words: &[String]) -> Option<&str> {
 }
 
 /// The script in a shell line that runs nothing else.
-fn in_line(line: &str, folder: &Path, directory: &Path) -> Option<Named> {
+fn in_line(subject: &Subject<'_>, line: &str, folder: &Path, directory: &Path) -> Option<Named> {
     if line.trim_end().lines().count() > 1 || line.contains([';', '|', '&', '<', '>', '(', '`']) {
         return None;
     }
@@ -184,16 +203,26 @@ fn in_line(line: &str, folder: &Path, directory: &Path) -> Option<Named> {
         Some(name) => script_among(name, rest)?,
         None => first,
     };
-    let file = match word.strip_prefix(FOLDER) {
-        Some(rest) => folder.join(rest.trim_start_matches('/')),
-        None if word.contains(['$', '*', '~']) => return None,
-        None => directory.join(word),
+    let (root, rest) = match (word.strip_prefix(FOLDER), inside_home(word)) {
+        (Some(rest), _) => (folder.to_path_buf(), rest.trim_start_matches('/')),
+        (None, Some(rest)) => (home_of(subject)?, rest),
+        (None, None) => (directory.to_path_buf(), &**word),
     };
+    if rest.contains(['$', '*', '~']) {
+        return None;
+    }
+    let file = root.join(rest);
     Some(Named {
         word: word.clone(),
         file: file.components().collect(),
         interpreter,
     })
+}
+
+/// The home directory that a hook sees.
+fn home_of(subject: &Subject<'_>) -> Option<PathBuf> {
+    let variables = subject.hook.variables(&subject.machine.environment);
+    variables.get(OsStr::new("HOME")).map(PathBuf::from)
 }
 
 /// A file that a line for the shell runs by a path that is relative to the directory.

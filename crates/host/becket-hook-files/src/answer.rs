@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use becket_events::SessionRule;
+use becket_host::TerminalSignal;
 use serde_json::{Map, Value};
 
 /// What a hook has said.
@@ -22,6 +23,10 @@ pub struct HookAnswer {
     pub context: Vec<String>,
     /// Lines for the user.
     pub notice: Vec<String>,
+    /// What the hook asks for and becket does not do, each in words behind "wanted".
+    pub unserved: Vec<String>,
+    /// What the terminal is to do.
+    pub signals: Vec<TerminalSignal>,
     /// Why the run must end.
     pub halt: Option<String>,
     /// What went wrong, if the hook's own system would go on.
@@ -80,6 +85,13 @@ impl HookAnswer {
     /// Whether the hook blocks, decides or ends the run.
     pub fn says_something(&self) -> bool {
         self.block.is_some() || self.decision.is_some() || self.halt.is_some()
+    }
+
+    /// All that the user is told.
+    pub fn lines(&self) -> Vec<String> {
+        let unserved = self.unserved.iter();
+        let unserved = unserved.map(|words| format!("a hook wanted {words}"));
+        self.notice.iter().cloned().chain(unserved).collect()
     }
 
     /// An answer with nothing but text for the model.

@@ -44,8 +44,8 @@ impl Condition {
         }
     }
 
-    /// Whether a call of the tool with these names, in a directory, is meant.
-    pub fn holds(&self, names: &[&str], call: &Called<'_>, directory: &str) -> bool {
+    /// Whether a call of the tool with these names is meant.
+    pub fn holds(&self, names: &[&str], call: &Called<'_>, roots: Roots<'_>) -> bool {
         if self.is_open {
             return true;
         }
@@ -62,7 +62,7 @@ impl Condition {
         }
         match (call.operation, text("command"), text("path"), text("url")) {
             (Some(OperationKind::Shell), Some(command), ..) => is_in_command(pattern, command),
-            (_, _, Some(path), _) => is_path(pattern, path, directory),
+            (_, _, Some(path), _) => is_path(pattern, path, roots),
             (_, _, _, Some(url)) => match pattern.strip_prefix("domain:") {
                 Some(domain) => host_of(url).is_none_or(|host| is_host(domain, &host)),
                 None => true,
@@ -72,7 +72,7 @@ impl Condition {
     }
 
     /// What a call has where the condition does not hold, and how to write one that does.
-    pub(crate) fn unmet_text(&self, names: &[&str], call: &Called<'_>, directory: &str) -> String {
+    pub(crate) fn unmet_text(&self, names: &[&str], call: &Called<'_>, roots: Roots<'_>) -> String {
         let is_named = names.iter().any(|name| self.names(name)) || self.means_tool(call);
         let values = ["command", "path", "url"].into_iter();
         let mut values = values.filter_map(|name| call.arguments.get(name)?.as_str());
@@ -87,7 +87,7 @@ impl Condition {
         let mut wider = wider
             .into_iter()
             .map(|pattern| format!("{}({pattern})", self.tool));
-        let hint = wider.find(|text| Self::read(text).holds(names, call, directory));
+        let hint = wider.find(|text| Self::read(text).holds(names, call, roots));
         let hint = hint.map_or(String::new(), |hint| format!("; `{hint}` matches it"));
         format!("{:?}{hint}", &value[..value.floor_char_boundary(MOST_SHOWN)])
     }
@@ -164,32 +164,62 @@ fn command_pattern(pattern: &str) -> Option<Regex> {
 }
 
 /// Whether a pattern fits a path: as it is written, without `..`, and where links lead.
-fn is_path(pattern: &str, path: &str, directory: &str) -> bool {
-    let whole = normalised(&Path::new(directory).join(path));
-    let pattern = match pattern.strip_prefix('/') {
-        Some(rest) if rest.starts_with('/') => rest.to_owned(),
-        // It is relative to a folder that is not known here.
-        Some(_) => return true,
-        None if pattern.starts_with('~') => return true,
-        None => {
-            let inner = pattern.trim_start_matches("./");
-            match inner.trim_end_matches('/').contains('/')
-                || pattern.starts_with("./")
-                || inner.ends_with('/')
-            {
-                true => format!("{}/{inner}", directory.trim_end_matches('/')),
-                false => format!("**/{inner}"),
-            }
-        }
+fn is_path(pattern: &str, path: &str, roots: Roots<'_>) -> bool {
+    let whole = normalised(&roots.directory.join(path));
+    let Some((folder, inner)) = roots.anchored(pattern).filter(|_| whole.is_absolute()) else {
+        return true;
     };
-    let pattern = pattern.trim_end_matches('/');
+    let inner = inner.trim_end_matches('/');
     // A pattern that is a folder stands for everything in it.
-    let globs = [pattern.to_owned(), format!("{pattern}/**")];
+    let globs = [inner.to_owned(), format!("{inner}/**")].map(|glob| Glob::new(&glob, Slashes::Apart));
     let places = [Some(whole.clone()), real(&whole)];
-    globs.iter().any(|glob| match Glob::new(glob, Slashes::Apart) {
-        Ok(glob) => places.iter().flatten().any(|place| glob.is_match(place)),
-        Err(_) => true,
-    })
+    let folders = [Some(folder.to_owned()), real(folder)];
+    let mut inside = places.iter().flatten().flat_map(|place| {
+        folders
+            .iter()
+            .flatten()
+            .filter_map(|folder| place.strip_prefix(folder).ok())
+    });
+    inside.any(|inside| {
+        globs
+            .iter()
+            .any(|glob| glob.as_ref().is_ok_and(|glob| glob.is_match(inside)))
+    }) || globs.iter().any(Result::is_err)
+}
+
+/// The folders that patterns of paths begin in.
+#[derive(Debug, Clone, Copy)]
+pub struct Roots<'a> {
+    /// The directory in which the call is made.
+    pub directory: &'a Path,
+    /// The user's home directory.
+    pub home: Option<&'a Path>,
+    /// The folder that a leading slash stands for.
+    pub settings: Option<&'a Path>,
+}
+
+impl<'a> Roots<'a> {
+    /// The folder that a pattern begins in, and the rest of the pattern; `None` if the folder is not known.
+    fn anchored(self, pattern: &str) -> Option<(&'a Path, String)> {
+        let anywhere = |rest: &str| (Path::new("/"), rest.to_owned());
+        if let Some(rest) = pattern.strip_prefix("//") {
+            return Some(anywhere(rest));
+        }
+        if let Some(rest) = pattern.strip_prefix('/') {
+            return Some((self.settings?, rest.to_owned()));
+        }
+        if let Some(rest) = pattern.strip_prefix('~') {
+            return Some((self.home?, rest.strip_prefix('/')?.to_owned()));
+        }
+        let inner = pattern.trim_start_matches("./");
+        // A name alone stands for it at any depth.
+        Some(
+            match pattern == inner && !inner.trim_end_matches('/').contains('/') && !inner.ends_with('/') {
+                true => anywhere(&format!("**/{inner}")),
+                false => (self.directory, inner.to_owned()),
+            },
+        )
+    }
 }
 
 /// A path without `.` and `..`.
@@ -274,8 +304,46 @@ mod tests {
             ("//etc/**", "/etc/passwd", true),
             ("//etc/**", "src/../../etc/passwd", true),
             ("//etc/**", "etc/passwd", false),
+            ("~/.ssh/**", "/home/me/.ssh/id", true),
+            ("~/.ssh/**", "../home/me/.ssh/id", true),
+            ("~/.ssh/**", "/home/me/.sshx/id", false),
+            ("~other/x", "/work/a", true),
+            ("/docs/*", "/work/docs/a", true),
+            ("/docs/*", "docs/b/../a", true),
+            ("/docs/*", "/docs/a", false),
         ] {
-            assert_eq!(is_path(pattern, path, "/work"), fits, "{pattern} {path}");
+            let (directory, home) = (Path::new("/work"), Some(Path::new("/home/me")));
+            let settings = Some(directory);
+            let roots = Roots {
+                directory,
+                home,
+                settings,
+            };
+            assert_eq!(is_path(pattern, path, roots), fits, "{pattern} {path}");
+            let roots = Roots {
+                home: None,
+                settings: None,
+                ..roots
+            };
+            let is_unknown = pattern.starts_with('~') || pattern.starts_with("/d");
+            assert_eq!(
+                is_path(pattern, path, roots),
+                fits || is_unknown,
+                "{pattern} {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_folder_with_letters_of_patterns_in_its_name_is_a_folder() {
+        for directory in ["/work/[id]", "/work/a*b", "/work/{x"] {
+            let roots = Roots {
+                directory: Path::new(directory),
+                home: None,
+                settings: None,
+            };
+            assert!(is_path("src/**", "src/a.rs", roots), "{directory}");
+            assert!(!is_path("src/**", "lib/a.rs", roots), "{directory}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use becket_host::GuestSearch;
 
 use crate::prompt_ids::PromptIds;
+use crate::requests::Requests;
 
 /// The facts about a run that hooks are told.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct Facts {
     pub is_attended: bool,
     /// The prompts that sessions answer.
     pub prompts: PromptIds,
+    /// The requests that models of sessions answer.
+    pub requests: Requests,
 }
 
 impl Facts {
@@ -40,6 +43,7 @@ impl Facts {
             files: place.folders.hook_files(),
             is_attended: place.surroundings.stdin_is_terminal,
             prompts: PromptIds::default(),
+            requests: Requests::default(),
         }
     }
 
@@ -58,6 +62,7 @@ impl Facts {
             user_shell: None,
             is_attended: false,
             prompts: PromptIds::default(),
+            requests: Requests::default(),
         }
     }
 

@@ -10,21 +10,23 @@ use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Condition as EngineCondition, Engine, Failure, Finished,
     Handler, HandlerInfo, Invocation, Lane, LaneKind, Matcher, Occasion, Registration,
 };
-use becket_host::{AskedAbout, KnownCommands, SameCommand};
+use becket_host::{AskedAbout, KnownCommands, SameCommand, Shown, TerminalSignal};
 use becket_system::files::read_regular;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::answer::{HookAnswer, foreign_no};
-use crate::condition::Condition;
-use crate::entry::{Action, Background, HookEntry};
+use crate::condition::{Condition, Roots};
+use crate::entry::{Action, Background, HookEntry, Owner, Source};
 use crate::env_file::RunFile;
+use crate::facts::Facts;
 use crate::leaving::{Leaving, Rest};
 use crate::long_text::shortened;
 use crate::matching::NameMatcher;
 use crate::row::RowOf;
 use crate::status_line::StatusLine;
 use crate::system::{Block, Contract, HookRow, LoadedHook, Registered, Running, System};
+use crate::text::is_markdown;
 use crate::{model, server_tool, web};
 
 impl<E: Event> RowOf<E> {
@@ -121,6 +123,7 @@ fn asked_when<E: Event>(
     let system = running.system;
     let only_waiting = row.only_waiting.filter(|_| !running.awaits_prompts);
     let condition = entry.condition.as_deref().map(Condition::read);
+    let (facts, source) = (running.facts.clone(), Arc::clone(&entry.source));
     let (while_used, texts) = (entry.while_used.clone(), Arc::clone(&running.texts));
     let is_active = move |scope: &Scope| {
         let active = while_used
@@ -141,7 +144,7 @@ fn asked_when<E: Event>(
             && !only_waiting.is_some_and(|waits| waits(payload))
             && is_active(scope)
             && is_for(&row, (&names, system), scope, payload)
-            && holds(&row, (condition.as_ref(), system), scope, payload)
+            && holds(&row, (condition.as_ref(), roots(&facts, &source, scope), system), scope, payload)
             // A hook that looks at files would cause itself for ever.
             && !reader.as_ref().is_some_and(|reader| reader.is_look(&scope.session_id))
     })
@@ -282,9 +285,21 @@ fn all_names<'a>(name: &'a str, system: &System) -> Vec<&'a str> {
         .collect()
 }
 
+/// The folders that patterns of a file's conditions begin in.
+fn roots<'a>(facts: &'a Facts, source: &'a Source, scope: &'a Scope) -> Roots<'a> {
+    // A leading slash is about the project or the home in whose hidden folder the settings are.
+    let is_settings = source.plugin.is_none() && source.owner != Owner::Machine && !is_markdown(&source.file);
+    let folder = source.file.parent().and_then(Path::parent);
+    Roots {
+        directory: Path::new(&scope.cwd),
+        home: facts.home.as_deref(),
+        settings: folder.filter(|_| is_settings),
+    }
+}
+
 fn holds<E: Event>(
     row: &RowOf<E>,
-    (condition, system): (Option<&Condition>, &System),
+    (condition, roots, system): (Option<&Condition>, Roots<'_>, &System),
     scope: &Scope,
     payload: &E::Payload,
 ) -> bool {
@@ -292,10 +307,17 @@ fn holds<E: Event>(
         (None, _) => true,
         (Some(condition), Some(call)) => {
             let name = row.subject(scope, payload).unwrap_or_default();
-            condition.holds(&all_names(&name, system), &call(payload), &scope.cwd)
+            condition.holds(&all_names(&name, system), &call(payload), roots)
         }
         // Such a condition is about a call, and there is none.
         (Some(_), None) => false,
+    }
+}
+
+/// Has the terminal do what a hook wants.
+fn signal(running: &Running, hook: &str, signals: Vec<TerminalSignal>) {
+    if !signals.is_empty() {
+        running.person.ui.show(hook, Shown::Signals(signals));
     }
 }
 
@@ -356,6 +378,7 @@ impl<E: Event> Handler<E> for HookHandler<E> {
                 let session = &occasion.scope.session_id;
                 self.running.late.add(session, answer.context.clone());
             }
+            signal(&self.running, &self.name, answer.signals.clone());
             let answer = HookAnswer {
                 loop_limit: self.entry.loop_limit,
                 rules: self.session_rules(&answer)?,
@@ -383,11 +406,12 @@ impl<E: Event> Handler<E> for HookHandler<E> {
         }
         let written = self.entry.condition.as_deref()?;
         let condition = Condition::read(written);
-        if holds(row, (Some(&condition), system), scope, payload) {
+        let roots = roots(&self.running.facts, &self.entry.source, scope);
+        if holds(row, (Some(&condition), roots, system), scope, payload) {
             return None;
         }
         let name = row.subject(scope, payload)?;
-        let reason = condition.unmet_text(&all_names(&name, system), &row.call?(payload), &scope.cwd);
+        let reason = condition.unmet_text(&all_names(&name, system), &row.call?(payload), roots);
         Some(format!("its condition `{written}` does not match {reason}"))
     }
 
@@ -589,9 +613,10 @@ impl<E: Event> HookHandler<E> {
             };
             let answer = shortened(answer, &entry, (&running.facts, &session_id));
             answer
-                .notice
+                .lines()
                 .iter()
                 .for_each(|line| front.show(FrontUpdate::Notice(line)));
+            signal(&running, &name, answer.signals.clone());
             if let Some(what) = &answer.error {
                 let words = format!("hook {name}, in the background: {what}");
                 front.show(FrontUpdate::Warning(&words));
@@ -613,7 +638,7 @@ impl<E: Event> HookHandler<E> {
     }
 
     fn reply(&self, payload: &E::Payload, answer: HookAnswer) -> Result<E::Reply, Failure> {
-        let mut lines = answer.notice.clone();
+        let mut lines = answer.lines();
         let title = self.running.system.title;
         if let Some(what) = &answer.error {
             let goes_on = match self.class {

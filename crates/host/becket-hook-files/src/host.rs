@@ -746,6 +746,10 @@ impl Guests for FileHooks {
         let texts = Arc::new(TextsInUse::new(self.facts.clone()));
         texts.register(stage.engine, self.hooks.iter().map(|(entry, _)| entry));
         self.facts.prompts.register(stage.engine);
+        let reads_request = |entry: &HookEntry| self.system.shows_request.contains(&entry.event);
+        if self.hooks.iter().any(|(entry, _)| reads_request(entry)) {
+            self.facts.requests.register(stage.engine);
+        }
         let transcripts = Arc::new(Transcripts::new(
             self.facts.clone(),
             ((self.system.profile)(), self.system.show_call),

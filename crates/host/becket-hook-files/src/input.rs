@@ -1,6 +1,6 @@
 //! The JSON that a hook reads.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The members of a hook's input, in the order in which they are added.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,13 @@ impl Input {
             Some(value) => self.with(key, value),
             None => self,
         }
+    }
+
+    /// The input with one more member in that of this name, which is made if there is none.
+    pub fn with_inner(mut self, outer: &str, key: &str, value: Value) -> Self {
+        let members = self.0.entry(outer).or_insert_with(|| json!({}));
+        members[key] = value;
+        self
     }
 
     /// The input as JSON text, with a line end: some scripts read a line.

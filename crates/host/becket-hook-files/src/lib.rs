@@ -12,7 +12,8 @@
 //! `long_text.rs` keeps texts that are too long for a conversation in files,
 //! `env_file.rs` reads the variables that hooks write into one, `late.rs` keeps what hooks in the background say,
 //! `leaving.rs` runs programs that go into the background by their own words,
-//! `prompt_ids.rs` counts prompts, `status_line.rs` shows what the user is told while a hook runs,
+//! `prompt_ids.rs` counts prompts, `requests.rs` keeps what a model was asked, `status_line.rs` shows what the user is
+//! told while a hook runs,
 //! `check.rs` and `mistakes.rs` find what is wrong before anything runs.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
 //! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules. `bridging.rs` is the
@@ -51,6 +52,7 @@ mod model;
 mod places;
 mod prompt_ids;
 mod replies;
+mod requests;
 mod row;
 mod rules;
 mod server_tool;
@@ -69,7 +71,7 @@ pub use bridging::{
     patch_parts, server_of, where_true,
 };
 pub use comments::without_comments;
-pub use condition::{Condition, normalised};
+pub use condition::{Condition, Roots, normalised};
 pub use entry::{
     Action, Background, Dropped, HookEntry, Owner, Plugin, Reading, ServerEntry, Source, WhileUsed,
     server_entries,
@@ -86,6 +88,7 @@ pub use model::ask_model;
 pub use places::{json_files, project_folders};
 pub use prompt_ids::PromptIds;
 pub use replies::*;
+pub use requests::Requests;
 pub use row::{RowOf, row};
 pub use rules::{ForeignRule, RuleLists, RuledTool};
 pub use stderr::{error_line, unfinished};

@@ -4,6 +4,7 @@
 use becket_check::{Finding, Kind, Severity, Subject, answers_of, finding_at, objects, wrong_answer};
 use becket_events::{Class, EventId};
 use becket_hooks::{Finished, nearest};
+use serde_json::{Map, Value};
 
 use crate::answer::foreign_no;
 use crate::condition::Condition;
@@ -38,16 +39,34 @@ pub fn answers(system: &System, contract: &Contract, subject: &Subject<'_>) -> V
     let printed = objects(&answers_of(subject)).into_iter();
     // A part of such a text is only known at run time.
     let printed = printed.filter(|(text, _)| !text.contains(['%', '$']));
-    let findings = printed.filter_map(|(text, members)| {
+    let findings = printed.flat_map(|(text, members)| {
+        let heard = (system.hear)(contract, &said(&text, 0));
+        let unserved = heard
+            .as_ref()
+            .map(|answer| answer.unserved.clone())
+            .unwrap_or_default();
+        let unserved = unserved.iter().map(|words| not_done(subject, &members, words));
+        let unserved: Vec<Finding> = unserved.collect();
         let foreign = || foreign_no(text.as_bytes()).filter(|_| contract.class == Class::Guard);
-        let trouble = match (system.hear)(contract, &said(&text, 0)) {
-            Err(failure) => failure.detail,
-            Ok(answer) if answer.says_something() => return None,
-            Ok(_) => format!("`{}` decides nothing for {}", foreign()?, system.title),
+        let trouble = match &heard {
+            Err(failure) => Some(failure.detail.clone()),
+            Ok(answer) if answer.says_something() => None,
+            Ok(_) => foreign().map(|key| format!("`{key}` decides nothing for {}", system.title)),
         };
-        Some(wrong_answer(subject, &members, &trouble))
+        let wrong = trouble.map(|trouble| wrong_answer(subject, &members, &trouble));
+        wrong.into_iter().chain(unserved)
     });
     findings.collect()
+}
+
+/// A remark about something that an answer wants and that becket does not do.
+fn not_done(subject: &Subject<'_>, members: &Map<String, Value>, words: &str) -> Finding {
+    let place = members.keys().next().map_or("{", String::as_str);
+    let message = format!("its answer wants {words}");
+    Finding {
+        severity: Severity::Remark,
+        ..finding_at(subject, place, Kind::MeaninglessField, message)
+    }
 }
 
 /// Matchers and conditions of a hook that fit nothing.

@@ -83,6 +83,8 @@ pub struct System {
     pub run_variables: fn(&HookEntry, &Scope, &Facts) -> Vec<(String, String)>,
     /// The file for variables that some hooks get.
     pub env_file: Option<EnvFile>,
+    /// Events at which the input shows the request that the model answers, from the facts.
+    pub shows_request: &'static [&'static str],
     /// The members that every input has.
     pub input: fn(&'static str, &Scope, &Facts) -> Input,
     /// Whether guards refuse with more exit codes than 2.

@@ -31,6 +31,7 @@ mod run_settings;
 mod servers;
 mod session_files;
 mod shown;
+mod terminal_signal;
 mod ui;
 mod unloaded;
 
@@ -69,5 +70,6 @@ pub use servers::{
 };
 pub use session_files::{AboutSession, ForeignContext, ForeignSession, SessionFiles};
 pub use shown::{Delivery, Dialog, DialogAnswer, EditorNews, Level, Placement, Shown};
+pub use terminal_signal::{TerminalSignal, terminal_signals};
 pub use ui::{Failed, Person, Ui};
 pub use unloaded::Unloaded;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::terminal_signal::TerminalSignal;
+
 /// When the model gets a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,6 +89,9 @@ pub enum Shown {
         /// Whether the output is expanded.
         expanded: bool,
     },
+    /// What the terminal is to do.
+    #[serde(skip)]
+    Signals(Vec<TerminalSignal>),
 }
 
 impl Shown {

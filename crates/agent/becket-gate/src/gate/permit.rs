@@ -1,14 +1,15 @@
 //! The permit: the proof that a call passed the gate, and what the tool that holds it may still find out and touch.
 //!
 //! A redirect that the user would have to be asked about is told to the model and not followed: a question in the
-//! middle of a call could not be answered like one about a call.
+//! middle of a call could not be answered like one about a call. The same goes for one whose address a hook changes:
+//! the new address would have to be judged from the beginning.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_events::{
     ApprovalSource, Operation, OperationKind, PermissionMode, PreFetch, PreFetchPayload, PreFileRead,
-    PreFileReadPayload, PreVfsWrite, PreVfsWritePayload, Scope, Verdict,
+    PreFileReadPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -153,6 +154,7 @@ impl Permit {
             vfs,
             tool_name,
             called_as,
+            ..
         } = &*self.reading;
         // A search that began above the folder of the virtual file system comes upon its files as well.
         let address = match &self.call.target {
@@ -253,8 +255,8 @@ impl Permit {
         }
     }
 
-    /// Whether the tool may follow the judged address to another one, such as a redirect. Rules, the policy and the
-    /// guards of the network judge it like the first one. If the user would have to be asked, it is not fetched now and
+    /// Whether the tool may follow the judged address to another one, such as a redirect. Rules, the policy and all
+    /// guards of the call judge it like the first one. If the user would have to be asked, it is not fetched now and
     /// needs a call of its own, unless the user has said yes to the same server.
     pub async fn may_fetch(&self, from: &JudgedUrl, url: &str) -> Result<JudgedUrl, NotFetched> {
         let guard = &*self.reading;
@@ -278,20 +280,7 @@ impl Permit {
         if let Some(reason) = judged.denied() {
             return Err(NotFetched::Denied(reason));
         }
-        let payload = || PreFetchPayload {
-            tool_call_id: self.tool_call_id.clone(),
-            tool_name: guard.tool_name.clone(),
-            called_as: guard.called_as.clone(),
-            url: Some(judged.url().to_string()),
-            sensitive: sensitive(Some(&judged)),
-            addresses: addresses(Some(&judged)),
-            redirected_from: Some(from.url().to_string()),
-            call_summary: None,
-        };
-        let verdict = guard.hooks.ask::<PreFetch>(payload).await.verdict.0;
-        if guard.hooks.cancel().is_cancelled() {
-            return Err(NotFetched::Denied("the call was cancelled".into()));
-        }
+        let verdict = self.ask_about_redirect(from, &judged).await?;
         let yes = guard.settings.mode.answers_yes();
         let wanted = match (verdict, rule) {
             (Some(Verdict::Deny(reason)), _) => return Err(NotFetched::Denied(reason)),
@@ -313,6 +302,57 @@ impl Permit {
         }
     }
 
+    /// What the guards of the call and those of the network say about a redirect. Many know an address only as an
+    /// argument of the call, so they are shown the call as if the model had named the new one.
+    async fn ask_about_redirect(
+        &self,
+        from: &JudgedUrl,
+        judged: &JudgedUrl,
+    ) -> Result<Option<Verdict>, NotFetched> {
+        let guard = &*self.reading;
+        let url = judged.url().to_string();
+        let mut arguments = self.call.arguments.clone();
+        arguments.insert("url".to_owned(), json!(url));
+        let call = || PreToolPayload {
+            tool_source: guard.tool_source.clone(),
+            tool_call_id: self.tool_call_id.clone(),
+            tool_name: guard.tool_name.clone(),
+            called_as: guard.called_as.clone(),
+            operation: self.operation().map(Operation::kind),
+            arguments,
+            parent_tool_call_id: guard.parent_tool_call_id.clone(),
+        };
+        let of_call = guard.hooks.ask::<PreTool>(call).await;
+        guard.hooks.add_context(of_call.context.0);
+        let mut verdict = of_call.verdict;
+        if !matches!(verdict.0, Some(Verdict::Deny(_))) {
+            let changed = of_call.arguments.get();
+            if changed.is_some_and(|new| new.get("url").and_then(Value::as_str) != Some(&url)) {
+                return Err(NotFetched::NeedsYes(
+                    "a hook changes the address in a call".to_owned(),
+                ));
+            }
+            let fetch = || PreFetchPayload {
+                tool_call_id: self.tool_call_id.clone(),
+                tool_name: guard.tool_name.clone(),
+                called_as: guard.called_as.clone(),
+                url: Some(url),
+                sensitive: sensitive(Some(judged)),
+                addresses: addresses(Some(judged)),
+                redirected_from: Some(from.url().to_string()),
+                call_summary: None,
+            };
+            verdict = verdict.then(guard.hooks.ask::<PreFetch>(fetch).await.verdict);
+        }
+        match guard.hooks.halt() {
+            _ if guard.hooks.cancel().is_cancelled() => {
+                Err(NotFetched::Denied("the call was cancelled".into()))
+            }
+            Some(reason) => Err(NotFetched::Denied(reason)),
+            None => Ok(verdict.0),
+        }
+    }
+
     /// Whether the user's yes to the call covers the other address as well. What a rule, the policy or a hook has
     /// allowed is one address only.
     fn covers(&self, other: &JudgedUrl) -> bool {
@@ -326,13 +366,15 @@ impl Permit {
     }
 }
 
-/// What is needed to judge the files that a search finds.
+/// What is needed to judge the files that a search finds, and the addresses that a fetch is sent on to.
 pub(super) struct ReadingGuard {
     pub(super) hooks: Hooks,
     pub(super) settings: Arc<ApprovalSettings>,
     pub(super) vfs: Vfs,
+    pub(super) tool_source: String,
     pub(super) tool_name: String,
     pub(super) called_as: String,
+    pub(super) parent_tool_call_id: Option<String>,
 }
 
 impl std::fmt::Debug for ReadingGuard {

@@ -18,7 +18,19 @@ use crate::plain_words::plain_words;
 /// Programs that run the file in their first argument.
 const INTERPRETERS: &[&str] = &[
     "ash", "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "mksh", "node", "perl", "php", "python",
-    "ruby", "sh", "zsh",
+    "ruby", "sh", "ts-node", "tsx", "zsh",
+];
+
+/// Programs that find another one and run it with what follows, after one of these words if there are any.
+const RUNNERS: &[(&str, &[&str])] = &[
+    ("bunx", &[]),
+    ("npx", &[]),
+    ("pipenv", &["run"]),
+    ("pnpm", &["dlx", "exec"]),
+    ("pnpx", &[]),
+    ("poetry", &["run"]),
+    ("uv", &["run"]),
+    ("yarn", &["dlx", "exec"]),
 ];
 
 /// Options of interpreters that take a value.
@@ -201,6 +213,14 @@ pub(super) fn scripts_of(words: &[String]) -> Vec<Script> {
             may_be_made: false,
         }]
     };
+    if let Some((rest, follows_option)) = run_by(name, rest) {
+        let mut scripts = scripts_of(rest);
+        let is_sure = |script: &Script| !follows_option || has_ending(&script.word);
+        scripts
+            .iter_mut()
+            .for_each(|script| script.is_needed &= is_sure(script));
+        return scripts;
+    }
     let mut words = rest.iter();
     if !INTERPRETERS.contains(&name) {
         return match program.contains('/') {
@@ -225,11 +245,28 @@ pub(super) fn scripts_of(words: &[String]) -> Vec<Script> {
     Vec::new()
 }
 
+/// What a runner runs, and whether it follows an option of the runner, whose value it may be.
+fn run_by<'a>(name: &str, rest: &'a [String]) -> Option<(&'a [String], bool)> {
+    let (_, verbs) = RUNNERS.iter().find(|(runner, _)| *runner == name)?;
+    let after = match rest {
+        rest if verbs.is_empty() => rest,
+        [verb, rest @ ..] if verbs.contains(&verb.as_str()) => rest,
+        _ => return None,
+    };
+    let options = after.iter().take_while(|word| word.starts_with('-')).count();
+    Some((&after[options..], options > 0))
+}
+
+/// Whether a word ends as scripts do.
+fn has_ending(word: &str) -> bool {
+    let ending = Path::new(word).extension().and_then(OsStr::to_str);
+    ending.is_some_and(|ending| ENDINGS.contains(&ending))
+}
+
 /// Whether a word after an interpreter is surely the path of a script, and no name or address that the interpreter
 /// looks for elsewhere.
 fn is_path(interpreter: &str, word: &str, follows_option: bool) -> bool {
-    let ending = Path::new(word).extension().and_then(OsStr::to_str);
-    let has_ending = ending.is_some_and(|ending| ENDINGS.contains(&ending));
+    let has_ending = has_ending(word);
     let has_folder = word.contains('/');
     let is_sure = match interpreter {
         "node" | "bun" | "deno" => has_ending,
@@ -397,7 +434,7 @@ mod tests {
     // tidy: a table
     #[test]
     fn the_scripts_of_a_line_are_found_where_they_are_plain() {
-        let table: [(&str, &[(&str, bool)]); 37] = [
+        let table: [(&str, &[(&str, bool)]); 44] = [
             ("./guard.sh", &[("./guard.sh", true)]),
             ("bash ./guard.sh --strict", &[("./guard.sh", true)]),
             ("bash guard.sh", &[("guard.sh", false)]),
@@ -413,6 +450,13 @@ mod tests {
             ("deno run -A guard.ts", &[("guard.ts", true)]),
             ("deno run jsr:@guards/all.ts", &[("jsr:@guards/all.ts", false)]),
             ("bun run lint", &[("lint", false)]),
+            ("npx -y tsx ~/guard.ts", &[("~/guard.ts", true)]),
+            ("npx prettier src/x.ts", &[]),
+            ("uv run \"$D\"/guard.py", &[("$D/guard.py", true)]),
+            ("uv run --quiet --script lib/guard.py", &[("lib/guard.py", true)]),
+            ("uv run --project /opt/it guard", &[("/opt/it", false)]),
+            ("uv run python lib/guard.py", &[("lib/guard.py", true)]),
+            ("uv pip install ./x", &[]),
             ("perl -I lib/all guard", &[("lib/all", false)]),
             ("cat | node guard.js", &[("guard.js", true)]),
             (

@@ -878,6 +878,22 @@ fn a_project_cannot_switch_off_the_users_hooks() {
 }
 
 #[test]
+fn a_local_file_has_the_last_word_about_switching_off() {
+    for (shared, local, runs) in [(true, false, false), (false, true, true), (true, true, true)] {
+        let room = room();
+        let mut guard = settings(&[("PreToolUse", command("echo no >&2; exit 2"))]);
+        guard["disableAllHooks"] = shared.into();
+        room.write(".claude/settings.json", guard.to_string());
+        room.write(
+            ".claude/settings.local.json",
+            json!({"disableAllHooks": local}).to_string(),
+        );
+        play(&room, &touching(), &["--yes"]).ended_with(0);
+        assert_eq!(room.has("made"), runs, "{shared} {local}");
+    }
+}
+
+#[test]
 fn plugins_that_are_installed_and_enabled_count() {
     let room = room();
     let plugin = room.write("../home/plugin/hooks/hooks.json", "");
@@ -1201,6 +1217,7 @@ fn a_guard_that_runs_once_still_judges_what_another_hook_rewrites() {
 fn a_guard_whose_script_is_not_there_refuses() {
     for (missing, ran) in [
         ("node \"$CLAUDE_PROJECT_DIR\"/gone.mjs", false),
+        ("npx --no-install tsx ./gone.ts", false),
         ("python3 -u ./gone.py 2>/dev/null", false),
         ("perl ~/gone.pl", false),
         ("./gone.sh", false),

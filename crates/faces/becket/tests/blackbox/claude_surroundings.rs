@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testkit::{Finished, ModelServer, Response, Room, needs, run_with_input, skipped};
 
-use crate::hook_files::{says, shell};
+use crate::hook_files::{answers, says, shell};
 use crate::limit::with_person;
 use crate::room;
+use crate::terminal::Terminal;
 
 fn touching() -> Value {
     json!([shell("touch made"), {"text": "done"}])
@@ -254,6 +255,28 @@ fn the_user_sees_what_a_hook_does_and_what_one_in_the_background_says() {
         let run = play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
         assert!(run.stderr.contains(words), "{words}: {run:#?}");
     }
+}
+
+#[test]
+fn a_hook_sets_the_title_of_the_window_and_nothing_that_is_not_allowed() {
+    let says = |sequence: &str| json!({"type": "command", "command": answers(&json!({"terminalSequence": sequence}))});
+    let titled = |sequence: &str| {
+        let room = with_user(&hooks("UserPromptSubmit", &says(sequence)));
+        let model = room.model(&json!([{"text": "all done"}]));
+        let terminal =
+            Terminal::start_sized(room, &["--model", &model, "chat"], (80, 24), "screen-256color")?;
+        terminal.wait_for_mark();
+        terminal.enter("go");
+        terminal.wait_for("all done");
+        Some(terminal)
+    };
+    let Some(terminal) = titled("\u{1b}]0;the lighthouse\u{7}\u{7}") else {
+        return;
+    };
+    terminal.wait_until("the title", |_| terminal.title().contains("the lighthouse"));
+    let terminal = titled("\u{1b}]0;the lighthouse\u{1b}[2J\u{7}").expect("tmux is there");
+    terminal.wait_for("a `terminalSequence` that is not sent");
+    assert!(!terminal.title().contains("lighthouse"));
 }
 
 #[test]

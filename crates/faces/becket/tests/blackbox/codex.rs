@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use testkit::{Finished, Room, Signal};
 
 use crate::hook_files::{answers, call, heard, members, noting, says, shell};
-use crate::mcp::{declared_server, with_server};
+use crate::mcp::{declared_server, wait_until, with_server};
 use crate::room;
 
 /// A command that answers with members of its own event.
@@ -706,13 +706,14 @@ fn a_program_is_notified_of_every_end_of_a_turn() {
     let room = room();
     let told = room.script(
         "../told.sh",
-        "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" \"$2\" > ../told\n",
+        "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" \"$2\" > ../told.part\nmv ../told.part ../told\n",
     );
     room.write(
         "../home/.codex/config.toml",
         format!("notify = [{told:?}, \"it is done\"]\n"),
     );
     play(&room, &json!([says("all done", &[])]), &[]).ended_with(0);
+    wait_until("the program has written", || room.has("../told"));
     let told = room.read("../told");
     let mut lines = told.lines();
     assert_eq!((lines.next(), lines.next()), (Some("2"), Some("it is done")));
@@ -721,4 +722,34 @@ fn a_program_is_notified_of_every_end_of_a_turn() {
     assert_eq!(told["input-messages"], json!(["go"]));
     assert_eq!(told["last-assistant-message"], "all done");
     assert!(told["thread-id"].is_string() && told["turn-id"].is_string() && told["cwd"].is_string());
+}
+
+/// becket ends while the program still waits, and the program goes on.
+#[test]
+fn a_program_that_is_notified_does_not_hold_the_end_of_a_run_and_outlives_it() {
+    let room = room();
+    let told = room.script(
+        "../told.sh",
+        "#!/bin/sh\ntries=0\n\
+         while [ ! -e ../ended ] && [ $tries -lt 2400 ]; do sleep 0.05; tries=$((tries + 1)); done\n\
+         echo \"$1\" > ../told.part\nmv ../told.part ../told\n",
+    );
+    room.write("../home/.codex/config.toml", format!("notify = [{told:?}]\n"));
+    let run = play(&room, &json!([says("all done", &[])]), &[]).ended_with(0);
+    assert!(!room.has("../told"), "{run:#?}");
+    room.write("../ended", "");
+    wait_until("the program has written", || room.has("../told"));
+    assert!(room.read("../told").contains("all done"));
+}
+
+#[test]
+fn a_program_to_notify_that_is_not_there_is_reported() {
+    let room = room();
+    room.write(
+        "../home/.codex/config.toml",
+        "notify = [\"no-such-program-here\"]\n",
+    );
+    play(&room, &json!([says("all done", &[])]), &[])
+        .ended_with(0)
+        .complained("no-such-program-here: not found");
 }

@@ -548,6 +548,20 @@ fn hooks_are_switched_off() {
 }
 
 #[test]
+fn a_local_file_has_the_last_word_about_switching_off() {
+    for (shared, local, runs) in [(true, false, false), (false, true, true)] {
+        let room = with_hooks(&[("preToolUse", "exit 2")]);
+        for (name, is_off) in [("settings.json", shared), ("settings.local.json", local)] {
+            let text = json!({"disableAllHooks": is_off}).to_string();
+            room.write(&format!(".github/copilot/{name}"), text);
+        }
+        let turns = json!([shell("touch made"), says("done", &[])]);
+        play(&room, &turns, &["--yes"]).ended_with(0);
+        assert_eq!(room.has("made"), runs, "{shared} {local}");
+    }
+}
+
+#[test]
 fn a_projects_hooks_need_trust_and_may_hold_no_mistake() {
     let room = with_hooks(&[("preToolUse", "exit 2")]);
     let model = room.model(&json!([shell("touch made"), says("done", &[])]));

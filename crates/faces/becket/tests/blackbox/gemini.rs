@@ -108,6 +108,32 @@ fn every_event_is_told() {
 }
 
 #[test]
+fn what_comes_after_a_request_shows_the_request() {
+    let shown = ["BeforeModel", "BeforeToolSelection", "AfterModel"];
+    let room = with_hooks(&shown.map(|event| (event, "")));
+    let turns = json!([
+        {"text": "let me see", "tool_calls": [{"name": "shell", "arguments": {"command": "echo x"}}]},
+        says("done", &[]),
+        says("done again", &[]),
+    ]);
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    // The conversation goes on in another run.
+    play(&room, &turns, &["--yes"]).ended_with(0);
+    let messages = |event: &str| -> Vec<Value> {
+        let heard = heard(&room, event).into_iter();
+        heard
+            .map(|mut told| told["llm_request"]["messages"].take())
+            .collect()
+    };
+    let requests = messages(shown[0]);
+    assert_eq!(requests.len(), 4);
+    assert_eq!(requests[1].as_array().map(Vec::len), Some(2), "{requests:#?}");
+    for event in &shown[1..] {
+        assert_eq!(messages(event), requests, "{event}");
+    }
+}
+
+#[test]
 fn a_denied_call_does_not_run() {
     for refusal in [
         answers(&json!({"decision": "deny", "reason": "not with me"})),

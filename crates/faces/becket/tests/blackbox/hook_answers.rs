@@ -154,6 +154,10 @@ fn the_answers_of_claude_code() {
             specific("SessionStart", json!({"sessionTitle": WORD})),
             specific("SessionStart", json!({"watchPaths": [WORD]})),
             specific("SessionStart", json!({"reloadSkills": true})),
+            said(
+                "SessionStart",
+                json!({"terminalSequence": "\u{1b}]52;c;bGlnaHRob3VzZQ==\u{7}"}),
+            ),
             said("SessionStart", json!({"systemMessage": WORD})),
             said("SessionStart", json!({"continue": false, "stopReason": WORD})),
             said("SessionStart", WORD.into()),
@@ -201,6 +205,7 @@ fn the_answers_of_claude_code() {
                 decision(json!({"behavior": "deny", "message": WORD, "interrupt": true})),
             ),
             said("PostToolUse", json!({"decision": "block", "reason": WORD})),
+            specific("PostToolUse", json!({"classifierContext": WORD})),
             specific("PostToolUse", json!({"additionalContext": WORD})),
             specific(
                 "PostToolUse",

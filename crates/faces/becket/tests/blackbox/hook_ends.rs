@@ -32,6 +32,13 @@ pub(crate) struct System {
     refusal: &'static str,
 }
 
+impl System {
+    /// The first event at which calls are refused.
+    pub(crate) fn guard_of_calls(&self) -> &'static str {
+        self.events[0].0
+    }
+}
+
 /// What an event is about: what a refusal keeps from happening.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
@@ -228,7 +235,7 @@ const REFUSED: [&str; 2] = ["the call is refused", "the prompt is refused"];
 const WITHHELD: &str = "the result is withheld";
 
 /// A room whose project has one hook.
-fn with_hook(system: &System, event: &str, command: &str) -> Room {
+pub(crate) fn with_hook(system: &System, event: &str, command: &str) -> Room {
     let room = room().with("SHELL", "/bin/bash");
     room.write(system.file, (system.hooks)(event, command).to_string());
     room

@@ -491,6 +491,73 @@ fn answers_that_are_none_are_found() {
 }
 
 #[test]
+fn what_answers_want_and_becket_does_not_do_is_remarked() {
+    for (file, event, answer, words) in [
+        (
+            ".claude/settings.json",
+            "SessionStart",
+            json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "watchPaths": ["/x"]}}),
+            "`watchPaths`, which becket does not have",
+        ),
+        (
+            ".claude/settings.json",
+            "Stop",
+            json!({"terminalSequence": "words"}),
+            "`terminalSequence` that is not sent",
+        ),
+        (
+            ".gemini/settings.json",
+            "AfterTool",
+            json!({"hookSpecificOutput": {"tailToolCallRequest": {"name": "read_file", "args": {}}}}),
+            "to run another tool",
+        ),
+        (
+            ".claude/settings.json",
+            "Stop",
+            json!({"terminalSequence": "\u{7}"}),
+            "",
+        ),
+    ] {
+        let group = json!({"hooks": [{"type": "command", "command": answers(&answer), "timeout": 1000}]});
+        let (code, found) = checked(file, event, &group);
+        assert_eq!(code, 0, "{file} {answer}: {found}");
+        let is_told = found.contains("its answer wants");
+        assert_eq!(
+            (is_told, found.contains(words)),
+            (!words.is_empty(), true),
+            "{answer}: {found}"
+        );
+    }
+}
+
+#[test]
+fn scripts_in_the_home_are_checked() {
+    for (command, words) in [
+        ("~/.claude/hooks/there.sh", ""),
+        ("\"$HOME/.claude/hooks/there.sh\" --flag", ""),
+        ("sh ~/.claude/hooks/plain.sh", ""),
+        ("~/.claude/hooks/plain.sh", "may not be executed"),
+        ("$HOME/.claude/hooks/plain.sh", "may not be executed"),
+        ("~/.claude/hooks/gone.sh", "does not exist"),
+        ("\"${HOME}\"/.claude/hooks/gone.sh", "does not exist"),
+        (
+            "sh ~/.claude/hooks/gone.sh",
+            "the script `~/.claude/hooks/gone.sh` is not in",
+        ),
+    ] {
+        let room = room();
+        room.script("../home/.claude/hooks/there.sh", "#!/bin/sh\nexit 2\n");
+        room.write("../home/.claude/hooks/plain.sh", "#!/bin/sh\nexit 2\n");
+        let group = json!({"hooks": [{"type": "command", "command": command}]});
+        let settings = json!({"hooks": {"PreToolUse": [group]}});
+        room.write("../home/.claude/settings.json", settings.to_string());
+        let run = room.run(["hooks", "check"]);
+        assert_eq!(run.code, i32::from(!words.is_empty()), "{command}: {run:#?}");
+        assert!(run.stdout.contains(words), "{command}: {run:#?}");
+    }
+}
+
+#[test]
 fn guards_that_go_on_after_an_error_code_are_listed() {
     let group = |more: &Value| {
         let mut hook = json!({"type": "command", "command": "true"});

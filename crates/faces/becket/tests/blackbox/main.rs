@@ -43,6 +43,7 @@ mod guard_surroundings;
 mod hook_answers;
 mod hook_ends;
 mod hook_files;
+mod hook_redirects;
 mod hooks_check;
 mod hosts;
 mod index;
