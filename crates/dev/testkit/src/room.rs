@@ -20,7 +20,9 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A sealed environment. Everything in it is deleted when it is dropped.
 pub struct Room {
-    folder: TempDir,
+    folder: PathBuf,
+    /// What deletes the folder.
+    _owner: Option<TempDir>,
     binary: PathBuf,
     variables: Vec<(String, String)>,
     /// An option with its value, which every call of the binary has that does not name it itself.
@@ -41,9 +43,15 @@ pub struct Finished {
 impl Room {
     /// An empty environment for a binary.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        Self::within(&std::env::temp_dir(), binary)
+    }
+
+    /// An empty environment for a binary, in a folder that exists.
+    pub fn within(folder: &Path, binary: impl Into<PathBuf>) -> Self {
+        let owner = tempfile::tempdir_in(folder).expect("a temporary folder can be made");
         let room = Self {
-            folder,
+            folder: owner.path().to_owned(),
+            _owner: Some(owner),
             binary: binary.into(),
             variables: Vec::new(),
             always: None,
@@ -51,6 +59,17 @@ impl Room {
         std::fs::create_dir_all(room.home()).expect("the room is writable");
         std::fs::create_dir_all(room.work()).expect("the room is writable");
         room
+    }
+
+    /// This environment as a copy of its folder has it, below another folder. The copy stays.
+    pub fn moved(&self, folder: &Path) -> Self {
+        Self {
+            folder: folder.join(self.folder.file_name().expect("a room has a name")),
+            _owner: None,
+            binary: self.binary.clone(),
+            variables: self.variables.clone(),
+            always: self.always,
+        }
     }
 
     /// An option with its value for every call of the binary that does not name it itself.
@@ -67,12 +86,12 @@ impl Room {
 
     /// The home directory, `HOME`.
     pub fn home(&self) -> PathBuf {
-        self.folder.path().join("home")
+        self.folder.join("home")
     }
 
     /// The working directory.
     pub fn work(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.folder.join("work")
     }
 
     /// The first context of the working directory: the folder's name, and a hash of its path.

@@ -1,9 +1,10 @@
 //! The project's chores.
 //!
 //! `generate` writes the files that are made from code (`generate/`), `tidy` checks what the compiler cannot
-//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `corpus` reads hook files of public repositories,
-//! `real-agents` lets other agents ask becket's hooks, `real-pi` compares becket with pi, `dist` builds the program
-//! that is shipped and `weight` measures it. Nothing here is part of the program that people install.
+//! (`tidy/`), `bench` runs the benchmarks, `fuzz` the fuzz targets, `campaign` searches for faults, `corpus` reads hook
+//! files of public repositories, `real-agents` lets other agents ask becket's hooks, `real-pi` compares becket with pi,
+//! `dist` builds the program that is shipped and `weight` measures it. Nothing here is part of the program that people
+//! install.
 
 #![allow(
     clippy::print_stdout,
@@ -11,6 +12,7 @@
     reason = "a chore talks to whoever started it"
 )]
 
+mod campaign;
 mod corpus;
 mod fuzz;
 mod generate;
@@ -41,7 +43,8 @@ cargo xtask weight --check    fail if the debug program has grown much; --accept
 cargo xtask corpus DIR        read the hook files of other agents in a folder with checkouts, and schemas of their hooks
 cargo xtask real-agents       play sessions of real agents that ask becket's hooks; installs them from npm
 cargo xtask real-pi           run extensions in becket and in two versions of pi, and compare; installs pi from npm
-cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run";
+cargo xtask fuzz [--minutes N] [NAME…]  run the fuzz targets for so long each; --seed SEED NAME repeats one run
+cargo xtask campaign [--minutes N] [NAME…]  search for faults: kills, full disks, cut streams, broken hooks; --help";
 
 fn main() -> ExitCode {
     // The session in the README runs the program itself. It is linked in and found under its own name, so that
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         ["real-agents"] => real_agents::run(&workspace),
         ["real-pi"] => real_pi::run(&workspace),
         ["fuzz", rest @ ..] => fuzz::run(&workspace, rest),
+        ["campaign", rest @ ..] => campaign::run(&workspace, rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

@@ -112,6 +112,10 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
     if text.starts_with('{') {
         return match read_strictly(text) {
             Ok(Value::Object(said)) => read(contract, &said),
+            // It may have been about to refuse.
+            Err(problem) if is_guard && problem.is_eof() => Err(unreadable(
+                "standard output begins like a JSON object and breaks off; print the whole object",
+            )),
             // Where plain text is for the model, it may look like anything but a decision.
             _ if is_for_model && !text.ends_with('}') && !(is_guard && mentions_decision()) => {
                 Ok(plain(contract, text))

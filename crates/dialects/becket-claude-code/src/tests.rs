@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use becket_events::Class;
-use becket_hook_files::{Action, Owner, Reading, Source};
+use becket_hook_files::{Action, Owner, Plain, Reading, Source};
+use becket_hooks::Finished;
 use serde_json::json;
 
+use crate::hear::hear;
 use crate::read::read;
 use crate::rows::{ABSENT_EVENTS, rows};
 use crate::sources::is_file;
@@ -83,5 +85,35 @@ fn files_of_plugins_are_known_by_name_unless_a_hidden_folder_holds_them() {
         ("/p/settings.json", false),
     ] {
         assert_eq!(is_file(Path::new(file)), is_ours, "{file}");
+    }
+}
+
+/// What a guard whose text is for the model prints before it breaks off is no text, wherever that is.
+#[test]
+fn an_answer_that_breaks_off_anywhere_is_never_taken_for_text() {
+    let whole = r#"{"hookSpecificOutput":{"additionalContext":"a"},"decision":"block"}"#;
+    for row in rows() {
+        let contract = row.contract();
+        if contract.class != Class::Guard {
+            continue;
+        }
+        let hear_said = |said: &str| {
+            let finished = Finished {
+                stdout: said.into(),
+                stderr: String::new(),
+                code: 0,
+                complete: true,
+            };
+            hear(&contract, &finished)
+        };
+        for end in 1..whole.len() {
+            let cut = &whole[..end];
+            assert!(hear_said(cut).is_err(), "{} hears {cut}", contract.name);
+        }
+        if contract.plain == Plain::Context {
+            let text = "{name} has notes";
+            let heard = hear_said(text).expect("it is text");
+            assert_eq!(heard.context, [text], "{}", contract.name);
+        }
     }
 }

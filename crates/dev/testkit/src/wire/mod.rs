@@ -76,7 +76,7 @@ impl Wire {
     pub fn thought_and_call(self, seal: &str, call: (&str, &str, &str)) -> String {
         let seal = &self.seal(seal);
         let (id, name, arguments) = call;
-        let half = arguments.len() / 2;
+        let half = arguments.floor_char_boundary(arguments.len() / 2);
         let pieces = [&arguments[..half], &arguments[half..]];
         match self {
             Self::Chat => OpenAiStream::new("m")

@@ -32,6 +32,7 @@ const PROGRAMS: &[&str] = &[
     "becket-sandbox",
     "testkit",
     "bench",
+    "campaign",
     "fuzz",
     "xtask",
 ];
@@ -131,8 +132,8 @@ const DIALECT_NAMES: &[(&str, &[&str])] = &[
     ("becket-pi", &["becket_pi", "Pi::", "\"pi\"", ".pi/"]),
 ];
 
-/// Chores that compare becket with other agents.
-const SPEAKS_OF_OTHERS: &[&str] = &["bench", "xtask"];
+/// Chores that compare becket with other agents, or break hooks in their words.
+const SPEAKS_OF_OTHERS: &[&str] = &["bench", "campaign", "xtask"];
 
 pub fn foreign_names_stay_in_their_dialect(file: &SourceFile) -> Vec<Finding> {
     if file.floor() == "dialects" || SPEAKS_OF_OTHERS.contains(&file.crate_name()) || !file.is_shipped() {
