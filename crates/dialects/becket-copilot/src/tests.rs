@@ -317,7 +317,7 @@ fn the_model_goes_on_with_the_reason() {
         assert!(answered(event, &json!({"decision": "block"})).is_err(), "{event}");
     }
     let told = answered("agentStop", &json!({"modifiedResponse": "x"})).unwrap();
-    assert_eq!(told.notice.len(), 1);
+    assert_eq!(told.unserved.len(), 1);
     let other = answered("subagentStop", &json!({"modifiedResponse": "x"})).unwrap();
     assert_eq!(other.output, Some(json!("x")));
     assert!(answered("subagentStop", &json!({"modifiedResponse": 1})).is_err());

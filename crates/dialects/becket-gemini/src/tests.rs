@@ -190,7 +190,7 @@ fn every_field_of_an_answer_counts() {
     );
     assert_eq!(said.halt.as_deref(), Some("enough"));
     assert_eq!(said.notice[0], "hello");
-    assert!(said.notice[1].contains("clear"), "{said:?}");
+    assert!(said.unserved[0].contains("clear"), "{said:?}");
     let said = heard("BeforeTool", 0, &json!({"continue": false, "reason": "why"}));
     assert_eq!(said.halt.as_deref(), Some("why"));
     let said = heard("SessionStart", 0, &json!({"continue": false}));

@@ -54,7 +54,7 @@ pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
         Start::Module(_) | Start::Nothing => return Vec::new(),
     };
     let found = failure.map(|failure| (name, failure));
-    let Some((name, failure)) = found.or_else(|| trouble_at_home(subject)) else {
+    let Some((name, failure)) = found.or_else(|| script_trouble(subject)) else {
         return Vec::new();
     };
     let kind = kind_of(&failure, subject);
@@ -68,10 +68,14 @@ pub fn own_program(subject: &Subject<'_>) -> Vec<Finding> {
     }]
 }
 
-/// A script in the user's home that a line starts by its path, and that cannot be started.
-fn trouble_at_home(subject: &Subject<'_>) -> Option<(String, Failure)> {
+/// A script that a line starts by its path, and that cannot be started.
+fn script_trouble(subject: &Subject<'_>) -> Option<(String, Failure)> {
     let Named { word, file, .. } =
-        named(subject).filter(|named| named.interpreter.is_none() && inside_home(&named.word).is_some())?;
+        named(subject).filter(|named| named.interpreter.is_none() && named.word.contains('/'))?;
+    // That other paths lead nowhere is found with the place where they do.
+    if inside_home(&word).is_none() && !file.is_file() {
+        return None;
+    }
     let variables = Arc::clone(&subject.machine.environment.variables);
     let checked = Program::exec([&file]).environment(variables);
     Some((word, checked.check(&subject.machine.directory).err()?))

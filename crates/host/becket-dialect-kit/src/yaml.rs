@@ -34,24 +34,36 @@ pub fn read_front_matter<T: DeserializeOwned>(front: &str, file: &Path) -> Resul
     read_yaml(front, file).or_else(|error| read_yaml(&quoted(front), file).map_err(|_| error))
 }
 
-/// Front matter with quotes around the values at its margin that are no YAML by themselves. A value that may go on in
-/// the next line stays as it is, and so do hooks: nobody guesses what a guard is.
+/// Front matter with quotes around the values that are no YAML by themselves. A value that may go on in the next line
+/// stays as it is, and so does all of `hooks`: nobody guesses what a guard is.
 fn quoted(front: &str) -> String {
-    let quote = |line: &str| {
-        let (name, value) = line.split_once(": ")?;
-        let is_name = name
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
-        let count = |brackets: [char; 2]| value.matches(brackets).count();
-        let is_closed = count(['[', '{']) == count([']', '}']);
-        let is_meant = is_name && name != "hooks" && is_closed;
-        let is_yaml = || serde_saphyr::from_str::<serde_json::Value>(line).is_ok();
-        (is_meant && !is_yaml()).then(|| format!("{name}: {}", serde_json::Value::from(value.trim())))
-    };
-    let lines = front
-        .lines()
-        .map(|line| quote(line).unwrap_or_else(|| line.to_owned()));
+    let mut is_of_hooks = false;
+    let lines = front.lines().map(|line| {
+        let is_field = !line.trim().is_empty() && !line.starts_with([' ', '\t', '-', '#']);
+        if is_field {
+            is_of_hooks = line
+                .trim_start_matches(['"', '\'', '?', ' '])
+                .starts_with("hooks");
+        }
+        let quoted = (!is_of_hooks).then(|| with_quoted_value(line)).flatten();
+        quoted.unwrap_or_else(|| line.to_owned())
+    });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line with its value in quotes, if the value is no YAML.
+fn with_quoted_value(line: &str) -> Option<String> {
+    let (written, value) = line.split_once(": ")?;
+    // The field may be the first one of an element of a list.
+    let name = written.trim_start_matches([' ', '\t', '-']);
+    let is_name = name
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
+    let count = |brackets: [char; 2]| value.matches(brackets).count();
+    let is_closed = count(['[', '{']) == count([']', '}']);
+    let is_yaml = || serde_saphyr::from_str::<serde_json::Value>(line).is_ok();
+    let is_meant = is_name && !name.is_empty() && is_closed && !is_yaml();
+    is_meant.then(|| format!("{written}: {}", serde_json::Value::from(value.trim())))
 }
 
 /// The line in which something stands, counted from 1.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use becket_events::{
     ApprovalSource, Operation, OperationKind, PermissionMode, PreFetch, PreFetchPayload, PreFileRead,
-    PreFileReadPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Verdict,
+    PreFileReadPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, Rule, Scope, Strictest,
+    Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -325,6 +326,10 @@ impl Permit {
         let of_call = guard.hooks.ask::<PreTool>(call).await;
         guard.hooks.add_context(of_call.context.0);
         let mut verdict = of_call.verdict;
+        // Whoever allows a call has seldom thought of a server that sends it on to this machine or its network.
+        if verdict.0 == Some(Verdict::Allow) && judged.sensitivity().is_some() {
+            verdict = Strictest(None);
+        }
         if !matches!(verdict.0, Some(Verdict::Deny(_))) {
             let changed = of_call.arguments.get();
             if changed.is_some_and(|new| new.get("url").and_then(Value::as_str) != Some(&url)) {

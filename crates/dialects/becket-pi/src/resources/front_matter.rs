@@ -90,6 +90,10 @@ mod tests {
         let almost = front_matter(almost, file).unwrap();
         assert_eq!(almost.text("description"), Some("Use this: when"));
         assert!(almost.is_set("disable-model-invocation"));
+        let inner = "---\nname: a\narguments:\n  - name: to\n    about: the end (default: now)\n---\nbody";
+        assert_eq!(front_matter(inner, file).unwrap().text("name"), Some("a"));
+        let hooks = "---\nname: a\nhooks:\n  Stop:\n\n    - command: echo it: is done\n---\nbody";
+        assert!(front_matter(hooks, file).is_err());
         let broken = front_matter("---\na: [\n---\n", file).unwrap_err();
         assert!(broken.contains("cannot be understood"), "{broken}");
     }

@@ -558,6 +558,32 @@ fn scripts_in_the_home_are_checked() {
 }
 
 #[test]
+fn a_relative_script_that_cannot_be_started_is_found() {
+    for (text, is_executable, words) in [
+        ("#!/bin/sh\n", true, ""),
+        (
+            "#!/usr/bin/env no-such-interpreter\n",
+            true,
+            "no-such-interpreter",
+        ),
+        ("#!/bin/sh\n", false, "may not be executed"),
+    ] {
+        let room = room();
+        let script = ".gemini/hooks/guard.sh";
+        match is_executable {
+            true => drop(room.script(script, text)),
+            false => drop(room.write(script, text)),
+        }
+        let group = json!({"hooks": [{"type": "command", "command": script}]});
+        let settings = json!({"hooks": {"BeforeTool": [group]}});
+        room.write(".gemini/settings.json", settings.to_string());
+        let run = room.run(["--trust", "hooks", "check"]);
+        assert_eq!(run.code, i32::from(!words.is_empty()), "{text:?}: {run:#?}");
+        assert!(run.stdout.contains(words), "{text:?}: {run:#?}");
+    }
+}
+
+#[test]
 fn guards_that_go_on_after_an_error_code_are_listed() {
     let group = |more: &Value| {
         let mut hook = json!({"type": "command", "command": "true"});

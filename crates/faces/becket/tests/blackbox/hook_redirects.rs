@@ -23,9 +23,15 @@ fn when_redirected(then: &str) -> String {
 
 /// Fetches the first page, with everything approved that the user is asked about.
 fn fetch(room: &Room, server: &ModelServer, more: &[&str]) -> Finished {
+    let more: Vec<&str> = more.iter().copied().chain(["--yes"]).collect();
+    fetch_unasked(room, server, &more)
+}
+
+/// Fetches the first page, with nobody to ask.
+fn fetch_unasked(room: &Room, server: &ModelServer, more: &[&str]) -> Finished {
     let call = json!({"name": "fetch", "arguments": {"url": format!("{}/first", server.url())}});
     let model = room.model(&json!([{"tool_calls": [call]}, {"text": "went on"}]));
-    let arguments = ["--trust", "--yes", "--json", "--model", &model, "go"];
+    let arguments = ["--trust", "--json", "--model", &model, "go"];
     room.run(arguments.iter().chain(more))
 }
 
@@ -104,6 +110,17 @@ fn a_redirect_that_a_hook_asks_about_or_changes_is_a_call_of_its_own() {
             assert!(second.contains("lighthouse"), "{second}");
         }
     }
+}
+
+/// A hook that allows every fetch means the ones that the model asks for.
+#[test]
+fn what_allows_a_call_allows_no_redirect_to_this_machine() {
+    let allow = json!({"hookEventName": "PreToolUse", "permissionDecision": "allow"});
+    let command = format!("echo x >> asked; echo '{}'", json!({"hookSpecificOutput": allow}));
+    let (room, server) = (with_hook(&CLAUDE_CODE, "PreToolUse", &command), server());
+    let text = told(&fetch_unasked(&room, &server, &[]));
+    assert!(text.contains("is a loopback address"), "{text}");
+    assert_eq!((server.requests().len(), asked(&room)), (1, 2));
 }
 
 /// Hooks of becket and docker-agent at the same moment.
