@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// A mounted file system. Dropping it unmounts it.
 pub struct Mount {
@@ -37,8 +38,15 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // A program that has just ended may be busy there for a moment; `-l` waits for it without us.
-        let _ = Command::new("umount").arg("-l").arg(&self.folder).status();
+        let folder = self.folder.display().to_string();
+        // A program that has just ended may be busy there for a moment.
+        for _ in 0..100 {
+            if run("umount", &[&folder]).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = run("umount", &["-l", &folder]);
     }
 }
 

@@ -32,8 +32,8 @@ pub fn page(states: &[State], campaigns: &[Campaign]) -> String {
         .unwrap_or("never");
     let seeds: Vec<String> = states.iter().map(|state| state.seed.to_string()).collect();
     let mut page = format!(
-        "{ABOUT}\nThe last run: {date}. All runs together: {minutes:.0} minutes, debug program, seeds {}. Findings left \
-         open: {open}.\n",
+        "{ABOUT}\nThe last run: {date}. All runs together: {minutes:.0} minutes with the debug program, seeds {}.\n\
+         Findings left open: {open}.\n",
         seeds.join(", "),
     );
     for campaign in campaigns {

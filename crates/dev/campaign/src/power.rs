@@ -29,7 +29,7 @@ fn round(round: &mut Round<'_>) -> Result<(), String> {
         return Ok(());
     }
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let (disk, copy) = (folder.path().join("disk"), folder.path().join("copy"));
+    let disk = folder.path().join("disk");
     make_disk(&disk)?;
     let mount = Mount::new(
         &["-o", OPTIONS, &disk.display().to_string()],
@@ -41,7 +41,9 @@ fn round(round: &mut Round<'_>) -> Result<(), String> {
     room.run(["--yes", "--json", "-c", "first", "--model", &model, "go"])
         .ended_with(0);
     let most = begun.elapsed().as_micros() as usize * 5 / 4;
-    for _ in 0..4 {
+    for number in 0..4 {
+        // Each cut has a file of its own: nothing that is still being unmounted may write into it.
+        let copy = folder.path().join(format!("copy-{number}"));
         let run = room.start(["--yes", "--json", "-c", "cut", "--model", &model, "go"]);
         std::thread::sleep(Duration::from_micros(round.random.below(most) as u64));
         // What is acknowledged from here on may or may not be on the copy.
@@ -71,7 +73,7 @@ fn copy_disk(disk: &Path, copy: &Path) -> Result<(), String> {
 
 /// The restart after a cut.
 fn after_cut(round: &mut Round<'_>, copy: &Path, room: &Room, promised: &[String]) -> Result<(), String> {
-    let place = copy.with_file_name("after");
+    let place = copy.with_extension("mounted");
     let mount = Mount::new(&["-o", "loop", &copy.display().to_string()], &place)?;
     let restarted = room.moved(mount.folder());
     round.count("power cuts", 1);
