@@ -10,13 +10,20 @@ use crate::point::Point;
 /// host must not let anything pass where an interceptor fails.
 pub static INFO: DialectInfo = DialectInfo {
     dialect: DIALECT,
-    profile: Profile::own,
+    profile,
     deciding: &["decision"],
     tools: &[],
     rows,
     lets_through: |_| None,
     absent_events: &[],
 };
+
+fn profile() -> Profile {
+    Profile {
+        name: DIALECT.name,
+        ..Profile::own()
+    }
+}
 
 fn rows() -> Vec<RowInfo> {
     let row = |name, event: EventId| RowInfo {
