@@ -83,6 +83,12 @@ impl Agent {
         }
     }
 
+    /// The names by which the model calls the tools.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        let names = self.tools.iter().map(|tool| tool.spec().face.name.clone());
+        names.collect()
+    }
+
     /// The agent with a member in its place: with the member's prompt, model, tools and limits.
     pub(crate) fn with_member(&self, member: &Member) -> Self {
         let team = self.team.as_deref();

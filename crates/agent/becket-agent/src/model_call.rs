@@ -9,8 +9,9 @@ use becket_events::{
     AttentionReason, BudgetReached, BudgetReachedPayload, Delta, Event, Header, Json, Message, MessageBody,
     MessageEnd, MessageEndPayload, MessageStart, MessageStartPayload, MessageUpdate, MessageUpdatePayload,
     Output, OutputPayload, Part, PostResponse, PostResponsePayload, PreRequest, PreRequestPayload,
-    RequestForm, RequestPurpose, Response, ResponseData, ResponseDataPayload, ResponsePayload, ResponseStart,
-    ResponseStartPayload, StopReason, Strictest, ToolCall, Usage,
+    RequestForm, RequestPurpose, Response, ResponseData, ResponseDataPayload, ResponsePart,
+    ResponsePartPayload, ResponsePayload, ResponseStart, ResponseStartPayload, StopReason, Strictest,
+    ToolCall, Usage, text_of,
 };
 use becket_gate::Hooks;
 use becket_gate::gate::{Gate, GoingOn};
@@ -66,6 +67,10 @@ pub(crate) struct ModelCall<'a> {
     pub(crate) continuation: u32,
     /// Whether hooks judge the answer before anybody sees it, so that nothing is shown while it arrives.
     pub(crate) is_held: bool,
+    /// Whether hooks judge the text piece by piece, so that a piece is shown when the next one has arrived.
+    pub(crate) in_parts: bool,
+    /// The text that hooks have let be shown before the answer was complete.
+    pub(crate) released: Mutex<String>,
     /// What was shown of answers that broke off and were asked for again.
     pub(crate) replaced: Mutex<Vec<Replaced>>,
 }
@@ -164,8 +169,10 @@ impl<'a> ModelCall<'a> {
     /// A request of a session, outside of any run.
     pub(crate) fn of(session: &'a Session, purpose: RequestPurpose) -> Self {
         let agent = &session.speaker.agent;
+        let hooks = &session.hooks;
+        let in_parts = purpose == RequestPurpose::Answer && hooks.has_handlers::<ResponsePart>();
         Self {
-            hooks: &session.hooks,
+            hooks,
             gate: &session.gate,
             provider: &*agent.provider,
             front: &*agent.front,
@@ -178,7 +185,9 @@ impl<'a> ModelCall<'a> {
             iteration: 0,
             fuel: Fuel::full(None),
             continuation: 0,
-            is_held: session.hooks.has_handlers::<PostResponse>() || session.hooks.has_handlers::<Output>(),
+            is_held: in_parts || hooks.has_handlers::<PostResponse>() || hooks.has_handlers::<Output>(),
+            in_parts,
+            released: Mutex::default(),
             replaced: Mutex::default(),
         }
     }
@@ -244,19 +253,38 @@ impl<'a> ModelCall<'a> {
             Prepared::Answered(text) => return self.answered(&text).await,
         };
         let started = Instant::now();
-        let message = self.send(&request).await?;
-        let message = self.judged(message).await?;
+        let message = self.sent_and_judged(&request).await?;
         let shown = ShownAnswer::of(self.front, &message, self.purpose);
         self.announce(&message, started.elapsed()).await;
         shown.settle();
         Ok(message)
     }
 
+    /// The answer to a request that hooks agree to. What they let be shown of one that they refuse in the end is not
+    /// stored.
+    async fn sent_and_judged(&self, request: &Outgoing) -> Result<Message, CallFailure> {
+        let answer = match self.send(request).await {
+            Ok(message) => self.judged(message).await,
+            Err(failure) => Err(failure),
+        };
+        let released = match &answer {
+            Err(CallFailure::Blocked(_)) => self.take_released(),
+            _ => String::new(),
+        };
+        if !released.is_empty() {
+            let shown = Assembly::saying(released).unfinished(&self.model_name(), StopReason::Refused, None);
+            drop(ShownAnswer::of(self.front, &shown.message, self.purpose));
+            self.tell_replaced(shown.message).await;
+        }
+        answer
+    }
+
     /// The answer that a hook gave in place of the model, as if the model had said it.
     pub(crate) async fn answered(&self, text: &str) -> Result<Message, CallFailure> {
         let mut assembly = Assembly::new();
-        self.grow(&mut assembly, Delta::Text { text: text.into() }).await;
-        self.grow(&mut assembly, Delta::End).await;
+        self.grow(&mut assembly, Delta::Text { text: text.into() })
+            .await?;
+        self.grow(&mut assembly, Delta::End).await?;
         let message = assembly.message(HOOK, StopReason::Stop, Usage::default());
         let message = self.judged(message).await?;
         self.announce(&message, Duration::ZERO).await;
@@ -313,15 +341,60 @@ impl<'a> ModelCall<'a> {
         })
     }
 
-    /// Shows an answer that was held back, as if it had just arrived in one piece.
+    /// Shows an answer that was held back, as if it had just arrived in one piece. What was shown of its text
+    /// already is not shown twice, unless hooks have rewritten it.
     async fn show_whole(&self, message: &Message) {
+        let mut released = self.take_released();
         let mut assembly = Assembly {
             id: message.id().to_owned(),
+            begun: !released.is_empty(),
             ..Assembly::new()
         };
-        for delta in deltas_of(message) {
-            self.show(&mut assembly, delta).await;
+        if !message.text().starts_with(&released) {
+            self.front.show(FrontUpdate::Replaced);
+            released.clear();
+            assembly.begun = false;
         }
+        let mut left = released.len();
+        for delta in deltas_of(message) {
+            match delta {
+                Delta::Text { text } if left >= text.len() => left -= text.len(),
+                Delta::Text { text } => {
+                    let text = text[std::mem::take(&mut left)..].to_owned();
+                    self.show(&mut assembly, Delta::Text { text }).await;
+                }
+                other => self.show(&mut assembly, other).await,
+            }
+        }
+    }
+
+    /// Lets hooks judge the piece of text that arrived last, and shows it.
+    async fn release(&self, assembly: &mut Assembly) -> Result<(), CallFailure> {
+        let Some(text) = assembly.waiting.take() else {
+            return Ok(());
+        };
+        self.judge_part(assembly, false).await?;
+        self.begin(assembly).await;
+        self.released().push_str(&text);
+        self.show_delta(assembly, Delta::Text { text }).await;
+        Ok(())
+    }
+
+    async fn judge_part(&self, assembly: &Assembly, broken_off: bool) -> Result<(), CallFailure> {
+        let payload = || ResponsePartPayload {
+            text: text_of(&assembly.content),
+            broken_off,
+        };
+        let (reply, handlers) = self.hooks.ask_whom::<ResponsePart>(payload).await;
+        self.agreed("this answer", reply.verdict, handlers).await
+    }
+
+    fn released(&self) -> MutexGuard<'_, String> {
+        self.released.lock().expect("no panic happens while it is held")
+    }
+
+    fn take_released(&self) -> String {
+        std::mem::take(&mut *self.released())
     }
 
     async fn through_hooks(
@@ -384,6 +457,9 @@ impl<'a> ModelCall<'a> {
                 Waited::Enough => self.replace(&assembly, &error).await,
                 Waited::Cancelled => return Err(self.cancelled(&assembly)),
                 Waited::GivenUp => {
+                    if assembly.waiting.is_some() {
+                        self.judge_part(&assembly, true).await?;
+                    }
                     if tries > 0 {
                         let tries = tries + 1;
                         error
@@ -426,23 +502,27 @@ impl<'a> ModelCall<'a> {
             return;
         }
         self.front.show(FrontUpdate::Replaced);
-        let message = assembly
-            .unfinished(&self.model_name(), StopReason::Error, Some(error.message.clone()))
+        let message = self
+            .unfinished(assembly, StopReason::Error, Some(error.message.clone()))
             .message;
+        self.take_released();
         let text = message.text();
-        // No reply counts: the message is stored nowhere.
-        self.hooks
-            .tell::<MessageEnd>(|| MessageEndPayload {
-                message,
-                at_rest: false,
-                replaced: true,
-            })
-            .await;
+        self.tell_replaced(message).await;
         let replaced = Replaced {
             text,
             error: error.message.clone(),
         };
         self.replaced_answers().push(replaced);
+    }
+
+    /// Tells hooks that a message is not stored. No reply counts.
+    async fn tell_replaced(&self, message: Message) {
+        let payload = || MessageEndPayload {
+            message,
+            at_rest: false,
+            replaced: true,
+        };
+        self.hooks.tell::<MessageEnd>(payload).await;
     }
 
     fn replaced_answers(&self) -> MutexGuard<'_, Vec<Replaced>> {
@@ -457,9 +537,15 @@ impl<'a> ModelCall<'a> {
 
     /// The part of an answer that had arrived. What hooks would have judged first is left out.
     fn unfinished(&self, assembly: &Assembly, reason: StopReason, error: Option<String>) -> Unfinished {
-        match self.is_held {
-            true => Unfinished::nothing(&self.model_name(), reason, error),
-            false => assembly.unfinished(&self.model_name(), reason, error),
+        let released = self.released().clone();
+        match (self.is_held, released.is_empty()) {
+            (true, true) => Unfinished::nothing(&self.model_name(), reason, error),
+            (true, false) => Assembly {
+                id: assembly.id.clone(),
+                ..Assembly::saying(released)
+            }
+            .unfinished(&self.model_name(), reason, error),
+            (false, _) => assembly.unfinished(&self.model_name(), reason, error),
         }
     }
 
@@ -521,12 +607,12 @@ impl<'a> ModelCall<'a> {
                 AnswerPart::Sends(sending) => self.let_send(&sending).await?,
                 AnswerPart::Begun(begun) => self.tell_begun(begun, tries).await,
                 AnswerPart::Data(data) => self.tell_data(data).await,
-                AnswerPart::Delta(delta) => self.grow(assembly, delta).await,
+                AnswerPart::Delta(delta) => self.grow(assembly, delta).await?,
                 AnswerPart::Completed {
                     stop_reason,
                     usage,
                     model,
-                } => return Ok(self.complete(assembly, (stop_reason, usage, model)).await),
+                } => return self.complete(assembly, (stop_reason, usage, model)).await,
             }
         }
     }
@@ -536,12 +622,16 @@ impl<'a> ModelCall<'a> {
         &self,
         assembly: &mut Assembly,
         (stop_reason, usage, model): (StopReason, Usage, String),
-    ) -> Message {
+    ) -> Result<Message, CallFailure> {
         if !self.is_held {
             self.begin(assembly).await;
         }
+        if !self.hooks.has_handlers::<PostResponse>() {
+            // Nobody judges the whole answer, and so its last piece.
+            self.release(assembly).await?;
+        }
         if !assembly.is_empty() {
-            self.grow(assembly, Delta::End).await;
+            self.grow(assembly, Delta::End).await?;
         }
         let model = if model.is_empty() {
             self.model_name()
@@ -549,7 +639,7 @@ impl<'a> ModelCall<'a> {
             model
         };
         let usage = self.settings.pricing.priced(self.provider, usage);
-        assembly.message(&model, stop_reason, usage)
+        Ok(assembly.message(&model, stop_reason, usage))
     }
 
     /// Waits for the provider, from the first byte of the request on, but not longer than it may be silent. The user is
@@ -643,17 +733,27 @@ impl<'a> ModelCall<'a> {
             .await;
     }
 
-    async fn grow(&self, assembly: &mut Assembly, delta: Delta) {
-        match self.is_held {
-            true => assembly.add(&delta),
-            false => self.show(assembly, delta).await,
+    async fn grow(&self, assembly: &mut Assembly, delta: Delta) -> Result<(), CallFailure> {
+        if !self.is_held {
+            self.show(assembly, delta).await;
+            return Ok(());
         }
+        if let (true, Delta::Text { text }) = (self.in_parts, &delta) {
+            self.release(assembly).await?;
+            assembly.waiting = Some(text.clone());
+        }
+        assembly.add(&delta);
+        Ok(())
     }
 
     /// Adds a piece to the answer, and shows it.
     async fn show(&self, assembly: &mut Assembly, delta: Delta) {
         self.begin(assembly).await;
         assembly.add(&delta);
+        self.show_delta(assembly, delta).await;
+    }
+
+    async fn show_delta(&self, assembly: &Assembly, delta: Delta) {
         if self.purpose != RequestPurpose::Answer {
             return;
         }
@@ -781,6 +881,8 @@ struct Assembly {
     begun: bool,
     content: Vec<Part>,
     tool_calls: Vec<(usize, ToolCall)>,
+    /// The piece of text that arrived last, if hooks have yet to judge it.
+    waiting: Option<String>,
 }
 
 impl Assembly {
@@ -790,6 +892,16 @@ impl Assembly {
             begun: false,
             content: Vec::new(),
             tool_calls: Vec::new(),
+            waiting: None,
+        }
+    }
+
+    /// An answer of which this text was shown.
+    fn saying(text: String) -> Self {
+        Self {
+            begun: true,
+            content: vec![Part::Text { text }],
+            ..Self::new()
         }
     }
 

@@ -166,6 +166,7 @@ async fn announce_session(session: &mut Session) {
         home: settings.home.display().to_string(),
         project_root: settings.project_root.display().to_string(),
         tool_count: session.speaker.agent.tools.len() as u32,
+        tools: session.speaker.agent.tool_names(),
         message_count: session.transcript.messages.len() as u32,
         previous_session_id: session
             .replaces

@@ -76,6 +76,13 @@ impl BegunTurn {
 
 /// Answers a message, unless a hook handles it.
 pub(crate) async fn run_said(session: &mut Session, said: Said) -> Result<RunEnd, StoreError> {
+    // A hook of the session's beginning may want no run at all: then nothing hears the prompt.
+    if let Some(ending) = halted(session).await {
+        return Ok(RunEnd {
+            answer: String::new(),
+            ending,
+        });
+    }
     match hear_said(session, said).await {
         Ok(said) => {
             // Messages that hooks sent while they heard the prompt come before it.

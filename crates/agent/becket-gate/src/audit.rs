@@ -107,6 +107,13 @@ pub enum Audited {
     },
     /// A session has ended: what was permitted in it, and what was done.
     Ledger(LedgerCounts),
+    /// A guest was asked, and the system that it is written for wants a record of its own.
+    Guest {
+        /// The name of the system.
+        dialect: &'static str,
+        /// The record, in the system's own format.
+        record: Value,
+    },
 }
 
 impl Audited {
@@ -117,6 +124,7 @@ impl Audited {
             Self::Consent { .. } => "consent",
             Self::Operation { .. } => "operation",
             Self::Ledger(_) => "ledger",
+            Self::Guest { .. } => "guest",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! figures are taken, `programs.rs` builds and finds the programs that are measured. Machines are noisy, so bars are
 //! printed and not asserted, unless `--strict` asks for it; what is compared is always measured in the same run.
 
+mod agent_hooks;
 mod bridge;
 mod command;
 mod deadline;
@@ -68,11 +69,12 @@ struct Args {
 /// Adds a benchmark's lines to the report.
 type Benchmark = fn(&Programs, &mut Report) -> Result<(), Problem>;
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "start",
     "turns",
     "session",
     "dispatch",
+    "agent-hooks",
     "command",
     "worker",
     "plugins",
@@ -96,6 +98,7 @@ const BENCHMARKS: [Benchmark; NAMES.len()] = [
     turns::run,
     session::run,
     dispatch::run,
+    agent_hooks::run,
     command::run,
     worker::run,
     plugins::run,

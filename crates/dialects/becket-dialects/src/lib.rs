@@ -8,6 +8,8 @@ use becket_hooks::{Dialect, Fault};
 
 /// The dialects whose hooks becket runs, by name.
 pub static DIALECTS: &[&DialectInfo] = &[
+    #[cfg(feature = "agent-hooks")]
+    &becket_agent_hooks::INFO,
     #[cfg(feature = "chibi")]
     &becket_chibi::INFO,
     #[cfg(feature = "claude-code")]

@@ -668,6 +668,7 @@ fn session() -> SessionStartPayload {
         home: String::new(),
         project_root: String::new(),
         tool_count: 0,
+        tools: Vec::new(),
         message_count: 0,
         previous_session_id: None,
         previous_session_file: None,

@@ -64,6 +64,8 @@ events! {
         project_root: String,
         /// How many tools the session has.
         tool_count: u32,
+        /// The names by which the model calls the tools.
+        tools: Vec<String>,
         /// How many messages the context already holds.
         message_count: u32,
         /// The session that this one replaces.
@@ -578,6 +580,21 @@ events! {
     }
     reply ResponseDataReply {}
 
+    /// More of the answer's text has arrived, and the piece before it is about to be shown. May refuse it, which ends
+    /// the run. While a hook listens, no text is shown before it is judged here or by `post_response`, which judges the
+    /// whole answer with its last piece. Text that is shown already cannot be taken back.
+    "response_part" => ResponsePart, class: Guard,
+    payload ResponsePartPayload {
+        /// The text from its beginning to the end of the piece.
+        text: String,
+        /// Whether the answer broke off behind the piece: it is the last one, and no other hook judges it.
+        broken_off: bool,
+    }
+    reply ResponsePartReply {
+        /// Whether the piece may be shown.
+        verdict: Strictest,
+    }
+
     /// The provider has answered completely.
     "response" => Response, class: Observe,
     payload ResponsePayload {
@@ -659,8 +676,8 @@ events! {
         message: Message,
         /// Whether the message was added while no run was active and starts none.
         at_rest: bool,
-        /// Whether the answer broke off and is asked for again: the next message replaces what was shown of this one,
-        /// which is not stored.
+        /// Whether what was shown of the answer is not stored: it broke off and is asked for again, or a hook refused
+        /// the rest.
         replaced: bool,
     }
     reply MessageEndReply {

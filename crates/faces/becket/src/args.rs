@@ -1245,6 +1245,17 @@ pub enum HooksCommand {
         #[arg(long, value_name = "DIALECT", conflicts_with = "name", add = candidates::dialects())]
         dialect: Option<String>,
     },
+    /// Run the vectors of a standard for hooks, and print the report that a claim of conformance attaches.
+    ///
+    /// Each vector runs in a session of becket, in which only the model, the tools and the hooks are scripts; nothing
+    /// of yours takes part. Exits with 1 if a vector fails.
+    Conformance {
+        /// The standard: `agent-hooks`.
+        standard: String,
+        /// A folder with the standard's vectors. Default: a few of becket's own.
+        #[arg(value_name = "VECTORS")]
+        vectors: Option<PathBuf>,
+    },
     /// Find mistakes in hooks, with file and line, without running them.
     ///
     /// Finds everything that would stop a run; programs, scripts and modules that are missing or cannot start; scripts
@@ -1451,6 +1462,9 @@ pub enum AuditCommand {
         /// Only records since then: a span such as `7d`, or a date such as `2027-01-31`.
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
+        /// Only the records that this dialect prescribes, in its own format.
+        #[arg(long, value_name = "DIALECT", add = candidates::dialects())]
+        dialect: Option<String>,
     },
     /// List the calls that were refused, the newest last: when, where, which call, why, and by which hook.
     Refused {

@@ -68,7 +68,7 @@ pub const READERS: &[(&str, Reader)] = &[
         let _ = (parse_name(text), tool_arguments(text));
     }),
     ("audit", |text| {
-        for kind in ["call", "operation", "hooks", "ledger"] {
+        for kind in ["call", "operation", "hooks", "ledger", "guest"] {
             drop(Account::of_one(&AuditEntry {
                 seq: 1,
                 time_ms: 1,

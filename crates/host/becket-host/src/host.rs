@@ -43,6 +43,7 @@ use serde_json::Value;
 use crate::agent_file::{AgentFile, ServerTool};
 use crate::bridge::Bridge;
 use crate::client::Client;
+use crate::conformance::Conformance;
 use crate::foreign_cli::ForeignCli;
 use crate::interactive::Interactive;
 use crate::known_commands::KnownCommands;
@@ -143,6 +144,11 @@ pub trait Host: Send + Sync {
 
     /// The guests' own system as an agent that asks becket's hooks, if it can.
     fn bridge(&self) -> Option<&'static Bridge> {
+        None
+    }
+
+    /// The vectors of the guests' standard, if it has some.
+    fn conformance(&self) -> Option<&'static dyn Conformance> {
         None
     }
 

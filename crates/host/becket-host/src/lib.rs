@@ -9,13 +9,14 @@
 //! asks becket's hooks, `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations
 //! as files of another system. `ui.rs` is the user's side of guests: what guests show and ask (`shown.rs`), and what
 //! they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
-//! about a call.
+//! about a call. `conformance.rs` is a standard whose vectors becket can run against itself.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod agent_file;
 mod bridge;
 mod client;
+mod conformance;
 mod dialect_settings;
 mod drawing;
 mod foreign_cli;
@@ -43,6 +44,7 @@ pub use bridge::{
     Moment, MomentKind, Ruling, SPAWN_AGENT, ToolNames, VariablesFor, text_argument,
 };
 pub use client::{Client, Kept, ServedSession, UserShell};
+pub use conformance::{Conformance, ConformanceReport, VectorOutcome, VectorResult};
 pub use dialect_settings::{DialectSettings, Reach};
 pub use drawing::{Drawing, Whose};
 pub use foreign_cli::{

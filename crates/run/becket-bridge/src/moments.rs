@@ -96,6 +96,7 @@ impl<'a> Moments<'a> {
             home: self.home(),
             project_root: self.settings.project_root.display().to_string(),
             tool_count: 0,
+            tools: Vec::new(),
             message_count: 0,
             previous_session_id: None,
             previous_session_file: None,

@@ -11,10 +11,10 @@ use becket_agent::guests::Guests as SessionGuests;
 use becket_agent::mail::MailSource;
 use becket_hooks::{Engine, Section, nearest};
 use becket_host::{
-    AgentFile, Bridge, Client, DialectSettings, ForeignCli, ForeignContext, ForeignHome, ForeignSession,
-    Found, FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Interactive, KnownTools, Listed,
-    ListedModel, Mode, NoInteraction, NoServers, Report, RuleReading, RunSettings, ServerCalls,
-    ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
+    AgentFile, Bridge, Client, Conformance, DialectSettings, ForeignCli, ForeignContext, ForeignHome,
+    ForeignSession, Found, FoundGuest, GuestOptions, GuestSearch, Guests, Host, HostOption, Interactive,
+    KnownTools, Listed, ListedModel, Mode, NoInteraction, NoServers, Report, RuleReading, RunSettings,
+    ServerCalls, ServerDeclaration, ServerTool, SessionFiles, Stage, Toolbox, Unloaded,
 };
 use becket_system::{CliError, Exit, Folders, Surroundings};
 use becket_tools::Preset;
@@ -47,6 +47,8 @@ pub const HOSTS: &[&dyn Host] = &[
     &becket_mcp_host::ServerHost,
     #[cfg(feature = "scheme")]
     &becket_chibi::scheme_files::SchemeHost,
+    #[cfg(feature = "agent-hooks")]
+    &becket_agent_hooks::AgentHooksHost,
 ];
 
 /// The kind of guests that are hooks of a file. A listing of hooks shows each of them already.
@@ -115,6 +117,11 @@ impl Hosts {
     /// The agents that can ask becket's hooks.
     pub fn bridges(self) -> impl Iterator<Item = &'static Bridge> {
         self.0.iter().filter_map(|host| host.bridge())
+    }
+
+    /// The standards whose vectors becket can run.
+    pub fn conformances(self) -> impl Iterator<Item = &'static dyn Conformance> {
+        self.0.iter().filter_map(|host| host.conformance())
     }
 
     /// The client that speaks with the program that has started becket.

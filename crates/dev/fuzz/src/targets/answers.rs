@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arbtest::arbitrary::{Result, Unstructured};
+use becket_agent_hooks::{Decision, Declaration, InterceptorVerdict};
 use becket_chibi::{HostFacts, ScriptHook, is_schema};
 use becket_docker_agent::{contracts, is_verdict, troubles_of_answer};
 use becket_events::{EVENTS, EventId};
@@ -155,6 +156,28 @@ pub fn pi(u: &mut Unstructured<'_>) -> Result<()> {
     };
     row.register(&engine, Arc::new(Says(json_text(u, WORDS)?)), &owner);
     fire(&engine, row.event());
+    Ok(())
+}
+
+/// Verdicts, changes and declarations of AGENT-HOOKS. A verdict that was read fits together.
+pub fn agent_hooks(u: &mut Unstructured<'_>) -> Result<()> {
+    const ANSWERS: &[&str] = &[
+        "{\"decision\":\"deny\",\"reason\":\"no\",\"approval\":{}}",
+        "{\"decision\":\"transform\",\"transform\":{\"path\":\"$target.a[0][\\\"b\\\"]\",\"value\":1}}",
+        "{\"declaration\":\"agent-hooks-declaration/1.0\",\"bindings\":[{\"id\":\"a\",\"kind\":\"b.c\"}]}",
+    ];
+    let answer = changed(u, ANSWERS, WORDS)?;
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(&answer) else {
+        return Ok(());
+    };
+    let _ = Declaration::read(value.clone());
+    if let Ok(verdict) = InterceptorVerdict::read(value) {
+        assert_eq!(
+            verdict.transform.is_some(),
+            verdict.decision == Decision::Transform
+        );
+        assert!(verdict.approval.is_none() || !verdict.permits());
+    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use becket_face_kit::progress;
 use becket_store::{AuditEntry, AuditQuery, SqliteStore};
 use becket_system::counted;
 use becket_system::{CliError, Exit, Folders, Surroundings, harmless};
+use becket_workbench::dialect_named;
 use serde_json::{Value, json};
 
 use self::refused::Wanted;
@@ -29,7 +30,14 @@ pub fn run(
     match command {
         None => ledgers(options, &store),
         Some(AuditCommand::Verify { head }) => verify(options, &store, head.as_deref(), surroundings),
-        Some(AuditCommand::Export { session, since }) => export(&store, session.as_deref(), since.as_deref()),
+        Some(AuditCommand::Export {
+            session,
+            since,
+            dialect,
+        }) => {
+            let dialect = dialect.as_deref().map(dialect_named).transpose()?;
+            export(&store, (session.as_deref(), since.as_deref()), dialect)
+        }
         Some(AuditCommand::Refused {
             since,
             session,
@@ -90,7 +98,11 @@ fn verify(
     }
 }
 
-fn export(store: &SqliteStore, session: Option<&str>, since_when: Option<&str>) -> Result<Exit, CliError> {
+fn export(
+    store: &SqliteStore,
+    (session, since_when): (Option<&str>, Option<&str>),
+    dialect: Option<&str>,
+) -> Result<Exit, CliError> {
     let since_ms = since_when.map(since).transpose()?.unwrap_or_default();
     let session = session.map(|session| session_of(store, session)).transpose()?;
     let query = AuditQuery {
@@ -98,16 +110,27 @@ fn export(store: &SqliteStore, session: Option<&str>, since_when: Option<&str>) 
         since_ms,
     };
     let mut problem = None;
-    store
-        .audit_log()
-        .each(query, |entry| match print(&entry.line()) {
+    store.audit_log().each(query, |entry| {
+        let line = match dialect {
+            None => Some(entry.line()),
+            Some(dialect) => record_of(&entry, dialect),
+        };
+        match line.map_or(Ok(()), |line| print(&line)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 problem = Some(error);
                 ControlFlow::Break(())
             }
-        })?;
+        }
+    })?;
     problem.map_or(Ok(Exit::Answered), Err)
+}
+
+/// The record that a dialect prescribes, if the entry holds one.
+fn record_of(entry: &AuditEntry, dialect: &str) -> Option<String> {
+    let entry: Value = serde_json::from_str(&entry.record).ok()?;
+    let is_its = entry["kind"] == "guest" && entry["dialect"] == dialect;
+    is_its.then(|| format!("{}\n", entry["record"]))
 }
 
 /// The session that is named. A session of a destroyed context is known to the log only, and only by its whole id.

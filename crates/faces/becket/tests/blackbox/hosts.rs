@@ -139,6 +139,16 @@ const SAMPLES: &[Sample] = &[
         runs_programs: true,
     },
     Sample {
+        name: "sample",
+        file: "../home/.config/becket/config.toml",
+        text: "[agent_hooks]\nenabled = true\n[[agent_hooks.interceptor]]\nname = \"sample\"\ncommand = 'sh \"$HOME/notes.sh\"; \
+               if grep -q pre_tool_call; then echo \"{\\\"decision\\\": \\\"deny\\\", \\\"reason\\\": \\\"sample says no\\\"}\"; \
+               else echo \"{\\\"decision\\\": \\\"allow\\\"}\"; fi'\n",
+        broken: "[agent_hooks]\nenabled = true\n[[agent_hooks.interceptor]]\nname = \"sample\"\ncomand = \"true\"\n",
+        is_of_project: false,
+        runs_programs: true,
+    },
+    Sample {
         name: "sample.scm",
         file: "",
         text: "(import (harness hooks))\n(register-hook 'pre_tool (lambda (payload) '((\"block\" . #t) (\"message\" . \"sample says no\"))))\n",

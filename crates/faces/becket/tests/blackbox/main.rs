@@ -4,6 +4,8 @@
 mod acp;
 mod agent_file;
 mod agent_file_reach;
+#[cfg(feature = "agent-hooks")]
+mod agent_hooks;
 mod agentic_loop;
 mod answers;
 mod approval;

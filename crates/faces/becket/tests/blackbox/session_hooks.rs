@@ -74,6 +74,83 @@ fn nobody_sees_an_answer_that_a_guard_refuses() {
     }
 }
 
+/// The model's text as far as it was shown.
+fn shown(run: &Finished) -> String {
+    let updates = run.events_named("message_update");
+    updates
+        .iter()
+        .filter_map(|update| update["delta"]["text"].as_str())
+        .collect()
+}
+
+#[test]
+fn text_is_shown_piece_by_piece_as_a_guard_of_its_parts_allows() {
+    let room = with_hook(
+        "response_part",
+        "if grep -q 'fine today, and'; then echo enough >&2; exit 2; fi",
+    );
+    let text = "The weather is fine today, and tomorrow it rains all day long.";
+    let turns = json!([{"text": text, "chunk_size": 24}]);
+    let run = play(&room, &turns, &["--json"]).complained("enough");
+    assert_ne!(run.code, 0, "{run:#?}");
+    assert_eq!(shown(&run), "The weather is fine toda");
+    assert!(!room.run(["context", "log"]).stdout.contains("weather"));
+    // A piece that nobody refuses is shown once, and so is the whole.
+    let room = with_hook("response_part", "true");
+    let run = play(&room, &turns, &["--json"]).ended_with(0);
+    assert_eq!(shown(&run), text);
+    assert!(room.run(["context", "log"]).stdout.contains(text));
+}
+
+#[test]
+fn the_last_piece_is_judged_too() {
+    for event in ["response_part", "post_response"] {
+        let room = room();
+        let other = match event {
+            "response_part" => "",
+            _ => "[[hook]]\nevent = \"response_part\"\ncommand = \"true\"\n",
+        };
+        let guard = "if grep -q secret; then exit 2; fi";
+        room.hooks(&format!(
+            "{other}[[hook]]\nevent = \"{event}\"\ncommand = '''{guard}'''\n"
+        ));
+        let turns = json!([{"text": "first some words, then a secret", "chunk_size": 24}]);
+        let run = play(&room, &turns, &["--json"]);
+        assert_ne!(run.code, 0, "{event}: {run:#?}");
+        assert_eq!(shown(&run), "first some words, then a", "{event}");
+    }
+}
+
+#[test]
+fn an_answer_that_broke_off_shows_no_part_that_was_not_judged() {
+    let room = with_hook(
+        "response_part",
+        "if grep -q '\"broken_off\": *true'; then echo broken >&2; exit 2; fi",
+    );
+    room.config("[agent]\nmax_retries = 0\n");
+    let turns = json!([{
+        "text": "first some words, then a secret", "chunk_size": 24, "error": {"kind": "broken"},
+    }]);
+    let run = play(&room, &turns, &["--json"]).complained("broken");
+    assert_ne!(run.code, 0, "{run:#?}");
+    assert_eq!(shown(&run), "first some words, then a");
+    assert!(!room.run(["context", "log"]).stdout.contains("secret"));
+}
+
+#[test]
+fn a_session_that_a_hook_halts_at_its_beginning_hears_no_prompt() {
+    let room = room();
+    let beginning =
+        "[[hook]]\nevent = \"session_start\"\ncommand = '''echo '{\"halt\": \"not today\"}' '''\n";
+    room.hooks(&format!(
+        "{beginning}[[hook]]\nevent = \"user_prompt\"\ncommand = \"touch heard\"\n"
+    ));
+    let run = play(&room, &json!([says("never", &[])]), &[]).complained("not today");
+    assert_ne!(run.code, 0, "{run:#?}");
+    assert!(!room.has("heard"));
+    assert!(!run.stdout.contains("never"));
+}
+
 #[test]
 fn an_answer_that_passes_its_guards_is_shown_once() {
     let room = with_hook("post_response", "true");

@@ -253,14 +253,15 @@ const AT_THE_LIMIT: &[&str] = &[
 /// A chat at a terminal, where a user runs a command.
 const IN_A_CHAT: &[&str] = &["--json", "-c", "eleventh", "chat"];
 
-/// What a run prints whose model is behind a server, and whose hook wants to see the answer's data.
+/// What a run prints whose model is behind a server, and whose hooks want to see the answer's data and its parts.
 fn with_server(room: &testkit::Room) -> Vec<Value> {
     let answer = testkit::OpenAiStream::new("m")
         .text("hello")
         .finish("stop")
         .done();
     let server = testkit::ModelServer::start([testkit::Response::events(answer)]);
-    let hooks = "[[hook]]\nevent = \"response_data\"\ncommand = \"cat > /dev/null\"\n";
+    let hooks = "[[hook]]\nevent = \"response_data\"\ncommand = \"cat > /dev/null\"\n\
+                 [[hook]]\nevent = \"response_part\"\ncommand = \"cat > /dev/null\"\n";
     room.write("data.toml", hooks);
     let words = [
         "--json",
@@ -280,7 +281,7 @@ fn with_server(room: &testkit::Room) -> Vec<Value> {
     let printed = testkit::finish(child.expect("it starts")).events();
     printed
         .into_iter()
-        .filter(|event| event["event"] == "response_data")
+        .filter(|event| event["event"] == "response_data" || event["event"] == "response_part")
         .collect()
 }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod conformance;
 mod dialects;
 mod events;
 mod explain;
@@ -28,6 +29,9 @@ pub fn run(options: &Options, command: HooksCommand, surroundings: &Surroundings
         HooksCommand::Events { name, dialect } => events::run(options, name.as_deref(), dialect.as_deref()),
         HooksCommand::Dialects { name } => dialects::run(options, name.as_deref()),
         HooksCommand::Check { format, paths } => check::run(options, format, &paths, surroundings),
+        HooksCommand::Conformance { standard, vectors } => {
+            conformance::run(options, &standard, vectors.as_deref(), surroundings)
+        }
         HooksCommand::Fire(wanted) => fire::run(options, &wanted, surroundings),
         HooksCommand::Bench(wanted) => bench::run(options, &wanted, surroundings),
         HooksCommand::Report { since } => report::run(options, &since, surroundings),

@@ -1,0 +1,350 @@
+//! The identity of a context: a hash of its required members in canonical JSON (RFC 8785).
+//!
+//! Integers that a double cannot hold have no canonical form, so a context with one has no identity. Integers beyond 64
+//! bits never come this far: `serde_json` reads them as doubles, unless a feature is turned on for the whole build.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Number, Value};
+use sha2::{Digest, Sha256};
+
+use crate::point::{CORE, Member, Point};
+
+/// The largest integer that every reader of JSON keeps.
+pub const LARGEST_INTEGER: u64 = (1 << 53) - 1;
+
+/// How deep values may be nested.
+const DEEPEST: usize = 128;
+
+/// Why a value has no canonical form. It never quotes the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotCanonical {
+    /// An integer is too large for a double.
+    Integer,
+    /// Values are nested too deeply.
+    Depth,
+}
+
+impl NotCanonical {
+    /// The reason, in words that do not quote the value.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Integer => "an integer beyond 2^53-1; write it as a string",
+            Self::Depth => "values are nested deeper than 128 levels",
+        }
+    }
+}
+
+/// The identity of a context at a point.
+pub fn identity(point: Point, context: &Map<String, Value>) -> Result<String, NotCanonical> {
+    let mut text = String::new();
+    let mut members: Vec<&Member> = CORE.iter().chain(point.members()).collect();
+    members.sort_by_key(|(name, _)| *name);
+    let present = members.into_iter().filter_map(|(name, keys)| {
+        let value = context.get(*name)?;
+        Some((*name, value, *keys))
+    });
+    text.push('{');
+    for (index, (name, value, keys)) in present.enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        write_text(&mut text, name);
+        text.push(':');
+        match (keys, value) {
+            (Some(keys), Value::Object(map)) => {
+                write_object(&mut text, map, |key| keys.contains(&key), 2)?;
+            }
+            _ => write_value(&mut text, value, 2)?,
+        }
+    }
+    text.push('}');
+    let digest = Sha256::digest(text.as_bytes());
+    let mut identity = String::from("sha256:");
+    for byte in digest {
+        let _ = write!(identity, "{byte:02x}");
+    }
+    Ok(identity)
+}
+
+/// A value as canonical JSON.
+pub fn canonical(value: &Value) -> Result<String, NotCanonical> {
+    let mut text = String::new();
+    write_value(&mut text, value, 1)?;
+    Ok(text)
+}
+
+fn write_value(text: &mut String, value: &Value, depth: usize) -> Result<(), NotCanonical> {
+    if depth > DEEPEST {
+        return Err(NotCanonical::Depth);
+    }
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(true) => text.push_str("true"),
+        Value::Bool(false) => text.push_str("false"),
+        Value::Number(number) => write_number(text, number)?,
+        Value::String(string) => write_text(text, string),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_value(text, item, depth + 1)?;
+            }
+            text.push(']');
+        }
+        Value::Object(map) => write_object(text, map, |_| true, depth)?,
+    }
+    Ok(())
+}
+
+/// Keys stand in the order of their UTF-16 code units, which is not that of their characters.
+fn write_object(
+    text: &mut String,
+    map: &Map<String, Value>,
+    is_kept: impl Fn(&str) -> bool,
+    depth: usize,
+) -> Result<(), NotCanonical> {
+    let mut members: Vec<(&String, &Value)> = map.iter().filter(|(key, _)| is_kept(key)).collect();
+    members.sort_by(|(one, _), (two, _)| one.encode_utf16().cmp(two.encode_utf16()));
+    text.push('{');
+    for (index, (key, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        write_text(text, key);
+        text.push(':');
+        write_value(text, value, depth + 1)?;
+    }
+    text.push('}');
+    Ok(())
+}
+
+/// `serde_json` escapes exactly what the canonical form escapes, in the same way.
+fn write_text(text: &mut String, string: &str) {
+    text.push('"');
+    let mut plain = 0;
+    for (place, byte) in string.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            0x08 => "\\b",
+            0x09 => "\\t",
+            0x0a => "\\n",
+            0x0c => "\\f",
+            0x0d => "\\r",
+            0x00..=0x1f => "",
+            _ => continue,
+        };
+        text.push_str(&string[plain..place]);
+        match escape {
+            "" => {
+                let _ = write!(text, "\\u{byte:04x}");
+            }
+            escape => text.push_str(escape),
+        }
+        plain = place + 1;
+    }
+    text.push_str(&string[plain..]);
+    text.push('"');
+}
+
+fn write_number(text: &mut String, number: &Number) -> Result<(), NotCanonical> {
+    let is_safe = |size: u64| size <= LARGEST_INTEGER;
+    match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(integer), ..) if is_safe(integer.unsigned_abs()) => {
+            let _ = write!(text, "{integer}");
+        }
+        (Some(_), ..) | (_, Some(_), _) => return Err(NotCanonical::Integer),
+        (None, None, Some(double)) => write_double(text, double),
+        (None, None, None) => return Err(NotCanonical::Integer),
+    }
+    Ok(())
+}
+
+/// A double as JavaScript writes it: the shortest digits that read back as the same number, with an exponent only for
+/// very large and very small ones.
+fn write_double(text: &mut String, double: f64) {
+    if double == 0.0 {
+        text.push('0');
+        return;
+    }
+    let scientific = format!("{:e}", double.abs());
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits = digits.replace('.', "");
+    let count = digits.len() as i32;
+    // The decimal point stands behind this many digits.
+    let point = exponent.parse::<i32>().unwrap_or_default() + 1;
+    if double < 0.0 {
+        text.push('-');
+    }
+    let zeros = |count: i32| "0".repeat(count.max(0) as usize);
+    match point {
+        _ if count <= point && point <= 21 => text.push_str(&(digits + &zeros(point - count))),
+        1..=21 => {
+            let (whole, rest) = digits.split_at(point as usize);
+            let _ = write!(text, "{whole}.{rest}");
+        }
+        -5..=0 => {
+            let _ = write!(text, "0.{}{digits}", zeros(-point));
+        }
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let dot = if rest.is_empty() { "" } else { "." };
+            let _ = write!(text, "{first}{dot}{rest}e{:+}", point - 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_in_javascript() {
+        let cases = [
+            (json!(1.0), "1"),
+            (json!(-0.0), "0"),
+            (json!(-1.5), "-1.5"),
+            (json!(1e21), "1e+21"),
+            (json!(123456789012345680000.0), "123456789012345680000"),
+            (json!(1.5e300), "1.5e+300"),
+            (json!(1e-7), "1e-7"),
+            (json!(0.000001), "0.000001"),
+            (json!(0.00123), "0.00123"),
+            (json!(3.141592653589793), "3.141592653589793"),
+            (json!(5e-324), "5e-324"),
+            (json!(9007199254740991_u64), "9007199254740991"),
+            (json!(-9007199254740991_i64), "-9007199254740991"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(canonical(&value).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn integers_that_a_double_cannot_hold_have_no_form() {
+        for value in [
+            json!(9007199254740992_u64),
+            json!(-9007199254740993_i64),
+            json!(u64::MAX),
+        ] {
+            assert_eq!(canonical(&json!({"a": [value]})), Err(NotCanonical::Integer));
+        }
+    }
+
+    #[test]
+    fn deep_values_have_no_form() {
+        let mut value = json!(0);
+        for _ in 0..DEEPEST {
+            value = json!([value]);
+        }
+        assert_eq!(canonical(&value), Err(NotCanonical::Depth));
+    }
+
+    #[test]
+    fn keys_stand_in_the_order_of_utf16() {
+        let value = json!({"\u{e000}": 1, "\u{10000}": 2, "": 3, "é": 4, "z": 5});
+        assert_eq!(
+            canonical(&value).unwrap(),
+            "{\"\":3,\"z\":5,\"é\":4,\"\u{10000}\":2,\"\u{e000}\":1}"
+        );
+    }
+
+    #[test]
+    fn text_is_escaped_no_more_than_needed() {
+        let value = json!("a\"b\\c\n\t\u{8}\u{c}\r\u{1}\u{1f}\u{7f}é\u{2028}/");
+        assert_eq!(
+            canonical(&value).unwrap(),
+            "\"a\\\"b\\\\c\\n\\t\\b\\f\\r\\u0001\\u001f\u{7f}é\u{2028}/\""
+        );
+    }
+
+    /// The hashes come from the standard's own library. What is not required is left out of them.
+    #[test]
+    fn identities_are_those_of_the_standard() {
+        let messages = json!([
+            {"role": "system", "content": "a\nb\u{1}\"\\"},
+            {"role": "user", "content": {"parts": [1, {"k": "v"}]}},
+        ]);
+        let arguments = json!({
+            "n": 1.0, "m": -0.0, "big": 1e21, "small": 1e-7, "é": [null, true], "\u{10000}": 1, "\u{e000}": 2,
+        });
+        let cases = [
+            (
+                Point::PreToolCall,
+                json!({"tool_call": {"id": "c", "name": "pay", "args": arguments, "extra": 1}, "target": arguments}),
+                "b21fcc9c45702aa9ac15176193b8e505f67bbea3ccedb181d07788a8015dea85",
+            ),
+            (
+                Point::PostToolCall,
+                json!({
+                    "tool_call": {"id": "c", "name": "pay", "args": {}},
+                    "tool_result": {"value": null, "is_error": false, "duration_ms": 12}, "target": null,
+                }),
+                "0c28e795350c033ab33061a247ae2da7671d38f955bef986d280e7ef8f53f301",
+            ),
+            (
+                Point::PreModelCall,
+                json!({"model": {"id": "p/m", "left": "out"}, "messages": messages, "target": messages}),
+                "ee4b65883db59eae77ad979329b54c5eb032ee261e121e5c26fb7661f3fc81f9",
+            ),
+            (
+                Point::PostModelCall,
+                json!({
+                    "model": {"id": "p/m"},
+                    "response": {
+                        "content": "hi", "tool_calls": [], "finish_reason": "stop", "usage": {"left": "out"},
+                    },
+                    "target": {"content": "hi", "tool_calls": [], "finish_reason": "stop"},
+                }),
+                "7b495b016ce486c38e629b2c2a9859736952feb17313c3ac55dc5c76a5771cc6",
+            ),
+            (
+                Point::AgentStartup,
+                json!({
+                    "agent_init": {"tools_registered": ["a"], "more": 1},
+                    "target": {"tools_registered": ["a"]}, "trace": {"trace_id": "left out"},
+                }),
+                "d715fce203232fdbe883124a8d7098df72d24808904c98a18d2558ba1f429f10",
+            ),
+        ];
+        for (point, members, hash) in cases {
+            let core = json!({
+                "spec": "agent-hooks/0.1", "interception_point": point, "timestamp": "2027-03-01T08:00:00.000Z",
+                "sequence": 7, "agent": {"id": "main", "framework": "becket", "version": "left out"},
+                "session": {"id": "s-1", "turn": 3},
+            });
+            let parts = [core, members]
+                .into_iter()
+                .filter_map(|part| part.as_object().cloned());
+            let context: Map<String, Value> = parts.flatten().collect();
+            assert_eq!(
+                identity(point, &context).unwrap(),
+                format!("sha256:{hash}"),
+                "{point:?}"
+            );
+        }
+    }
+
+    proptest! {
+        /// What is written is the same value, and writing it again changes nothing.
+        #[test]
+        fn canonical_text_is_read_back(
+            number in any::<f64>(),
+            text in any::<String>(),
+            integer in -(1_i64 << 53) + 1..1 << 53,
+        ) {
+            let value = json!({"b": [number, integer], "a": {text.clone(): text}});
+            let written = canonical(&value).unwrap();
+            let read: Value = serde_json::from_str(&written).unwrap();
+            prop_assert_eq!(&read["b"][0].as_f64(), &value["b"][0].as_f64());
+            prop_assert_eq!(&read["a"], &value["a"]);
+            prop_assert_eq!(canonical(&read).unwrap(), written);
+        }
+    }
+}

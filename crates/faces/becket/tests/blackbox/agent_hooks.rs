@@ -1,0 +1,503 @@
+//! Interceptors of AGENT-HOOKS: as programs, as workers, with approvals, in the audit log; and the standard's vectors.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use testkit::{Finished, Room, needs, skipped};
+
+use crate::room;
+
+/// The standard's own vectors are fetched at test time, and are no part of this repository.
+const PACKAGE: &str = "agent-hooks-sdk==0.1.0b3";
+
+/// The vectors of the package that need integers of any size.
+const NOT_CLAIMED: &[&str] = &["AH-CTK-091"];
+
+/// The conversation of most tests: one command, and an answer.
+fn one_call() -> Value {
+    json!([
+        {"tool_calls": [{"id": "call-1", "name": "shell", "arguments": {"command": "echo made > made"}}]},
+        {"text": "the answer"},
+    ])
+}
+
+fn set_up(room: &Room, settings: &str) {
+    room.config(&format!("[agent_hooks]\nenabled = true\n{settings}"));
+}
+
+fn play(room: &Room, turns: &Value, more: &[&str]) -> Finished {
+    let model = room.model(turns);
+    let words = ["--yes", "--model", &model];
+    room.run(words.iter().chain(more).chain(&["go"]))
+}
+
+/// The records of the standard, as they are exported.
+fn records(room: &Room) -> Vec<Value> {
+    let run = room
+        .run(["audit", "export", "--dialect", "agent-hooks"])
+        .ended_with(0);
+    let lines = run.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+        .collect()
+}
+
+fn points(records: &[Value]) -> Vec<&str> {
+    records
+        .iter()
+        .map(|record| record["interception_point"].as_str().expect("a point"))
+        .collect()
+}
+
+/// An interceptor in Python that answers what `answer(context)` returns: once, or as a worker.
+fn interceptor(room: &Room, name: &str, body: &str) -> String {
+    let text = format!(
+        "#!/usr/bin/env python3\nimport json, sys\n\
+         def answer(context):\n    {}\n    return {{\"decision\": \"allow\"}}\n\
+         for line in sys.stdin:\n\
+         \x20   asked = json.loads(line)\n\
+         \x20   reply = answer(asked.get(\"event\", asked))\n\
+         \x20   is_worker = \"event\" in asked\n\
+         \x20   print(json.dumps({{\"id\": asked[\"id\"], \"reply\": reply}} if is_worker else reply), flush=True)\n",
+        body.replace('\n', "\n    ")
+    );
+    room.script(name, &text).display().to_string()
+}
+
+#[test]
+fn without_an_interceptor_everything_is_denied_once_it_is_turned_on() {
+    let room = room();
+    play(&room, &one_call(), &[]).ended_with(0).said("the answer");
+    assert!(records(&room).is_empty());
+    std::fs::remove_file(room.write("made", "")).expect("it was there");
+    set_up(&room, "");
+    play(&room, &one_call(), &[]).complained("host_error:no_interceptor");
+    assert!(!room.has("made"));
+    let records = records(&room);
+    assert_eq!(points(&records), ["agent_startup", "agent_shutdown"]);
+}
+
+#[test]
+fn a_program_sees_all_eight_points_and_its_records_are_in_the_audit_log() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room();
+    let program = interceptor(
+        &room,
+        "policy",
+        "open('seen', 'a').write(json.dumps(context) + '\\n')",
+    );
+    for worker in [false, true] {
+        set_up(
+            &room,
+            &format!(
+                "[[agent_hooks.interceptor]]\nname = \"policy\"\ncommand = [\"{program}\"]\nworker = {worker}\n"
+            ),
+        );
+        play(&room, &one_call(), &[]).ended_with(0).said("the answer");
+    }
+    let expected = [
+        "agent_startup",
+        "input",
+        "pre_model_call",
+        "post_model_call",
+        "pre_tool_call",
+        "post_tool_call",
+        "pre_model_call",
+        "post_model_call",
+        "output",
+        "agent_shutdown",
+    ];
+    let records = records(&room);
+    assert_eq!(points(&records), [expected, expected].concat());
+    for (index, record) in records.iter().enumerate() {
+        assert_eq!(record["sequence"], index % expected.len());
+        assert_eq!(
+            record["verdicts"],
+            json!([{"index": 0, "decision": "allow", "name": "policy"}])
+        );
+        assert!(
+            record["input_identity"]
+                .as_str()
+                .is_some_and(|text| text.starts_with("sha256:"))
+        );
+        assert_eq!(record["input_identity"], record["enforced_identity"]);
+    }
+    let seen = room.read("seen");
+    let seen: Vec<Value> = seen
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(seen.len(), records.len());
+    assert_eq!(seen[1]["target"], json!({"content": "go", "role": "user"}));
+    assert_eq!(seen[4]["tool_call"]["args"]["command"], "echo made > made");
+    room.run(["audit", "verify"]).ended_with(0);
+}
+
+#[test]
+fn a_verdict_changes_and_withholds() {
+    if !needs("python3") {
+        return;
+    }
+    let room = room();
+    let body = "point = context['interception_point']\n\
+        change = lambda path, value: {'decision': 'transform', 'transform': {'path': path, 'value': value}}\n\
+        if point == 'input': return change('$target.content', 'say a word')\n\
+        if point == 'pre_tool_call': return change('$target.command', 'echo changed > made; cat made')\n\
+        if point == 'post_tool_call': return {'decision': 'deny', 'reason': 'a_secret'}\n\
+        if point == 'output': return change('$target.content', 'another answer')";
+    let program = interceptor(&room, "policy", body);
+    set_up(
+        &room,
+        &format!("[[agent_hooks.interceptor]]\nname = \"policy\"\ncommand = [\"{program}\"]\n"),
+    );
+    let turns = json!([
+        {"expect": ["say a word"], "tool_calls": [{"id": "c", "name": "shell", "arguments": {"command": "echo x"}}]},
+        {"expect": ["a_secret"], "text": "the answer"},
+    ]);
+    let run = play(&room, &turns, &[]).ended_with(0);
+    assert_eq!(run.stdout, "another answer\n");
+    assert_eq!(room.read("made"), "changed\n");
+    // The model's second request does not hold what the command has printed, nor does the conversation.
+    assert!(!room.run(["context", "log"]).stdout.contains("changed\n"));
+}
+
+#[test]
+fn a_broken_interceptor_refuses_in_the_words_of_the_standard() {
+    let cases = [
+        ("exit 1", "interceptor_failed"),
+        ("kill -9 $$", "interceptor_failed"),
+        ("echo no", "verdict_invalid"),
+        ("echo '{\"decision\": \"transform\"}'", "verdict_invalid"),
+        (
+            "echo '{\"decision\": \"deny\", \"decision\": \"allow\"}'",
+            "verdict_invalid",
+        ),
+        ("true", "verdict_invalid"),
+        ("sleep 4242", "interceptor_timeout"),
+    ];
+    for (line, reason) in cases {
+        let room = room();
+        let timeout = if line.starts_with("sleep") { 2 } else { 60 };
+        set_up(
+            &room,
+            &format!(
+                "timeout = 60\n[[agent_hooks.interceptor]]\nname = \"fine\"\ncommand = '''echo '{{\"decision\": \"allow\"}}' '''\n\
+                 [[agent_hooks.interceptor]]\nname = \"broken\"\ncommand = '''{line}'''\nat = [\"pre_tool_call\"]\n\
+                 timeout = {timeout}\n"
+            ),
+        );
+        play(&room, &one_call(), &[]).ended_with(0);
+        assert!(!room.has("made"), "{line}");
+        let records = records(&room);
+        let record = records
+            .iter()
+            .find(|record| record["interception_point"] == "pre_tool_call");
+        let record = record.expect("there is a record");
+        assert_eq!(
+            record["verdict"]["reason"],
+            format!("host_error:{reason}"),
+            "{line}"
+        );
+        assert_eq!(record["decided_by"], 1, "{line}");
+    }
+}
+
+#[test]
+fn evaluate_only_records_and_changes_nothing() {
+    let room = room();
+    set_up(
+        &room,
+        "mode = \"evaluate_only\"\nidentity = \"none\"\n[[agent_hooks.interceptor]]\nname = \"no\"\n\
+         command = '''echo '{\"decision\": \"deny\", \"reason\": \"never\"}' '''\n",
+    );
+    play(&room, &one_call(), &[]).ended_with(0).said("the answer");
+    assert_eq!(room.read("made"), "made\n");
+    let records = records(&room);
+    assert!(
+        records
+            .iter()
+            .all(|record| record["verdict"]["reason"] == "never"),
+        "{records:#?}"
+    );
+    assert!(records.iter().all(|record| record["input_identity"].is_null()));
+}
+
+#[test]
+fn a_deny_is_lifted_by_a_program_and_by_hooks() {
+    const LIFTABLE: &str = "[[agent_hooks.interceptor]]\nname = \"ask\"\nat = [\"pre_tool_call\"]\n\
+        command = '''echo '{\"decision\": \"deny\", \"reason\": \"ask_first\", \"approval\": {}}' '''\n\
+        [[agent_hooks.interceptor]]\nname = \"fine\"\ncommand = '''echo '{\"decision\": \"allow\"}' '''\n";
+    if !needs("python3") {
+        return;
+    }
+    let approves = "import json, sys; request = json.load(sys.stdin); print(json.dumps({'outcome': 'approve', \
+        'context_identity': request['context_identity'], 'verdict': {'decision': 'allow'}}))";
+    let other = approves.replace("request['context_identity']", "'sha256:0'");
+    let program = |line: &str| {
+        format!("approval = \"program\"\napproval_command = [\"python3\", \"-c\", '''{line}''']\n")
+    };
+    let hook = "[[hook]]\nevent = \"permission_request\"\ncommand = '''echo '{\"verdict\": \"allow\"}' '''\n";
+    let cases = [
+        (String::new(), "", Value::Null, "ask_first"),
+        (program(approves), "", json!("approval"), ""),
+        (
+            program(&other),
+            "",
+            json!("rejection"),
+            "host_error:approval_identity_mismatch",
+        ),
+        (
+            program("raise SystemExit(1)"),
+            "",
+            json!("rejection"),
+            "host_error:approval_resolver_failed",
+        ),
+        ("approval = \"hooks\"\n".into(), hook, json!("approval"), ""),
+        (
+            "approval = \"hooks\"\n".into(),
+            "",
+            json!("rejection"),
+            "host_error:approval_unresolved",
+        ),
+        // Nobody is there to ask.
+        (
+            "approval = \"user\"\n".into(),
+            "",
+            json!("rejection"),
+            "host_error:approval_unresolved",
+        ),
+    ];
+    for (approval, hooks, resolved_by, reason) in cases {
+        let room = room();
+        set_up(&room, &format!("{approval}{LIFTABLE}{hooks}"));
+        play(&room, &one_call(), &[]).ended_with(0);
+        assert_eq!(room.has("made"), reason.is_empty(), "{approval}");
+        let records = records(&room);
+        let record = records
+            .iter()
+            .find(|record| record["interception_point"] == "pre_tool_call");
+        let record = record.expect("there is a record");
+        assert_eq!(record["resolved_by"], resolved_by, "{approval}");
+        assert_eq!(
+            record["verdict"]["reason"].as_str().unwrap_or_default(),
+            reason,
+            "{approval}"
+        );
+    }
+}
+
+#[test]
+fn a_declaration_sets_interceptors_up_and_a_wrong_one_starts_no_run() {
+    let room = room();
+    let document = |kind: &str| {
+        json!({
+            "declaration": "agent-hooks-declaration/1.0",
+            "configuration": {"composition": {"profile": "sequential/run_all"}},
+            "bindings": [{"id": "policy", "kind": kind, "config": {"command": "echo '{\"decision\": \"allow\"}'"}}],
+        })
+    };
+    set_up(&room, "declaration = \"host.json\"\n");
+    room.write(
+        "../home/.config/becket/host.json",
+        document("becket.command").to_string(),
+    );
+    play(&room, &one_call(), &[]).ended_with(0).said("the answer");
+    let records = records(&room);
+    assert_eq!(records[0]["declaration"], "agent-hooks-declaration/1.0");
+    assert_eq!(
+        records[0]["composition"],
+        json!({"profile": "sequential/run_all"})
+    );
+    std::fs::remove_file(room.write("made", "")).expect("it was there");
+    for (text, words) in [
+        (
+            document("becket.nothing").to_string(),
+            "declaration_error:kind_unknown",
+        ),
+        (
+            document("becket.command")
+                .to_string()
+                .replace("\"bindings\"", "\"policies\""),
+            "unknown_field",
+        ),
+        ("{".into(), "declaration_error:malformed"),
+    ] {
+        room.write("../home/.config/becket/host.json", text);
+        play(&room, &one_call(), &[]).ended_with(2).complained(words);
+        assert!(!room.has("made"), "{words}");
+    }
+}
+
+#[test]
+fn settings_that_could_be_meant_as_guards_are_never_left_out() {
+    let room = room();
+    let interceptor = "[[agent_hooks.interceptor]]\nname = \"policy\"\ncommand = \"true\"\n";
+    for (settings, words) in [
+        (
+            format!("[agent_hooks]\n{interceptor}"),
+            "does not say whether they are asked",
+        ),
+        (
+            format!("[agent_hooks]\nenabled = true\non_disagreement = \"deny\"\n{interceptor}"),
+            "on_disagreement",
+        ),
+        (
+            format!("[agent_hooks]\nenabled = true\ntimeout = 0\n{interceptor}"),
+            "timeout",
+        ),
+        (
+            format!("[agent_hooks]\nenabled = true\napproval = \"program\"\n{interceptor}"),
+            "approval_command",
+        ),
+        (
+            format!("[agent_hooks]\nenabled = true\ndeclaration = \"x.json\"\n{interceptor}"),
+            "keep one of the two",
+        ),
+        (format!("[agent_hooks]\nenable = true\n{interceptor}"), "enable"),
+    ] {
+        room.config(&settings);
+        play(&room, &one_call(), &[]).ended_with(2).complained(words);
+        assert!(!room.has("made"), "{settings}");
+    }
+    room.config(&format!("[agent_hooks]\nenabled = false\n{interceptor}"));
+    play(&room, &one_call(), &[]).ended_with(0).said("the answer");
+}
+
+#[test]
+fn streamed_text_is_shown_up_to_the_piece_that_is_denied() {
+    let line = "if grep -q tomorrow; then echo '{\"decision\": \"deny\", \"reason\": \"enough\"}'; \
+        else echo '{\"decision\": \"allow\"}'; fi";
+    let turns =
+        json!([{"text": "The weather is fine today, and tomorrow it rains all day long.", "chunk_size": 24}]);
+    for (incremental, expected) in [(true, "The weather is fine toda"), (false, "")] {
+        let room = room();
+        set_up(
+            &room,
+            &format!(
+                "incremental_output = {incremental}\n[[agent_hooks.interceptor]]\nname = \"words\"\ncommand = '''{line}'''\n"
+            ),
+        );
+        let run = play(&room, &turns, &["--json"]);
+        assert_ne!(run.code, 0);
+        let updates = run.events_named("message_update");
+        let shown: String = updates
+            .iter()
+            .filter_map(|update| update["delta"]["text"].as_str())
+            .collect();
+        assert_eq!(shown, expected);
+        assert!(!room.run(["context", "log"]).stdout.contains("tomorrow"));
+    }
+}
+
+#[test]
+fn becket_passes_its_own_vectors() {
+    let run = room().run(["hooks", "conformance", "agent-hooks"]).ended_with(0);
+    assert!(run.stdout.contains("| all | 10 | 0 | 0 |"), "{run:#?}");
+    let run = room()
+        .run(["--json", "hooks", "conformance", "agent-hooks"])
+        .ended_with(0);
+    assert_eq!(run.stdout.matches("\"status\":\"pass\"").count(), 10, "{run:#?}");
+}
+
+#[test]
+fn a_vector_that_fails_is_reported_and_a_folder_without_vectors_is_an_error() {
+    let room = room();
+    let vector = json!({
+        "id": "WRONG", "title": "an answer that nobody gave", "capabilities": ["model_calls"],
+        "scenario": {"input": {"content": "hi", "role": "user"}, "model_script": [
+            {"respond": {"content": "Hello!", "tool_calls": [], "finish_reason": "stop"}},
+        ]},
+        "interceptor_script": [],
+        "expect": {"sequence_strict": false, "interceptions": [], "final_output": "Bye!", "run_outcome": "completed"},
+    });
+    room.write("vectors/wrong.json", vector.to_string());
+    let run = room
+        .run(["hooks", "conformance", "agent-hooks", "vectors"])
+        .ended_with(1);
+    assert!(
+        run.stdout.contains("final_output is \"Hello!\", not \"Bye!\""),
+        "{run:#?}"
+    );
+    room.write("empty/readme.md", "nothing");
+    room.run(["hooks", "conformance", "agent-hooks", "empty"])
+        .ended_with(2)
+        .complained("no vectors");
+    room.run(["hooks", "conformance", "agent-hocks"])
+        .ended_with(2)
+        .complained("agent-hooks");
+}
+
+/// All vectors of the published package that becket claims.
+#[test]
+fn every_vector_of_the_published_package_that_is_claimed_passes() {
+    let Some(vectors) = fetched() else { return };
+    let run = room()
+        .run([
+            "--json",
+            "hooks",
+            "conformance",
+            "agent-hooks",
+            &vectors.display().to_string(),
+        ])
+        .ended_with(0);
+    let results: Vec<Value> = run
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(results.len(), 75);
+    let others: Vec<&str> = results
+        .iter()
+        .filter(|result| result["status"] != "pass")
+        .map(|result| result["id"].as_str().expect("an id"))
+        .collect();
+    assert_eq!(others, NOT_CLAIMED);
+}
+
+/// The folder with the vectors, if the registry can be reached.
+fn fetched() -> Option<PathBuf> {
+    if !needs("python3") {
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("becket-agent-hooks-{}", std::process::id()));
+    let platform = [
+        "--only-binary=:all:",
+        "--python-version=3.12",
+        "--platform=manylinux_2_28_x86_64",
+    ];
+    let got = Command::new("python3")
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--pre",
+            "--timeout=30",
+            "--retries=1",
+        ])
+        .args(platform)
+        .arg("--dest")
+        .arg(&folder)
+        .arg(PACKAGE)
+        .output()
+        .expect("python3 can be started");
+    if !got.status.success() {
+        skipped(&format!(
+            "{PACKAGE} of PyPI: {}",
+            String::from_utf8_lossy(&got.stderr).trim()
+        ));
+        return None;
+    }
+    let unpack = "import glob, sys, zipfile\n[zipfile.ZipFile(f).extractall(sys.argv[1]) for f in glob.glob(sys.argv[1] + '/*.whl')]";
+    let done = Command::new("python3")
+        .args(["-c", unpack])
+        .arg(&folder)
+        .status()
+        .expect("python3 can be started");
+    assert!(done.success());
+    Some(folder.join("agent_hooks/ctk/vectors"))
+}
