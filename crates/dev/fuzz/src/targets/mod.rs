@@ -28,5 +28,5 @@ targets! {
     agent: patterns, rules, url_rules, urls, addresses, read_shell, follow_shell, follow_python, follow_scheme,
         check_shell, jq, imports, index, page, words;
     dialects: session_file, inbox, rpc, host_calls, arguments, templates, translated_rules, front_matter;
-    screen: input, rows, markdown, harmless;
+    screen: input, rows, markdown, harmless, signals;
 }

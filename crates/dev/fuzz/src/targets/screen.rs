@@ -1,6 +1,7 @@
 //! Readers of a terminal's input, and writers of its output.
 
 use arbtest::arbitrary::{Result, Unstructured};
+use becket_host::{TerminalSignal, terminal_signals};
 use becket_screen::{Colours, Key, Splitter, TextRow, clip, normalised, width};
 
 use super::agent::reader;
@@ -48,6 +49,8 @@ const ESCAPES: &[&str] = &[
     "\t",
     "\u{9b}",
     "\x1b]8;;http://a\x07",
+    "\x1b]0;",
+    "\x1b]777;",
     "ctrl+",
     "shift+",
 ];
@@ -100,5 +103,15 @@ pub fn markdown(u: &mut Unstructured<'_>) -> Result<()> {
 
 pub fn harmless(u: &mut Unstructured<'_>) -> Result<()> {
     reader("harmless")(&text(u, ESCAPES)?);
+    Ok(())
+}
+
+pub fn signals(u: &mut Unstructured<'_>) -> Result<()> {
+    let read = terminal_signals(&text(u, ESCAPES)?);
+    for signal in read.into_iter().flatten() {
+        if let TerminalSignal::Title(text) | TerminalSignal::Command(_, text) = signal {
+            assert!(!text.contains(char::is_control), "{text:?} controls the terminal");
+        }
+    }
     Ok(())
 }
