@@ -332,7 +332,7 @@ impl<E: Event> HookHandler<E> {
         let heard = match &self.runner {
             Runner::Command(lane) => self.run(lane, occasion, text).await?,
             _ => {
-                occasion.part(&text)?;
+                occasion.setting().part(&text)?;
                 let output = self.ask(occasion, &text).await?;
                 output.check_words()?;
                 self.rules().check(Heard {

@@ -52,7 +52,7 @@ pub use lane::{
 };
 pub use matcher::{Matcher, Pattern, WholeText};
 pub use mistakes::{Layout, read_around_mistakes, read_or_mistakes};
-pub use occasion::Occasion;
+pub use occasion::{Occasion, Setting};
 pub use outcome::Outcome;
 pub use own_format::{beginning, own_row, trouble_of_answer};
 pub use plain_words::plain_words;

@@ -20,7 +20,7 @@ pub struct Occasion<'a, E: Event> {
 
 /// What surrounds a handler that is asked, whatever the event is.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
+pub struct Setting<'a> {
     pub(crate) texts: &'a TextCache,
     /// Where a rehearsal records what the handler read and answered.
     pub(crate) notes: Option<&'a Notes>,
@@ -92,9 +92,9 @@ impl<E: Event> Occasion<'_, E> {
         self.setting.call(script, fields)
     }
 
-    /// Records what a handler read that is a part of becket itself; in a rehearsal it may fail here.
-    pub fn part(&self, input: &str) -> Result<(), Failure> {
-        self.setting.part(input)
+    /// What surrounds the handler, for code that is compiled once for all events.
+    pub fn setting(&self) -> &Setting<'_> {
+        self.setting
     }
 
     /// The event as becket's own JSON text, made by the first handler that needs it.
@@ -110,7 +110,8 @@ impl<E: Event> Occasion<'_, E> {
 }
 
 impl Setting<'_> {
-    pub(crate) async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
+    /// Runs a handler's program.
+    pub async fn run(&self, lane: &dyn Lane, invocation: Invocation) -> Result<Finished, Failure> {
         let told = self.notes.map(|notes| {
             (
                 notes,
@@ -140,7 +141,8 @@ impl Setting<'_> {
         result
     }
 
-    fn part(&self, input: &str) -> Result<(), Failure> {
+    /// Records what a handler read that is a part of becket itself; in a rehearsal it may fail here.
+    pub fn part(&self, input: &str) -> Result<(), Failure> {
         if let Some(notes) = self.notes {
             notes.add(Exchange {
                 input: input.to_owned(),

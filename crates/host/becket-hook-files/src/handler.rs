@@ -8,7 +8,7 @@ use becket_agent::front::FrontUpdate;
 use becket_events::{Class, Event, Reply, Scope, SessionRule, Verdict};
 use becket_hooks::{
     Action as EngineAction, Cause, CommandLane, Condition as EngineCondition, Engine, Failure, Finished,
-    Handler, HandlerInfo, Invocation, Lane, LaneKind, Matcher, Occasion, Registration,
+    Handler, HandlerInfo, Invocation, Lane, LaneKind, Matcher, Occasion, Registration, Setting,
 };
 use becket_host::{AskedAbout, KnownCommands, SameCommand, Shown, TerminalSignal};
 use becket_system::files::read_regular;
@@ -90,14 +90,17 @@ fn register<E: Event>(
     }
     let handler = HookHandler {
         row,
-        place,
-        class,
-        name: info.name.clone(),
-        entry: Arc::new(entry),
-        lane,
-        running: Arc::clone(running),
+        hook: RegisteredHook {
+            contract: row.contract,
+            place,
+            class,
+            name: info.name.clone(),
+            entry: Arc::new(entry),
+            lane,
+            running: Arc::clone(running),
+            done: Mutex::default(),
+        },
         same,
-        done: Mutex::default(),
     };
     engine.register(Registration {
         info,
@@ -328,71 +331,33 @@ fn locked(done: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
 /// A hook of one event.
 struct HookHandler<E: Event> {
     row: RowOf<E>,
-    /// The hook's place among all hooks of its system.
-    place: usize,
-    class: Class,
-    name: String,
-    entry: Arc<HookEntry>,
-    lane: Option<Arc<CommandLane>>,
-    running: Arc<Running>,
+    hook: RegisteredHook,
     /// The same hooks of other systems, in whose place this one is asked.
     same: Vec<SameCommand<E>>,
-    /// The sessions in which a hook that runs once has run.
-    done: Mutex<BTreeSet<String>>,
 }
 
 impl<E: Event> Handler<E> for HookHandler<E> {
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
         Box::pin(async move {
-            let answer = match self.answer(occasion).await {
-                Err(failure) if self.failure_ends_run() => {
-                    let name = &self.name;
-                    return Ok(E::Reply::halting(format!(
-                        "hook {name} failed: {}",
-                        failure.detail
-                    )));
-                }
-                // The model is told what it would be told of a block.
-                Err(failure)
-                    if self.entry.refuses_on_failure && self.row.contract.block == Block::Feedback =>
-                {
-                    let words = format!("hook {} failed: {}", self.name, failure.detail);
-                    HookAnswer {
-                        notice: vec![words.clone()],
-                        ..HookAnswer::blocking(words)
-                    }
-                }
-                answer => answer?,
-            };
-            let place = (&self.running.facts, &*occasion.scope.session_id);
-            let answer = shortened(answer, &self.entry, place);
-            // One that refuses or fails is asked again: the same call may come once more.
-            if self.entry.once && answer.refusal().0.is_none() && answer.error.is_none() {
-                locked(&self.done).insert(occasion.scope.session_id.clone());
+            let (scope, payload) = (occasion.scope, occasion.payload);
+            let (running, event) = (&self.hook.running, self.row.contract.name);
+            let text = occasion.text(format!("{} {event}", running.system.dialect.name), || {
+                let input = (running.system.input)(event, scope, &running.facts);
+                (self.row.show)(input, scope, payload).text()
+            });
+            let hidden = (self.row.hidden)(payload);
+            match self.hook.ask(scope, occasion.setting(), (text, hidden)).await? {
+                Heard::Answer(answer) => self.reply(payload, *answer),
+                Heard::EndOfRun(reason) => Ok(E::Reply::halting(reason)),
             }
-            if !answer.env.is_empty() {
-                let session = &occasion.scope.session_id;
-                self.running.set(&self.entry, session, answer.env.clone());
-            }
-            if self.row.contract.context_later {
-                let session = &occasion.scope.session_id;
-                self.running.late.add(session, answer.context.clone());
-            }
-            signal(&self.running, &self.name, answer.signals.clone());
-            let answer = HookAnswer {
-                loop_limit: self.entry.loop_limit,
-                rules: self.session_rules(&answer)?,
-                ..answer
-            };
-            self.reply(occasion.payload, answer)
         })
     }
 
     fn why_not(&self, scope: &Scope, payload: &E::Payload) -> Option<String> {
-        let (row, system) = (&self.row, self.running.system);
-        let names = names(row, &self.entry, system, &mut Vec::new());
+        let (row, system) = (&self.row, self.hook.running.system);
+        let names = names(row, &self.hook.entry, system, &mut Vec::new());
         if !is_for(row, (&names, system), scope, payload) {
-            let matcher = self.entry.matchers.join(" or ");
+            let matcher = self.hook.entry.matchers.join(" or ");
             let subject = row.subject(scope, payload)?;
             return Some(format!("its matcher `{matcher}` does not match {subject:?}"));
         }
@@ -404,9 +369,9 @@ impl<E: Event> Handler<E> for HookHandler<E> {
         if let Some(same) = self.same.iter().find(is_asked) {
             return Some(format!("the same hook is asked as {}", same.place));
         }
-        let written = self.entry.condition.as_deref()?;
+        let written = self.hook.entry.condition.as_deref()?;
         let condition = Condition::read(written);
-        let roots = roots(&self.running.facts, &self.entry.source, scope);
+        let roots = roots(&self.hook.running.facts, &self.hook.entry.source, scope);
         if holds(row, (Some(&condition), roots, system), scope, payload) {
             return None;
         }
@@ -416,60 +381,139 @@ impl<E: Event> Handler<E> for HookHandler<E> {
     }
 
     fn is_done(&self, scope: &Scope) -> bool {
-        self.entry.once && locked(&self.done).contains(&scope.session_id)
+        self.hook.entry.once && locked(&self.hook.done).contains(&scope.session_id)
     }
 }
 
 impl<E: Event> HookHandler<E> {
-    /// Whether a failure ends the run: no verdict can refuse at such an event.
-    fn failure_ends_run(&self) -> bool {
-        self.entry.refuses_on_failure && self.row.contract.block == Block::EndsRun
+    fn reply(&self, payload: &E::Payload, answer: HookAnswer) -> Result<E::Reply, Failure> {
+        let reply = (self.row.read)(payload, &answer)?;
+        let reply = reply.then(E::Reply::telling(self.hook.lines(&answer)));
+        Ok(match answer.halt {
+            Some(reason) => reply.then(E::Reply::halting(reason)),
+            None => reply,
+        })
+    }
+}
+
+/// A hook as it is run, whatever its event is.
+struct RegisteredHook {
+    contract: Contract,
+    /// The hook's place among all hooks of its system.
+    place: usize,
+    class: Class,
+    name: String,
+    entry: Arc<HookEntry>,
+    lane: Option<Arc<CommandLane>>,
+    running: Arc<Running>,
+    /// The sessions in which a hook that runs once has run.
+    done: Mutex<BTreeSet<String>>,
+}
+
+/// What comes of asking a hook.
+enum Heard {
+    Answer(Box<HookAnswer>),
+    /// It failed, and the run ends for this reason.
+    EndOfRun(String),
+}
+
+impl RegisteredHook {
+    /// Asks the hook with the text of an event, or fails because the payload hides what the hook must see.
+    async fn ask(
+        &self,
+        scope: &Scope,
+        setting: &Setting<'_>,
+        input: (Arc<str>, Option<String>),
+    ) -> Result<Heard, Failure> {
+        let answer = match self.answer(scope, setting, input).await {
+            Err(failure) if self.failure_ends_run() => {
+                let words = format!("hook {} failed: {}", self.name, failure.detail);
+                return Ok(Heard::EndOfRun(words));
+            }
+            // The model is told what it would be told of a block.
+            Err(failure) if self.entry.refuses_on_failure && self.contract.block == Block::Feedback => {
+                let words = format!("hook {} failed: {}", self.name, failure.detail);
+                HookAnswer {
+                    notice: vec![words.clone()],
+                    ..HookAnswer::blocking(words)
+                }
+            }
+            answer => answer?,
+        };
+        self.take(answer, &scope.session_id)
+            .map(|answer| Heard::Answer(Box::new(answer)))
     }
 
-    async fn answer(&self, occasion: &Occasion<'_, E>) -> Result<HookAnswer, Failure> {
+    /// Takes what an answer says about the session, and completes the rest of it.
+    fn take(&self, answer: HookAnswer, session: &String) -> Result<HookAnswer, Failure> {
+        let answer = shortened(answer, &self.entry, (&self.running.facts, session));
+        // One that refuses or fails is asked again: the same call may come once more.
+        if self.entry.once && answer.refusal().0.is_none() && answer.error.is_none() {
+            locked(&self.done).insert(session.clone());
+        }
+        if !answer.env.is_empty() {
+            self.running.set(&self.entry, session, answer.env.clone());
+        }
+        if self.contract.context_later {
+            self.running.late.add(session, answer.context.clone());
+        }
+        signal(&self.running, &self.name, answer.signals.clone());
+        Ok(HookAnswer {
+            loop_limit: self.entry.loop_limit,
+            rules: self.session_rules(&answer)?,
+            ..answer
+        })
+    }
+
+    /// Whether a failure ends the run: no verdict can refuse at such an event.
+    fn failure_ends_run(&self) -> bool {
+        self.entry.refuses_on_failure && self.contract.block == Block::EndsRun
+    }
+
+    async fn answer(
+        &self,
+        scope: &Scope,
+        setting: &Setting<'_>,
+        (text, hidden): (Arc<str>, Option<String>),
+    ) -> Result<HookAnswer, Failure> {
         let running = &self.running;
-        let event = self.row.contract.name;
-        let text = occasion.text(format!("{} {event}", running.system.dialect.name), || {
-            let input = (running.system.input)(event, occasion.scope, &running.facts);
-            (self.row.show)(input, occasion.scope, occasion.payload).text()
-        });
-        if let Some(why) = (self.row.hidden)(occasion.payload) {
+        if let Some(why) = hidden {
             return Err(Failure::new(Cause::Raised, why));
         }
-        running.transcripts.complete(occasion.scope).await;
+        running.transcripts.complete(scope).await;
         match (&self.entry.action, &self.lane) {
             (Action::Command(_), Some(lane)) => {
                 let _shown = self.entry.background.is_none().then(|| self.status());
-                let invocation = self.invocation(occasion.scope, text);
+                let invocation = self.invocation(scope, text);
                 match self.entry.background {
                     Some(background) => {
                         let lane = Arc::clone(lane);
                         let rest = Box::pin(async move { lane.run(invocation).await });
-                        self.hear_later(rest, background, &occasion.scope.session_id);
+                        self.hear_later(rest, background, &scope.session_id);
                         Ok(HookAnswer::default())
                     }
-                    None => self.run(occasion, lane, invocation).await,
+                    None => self.run((scope, setting), lane, invocation).await,
                 }
             }
             (Action::Prompt { .. }, _) => {
                 let _shown = self.status();
-                occasion.part(&text)?;
-                model::ask_hook(&self.entry, running, occasion.scope, &text).await
+                setting.part(&text)?;
+                model::ask_hook(&self.entry, running, scope, &text).await
             }
             (Action::Http { .. }, _) => {
                 let _shown = self.status();
-                occasion.part(&text)?;
+                setting.part(&text)?;
                 let finished = web::post_hook(&self.entry, running, &text).await?;
                 self.hear(finished)
             }
             (Action::ServerTool { .. }, _) => {
                 let _shown = self.status();
-                occasion.part(&text)?;
+                setting.part(&text)?;
                 let finished = server_tool::call_hook(&self.entry, running, &text).await?;
                 self.hear(finished)
             }
             (Action::Line(line), _) => {
-                occasion.part(&text)?;
+                setting.part(&text)?;
                 let typed = running.type_line(line);
                 typed.map_err(|why| Failure::new(Cause::Raised, why))?;
                 Ok(HookAnswer::default())
@@ -499,12 +543,12 @@ impl<E: Event> HookHandler<E> {
     /// Runs a program and hears what it says. If its system gives it a file for variables, they are heard too.
     async fn run(
         &self,
-        occasion: &Occasion<'_, E>,
+        (scope, setting): (&Scope, &Setting<'_>),
         lane: &Arc<CommandLane>,
         mut invocation: Invocation,
     ) -> Result<HookAnswer, Failure> {
         let running = &self.running;
-        let (event, session) = (self.row.contract.name, &occasion.scope.session_id);
+        let (event, session) = (self.contract.name, &scope.session_id);
         let wanted = running
             .system
             .env_file
@@ -530,9 +574,9 @@ impl<E: Event> HookHandler<E> {
                     leaves,
                     take_rest: &take_rest,
                 };
-                occasion.run(&leaving, invocation).await
+                setting.run(&leaving, invocation).await
             }
-            None => occasion.run(&**lane, invocation).await,
+            None => setting.run(&**lane, invocation).await,
         };
         let answer = self.hear(finished?)?;
         if let Some(file) = file {
@@ -563,7 +607,7 @@ impl<E: Event> HookHandler<E> {
 
     /// What a program has said.
     fn hear(&self, finished: Finished) -> Result<HookAnswer, Failure> {
-        let answer = (self.running.system.hear)(&self.row.contract, &finished);
+        let answer = (self.running.system.hear)(&self.contract, &finished);
         let answer = answer.map_err(|failure| failure.with_stderr(finished.stderr.clone()))?;
         let refuses = self.running.strict || self.entry.refuses_on_failure;
         match &answer.error {
@@ -598,7 +642,7 @@ impl<E: Event> HookHandler<E> {
 
     /// Reads the output of a background program. It reaches the model with the next turn.
     fn hear_later(&self, rest: Rest, background: Background, session_id: &str) {
-        let (running, contract) = (Arc::clone(&self.running), self.row.contract);
+        let (running, contract) = (Arc::clone(&self.running), self.contract);
         let (session_id, name) = (session_id.to_owned(), self.name.clone());
         let entry = Arc::clone(&self.entry);
         let work = async move {
@@ -637,7 +681,8 @@ impl<E: Event> HookHandler<E> {
         self.running.late.start(work);
     }
 
-    fn reply(&self, payload: &E::Payload, answer: HookAnswer) -> Result<E::Reply, Failure> {
+    /// What the user is told about an answer.
+    fn lines(&self, answer: &HookAnswer) -> Vec<String> {
         let mut lines = answer.lines();
         let title = self.running.system.title;
         if let Some(what) = &answer.error {
@@ -647,14 +692,9 @@ impl<E: Event> HookHandler<E> {
             };
             lines.push(format!("hook {}: {what}{goes_on}", self.name));
         }
-        if let (Some(reason), Block::Told) = (&answer.block, self.row.contract.block) {
+        if let (Some(reason), Block::Told) = (&answer.block, self.contract.block) {
             lines.push(format!("hook {}: {reason}", self.name));
         }
-        let reply = (self.row.read)(payload, &answer)?;
-        let reply = reply.then(E::Reply::telling(lines));
-        Ok(match answer.halt {
-            Some(reason) => reply.then(E::Reply::halting(reason)),
-            None => reply,
-        })
+        lines
     }
 }
