@@ -12,6 +12,9 @@ use crate::state::State;
 /// After so many findings a campaign rests until the next run: they are likely the same.
 const MOST_FINDINGS: usize = 5;
 
+/// How often a finding of an earlier run is tried before it counts as mended.
+const TRIES: usize = 5;
+
 /// How often a run says how far it is.
 const NEWS: Duration = Duration::from_secs(60);
 
@@ -80,18 +83,29 @@ impl Runs<'_> {
         }
     }
 
-    /// Tries again what was found in earlier runs: it may be mended.
+    /// Tries again what was found in earlier runs: it may be mended. What depends on time may only hide, so each is
+    /// tried several times.
     fn try_open_again(&mut self, until: Instant) -> Result<(), String> {
         for campaign in self.campaigns.clone() {
             let open = self.state.progress(campaign.name).open.clone();
             for (number, before) in open {
-                match self.round(campaign, number, until)? {
+                let mut last = Ok(());
+                for _ in 0..TRIES {
+                    if last.is_ok() {
+                        last = self.round(campaign, number, until)?;
+                    }
+                }
+                match last {
                     Err(words) => self.found(campaign.name, number, words),
                     Ok(()) => {
-                        println!("mended: {} round {number}: {}", campaign.name, one_line(&before));
+                        println!(
+                            "not found again: {} round {number}: {}",
+                            campaign.name,
+                            one_line(&before)
+                        );
                         let progress = self.state.progress(campaign.name);
                         progress.open.remove(&number);
-                        progress.mended.insert(number, before);
+                        progress.closed.insert(number, before);
                     }
                 }
                 self.state.save()?;

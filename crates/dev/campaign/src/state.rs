@@ -30,8 +30,9 @@ pub struct Progress {
     pub skipped: BTreeSet<String>,
     /// What was found and fails still, by the number of the round.
     pub open: BTreeMap<u64, String>,
-    /// What was found and does not fail any more.
-    pub mended: BTreeMap<u64, String>,
+    /// What was found and did not fail again.
+    #[serde(default)]
+    pub closed: BTreeMap<u64, String>,
 }
 
 impl State {

@@ -72,9 +72,9 @@ impl Hunt {
     /// Kills what is alive and reaps what is dead. Returns whether there was anything left to kill or to reap.
     pub(super) fn kill(&mut self) -> bool {
         let entries = everybody();
-        let mut left = false;
-        for entry in self.find(&entries) {
-            left = true;
+        let found = self.find(&entries);
+        let mut left = !found.is_empty() || entries.iter().any(|entry| self.is_undecided(entry));
+        for entry in found {
             let _ = kill_process(entry.pid, Signal::KILL);
         }
         for entry in entries.iter().filter(|entry| self.is_our_zombie(entry)) {
@@ -131,6 +131,17 @@ impl Hunt {
         found.into_values().collect()
     }
 
+    /// Whether the process may be one of the run that is just becoming another program: it shows no variables then, and
+    /// nothing else tells whose it is if its parent is dead and its session is its own.
+    fn is_undecided(&self, entry: &Entry) -> bool {
+        let is_adopted = entry.parent as u32 == std::process::id() && entry.session == entry.pid.as_raw_pid();
+        !entry.zombie
+            && is_adopted
+            && entry.started >= self.not_before
+            && !self.known.contains_key(&entry.pid.as_raw_pid())
+            && shows_no_variables(entry.pid)
+    }
+
     /// Whether the process is a zombie that this one has to reap, and that nothing else waits for. A zombie has lost
     /// its mark, but not its number, its group and its session.
     fn is_our_zombie(&self, entry: &Entry) -> bool {
@@ -162,7 +173,7 @@ pub(super) fn own_group() -> i32 {
 #[cfg(target_os = "linux")]
 pub(super) use linux::children;
 #[cfg(target_os = "linux")]
-use linux::{entry_of, everybody, has_mark};
+use linux::{entry_of, everybody, has_mark, shows_no_variables};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -208,6 +219,12 @@ mod linux {
         parse_stat(pid, &line)
     }
 
+    /// Whether the process has no variables, or none yet.
+    pub(super) fn shows_no_variables(pid: Pid) -> bool {
+        let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_pid()));
+        environment.is_ok_and(|environment| environment.is_empty())
+    }
+
     /// Whether the process was started with the mark.
     pub(super) fn has_mark(pid: Pid, mark: &str) -> bool {
         let Ok(environment) = std::fs::read(format!("/proc/{}/environ", pid.as_raw_pid())) else {
@@ -245,6 +262,7 @@ mod linux {
 
     #[cfg(test)]
     mod tests {
+        use super::super::Hunt;
         use super::*;
 
         #[test]
@@ -257,6 +275,42 @@ mod linux {
                 (entry.parent, entry.group, entry.session, entry.started),
                 (1, 2, 3, 4711)
             );
+        }
+
+        /// Waits until a child, which runs in a session of its own, satisfies a condition.
+        fn child_that(
+            is_so: impl Fn(&Entry) -> bool,
+            mut command: std::process::Command,
+        ) -> (std::process::Child, Entry) {
+            let child = command.spawn().expect("there are env and setsid");
+            let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            loop {
+                let entry = entry_of(Pid::from_child(&child)).expect("it sleeps");
+                if entry.session == entry.pid.as_raw_pid() && is_so(&entry) {
+                    return (child, entry);
+                }
+                assert!(std::time::Instant::now() < end, "{entry:?}");
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+        }
+
+        #[test]
+        fn a_process_that_is_becoming_another_program_may_belong_to_the_run() {
+            let mut bare = std::process::Command::new("env");
+            bare.args(["-i", "setsid", "sleep", "600"]);
+            let (mut without, shows_none) = child_that(|entry| shows_no_variables(entry.pid), bare);
+            let mut usual = std::process::Command::new("setsid");
+            usual.args(["sleep", "600"]);
+            let (mut with, shows_some) = child_that(|entry| !shows_no_variables(entry.pid), usual);
+            let mut hunt = Hunt::marked("a-mark-that-nobody-has".into());
+            let undecided = [&shows_none, &shows_some].map(|entry| hunt.is_undecided(entry));
+            let left = hunt.kill();
+            for child in [&mut without, &mut with] {
+                child.kill().expect("it is there");
+                child.wait().expect("a child can be waited for");
+            }
+            assert_eq!(undecided, [true, false]);
+            assert!(left, "the search must go on");
         }
 
         #[test]
@@ -284,6 +338,11 @@ pub(super) fn children() -> Vec<Entry> {
 #[cfg(not(target_os = "linux"))]
 fn entry_of(_pid: Pid) -> Option<Entry> {
     None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shows_no_variables(_pid: Pid) -> bool {
+    false
 }
 
 #[cfg(not(target_os = "linux"))]
