@@ -528,7 +528,7 @@ impl Declaration {
             }
         }
         let versions = surface.declaration_versions.as_ref();
-        match versions.is_some_and(|versions| !versions.iter().any(|version| *version == self.declaration)) {
+        match versions.is_some_and(|versions| !versions.contains(&self.declaration)) {
             true => wrong(
                 "/surface/declaration_versions",
                 "the document's own is missing".into(),

@@ -292,13 +292,13 @@ impl Underway<'_> {
                         change = Some((index, verdict));
                         None
                     }
-                    Err(failed) => Some(Combined::new(failed, None)),
+                    Err(error) => Some(Combined::host_error(error, None)),
                 },
                 Decision::Deny => match self.consult(&verdict).await {
                     Consulted::NotAsked => Some(Combined::new(united(verdict, &self.pool), Some(index))),
                     Consulted::Denied(denied) => Some(self.denied(denied, index)),
                     Consulted::Lifted(lifted) => match self.lift(lifted) {
-                        Err(failed) => Some(Combined::new(failed, None)),
+                        Err(error) => Some(Combined::host_error(error, None)),
                         Ok(lifted) if on_approval == OnApproval::Stop => {
                             Some(Combined::new(united(lifted, &self.pool), Some(index)))
                         }
@@ -334,12 +334,11 @@ impl Underway<'_> {
             };
             match folded {
                 Ok(verdict) => self.say(verdict),
-                Err(failed) => {
-                    self.say(failed.clone());
-                    return Combined {
-                        truncated: Some(index + 1 < self.active.len()),
-                        ..Combined::new(failed, None)
-                    };
+                Err(error) => {
+                    let failed = Combined::host_error(error, None);
+                    self.say(failed.verdict.clone());
+                    let truncated = Some(index + 1 < self.active.len());
+                    return Combined { truncated, ..failed };
                 }
             }
         }
@@ -371,15 +370,15 @@ impl Underway<'_> {
             }
             Decision::Transform => match self.fold(verdict) {
                 Ok(verdict) => Combined::new(united(verdict, &self.pool), Some(index)),
-                Err(failed) => Combined::new(failed, None),
+                Err(error) => Combined::host_error(error, None),
             },
             Decision::Deny => match self.consult(&verdict).await {
                 Consulted::NotAsked => Combined::new(united(verdict, &self.pool), Some(index)),
                 Consulted::Denied(denied) => self.denied(denied, index),
-                Consulted::Lifted(lifted) => {
-                    let lifted = self.lift(lifted).map(|lifted| united(lifted, &self.pool));
-                    Combined::new(lifted.unwrap_or_else(|failed| failed), Some(index))
-                }
+                Consulted::Lifted(lifted) => match self.lift(lifted) {
+                    Ok(lifted) => Combined::new(united(lifted, &self.pool), Some(index)),
+                    Err(error) => Combined::host_error(error, None),
+                },
             },
         }
     }
@@ -391,14 +390,14 @@ impl Underway<'_> {
             verdict.approval = Some(Map::new());
         }
         let verdict = match self.consult(&verdict).await {
-            Consulted::NotAsked => united(verdict, &self.pool),
-            Consulted::Denied(denied) => united(denied, &self.pool),
-            Consulted::Lifted(lifted) => {
-                let lifted = self.lift(lifted).map(|lifted| united(lifted, &self.pool));
-                lifted.unwrap_or_else(|failed| failed)
-            }
+            Consulted::NotAsked => verdict,
+            Consulted::Denied(denied) => denied,
+            Consulted::Lifted(lifted) => match self.lift(lifted) {
+                Ok(lifted) => lifted,
+                Err(error) => return Combined::host_error(error, None),
+            },
         };
-        Combined::new(verdict, None)
+        Combined::new(united(verdict, &self.pool), None)
     }
 
     /// A deny that stands although somebody was asked for an approval. The host's own is nobody's.
@@ -413,7 +412,7 @@ impl Underway<'_> {
     }
 
     /// A lifted deny, whose own change is made.
-    fn lift(&mut self, lifted: InterceptorVerdict) -> Result<InterceptorVerdict, InterceptorVerdict> {
+    fn lift(&mut self, lifted: InterceptorVerdict) -> Result<InterceptorVerdict, HostError> {
         let lifted = match lifted.decision {
             Decision::Transform => self.fold(lifted)?,
             _ => lifted,
@@ -449,22 +448,14 @@ impl Underway<'_> {
     }
 
     /// Makes a change, or only checks it where verdicts do not count.
-    fn fold(&mut self, verdict: InterceptorVerdict) -> Result<InterceptorVerdict, InterceptorVerdict> {
-        let transform = verdict.transform.as_ref();
-        let changed = transform
-            .ok_or(HostError::TransformInvalid)
-            .and_then(|transform| {
-                let changed = changed(self.point, &self.context, transform)?;
-                if self.setup.mode == Mode::Enforce {
-                    self.context = changed;
-                    self.is_changed = true;
-                }
-                Ok(())
-            });
-        match changed {
-            Ok(()) => Ok(verdict),
-            Err(error) => Err(InterceptorVerdict::host_error(error, None)),
+    fn fold(&mut self, verdict: InterceptorVerdict) -> Result<InterceptorVerdict, HostError> {
+        let transform = verdict.transform.as_ref().ok_or(HostError::TransformInvalid)?;
+        let changed = changed(self.point, &self.context, transform)?;
+        if self.setup.mode == Mode::Enforce {
+            self.context = changed;
+            self.is_changed = true;
         }
+        Ok(verdict)
     }
 
     /// Asks for an approval, if the deny may be lifted, verdicts count and there is still something to approve.

@@ -143,6 +143,9 @@ pub trait Approver: Send + Sync {
 /// Takes what must not be shown out of a context before somebody is asked to approve.
 pub type Redactor = Arc<dyn Fn(&Context) -> Context + Send + Sync>;
 
+/// Identifies a context; `None` is a failure, and denies.
+pub type Identifier = Arc<dyn Fn(&Context) -> Option<String> + Send + Sync>;
+
 /// What identifies a context.
 #[derive(Clone)]
 pub enum Identity {
@@ -150,8 +153,8 @@ pub enum Identity {
     JcsSha256,
     /// Nothing does: records and approvals are bound to no context.
     None,
-    /// A function of the host, by its name; `None` is a failure, and denies.
-    Custom(String, Arc<dyn Fn(&Context) -> Option<String> + Send + Sync>),
+    /// A function of the host, by its name.
+    Custom(String, Identifier),
 }
 
 impl Identity {

@@ -445,11 +445,11 @@ impl RegisteredHook {
     }
 
     /// Takes what an answer says about the session, and completes the rest of it.
-    fn take(&self, answer: HookAnswer, session: &String) -> Result<HookAnswer, Failure> {
+    fn take(&self, answer: HookAnswer, session: &str) -> Result<HookAnswer, Failure> {
         let answer = shortened(answer, &self.entry, (&self.running.facts, session));
         // One that refuses or fails is asked again: the same call may come once more.
         if self.entry.once && answer.refusal().0.is_none() && answer.error.is_none() {
-            locked(&self.done).insert(session.clone());
+            locked(&self.done).insert(session.to_owned());
         }
         if !answer.env.is_empty() {
             self.running.set(&self.entry, session, answer.env.clone());

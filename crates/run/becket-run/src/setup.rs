@@ -127,14 +127,8 @@ impl Setup {
             refusal: found.refusal(),
             ..own.map(|own| own.project.clone()).unwrap_or_default()
         };
-        let fresh = || {
-            let Dollars(limit) = options.budget.or(config.agent.budget)?;
-            let prices = Prices::new(config.prices.clone());
-            Some(Budget::new(
-                limit,
-                ModelLists::new(&folders.cache).pricing(prices),
-            ))
-        };
+        let limit = options.budget.or(config.agent.budget);
+        let fresh = || Some(new_budget(limit?, &config, &folders));
         let budget = options.preloaded.budget().or_else(fresh);
         Ok(Self {
             budget,
@@ -317,6 +311,12 @@ pub fn hide_known_keys(hosts: Hosts, surroundings: &Surroundings) {
 
 /// Hides keys from other programs: keys in the settings are in this process's memory, those in variables in its
 /// environment.
+/// The budget of a run, which counts by the prices of the settings, becket's table, and lists of providers.
+fn new_budget(Dollars(limit): Dollars, config: &Config, folders: &Folders) -> Budget {
+    let prices = Prices::new(config.prices.clone());
+    Budget::new(limit, ModelLists::new(&folders.cache).pricing(prices))
+}
+
 fn hide_configured_keys(config: &Config, surroundings: &Surroundings) {
     let providers = || config.providers.values();
     surroundings.hide_keys(providers().filter_map(|provider| provider.key_variable.as_deref()));

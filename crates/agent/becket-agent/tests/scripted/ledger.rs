@@ -164,7 +164,7 @@ fn recounted(records: &[AuditRecord], session_id: &str) -> (u64, u64, u64) {
             Audited::Call(call) if call.ruling.decision == ApprovalDecision::Allow => permits += 1,
             Audited::Call(_) => refused += 1,
             Audited::Operation { .. } => operations += 1,
-            Audited::Consent { .. } | Audited::Ledger(_) => {}
+            Audited::Consent { .. } | Audited::Ledger(_) | Audited::Guest { .. } => {}
         }
     }
     (permits, refused, operations)

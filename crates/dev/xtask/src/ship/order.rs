@@ -1,9 +1,9 @@
 //! Links the shipped program so that the functions that nearly every run needs stand beside each other.
 //!
 //! A turn runs some 3 MB of the program's code, in functions that are spread over all of it, and the kernel brings a
-//! program's file into memory in pieces of 64 kB: without an order a turn holds 20 MB of code, and the first start reads
-//! as much from the disk. So this program stands in for the linker of that one build: it links becket, has valgrind
-//! tell which functions some runs call, and links again with those first.
+//! program's file into memory in pieces of 64 kB: without an order a turn holds 20 MB of code, and the first start
+//! reads as much from the disk. So this program stands in for the linker of that one build: it links becket, has
+//! valgrind tell which functions some runs call, and links again with those first.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

@@ -248,7 +248,7 @@ impl PlayedTool {
             face: ToolFace {
                 name: name.into(),
                 description: name.into(),
-                parameters: json!({"type": "object"}),
+                parameters: json!({"type": "object"}).into(),
                 operation: None,
             },
             own_name: name.into(),

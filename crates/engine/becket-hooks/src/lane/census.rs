@@ -278,16 +278,12 @@ mod linux {
         }
 
         /// Waits until a child, which runs in a session of its own, satisfies a condition.
-        fn child_that(
-            is_so: impl Fn(&Entry) -> bool,
-            mut command: std::process::Command,
-        ) -> (std::process::Child, Entry) {
-            let child = command.spawn().expect("there are env and setsid");
+        fn entry_when(child: &std::process::Child, is_so: impl Fn(&Entry) -> bool) -> Entry {
             let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
             loop {
-                let entry = entry_of(Pid::from_child(&child)).expect("it sleeps");
+                let entry = entry_of(Pid::from_child(child)).expect("it sleeps");
                 if entry.session == entry.pid.as_raw_pid() && is_so(&entry) {
-                    return (child, entry);
+                    return entry;
                 }
                 assert!(std::time::Instant::now() < end, "{entry:?}");
                 std::thread::sleep(std::time::Duration::from_millis(2));
@@ -296,12 +292,14 @@ mod linux {
 
         #[test]
         fn a_process_that_is_becoming_another_program_may_belong_to_the_run() {
-            let mut bare = std::process::Command::new("env");
-            bare.args(["-i", "setsid", "sleep", "600"]);
-            let (mut without, shows_none) = child_that(|entry| shows_no_variables(entry.pid), bare);
-            let mut usual = std::process::Command::new("setsid");
-            usual.args(["sleep", "600"]);
-            let (mut with, shows_some) = child_that(|entry| !shows_no_variables(entry.pid), usual);
+            let start = |program: &str, arguments: &[&str]| {
+                let mut command = std::process::Command::new(program);
+                command.args(arguments).spawn().expect("there are env and setsid")
+            };
+            let mut without = start("env", &["-i", "setsid", "sleep", "600"]);
+            let mut with = start("setsid", &["sleep", "600"]);
+            let shows_none = entry_when(&without, |entry| shows_no_variables(entry.pid));
+            let shows_some = entry_when(&with, |entry| !shows_no_variables(entry.pid));
             let mut hunt = Hunt::marked("a-mark-that-nobody-has".into());
             let undecided = [&shows_none, &shows_some].map(|entry| hunt.is_undecided(entry));
             let left = hunt.kill();

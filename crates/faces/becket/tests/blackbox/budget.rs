@@ -159,8 +159,7 @@ fn a_price_that_the_providers_list_names_counts() {
     room.run(["models", "--provider", "openai"]).ended_with(0);
     let asked = ["--json", "--budget", "3", "--model", "openai/m", "Hi."];
     let run = room.run(asked).ended_with(0);
-    let turns = run.events_named("turn_end");
-    assert_eq!(turns[0]["usage"]["cost"], 2.0, "{}", run.stdout);
+    assert_eq!(run.events_named("session_end")[0]["usage"]["cost"], 2.0);
 }
 
 #[test]

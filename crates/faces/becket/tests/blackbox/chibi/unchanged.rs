@@ -32,7 +32,7 @@ fn recurse_of_the_newer_generation_goes_on_with_its_note_too() {
 fn long_write() -> Value {
     calls(
         "write",
-        json!({"path": "big.txt", "content": "x".repeat(200_000)}),
+        json!({"path": "big.txt", "content": "x".repeat(150_000)}),
     )
 }
 
@@ -54,7 +54,7 @@ fn an_older_plugin_reads_data_that_are_too_long_for_a_variable_from_a_file() {
     );
     let turns = [
         long_write(),
-        calls("taker", json!({"text": "x".repeat(200_000)})),
+        calls("taker", json!({"text": "x".repeat(150_000)})),
         says("done"),
     ];
     let told = chibi.ask(&["--yes", "go"], &turns).went_well();
@@ -63,7 +63,7 @@ fn an_older_plugin_reads_data_that_are_too_long_for_a_variable_from_a_file() {
     for variable in ["CHIBI_HOOK_DATA", "CHIBI_TOOL_ARGS"] {
         let size = chibi.room.read(&format!("../home/{variable}.size"));
         assert!(
-            size.trim().parse::<usize>().unwrap() > 200_000,
+            size.trim().parse::<usize>().unwrap() > 150_000,
             "{variable}: {size}"
         );
         let path = chibi.room.read(&format!("../home/{variable}.path"));
@@ -104,7 +104,7 @@ fn an_older_plugin_that_cannot_read_long_data_is_told_to_the_person_and_a_guard_
     assert!(last(&told).contains("CHIBI_HOOK_DATA_FILE"), "{told:#?}");
     std::fs::remove_file(chibi.home().join("plugins/guard")).unwrap();
     chibi.plugin(Older, "tool", &[], "echo \"got ${#CHIBI_TOOL_ARGS}\"");
-    let turns = [calls("tool", json!({"text": "x".repeat(200_000)})), says("done")];
+    let turns = [calls("tool", json!({"text": "x".repeat(150_000)})), says("done")];
     let told = chibi.ask(&["-C", "new:long", "go"], &turns).went_well();
     assert!(
         last(&told).contains("too many for the variable CHIBI_TOOL_ARGS"),
