@@ -121,6 +121,7 @@ pub fn run(
             .map_err(|error| format!("cannot write {}: {error}", file.display()));
     }
     let folder = states.join(arguments.seed.to_string());
+    let _lock = state::lock(&folder)?;
     if arguments.again {
         state::forget(&folder)?;
     }

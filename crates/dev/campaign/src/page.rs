@@ -37,7 +37,7 @@ pub fn page(states: &[State], campaigns: &[Campaign]) -> String {
         seeds.join(", "),
     );
     for campaign in campaigns {
-        let of = |state: &'_ State| state.campaigns.get(campaign.name).is_some();
+        let of = |state: &'_ State| state.campaigns.contains_key(campaign.name);
         let states: Vec<&State> = states.iter().filter(|state| of(state)).collect();
         if !states.is_empty() {
             page.push_str(&format!("\n## {}\n\n{}\n\n", campaign.name, campaign.promise));

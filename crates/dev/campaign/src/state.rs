@@ -1,6 +1,7 @@
 //! What is kept between runs with one seed: how far each campaign is, what it counted and what it found.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,21 @@ impl State {
 
 fn file_in(folder: &Path) -> PathBuf {
     folder.join("state.json")
+}
+
+/// Keeps other runs from a seed until the file is dropped: they would write the same state.
+pub fn lock(folder: &Path) -> Result<File, String> {
+    let path = folder.with_extension("lock");
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(failed)?;
+    let file = File::create(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err("another run with this seed is going on: wait for it, or choose another --seed".into())
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
 }
 
 /// Forgets everything about a seed.
