@@ -10,6 +10,7 @@ use becket_events::Class;
 use becket_hook_files::{Block, Contract, Decision, HookAnswer, Members, Plain, error_line, unfinished};
 use becket_hooks::{Cause, Failure, Finished, read_strictly};
 use becket_host::terminal_signals;
+use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Map, Value};
 
 use crate::permissions;
@@ -126,6 +127,11 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
             _ => Ok(plain(contract, text)),
         };
     }
+    if is_guard && !is_for_model && begins_an_array(text) {
+        return Err(unreadable(
+            "standard output begins like a JSON array; print one object, and other words to standard error",
+        ));
+    }
     // A decision inside of other text would be lost. Text for the model may talk about decisions.
     let loses_decision = match is_for_model {
         true => holds_decision(text),
@@ -138,6 +144,12 @@ fn hear_output(contract: &Contract, finished: &Finished) -> Result<HookAnswer, F
         ));
     }
     Ok(plain(contract, text))
+}
+
+/// Whether a text is a JSON array, or may be the beginning of one. `[guard] fine` is none.
+fn begins_an_array(text: &str) -> bool {
+    text.starts_with('[')
+        && serde_json::from_str::<IgnoredAny>(text).map_or_else(|problem| problem.is_eof(), |_| true)
 }
 
 /// Words of answers that decide something.

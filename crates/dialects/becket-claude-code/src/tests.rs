@@ -88,6 +88,32 @@ fn files_of_plugins_are_known_by_name_unless_a_hidden_folder_holds_them() {
     }
 }
 
+fn printed(text: &str) -> Finished {
+    Finished {
+        stdout: text.into(),
+        stderr: String::new(),
+        code: 0,
+        complete: true,
+    }
+}
+
+#[test]
+fn an_array_of_a_guard_is_no_text_unless_text_is_for_the_model() {
+    let deep = "[".repeat(200_000);
+    for row in rows() {
+        let contract = row.contract();
+        let refuses = contract.class == Class::Guard && contract.plain != Plain::Context;
+        for array in [&deep, "[", "[{\"ok\": true}]", "[1, 2"] {
+            let heard = hear(&contract, &printed(array));
+            assert_eq!(heard.is_err(), refuses, "{} hears {heard:?}", contract.name);
+        }
+        for text in ["[guard] fine", "[1/2] checked"] {
+            let heard = hear(&contract, &printed(text));
+            assert!(heard.is_ok(), "{} hears {heard:?}", contract.name);
+        }
+    }
+}
+
 /// What a guard whose text is for the model prints before it breaks off is no text, wherever that is.
 #[test]
 fn an_answer_that_breaks_off_anywhere_is_never_taken_for_text() {
@@ -97,15 +123,7 @@ fn an_answer_that_breaks_off_anywhere_is_never_taken_for_text() {
         if contract.class != Class::Guard {
             continue;
         }
-        let hear_said = |said: &str| {
-            let finished = Finished {
-                stdout: said.into(),
-                stderr: String::new(),
-                code: 0,
-                complete: true,
-            };
-            hear(&contract, &finished)
-        };
+        let hear_said = |said: &str| hear(&contract, &printed(said));
         for end in 1..whole.len() {
             let cut = &whole[..end];
             assert!(hear_said(cut).is_err(), "{} hears {cut}", contract.name);

@@ -213,8 +213,11 @@ impl<'a> BridgeCommand<'a> {
         };
         let mut words: Vec<&str> = arguments.split(' ').collect();
         match program.rsplit('/').next() {
-            Some("becket") if words.first() == Some(&"bridge") => drop(words.remove(0)),
             Some(CLIENT) => {}
+            // A version may have its number in its name.
+            Some(name) if name.starts_with("becket") && words.first() == Some(&"bridge") => {
+                drop(words.remove(0))
+            }
             _ => return None,
         }
         let is_plain = words.iter().all(is_word) && (otherwise.is_empty() || OTHERWISE.contains(&otherwise));
@@ -270,6 +273,7 @@ mod tests {
         for otherwise in ["", OTHERWISE_EXIT, OTHERWISE_JSON, "true"] {
             for (program, arguments) in [
                 ("/opt/x y/becket", "bridge claude-code PreToolUse --shadow"),
+                ("/opt/becket-0.2", "bridge claude-code PreToolUse --shadow"),
                 (
                     "/opt/o'x/becket-hook",
                     "claude-code PreToolUse --shadow --project-variable A_B",

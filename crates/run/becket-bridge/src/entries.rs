@@ -87,6 +87,10 @@ pub fn install(bridge: &Bridge, file: &Path, becket: &Path, is_shadow: bool) -> 
     let own = read(&backup_of(file))?;
     let text = without(before.as_deref().unwrap_or_default(), file)?;
     let after = with(bridge, &text, (program, is_shadow), file)?;
+    if commands(&after, file)?.is_empty() {
+        let why = format!("{program} is not called becket, so its entries could not be found again");
+        return Err(CliError::usage(why).hint("give the program a name that begins with `becket`"));
+    }
     let keeps = before.is_some() && own.is_none() && before.as_deref() == Some(&*text);
     Ok(Change {
         file: file.to_path_buf(),

@@ -656,7 +656,7 @@ fn an_agent_runs_its_own_files_itself_and_becket_never_asks_itself() {
     // An entry of becket's is no hook for becket.
     let room = guarded(GUARD);
     room.run(["bridge", "install", "claude-code"]).ended_with(0);
-    room.run(["bridge", "install", "codex"]).ended_with(0);
+    room.run(&["bridge", "install", "codex"]).ended_with(0);
     let listed = room.run(["hooks", "list"]).ended_with(0);
     assert!(!listed.stdout.contains("claude-code"), "{}", listed.stdout);
     let answer = ask(&room, &HOSTS[0], HOSTS[0].call, &(HOSTS[0].shell)(&room, "ls"));
@@ -710,6 +710,25 @@ fn what_is_entered_is_taken_out_again_byte_for_byte() {
         room.write(file, "{ not json");
         room.run(["bridge", "install", name]).ended_with(2);
         assert_eq!(room.read(file), "{ not json", "{name}");
+    }
+}
+
+#[test]
+fn a_program_of_another_name_finds_its_entries_again_or_enters_none() {
+    let room = guarded(GUARD);
+    for (name, is_entered) in [("becket-0.2", true), ("guardian", false)] {
+        let program = room.write(&format!("../{name}"), "");
+        std::fs::remove_file(&program).unwrap();
+        std::fs::copy(env!("CARGO_BIN_EXE_becket"), &program).unwrap();
+        let run = |words: &[&str]| room.command_of(&program, words).output().unwrap();
+        let entered = run(&["bridge", "install", "codex"]);
+        assert_eq!(entered.status.success(), is_entered, "{name}: {entered:?}");
+        assert_eq!(room.has("../home/.codex/hooks.json"), is_entered, "{name}");
+        let status = run(&["bridge", "status"]);
+        let told = String::from_utf8_lossy(&status.stdout).into_owned();
+        assert_eq!(told.contains("Codex asks becket"), is_entered, "{name}: {status:?}");
+        run(&["bridge", "uninstall", "codex"]);
+        assert!(!room.has("../home/.codex/hooks.json"), "{name}");
     }
 }
 
@@ -881,7 +900,7 @@ fn the_status_reads_what_the_user_has_told_codex_and_asks_for_the_version() {
     let folder = program.parent().unwrap().display();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
     let room = room.with("PATH", &path);
-    room.run(["bridge", "install", "codex"]).ended_with(0);
+    room.run(&["bridge", "install", "codex"]).ended_with(0);
     let status = |room: &Room| room.run(["bridge", "status"]).ended_with(0).stdout;
     let first = status(&room);
     assert!(
