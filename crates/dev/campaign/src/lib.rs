@@ -31,6 +31,7 @@ mod streams;
 mod trees;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::Parser;
 
@@ -125,10 +126,11 @@ pub fn run(
     if arguments.again {
         state::forget(&folder)?;
     }
-    let state = State::load(&folder, arguments.seed)?;
+    let mut state = State::load(&folder, arguments.seed)?;
     let program = arguments.program.map_or_else(build, |file| {
         std::path::absolute(&file).map_err(|error| format!("cannot find {}: {error}", file.display()))
     })?;
+    state.programs.insert(version_of(&program)?);
     let chosen = |campaign: &&Campaign| {
         arguments.names.is_empty() || arguments.names.iter().any(|name| name == campaign.name)
     };
@@ -141,4 +143,15 @@ pub fn run(
         Some(number) => runs.repeat(number),
         None => runs.run(arguments.minutes),
     }
+}
+
+/// Which becket a program is: `becket 0.1.0, commit 1a2b3c4d5`.
+fn version_of(program: &Path) -> Result<String, String> {
+    let told = Command::new(program)
+        .arg("--version")
+        .output()
+        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let lines = String::from_utf8_lossy(&told.stdout);
+    let lines: Vec<String> = lines.lines().take(2).map(|line| line.replace(": ", " ")).collect();
+    Ok(lines.join(", "))
 }

@@ -39,6 +39,10 @@ impl Runs<'_> {
         if let Some((name, number)) = self.state.running.take() {
             self.found(&name, number, "the process died".into());
         }
+        for campaign in &self.campaigns {
+            // What was missing may be there now.
+            self.state.progress(campaign.name).skipped.clear();
+        }
         self.try_open_again(until)?;
         let mut spent = vec![Duration::ZERO; self.campaigns.len()];
         let mut found = vec![0; self.campaigns.len()];

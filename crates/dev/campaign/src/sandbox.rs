@@ -76,10 +76,8 @@ fn round(round: &mut Round<'_>) -> Result<(), String> {
         room.write(&format!("../{target}"), format!("# {SECRET}\n"));
     }
     room.write("becket.toml", "# settings\n");
-    if round.number.is_multiple_of(50) && !can_confine(&room) {
+    if !can_confine(&room) {
         round.skip("the sandbox", "a kernel with Landlock and user namespaces");
-    }
-    if !round.progress.skipped.is_empty() {
         std::thread::sleep(std::time::Duration::from_secs(1));
         return Ok(());
     }

@@ -15,6 +15,9 @@ pub struct State {
     /// The round in progress: if the process dies, it was this one.
     pub running: Option<(String, u64)>,
     pub campaigns: BTreeMap<String, Progress>,
+    /// The versions of becket that were tried.
+    #[serde(default)]
+    pub programs: BTreeSet<String>,
     #[serde(skip)]
     pub folder: PathBuf,
 }
