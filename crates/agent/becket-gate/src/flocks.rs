@@ -353,7 +353,7 @@ fn check_name(flock: &str) -> Result<(), String> {
                 |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
             match flock.chars().all(allowed) {
                 true => return Ok(()),
-                false => "only small letters, digits and hyphens are allowed",
+                false => "only lowercase letters, digits and hyphens are allowed",
             }
         }
     };

@@ -548,7 +548,7 @@ pub enum Command {
     /// Lists everything that was checked: `ok`, `note` (nothing is wrong, but you should know) or `wrong`. Plugins,
     /// servers and extensions are started to see whether they work. Exits with 1 if something is wrong.
     Doctor {
-        /// Send one tiny request to the model, to see whether key and address work.
+        /// Send one tiny request to the model, to see whether the key and the base URL work.
         #[arg(long, conflicts_with = "files")]
         online: bool,
         /// Check whether becket can run this file of another agent, or those in a folder: whole, with remarks, or not
@@ -625,7 +625,7 @@ pub enum BridgeCommand {
         #[command(flatten)]
         target: BridgeTarget,
     },
-    /// Show which agents ask becket, what keeps them from it, and which guards they cannot ask.
+    /// Show which agents ask becket, what keeps them from asking, and which guards they cannot reach.
     Status,
     /// Show what would have been refused where becket is installed with `--shadow`.
     Report {
@@ -869,7 +869,7 @@ pub enum SessionsCommand {
         /// The program whose format is written.
         #[arg(long, value_name = "SYSTEM", default_value = "pi", value_parser = session_formats())]
         format: String,
-        /// The file, or a folder for a file with a name of its own; default: standard output.
+        /// The file, or a folder, in which becket names the file; default: standard output.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
         /// Write nothing if there is no conversation.
@@ -1072,7 +1072,7 @@ pub enum McpCommand {
 pub enum FlockCommand {
     /// Create a flock.
     Create {
-        /// The name of the flock: small letters, digits and hyphens.
+        /// The name of the flock: lowercase letters, digits and hyphens.
         flock: String,
     },
     /// Remove a flock from the list. Its files stay.
@@ -1258,7 +1258,7 @@ pub enum HooksCommand {
     /// Find mistakes in hooks, with file and line, without running them.
     ///
     /// Finds everything that would stop a run; programs, scripts and modules that are missing or cannot start; scripts
-    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not know; fields that two
+    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not accept; fields that two
     /// hooks rewrite; unknown events and tools; patterns that were probably meant as "contains"; very long timeouts;
     /// guards that fail open. Exits with 1 if something is wrong, and with 2 if a file cannot be read or a folder has
     /// no hooks.
@@ -1310,11 +1310,11 @@ pub struct NewArgs {
 /// What a new hook does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HookKind {
-    /// Refuses some calls of tools.
+    /// Refuses some tool calls.
     Guard,
     /// Changes the arguments of some calls.
     Transform,
-    /// Notes which tools have run.
+    /// Records which tools have run.
     Observe,
 }
 
