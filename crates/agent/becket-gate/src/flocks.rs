@@ -353,7 +353,7 @@ fn check_name(flock: &str) -> Result<(), String> {
                 |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
             match flock.chars().all(allowed) {
                 true => return Ok(()),
-                false => "only small letters, digits and hyphens are allowed",
+                false => "only lowercase letters, digits and hyphens are allowed",
             }
         }
     };
@@ -423,9 +423,9 @@ mod tests {
         flocks.join("workers", "me").unwrap();
         for (result, words) in [
             (flocks.join("site", "me").map(drop), "so none can join"),
-            (flocks.join("registry.json", "me").map(drop), "small letters"),
-            (flocks.join("../home", "me").map(drop), "small letters"),
-            (flocks.join("Work", "me").map(drop), "small letters"),
+            (flocks.join("registry.json", "me").map(drop), "lowercase letters"),
+            (flocks.join("../home", "me").map(drop), "lowercase letters"),
+            (flocks.join("Work", "me").map(drop), "lowercase letters"),
             (flocks.join("", "me").map(drop), "is empty"),
             (flocks.leave("worker", "me"), "did you mean `workers`?"),
             (flocks.leave("workers", "you"), "does not belong"),

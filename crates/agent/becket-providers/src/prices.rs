@@ -24,10 +24,10 @@ pub struct Price {
     /// Price of output tokens.
     #[serde(deserialize_with = "amount")]
     pub output: f64,
-    /// Tokens that are read from a cache; default: the price of `input`.
+    /// Price of tokens read from a cache; default: the price of `input`.
     #[serde(default, deserialize_with = "some_amount")]
     pub cache_read: Option<f64>,
-    /// Tokens that are written to a cache; default: the price of `input`.
+    /// Price of tokens written to a cache; default: the price of `input`.
     #[serde(default, deserialize_with = "some_amount")]
     pub cache_write: Option<f64>,
 }

@@ -55,7 +55,7 @@ struct ContextTool {
 
 const FLOCK: Argument = Argument {
     name: "flock",
-    about: "The flock's name: small letters, digits and hyphens.",
+    about: "The flock's name: lowercase letters, digits and hyphens.",
     required: true,
 };
 

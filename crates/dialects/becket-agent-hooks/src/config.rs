@@ -22,31 +22,31 @@ use crate::record::Mode;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentHooksConfig {
-    /// Ask interceptors at the eight points of the standard; default: false. While they are asked, a point without an
+    /// Whether to ask interceptors at the eight points of the standard; default: false. If so, a point without an
     /// interceptor denies.
     pub enabled: Option<bool>,
     /// A host declaration of the standard, in place of all other settings in this table but `approval_command`; a
     /// relative path is relative to the folder of this file.
     pub declaration: Option<PathBuf>,
-    /// Whether verdicts count, or are only recorded; default: `enforce`.
+    /// Whether verdicts apply, or are only recorded; default: `enforce`.
     pub mode: Mode,
-    /// How the verdicts of several interceptors become one; default: `sequential/first_deny`.
+    /// How the verdicts of several interceptors are combined; default: `sequential/first_deny`.
     pub profile: Option<CompositionProfile>,
-    /// With `sequential/first_deny`: what follows when a deny was lifted; default: `stop`.
+    /// With `sequential/first_deny`: what happens after a deny is lifted; default: `stop`.
     pub on_approval: Option<OnApproval>,
-    /// With `parallel/unanimous`: what it means that not all allow; default: `deny`.
+    /// With `parallel/unanimous`: what happens if not all allow; default: `deny`.
     pub on_disagreement: Option<Synthesis>,
-    /// With `parallel/strictest`: what two transforms mean; default: `deny`.
+    /// With `parallel/strictest`: what happens if two interceptors transform; default: `deny`.
     pub on_transform_conflict: Option<Synthesis>,
-    /// How records and approvals are bound to what they are about; default: `jcs-sha256`.
+    /// How records and approvals identify the action that they belong to; default: `jcs-sha256`.
     pub identity: IdentityChoice,
     /// Who may lift a deny that can be lifted; default: `none`.
     pub approval: ApprovalChoice,
-    /// The program that approves: it reads a request of the standard on standard input and writes a resolution.
+    /// The program that approves: it reads a request of the standard on stdin and writes a resolution to stdout.
     pub approval_command: Option<CommandLine>,
     /// How many seconds an approval may take; default: 3600 by the user, else 5.
     pub approval_timeout: Option<f64>,
-    /// Let streamed text be judged and shown piece by piece; default: false. A deny cannot take back what was shown.
+    /// Judge and show streamed text piece by piece; default: false. A deny cannot take back what was already shown.
     pub incremental_output: bool,
     /// How many seconds an interceptor may take; default: 5.
     pub timeout: Option<f64>,
@@ -58,9 +58,9 @@ pub struct AgentHooksConfig {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterceptorSettings {
-    /// The name, which stands in records: up to 64 of a-z, 0-9, `_` and `-`.
+    /// The name in records: up to 64 characters of a-z, 0-9, `_` and `-`.
     pub name: String,
-    /// The program: it reads a context of the standard on standard input and writes a verdict.
+    /// The program: it reads a context of the standard on stdin and writes a verdict to stdout.
     pub command: CommandLine,
     /// Whether the program stays alive and reads and writes one line for each context; default: false.
     #[serde(default)]

@@ -50,7 +50,7 @@ const OPTIONS: &[ForeignOption] = &[
         &["--safety"],
         One("MODE"),
         Differs(
-            "`strict` asks about every call, `restricted` refuses what would need approval, `autonomous` is `--yolo`, \
+            "`strict` asks about every call, `restricted` refuses calls that need approval, `autonomous` is `--yolo`, \
              and `balanced` is becket's default: what only reads runs. The stricter of this and the file's applies.",
         ),
     ),

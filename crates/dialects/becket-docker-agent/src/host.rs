@@ -62,8 +62,8 @@ const OWN_OPTIONS: &[(&str, OptionValue, &str)] = &[
     (
         SAFETY,
         OptionValue::Text("MODE"),
-        "How much is asked while an agent file runs: `strict` asks about every call, `restricted` refuses what would \
-         need approval",
+        "When to ask while an agent file runs: `strict` asks about every call, `restricted` refuses calls that need \
+         approval",
     ),
     (
         CONFIG_DIR,

@@ -28,7 +28,7 @@ pub(crate) const OPTIONS: [(&str, Option<char>, OptionValue, &str); 12] = [
         API_KEY,
         None,
         OptionValue::Text("KEY"),
-        "The API key for the model's provider. Others can see the words of a command line",
+        "The API key for the model's provider. Other users of this machine can see it",
     ),
     (
         NO_CONTEXT_FILES,

@@ -31,11 +31,11 @@ macro_rules! modes {
 }
 
 modes! {
-    /// The user is asked about what nothing allows.
+    /// The user is asked about every call that nothing allows.
     Ask, "ask";
     /// Edits and writes of files in the project need no approval, except where hooks and settings are kept.
     AcceptEdits, "accept-edits";
-    /// Only reading: what writes, runs or sends is refused.
+    /// The model may only read: calls that write, run or send something are refused.
     Plan, "plan";
     /// Every question is answered yes.
     Yes, "yes";

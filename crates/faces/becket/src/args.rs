@@ -110,7 +110,7 @@ pub struct OptionArgs {
 
     /// Run without this plugin, extension or Scheme file.
     ///
-    /// If it is a guard, it does not guard this run; becket says so at the start. May be repeated. The setting
+    /// A guard that you leave out does not protect this run; becket says so at the start. May be repeated. The setting
     /// `without` does the same for every run.
     #[arg(long, global = true, value_name = "NAME")]
     pub without: Vec<String>,
@@ -136,18 +136,17 @@ pub struct OptionArgs {
 
     /// Permission mode: ask, accept-edits, plan or yes (Shift+Tab in a chat).
     ///
-    /// `ask` asks about what nothing allows. `accept-edits` does not ask about edits and writes of files in the
-    /// project, except where hooks and settings are kept. `plan` only reads: what writes, runs or sends is refused.
-    /// `yes` is
-    /// `--yes`. Guards and deny rules apply in each.
+    /// `ask` asks about every call that nothing allows. `accept-edits` lets the model edit and write files in the
+    /// project without asking, except where hooks and settings are kept. `plan` refuses every call that writes, runs or
+    /// sends something. `yes` is `--yes`. Guards and deny rules apply in each.
     #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
     pub permission_mode: Option<PermissionMode>,
 
     /// What the model's commands may touch: off, read-only or workspace.
     ///
-    /// The kernel enforces it. `read-only` lets commands write nothing, `workspace` the project and temporary files; in
-    /// both there is no network, and keys are hidden. `becket sandbox explain` shows it. The setting `sandbox.shell`
-    /// does the same for every run.
+    /// The kernel enforces it. With `read-only`, commands can write nothing; with `workspace`, the project and
+    /// temporary files. Both hide keys and turn off the network. `becket sandbox explain` shows the details. The
+    /// setting `sandbox.shell` does the same for every run.
     #[arg(long, global = true, value_name = "PROFILE", value_parser = sandbox_profile())]
     pub sandbox: Option<SandboxProfile>,
 
@@ -161,7 +160,7 @@ pub struct OptionArgs {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// End with exit code 7 if a call of the prompt was refused, by a guard, a rule, or because nobody could be asked.
+    /// Exit with code 7 if a call was refused: by a guard, by a rule, or because becket could not ask you.
     #[arg(long, global = true, hide_short_help = true)]
     pub fail_on_refusal: bool,
 
@@ -173,7 +172,7 @@ pub struct OptionArgs {
     #[arg(long, hide_short_help = true)]
     pub maintenance: bool,
 
-    /// The most requests to the model that one prompt may cause; default: 1000, and no limit at a terminal.
+    /// The most requests to the model that one prompt may cause; default: 1000, but no limit at a terminal.
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_iterations: Option<u32>,
@@ -182,10 +181,10 @@ pub struct OptionArgs {
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub fuel: Option<u32>,
 
-    /// End or ask when the run has cost this much, in US dollars, with all sub-agents; such as 2.50.
+    /// End the run, or ask you, when it has cost this much in US dollars, sub-agents included; such as 2.50.
     ///
-    /// A model whose price is not known is not asked, unless you say so at the terminal. Prices come from a table with
-    /// a date, which `becket models` shows, and from `prices` in the settings.
+    /// becket does not ask a model whose price is unknown, unless you allow it at the terminal. Prices come from
+    /// `prices` in the settings and from a built-in table, whose date `becket models` shows.
     // Of the type that the option of that name has in `hooks bench`: clap keeps one value for both.
     #[arg(long, global = true, hide_short_help = true, value_name = "DOLLARS", value_parser = dollars)]
     pub budget: Option<f64>,
@@ -242,7 +241,7 @@ pub struct PiOptions {
     #[arg(long, hide_short_help = true, value_name = "LEVEL", value_parser = thinking_level)]
     pub thinking: Option<ThinkingLevel>,
 
-    /// Replace the default instructions by this text or file.
+    /// Replace the default instructions with this text or file.
     #[arg(long, hide_short_help = true, value_name = "TEXT|FILE")]
     pub system_prompt: Option<String>,
 
@@ -307,7 +306,7 @@ pub enum Command {
     /// Chat with the model.
     Chat,
     #[cfg(feature = "acp")]
-    /// Be the agent of an editor, such as Zed, Neovim or a JetBrains IDE.
+    /// Serve as the agent of an editor, such as Zed, Neovim or a JetBrains IDE.
     ///
     /// Speaks the Agent Client Protocol over standard input and output until the input ends; the editor starts it.
     /// Options apply to all of its sessions. Hooks, guards, permissions and the record work as in a terminal, and the
@@ -344,7 +343,7 @@ pub enum Command {
         #[arg(long)]
         no_stdin: bool,
     },
-    /// Replace a conversation by its summary, so that it takes less room.
+    /// Replace a conversation with its summary, to make room in the context window.
     Compact {
         /// The context; default: the one that `-C` names, or else the current one. `-c` switches first.
         name: Option<String>,
@@ -352,10 +351,10 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         instructions: Option<String>,
     },
-    /// List models, with what is known about them: window, longest answer, thinking, pictures, prices.
+    /// List models, with context window, longest answer, thinking, pictures and prices.
     ///
-    /// These are the one that a run would use, those that extensions bring, and those that providers have listed. A
-    /// provider is asked with `--refresh`, or if `--provider` names it and it has given no list yet.
+    /// Lists the model that a run would use, those of extensions, and those that providers have listed. becket asks
+    /// providers with `--refresh`, or if `--provider` names one that has given no list yet.
     Models(ModelsArgs),
     /// List the contexts, as `context list` does.
     #[command(hide = true)]
@@ -483,7 +482,7 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         from: Option<String>,
     },
-    /// Let contexts work on the messages that wait for them.
+    /// Let contexts work on their waiting messages.
     Inbox {
         /// The context; default: all.
         #[arg(add = candidates::contexts())]
@@ -518,7 +517,7 @@ pub enum Command {
         #[arg(long)]
         force: bool,
     },
-    /// Redo what was undone last.
+    /// Redo the last undone change.
     Redo {
         /// Overwrite files that have changed since. Their current content is kept in a checkpoint.
         #[arg(long)]
@@ -547,9 +546,9 @@ pub enum Command {
     /// Check settings, key, store, machine, hooks, plugins, servers and extensions.
     ///
     /// Lists everything that was checked: `ok`, `note` (nothing is wrong, but you should know) or `wrong`. Plugins,
-    /// servers and extensions are started to see whether they work. Ends with 1 if something is wrong.
+    /// servers and extensions are started to see whether they work. Exits with 1 if something is wrong.
     Doctor {
-        /// Send one tiny request to the model, to see whether key and address work.
+        /// Send one tiny request to the model, to see whether the key and the base URL work.
         #[arg(long, conflicts_with = "files")]
         online: bool,
         /// Check whether becket can run this file of another agent, or those in a folder: whole, with remarks, or not
@@ -626,7 +625,7 @@ pub enum BridgeCommand {
         #[command(flatten)]
         target: BridgeTarget,
     },
-    /// Show which agents ask becket, what keeps them from it, and which guards they cannot ask.
+    /// Show which agents ask becket, what keeps them from asking, and which guards they cannot reach.
     Status,
     /// Show what would have been refused where becket is installed with `--shadow`.
     Report {
@@ -870,7 +869,7 @@ pub enum SessionsCommand {
         /// The program whose format is written.
         #[arg(long, value_name = "SYSTEM", default_value = "pi", value_parser = session_formats())]
         format: String,
-        /// The file, or a folder for a file with a name of its own; default: standard output.
+        /// The file, or a folder, in which becket names the file; default: standard output.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
         /// Write nothing if there is no conversation.
@@ -1073,7 +1072,7 @@ pub enum McpCommand {
 pub enum FlockCommand {
     /// Create a flock.
     Create {
-        /// The name of the flock: small letters, digits and hyphens.
+        /// The name of the flock: lowercase letters, digits and hyphens.
         flock: String,
     },
     /// Remove a flock from the list. Its files stay.
@@ -1152,7 +1151,7 @@ pub enum SandboxCommand {
     Explain,
     /// Run a command in the sandbox, and exit with its exit code.
     ///
-    /// No hooks and rules are asked.
+    /// Neither hooks nor permission rules apply.
     Run {
         /// The command and its arguments.
         #[arg(
@@ -1245,10 +1244,10 @@ pub enum HooksCommand {
         #[arg(long, value_name = "DIALECT", conflicts_with = "name", add = candidates::dialects())]
         dialect: Option<String>,
     },
-    /// Run the vectors of a standard for hooks, and print the report that a claim of conformance attaches.
+    /// Run the test vectors of a standard for hooks, and print the report for a conformance claim.
     ///
-    /// Each vector runs in a session of becket, in which only the model, the tools and the hooks are scripts; nothing
-    /// of yours takes part. Exits with 1 if a vector fails.
+    /// Each vector runs in a real session of becket, with scripts in place of the model, the tools and the hooks. Your
+    /// own hooks and settings are not used. Exits with 1 if a vector fails.
     Conformance {
         /// The standard: `agent-hooks`.
         standard: String,
@@ -1259,7 +1258,7 @@ pub enum HooksCommand {
     /// Find mistakes in hooks, with file and line, without running them.
     ///
     /// Finds everything that would stop a run; programs, scripts and modules that are missing or cannot start; scripts
-    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not know; fields that two
+    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not accept; fields that two
     /// hooks rewrite; unknown events and tools; patterns that were probably meant as "contains"; very long timeouts;
     /// guards that fail open. Exits with 1 if something is wrong, and with 2 if a file cannot be read or a folder has
     /// no hooks.
@@ -1311,11 +1310,11 @@ pub struct NewArgs {
 /// What a new hook does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HookKind {
-    /// Refuses some calls of tools.
+    /// Refuses some tool calls.
     Guard,
     /// Changes the arguments of some calls.
     Transform,
-    /// Notes which tools have run.
+    /// Records which tools have run.
     Observe,
 }
 

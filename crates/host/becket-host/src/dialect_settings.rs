@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DialectSettings {
-    /// Whether a hook that ends with an error code refuses, where its own system would go on; default: false.
+    /// Whether a hook that exits with an error code refuses, even if its own agent would continue; default: false.
     pub strict: bool,
     /// For each system whose files count: `off`, `project` or `all`; default: all.
     #[serde(flatten)]

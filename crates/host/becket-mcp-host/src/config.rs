@@ -35,9 +35,9 @@ pub struct McpServerConfig {
     pub cwd: Option<String>,
     /// URL of a remote server, in place of `command`.
     pub url: Option<String>,
-    /// Headers of every request to the service.
+    /// Headers of every request to a remote server.
     pub headers: BTreeMap<String, String>,
-    /// The protocol of the service; default: `streamable`.
+    /// The protocol of a remote server; default: `streamable`.
     pub transport: McpTransport,
     /// How many seconds a call may take; default: 60.
     #[schemars(with = "Option<u64>")]

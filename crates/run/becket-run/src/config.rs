@@ -87,8 +87,8 @@ pub struct SandboxConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HooksConfig {
-    /// The `jq` of hooks. `quick`: becket's own answers what every jq answers alike, and the machine's jq the rest;
-    /// `system`: the machine's jq answers everything; default: `quick`.
+    /// The `jq` that hooks run. `quick`: becket's own jq handles what every jq handles in the same way, the machine's
+    /// jq everything else; `system`: the machine's jq handles everything; default: `quick`.
     pub jq: JqChoice,
 }
 
@@ -120,7 +120,7 @@ pub struct AgentConfig {
     /// terminal, becket asks whether to continue; default: no limit.
     #[schemars(with = "Option<f64>")]
     pub budget: Option<Dollars>,
-    /// Fuel used up by an empty answer, where a round costs 1; default: 15.
+    /// The fuel that an empty answer costs; a round of tools costs 1; default: 15.
     pub fuel_empty_response_cost: Option<u32>,
     /// Who goes next after an answer: you (`call_user`) or the model again (`call_agent`); default: `call_user`.
     pub fallback: Option<Fallback>,

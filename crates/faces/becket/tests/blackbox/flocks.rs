@@ -44,7 +44,7 @@ fn the_person_makes_flocks_and_looks_after_their_members() {
         .complained("did you mean `ann`?");
     room.run(["flock", "join", "Crew!", "ann"])
         .ended_with(1)
-        .complained("small letters");
+        .complained("lowercase letters");
     room.run(["flock", "leave", "crw", "ann"])
         .ended_with(1)
         .complained("did you mean `crew`?");
@@ -85,7 +85,7 @@ fn the_model_joins_leaves_and_lists() {
         .said("site: all contexts\ncrew (yours): ann\naft: ben");
     call(&room, "ann", "flock_join", json!({"flock": "registry.json"}))
         .ended_with(1)
-        .said("small letters");
+        .said("lowercase letters");
     call(&room, "ann", "flock_join", json!({}))
         .ended_with(1)
         .complained("flock_join needs `flock`");
