@@ -152,6 +152,10 @@ fn version_of(program: &Path) -> Result<String, String> {
         .output()
         .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     let lines = String::from_utf8_lossy(&told.stdout);
-    let lines: Vec<String> = lines.lines().take(2).map(|line| line.replace(": ", " ")).collect();
+    let lines: Vec<String> = lines
+        .lines()
+        .take(2)
+        .map(|line| line.replace(": ", " "))
+        .collect();
     Ok(lines.join(", "))
 }

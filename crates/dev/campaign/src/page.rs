@@ -31,7 +31,11 @@ pub fn page(states: &[State], campaigns: &[Campaign]) -> String {
         .max()
         .unwrap_or("never");
     let seeds: Vec<String> = states.iter().map(|state| state.seed.to_string()).collect();
-    let programs: BTreeSet<&str> = states.iter().flat_map(|state| &state.programs).map(String::as_str).collect();
+    let programs: BTreeSet<&str> = states
+        .iter()
+        .flat_map(|state| &state.programs)
+        .map(String::as_str)
+        .collect();
     let programs: Vec<&str> = programs.into_iter().collect();
     let mut page = format!(
         "{ABOUT}\nThe last run: {date}. All runs together: {minutes:.0} minutes with {}, seeds {}.\n\

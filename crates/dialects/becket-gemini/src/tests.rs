@@ -202,7 +202,7 @@ fn every_field_of_an_answer_counts() {
     );
     assert_eq!(heard("AfterTool", 0, &context).context, ["a &lt;b&gt;"]);
     let tail = json!({"hookSpecificOutput": {"tailToolCallRequest": {"name": "glob", "args": {}}}});
-    assert_eq!(heard("AfterTool", 0, &tail).notice.len(), 1);
+    assert_eq!(heard("AfterTool", 0, &tail).unserved.len(), 1);
 }
 
 fn source(owner: Owner, plugin: Option<&str>) -> Arc<Source> {

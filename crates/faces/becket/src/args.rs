@@ -1571,6 +1571,18 @@ pub fn command_names() -> Vec<String> {
     names.map(ToOwned::to_owned).collect()
 }
 
+/// The only subcommand of a name, with its command: `hooks fire` for `fire`.
+pub fn subcommand_named(name: &str) -> Option<String> {
+    let commands = commands();
+    let mut holders = commands
+        .get_subcommands()
+        .filter(|command| command.find_subcommand(name).is_some());
+    match (holders.next(), holders.next()) {
+        (Some(holder), None) => Some(format!("{} {name}", holder.get_name())),
+        _ => None,
+    }
+}
+
 /// The words that a command line may have besides options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {

@@ -173,10 +173,12 @@ pub fn too_many_words(words: &[String]) -> CliError {
     let whole = words.join(" ");
     let quoted = format!("quote it: becket \"{}\"", whole.replace('"', "\\\""));
     let error = CliError::usage(format!("a prompt is one argument, but there are {}", words.len()));
-    match words
-        .split_first()
-        .and_then(|(first, rest)| Some((near_command(first)?, rest)))
-    {
+    match words.split_first().and_then(|(first, rest)| {
+        Some((
+            near_command(first).or_else(|| args::subcommand_named(first))?,
+            rest,
+        ))
+    }) {
         Some((near, rest)) => error.hint(format!(
             "did you mean `becket {near} {}`? If it is a prompt, {quoted}",
             rest.join(" ")

@@ -726,7 +726,11 @@ fn a_program_of_another_name_finds_its_entries_again_or_enters_none() {
         assert_eq!(room.has("../home/.codex/hooks.json"), is_entered, "{name}");
         let status = run(&["bridge", "status"]);
         let told = String::from_utf8_lossy(&status.stdout).into_owned();
-        assert_eq!(told.contains("Codex asks becket"), is_entered, "{name}: {status:?}");
+        assert_eq!(
+            told.contains("Codex asks becket"),
+            is_entered,
+            "{name}: {status:?}"
+        );
         run(&["bridge", "uninstall", "codex"]);
         assert!(!room.has("../home/.codex/hooks.json"), "{name}");
     }

@@ -294,6 +294,9 @@ fn several_words_are_no_prompt() {
         .ended_with(2)
         .complained("did you mean `becket hooks events`?")
         .complained("becket \"hook events\"");
+    room.run(["fire", "pre_tool"])
+        .ended_with(2)
+        .complained("did you mean `becket hooks fire pre_tool`?");
     assert_nothing_lost(&room);
 }
 
