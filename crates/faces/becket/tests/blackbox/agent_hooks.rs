@@ -396,6 +396,7 @@ fn streamed_text_is_shown_up_to_the_piece_that_is_denied() {
 fn becket_passes_its_own_vectors() {
     let run = room().run(["hooks", "conformance", "agent-hooks"]).ended_with(0);
     assert!(run.stdout.contains("| all | 10 | 0 | 0 |"), "{run:#?}");
+    assert_eq!(run.stdout.matches(" | passed |\n").count(), 10, "{run:#?}");
     let run = room()
         .run(["--json", "hooks", "conformance", "agent-hooks"])
         .ended_with(0);
