@@ -162,7 +162,8 @@ impl Emitter {
         let adapted = (under_way.is_changed && counts && combined.verdict.permits())
             .then(|| adapt(&under_way.context["target"]));
         if let Some(None) = adapted {
-            combined = Combined::host_error(HostError::AdapterUnsupported, None);
+            let words = "becket cannot make this change";
+            combined = Combined::host_error(HostError::TransformInvalid, Some(words));
         }
         let enforced_identity = match (&input_identity, under_way.is_changed) {
             (Ok(identity), false) => identity.clone(),
