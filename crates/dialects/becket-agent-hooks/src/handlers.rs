@@ -335,12 +335,13 @@ impl Handler<Output> for Interception {
 impl Handler<SessionEnd> for Interception {
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, SessionEnd>) -> Answered<'a, SessionEndReply> {
         Box::pin(async move {
+            let scope = occasion.scope;
             let reason = match occasion.payload.reason {
+                _ if self.refused(scope).is_some() => "error",
                 EndReason::Done | EndReason::Left | EndReason::Switched => "completed",
                 EndReason::Cancelled => "cancelled",
                 EndReason::Failed | EndReason::Limit | EndReason::Blocked => "error",
             };
-            let scope = occasion.scope;
             let members = || members([("summary", json!({"reason": reason}))]);
             // Nothing is left to refuse.
             self.emitter
@@ -350,5 +351,75 @@ impl Handler<SessionEnd> for Interception {
             refused.remove(&scope.session_id);
             Ok(SessionEndReply::default())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use becket_events::{SessionEndPayload, SessionStartPayload, StartReason, Usage};
+
+    use super::*;
+    use crate::composition::{Composition, OnApproval};
+    use crate::emitter::Setup;
+    use crate::interceptor::{Binding, Context, Identity};
+    use crate::verdict::InterceptorVerdict;
+
+    #[tokio::test]
+    async fn a_session_that_was_denied_ends_with_an_error() {
+        let seen: Arc<Mutex<Vec<Context>>> = Arc::default();
+        let list = Arc::clone(&seen);
+        let interceptor = move |context: &Context| {
+            list.lock().unwrap().push(context.clone());
+            match context["interception_point"] == "agent_startup" {
+                true => InterceptorVerdict::deny("closed"),
+                false => InterceptorVerdict::allow(),
+            }
+        };
+        let setup = Setup {
+            mode: Mode::Enforce,
+            composition: Composition::FirstDeny {
+                on_approval: OnApproval::Stop,
+            },
+            identity: Identity::None,
+            bindings: vec![Binding {
+                name: "door".into(),
+                interceptor: Arc::new(interceptor),
+                at: None,
+                timeout: SPARE,
+            }],
+            approver: None,
+            redactor: None,
+            approval_timeout: SPARE,
+            declaration: None,
+            incremental: false,
+        };
+        let engine = Engine::new(None);
+        register(&engine, Arc::new(Emitter::new(setup, Arc::new(|_, _| {}))));
+        let scope = Scope::default();
+        let start = || SessionStartPayload {
+            reason: StartReason::Startup,
+            home: String::new(),
+            project_root: String::new(),
+            tool_count: 0,
+            tools: Vec::new(),
+            message_count: 0,
+            previous_session_id: None,
+            previous_session_file: None,
+        };
+        let outcome = engine.dispatch::<SessionStart>(&scope, start).await;
+        assert_eq!(outcome.reply.halt, First(Some("closed".into())));
+        let end = || SessionEndPayload {
+            reason: EndReason::Done,
+            home: String::new(),
+            project_root: String::new(),
+            tool_count: 0,
+            usage: Usage::default(),
+            next: None,
+            next_session_file: None,
+        };
+        engine.dispatch::<SessionEnd>(&scope, end).await;
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.len(), 2);
+        assert_eq!(seen[1]["summary"]["reason"], "error");
     }
 }
