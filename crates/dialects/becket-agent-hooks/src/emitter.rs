@@ -69,6 +69,8 @@ pub struct Emission<R> {
     pub verdict: InterceptorVerdict,
     /// What the change of the target means in becket's terms, if there is a change that counts.
     pub change: Option<R>,
+    /// Whether who was asked for an approval wants everything to stop.
+    pub is_cancelled: bool,
 }
 
 impl<R> Emission<R> {
@@ -108,6 +110,7 @@ struct Underway<'a> {
     pool: Vec<InterceptorVerdict>,
     resolved_by: Option<ResolvedBy>,
     is_changed: bool,
+    is_cancelled: bool,
 }
 
 impl Emitter {
@@ -152,6 +155,7 @@ impl Emitter {
             pool: Vec::new(),
             resolved_by: None,
             is_changed: false,
+            is_cancelled: false,
         };
         let input_identity = under_way.identity_of(&under_way.context);
         let mut combined = match &input_identity {
@@ -185,7 +189,11 @@ impl Emitter {
         (self.sink)(scope, &record);
         let verdict = combined.verdict;
         let change = adapted.flatten().filter(|_| verdict.permits());
-        Emission { verdict, change }
+        Emission {
+            verdict,
+            change,
+            is_cancelled: under_way.is_cancelled,
+        }
     }
 
     /// Records that the host denies without asking anybody.
@@ -205,6 +213,7 @@ impl Emitter {
             pool: Vec::new(),
             resolved_by: None,
             is_changed: false,
+            is_cancelled: false,
         };
         let combined = Combined::host_error(error, Some(message));
         let record = Record {
@@ -439,8 +448,9 @@ impl Underway<'_> {
         let failed = |error, words: &str| InterceptorVerdict::host_error(error, Some(words));
         match answer {
             Ok(answer) => InterceptorVerdict::read(answer)
-                .unwrap_or_else(|error| InterceptorVerdict::host_error(error, None)),
+                .unwrap_or_else(|error| failed(error, "its answer is no verdict of the standard")),
             Err(Unanswered::Failed(words)) => failed(HostError::InterceptorFailed, &words),
+            Err(Unanswered::Cancelled) => failed(HostError::InterceptorFailed, "it wants to stop"),
             Err(Unanswered::TimedOut) => failed(
                 HostError::InterceptorTimeout,
                 "raise `timeout` if it needs longer",
@@ -484,7 +494,7 @@ impl Underway<'_> {
 
     /// What who approves has decided. The answer must be about what was shown, and must say what it means.
     async fn resolve(
-        &self,
+        &mut self,
         approver: &dyn Approver,
         verdict: &InterceptorVerdict,
     ) -> Result<InterceptorVerdict, HostError> {
@@ -505,14 +515,22 @@ impl Underway<'_> {
         };
         let answer = AssertUnwindSafe(async { approver.resolve(&request).await }).catch_unwind();
         let answer = tokio::time::timeout(self.setup.approval_timeout, answer).await;
-        let Ok(Ok(Ok(resolution))) = answer else {
-            return Err(HostError::ApprovalResolverFailed);
+        let resolution = match answer {
+            Ok(Ok(Ok(resolution))) => resolution,
+            Ok(Ok(Err(Unanswered::Cancelled))) => {
+                self.is_cancelled = true;
+                return Err(HostError::ApprovalUnresolved);
+            }
+            _ => return Err(HostError::ApprovalResolverFailed),
         };
         if resolution.context_identity != request.context_identity {
             return Err(HostError::ApprovalIdentityMismatch);
         }
         let decided = match (resolution.outcome, resolution.verdict) {
-            (ApprovalOutcome::Unresolved, _) | (_, None) => return Err(HostError::ApprovalUnresolved),
+            (ApprovalOutcome::Unresolved, None) => return Err(HostError::ApprovalUnresolved),
+            (ApprovalOutcome::Unresolved, Some(_)) | (_, None) => {
+                return Err(HostError::ApprovalResolverFailed);
+            }
             (_, Some(decided)) => InterceptorVerdict::read(decided)?,
         };
         match decided.permits() == (resolution.outcome == ApprovalOutcome::Approve) {
