@@ -589,7 +589,7 @@ pub fn changed(point: Point, context: &Context, transform: &Transform) -> Result
         return Err(HostError::TransformTargetForbidden);
     }
     let mut context = context.clone();
-    let mut target = context.get("target").cloned().unwrap_or_default();
+    let mut target = context.remove("target").unwrap_or_default();
     replace(&mut target, &transform.path, transform.value.clone())?;
     let (member, inner) = (point.target()[0], point.target().get(1));
     match inner {
