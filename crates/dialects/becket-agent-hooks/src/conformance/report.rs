@@ -23,8 +23,8 @@ const DISCLOSURES: &str = "## Disclosures
 - Integers beyond 64 bits become doubles when their JSON is read, so `bigint_json` is not claimed.
 - `identity_provider: null` leaves records and approvals unbound; vectors that use it say so themselves.
 - After a `host_error` deny at a tool, becket tells the model and goes on (`tool_seam_host_error: continue`).
-- Vectors without a declaration of their own run with `buffered_output: true`, unless they need `incremental_output`, and
-  with `false`, under which a deny at `output` cannot retract what was released. Exposure bound:";
+- Vectors without a declaration of their own run with `buffered_output: true`, unless they need `incremental_output`,
+  and with `false`, under which a deny at `output` cannot retract what was released. Exposure bound:";
 
 /// The results in the form that the standard asks for: the row of the claim, the results by part, what the harness is,
 /// and what must be disclosed.

@@ -264,66 +264,41 @@ fn a_deny_is_lifted_by_a_program_and_by_hooks() {
         )
     };
     let (allows, denies) = (hook("\"allow\""), hook("{\"deny\": \"not today\"}"));
+    let (by_hooks, by_user) = (
+        "approval = \"hooks\"\n".to_owned(),
+        "approval = \"user\"\n".to_owned(),
+    );
     let cases = [
-        (String::new(), "", Value::Null, "ask_first"),
-        (program(approves), "", json!("approval"), ""),
-        (
-            program(&other),
-            "",
-            json!("rejection"),
-            "host_error:approval_identity_mismatch",
-        ),
-        (
-            program(&without),
-            "",
-            json!("rejection"),
-            "host_error:approval_resolver_failed",
-        ),
-        (
-            program(&undecided),
-            "",
-            json!("rejection"),
-            "host_error:approval_unresolved",
-        ),
+        (String::new(), "", "ask_first"),
+        (program(approves), "", ""),
+        (program(&other), "", "host_error:approval_identity_mismatch"),
+        (program(&without), "", "host_error:approval_resolver_failed"),
+        (program(&undecided), "", "host_error:approval_unresolved"),
         (
             program("raise SystemExit(1)"),
             "",
-            json!("rejection"),
             "host_error:approval_resolver_failed",
         ),
-        ("approval = \"hooks\"\n".into(), &allows, json!("approval"), ""),
-        (
-            "approval = \"hooks\"\n".into(),
-            &denies,
-            json!("rejection"),
-            "rejected_by_hook",
-        ),
-        (
-            "approval = \"hooks\"\n".into(),
-            "",
-            json!("rejection"),
-            "host_error:approval_unresolved",
-        ),
+        (by_hooks.clone(), &allows, ""),
+        (by_hooks.clone(), &denies, "rejected_by_hook"),
+        (by_hooks, "", "host_error:approval_unresolved"),
         // Nobody is there to ask.
-        (
-            "approval = \"user\"\n".into(),
-            "",
-            json!("rejection"),
-            "host_error:approval_unresolved",
-        ),
+        (by_user, "", "host_error:approval_unresolved"),
     ];
-    for (approval, hooks, resolved_by, reason) in cases {
+    for (approval, hooks, reason) in cases {
         let room = room();
         set_up(&room, &format!("{approval}{LIFTABLE}{hooks}"));
         play(&room, &one_call(), &[]).ended_with(0);
         assert_eq!(room.has("made"), reason.is_empty(), "{approval}");
         let record = record_at(&room, "pre_tool_call");
+        let resolved_by = match (approval.is_empty(), reason.is_empty()) {
+            (true, _) => Value::Null,
+            (false, true) => json!("approval"),
+            (false, false) => json!("rejection"),
+        };
         assert_eq!(record["resolved_by"], resolved_by, "{approval}");
-        assert_eq!(
-            record["verdict"]["reason"].as_str().unwrap_or_default(),
-            reason,
-            "{approval}"
-        );
+        let got = record["verdict"]["reason"].as_str().unwrap_or_default();
+        assert_eq!(got, reason, "{approval}");
     }
 }
 
