@@ -637,3 +637,92 @@ fn context_of(
 fn now() -> String {
     Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::interceptor::{Interceptor, Resolution};
+
+    /// A setup with one interceptor.
+    pub(crate) fn setup(mode: Mode, interceptor: impl Interceptor + 'static) -> Setup {
+        const DEADLINE: Duration = Duration::from_secs(60);
+        Setup {
+            mode,
+            composition: Composition::FirstDeny {
+                on_approval: OnApproval::Stop,
+            },
+            identity: Identity::None,
+            bindings: vec![Binding {
+                name: "door".into(),
+                interceptor: Arc::new(interceptor),
+                at: None,
+                timeout: DEADLINE,
+            }],
+            approver: None,
+            redactor: None,
+            approval_timeout: DEADLINE,
+            declaration: None,
+            incremental: false,
+        }
+    }
+
+    /// Approves everything, and counts how often it is asked.
+    #[derive(Default)]
+    struct Yes(AtomicUsize);
+
+    impl Approver for Yes {
+        fn resolve<'a>(
+            &'a self,
+            request: &'a ApprovalRequest<'a>,
+        ) -> futures_util::future::BoxFuture<'a, Result<Resolution, Unanswered>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let yes = Resolution::to(request, Some(InterceptorVerdict::allow()));
+            Box::pin(std::future::ready(Ok(yes)))
+        }
+    }
+
+    /// How often somebody is asked to lift a deny.
+    async fn times_asked(mode: Mode, point: Point) -> usize {
+        let door = |_: &Context| InterceptorVerdict {
+            approval: Some(Map::new()),
+            ..InterceptorVerdict::deny("ask_first")
+        };
+        let yes = Arc::new(Yes::default());
+        let setup = Setup {
+            approver: Some(Arc::clone(&yes) as Arc<dyn Approver>),
+            ..setup(mode, door)
+        };
+        let emitter = Emitter::new(setup, Arc::new(|_, _| {}));
+        let scope = Scope::default();
+        emitter.emit(&scope, point, Map::new, |_| None::<()>).await;
+        yes.0.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_to_approve_what_happens_anyway() {
+        assert_eq!(times_asked(Mode::Enforce, Point::Input).await, 1);
+        assert_eq!(times_asked(Mode::EvaluateOnly, Point::Input).await, 0);
+        assert_eq!(times_asked(Mode::Enforce, Point::AgentShutdown).await, 0);
+    }
+
+    fn context(value: &Value) -> Context {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn a_change_is_made_in_the_target_and_in_the_member_that_it_stands_for() {
+        let transform = |path: &str| Transform {
+            path: path.into(),
+            value: "new".into(),
+        };
+        let call = context(&json!({"tool_call": {"id": "c", "args": {"a": 1}}, "target": {"a": 1}}));
+        let call = changed(Point::PreToolCall, &call, &transform("$target.a")).unwrap();
+        assert_eq!(call["target"], json!({"a": "new"}));
+        assert_eq!(call["tool_call"], json!({"id": "c", "args": {"a": "new"}}));
+        let end = context(&json!({"summary": {"reason": "completed"}, "target": {"reason": "completed"}}));
+        let refused = changed(Point::AgentShutdown, &end, &transform("$target.reason"));
+        assert_eq!(refused, Err(HostError::TransformTargetForbidden));
+    }
+}

@@ -370,9 +370,8 @@ mod tests {
     use becket_events::{SessionEndPayload, SessionStartPayload, StartReason, Usage};
 
     use super::*;
-    use crate::composition::{Composition, OnApproval};
-    use crate::emitter::Setup;
-    use crate::interceptor::{Binding, Context, Identity};
+    use crate::emitter::tests::setup;
+    use crate::interceptor::Context;
     use crate::verdict::InterceptorVerdict;
 
     #[tokio::test]
@@ -386,24 +385,7 @@ mod tests {
                 false => InterceptorVerdict::allow(),
             }
         };
-        let setup = Setup {
-            mode: Mode::Enforce,
-            composition: Composition::FirstDeny {
-                on_approval: OnApproval::Stop,
-            },
-            identity: Identity::None,
-            bindings: vec![Binding {
-                name: "door".into(),
-                interceptor: Arc::new(interceptor),
-                at: None,
-                timeout: SPARE,
-            }],
-            approver: None,
-            redactor: None,
-            approval_timeout: SPARE,
-            declaration: None,
-            incremental: false,
-        };
+        let setup = setup(Mode::Enforce, interceptor);
         let engine = Engine::new(None);
         register(&engine, Arc::new(Emitter::new(setup, Arc::new(|_, _| {}))));
         let scope = Scope::default();
