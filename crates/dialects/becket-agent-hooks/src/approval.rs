@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::dialect::DIALECT;
 use crate::interceptor::{ApprovalRequest, Approver, Context, Resolution, Unanswered};
+use crate::verdict::InterceptorVerdict;
 
 /// The user, who is asked at the front end.
 pub struct ByUser(pub Arc<dyn Front>);
@@ -37,12 +38,15 @@ impl Approver for ByUser {
                 has_changed: false,
             };
             let answer = self.0.ask(&question).await;
-            let decided = match &answer {
-                answer if answer.is_yes() => Some(Ok(())),
+            let verdict = match answer {
+                UserAnswer::Cancel => return Err(Unanswered::Cancelled),
                 UserAnswer::Nobody => None,
-                _ => Some(Err("rejected_by_user")),
+                UserAnswer::No(words) => Some(rejected("rejected_by_user", words)),
+                UserAnswer::Yes | UserAnswer::YesAgain | UserAnswer::YesWithRule(_) => {
+                    Some(InterceptorVerdict::allow())
+                }
             };
-            Ok(Resolution::to(request, decided))
+            Ok(Resolution::to(request, verdict))
         })
     }
 }
@@ -67,13 +71,21 @@ impl Approver for ByHooks {
                 reason: Some(request.verdict.words()),
             };
             let outcome = self.0.dispatch::<PermissionRequest>(request.scope, payload).await;
-            let decided = match outcome.reply.verdict.0 {
-                Some(Ruling::Allow) => Some(Ok(())),
-                Some(Ruling::Deny(_)) => Some(Err("rejected_by_hook")),
+            let verdict = match outcome.reply.verdict.0 {
+                Some(Ruling::Allow) => Some(InterceptorVerdict::allow()),
+                Some(Ruling::Deny(words)) => Some(rejected("rejected_by_hook", Some(words))),
                 _ => None,
             };
-            Ok(Resolution::to(request, decided))
+            Ok(Resolution::to(request, verdict))
         })
+    }
+}
+
+/// A deny that stands, with the words of who was asked.
+fn rejected(reason: &str, message: Option<String>) -> InterceptorVerdict {
+    InterceptorVerdict {
+        message,
+        ..InterceptorVerdict::deny(reason)
     }
 }
 

@@ -334,17 +334,20 @@ mod tests {
     proptest! {
         /// What is written is the same value, and writing it again changes nothing.
         #[test]
-        fn canonical_text_is_read_back(
-            number in any::<f64>(),
-            text in any::<String>(),
-            integer in -(1_i64 << 53) + 1..1 << 53,
-        ) {
-            let value = json!({"b": [number, integer], "a": {text.clone(): text}});
+        fn canonical_text_is_read_back(text in any::<String>(), integer in -(1_i64 << 53) + 1..1 << 53) {
+            let value = json!({"a": {text.clone(): text}, "b": integer});
             let written = canonical(&value).unwrap();
             let read: Value = serde_json::from_str(&written).unwrap();
-            prop_assert_eq!(&read["b"][0].as_f64(), &value["b"][0].as_f64());
-            prop_assert_eq!(&read["a"], &value["a"]);
+            prop_assert_eq!(&read, &value);
             prop_assert_eq!(canonical(&read).unwrap(), written);
+        }
+
+        /// Large doubles are written like integers, which JSON readers take them for, so only the number is compared.
+        #[test]
+        fn a_double_keeps_its_value(number in any::<f64>()) {
+            prop_assume!(number.is_finite());
+            let written = canonical(&json!(number)).unwrap();
+            prop_assert_eq!(written.parse::<f64>(), Ok(number));
         }
     }
 }

@@ -69,6 +69,8 @@ pub struct Emission<R> {
     pub verdict: InterceptorVerdict,
     /// What the change of the target means in becket's terms, if there is a change that counts.
     pub change: Option<R>,
+    /// Whether who was asked for an approval wants everything to stop.
+    pub is_cancelled: bool,
 }
 
 impl<R> Emission<R> {
@@ -108,6 +110,7 @@ struct Underway<'a> {
     pool: Vec<InterceptorVerdict>,
     resolved_by: Option<ResolvedBy>,
     is_changed: bool,
+    is_cancelled: bool,
 }
 
 impl Emitter {
@@ -152,6 +155,7 @@ impl Emitter {
             pool: Vec::new(),
             resolved_by: None,
             is_changed: false,
+            is_cancelled: false,
         };
         let input_identity = under_way.identity_of(&under_way.context);
         let mut combined = match &input_identity {
@@ -162,7 +166,8 @@ impl Emitter {
         let adapted = (under_way.is_changed && counts && combined.verdict.permits())
             .then(|| adapt(&under_way.context["target"]));
         if let Some(None) = adapted {
-            combined = Combined::host_error(HostError::AdapterUnsupported, None);
+            let words = "becket cannot make this change";
+            combined = Combined::host_error(HostError::TransformInvalid, Some(words));
         }
         let enforced_identity = match (&input_identity, under_way.is_changed) {
             (Ok(identity), false) => identity.clone(),
@@ -184,7 +189,11 @@ impl Emitter {
         (self.sink)(scope, &record);
         let verdict = combined.verdict;
         let change = adapted.flatten().filter(|_| verdict.permits());
-        Emission { verdict, change }
+        Emission {
+            verdict,
+            change,
+            is_cancelled: under_way.is_cancelled,
+        }
     }
 
     /// Records that the host denies without asking anybody.
@@ -204,6 +213,7 @@ impl Emitter {
             pool: Vec::new(),
             resolved_by: None,
             is_changed: false,
+            is_cancelled: false,
         };
         let combined = Combined::host_error(error, Some(message));
         let record = Record {
@@ -438,8 +448,9 @@ impl Underway<'_> {
         let failed = |error, words: &str| InterceptorVerdict::host_error(error, Some(words));
         match answer {
             Ok(answer) => InterceptorVerdict::read(answer)
-                .unwrap_or_else(|error| InterceptorVerdict::host_error(error, None)),
+                .unwrap_or_else(|error| failed(error, "its answer is no verdict of the standard")),
             Err(Unanswered::Failed(words)) => failed(HostError::InterceptorFailed, &words),
+            Err(Unanswered::Cancelled) => failed(HostError::InterceptorFailed, "it wants to stop"),
             Err(Unanswered::TimedOut) => failed(
                 HostError::InterceptorTimeout,
                 "raise `timeout` if it needs longer",
@@ -483,7 +494,7 @@ impl Underway<'_> {
 
     /// What who approves has decided. The answer must be about what was shown, and must say what it means.
     async fn resolve(
-        &self,
+        &mut self,
         approver: &dyn Approver,
         verdict: &InterceptorVerdict,
     ) -> Result<InterceptorVerdict, HostError> {
@@ -504,14 +515,22 @@ impl Underway<'_> {
         };
         let answer = AssertUnwindSafe(async { approver.resolve(&request).await }).catch_unwind();
         let answer = tokio::time::timeout(self.setup.approval_timeout, answer).await;
-        let Ok(Ok(Ok(resolution))) = answer else {
-            return Err(HostError::ApprovalResolverFailed);
+        let resolution = match answer {
+            Ok(Ok(Ok(resolution))) => resolution,
+            Ok(Ok(Err(Unanswered::Cancelled))) => {
+                self.is_cancelled = true;
+                return Err(HostError::ApprovalUnresolved);
+            }
+            _ => return Err(HostError::ApprovalResolverFailed),
         };
         if resolution.context_identity != request.context_identity {
             return Err(HostError::ApprovalIdentityMismatch);
         }
         let decided = match (resolution.outcome, resolution.verdict) {
-            (ApprovalOutcome::Unresolved, _) | (_, None) => return Err(HostError::ApprovalUnresolved),
+            (ApprovalOutcome::Unresolved, None) => return Err(HostError::ApprovalUnresolved),
+            (ApprovalOutcome::Unresolved, Some(_)) | (_, None) => {
+                return Err(HostError::ApprovalResolverFailed);
+            }
             (_, Some(decided)) => InterceptorVerdict::read(decided)?,
         };
         match decided.permits() == (resolution.outcome == ApprovalOutcome::Approve) {
@@ -570,7 +589,7 @@ pub fn changed(point: Point, context: &Context, transform: &Transform) -> Result
         return Err(HostError::TransformTargetForbidden);
     }
     let mut context = context.clone();
-    let mut target = context.get("target").cloned().unwrap_or_default();
+    let mut target = context.remove("target").unwrap_or_default();
     replace(&mut target, &transform.path, transform.value.clone())?;
     let (member, inner) = (point.target()[0], point.target().get(1));
     match inner {
@@ -617,4 +636,93 @@ fn context_of(
 
 fn now() -> String {
     Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::interceptor::{Interceptor, Resolution};
+
+    /// A setup with one interceptor.
+    pub(crate) fn setup(mode: Mode, interceptor: impl Interceptor + 'static) -> Setup {
+        const DEADLINE: Duration = Duration::from_secs(60);
+        Setup {
+            mode,
+            composition: Composition::FirstDeny {
+                on_approval: OnApproval::Stop,
+            },
+            identity: Identity::None,
+            bindings: vec![Binding {
+                name: "door".into(),
+                interceptor: Arc::new(interceptor),
+                at: None,
+                timeout: DEADLINE,
+            }],
+            approver: None,
+            redactor: None,
+            approval_timeout: DEADLINE,
+            declaration: None,
+            incremental: false,
+        }
+    }
+
+    /// Approves everything, and counts how often it is asked.
+    #[derive(Default)]
+    struct Yes(AtomicUsize);
+
+    impl Approver for Yes {
+        fn resolve<'a>(
+            &'a self,
+            request: &'a ApprovalRequest<'a>,
+        ) -> futures_util::future::BoxFuture<'a, Result<Resolution, Unanswered>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let yes = Resolution::to(request, Some(InterceptorVerdict::allow()));
+            Box::pin(std::future::ready(Ok(yes)))
+        }
+    }
+
+    /// How often somebody is asked to lift a deny.
+    async fn times_asked(mode: Mode, point: Point) -> usize {
+        let door = |_: &Context| InterceptorVerdict {
+            approval: Some(Map::new()),
+            ..InterceptorVerdict::deny("ask_first")
+        };
+        let yes = Arc::new(Yes::default());
+        let setup = Setup {
+            approver: Some(Arc::clone(&yes) as Arc<dyn Approver>),
+            ..setup(mode, door)
+        };
+        let emitter = Emitter::new(setup, Arc::new(|_, _| {}));
+        let scope = Scope::default();
+        emitter.emit(&scope, point, Map::new, |_| None::<()>).await;
+        yes.0.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_to_approve_what_happens_anyway() {
+        assert_eq!(times_asked(Mode::Enforce, Point::Input).await, 1);
+        assert_eq!(times_asked(Mode::EvaluateOnly, Point::Input).await, 0);
+        assert_eq!(times_asked(Mode::Enforce, Point::AgentShutdown).await, 0);
+    }
+
+    fn context(value: &Value) -> Context {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn a_change_is_made_in_the_target_and_in_the_member_that_it_stands_for() {
+        let transform = |path: &str| Transform {
+            path: path.into(),
+            value: "new".into(),
+        };
+        let call = context(&json!({"tool_call": {"id": "c", "args": {"a": 1}}, "target": {"a": 1}}));
+        let call = changed(Point::PreToolCall, &call, &transform("$target.a")).unwrap();
+        assert_eq!(call["target"], json!({"a": "new"}));
+        assert_eq!(call["tool_call"], json!({"id": "c", "args": {"a": "new"}}));
+        let end = context(&json!({"summary": {"reason": "completed"}, "target": {"reason": "completed"}}));
+        let refused = changed(Point::AgentShutdown, &end, &transform("$target.reason"));
+        assert_eq!(refused, Err(HostError::TransformTargetForbidden));
+    }
 }

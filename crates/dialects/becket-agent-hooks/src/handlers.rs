@@ -89,19 +89,21 @@ impl Interception {
         refused.get(&scope.session_id).cloned()
     }
 
-    /// Asks at a point, unless the session may do nothing. Returns a refusal and a change.
+    /// Asks at a point, unless the session may do nothing. Returns a refusal, why the run ends, and a change.
     async fn ask<R>(
         &self,
         scope: &Scope,
         point: Point,
         members: impl FnOnce() -> Map<String, Value>,
         adapt: impl FnOnce(&Value) -> Option<R>,
-    ) -> (Strictest, Option<R>) {
+    ) -> (Strictest, First<String>, Option<R>) {
         if let Some(reason) = self.refused(scope) {
-            return (Ruling::Deny(reason).into(), None);
+            return (Ruling::Deny(reason).into(), First(None), None);
         }
         let emission = self.emitter.emit(scope, point, members, adapt).await;
-        (Strictest(emission.refusal().map(Ruling::Deny)), emission.change)
+        let verdict = Strictest(emission.refusal().map(Ruling::Deny));
+        let halt = emission.is_cancelled.then(|| "the user cancelled".to_owned());
+        (verdict, First(halt), emission.change)
     }
 }
 
@@ -160,9 +162,10 @@ impl Handler<UserPrompt> for Interception {
                     .filter(|_| is_same_role)
                     .map(ToOwned::to_owned)
             };
-            let (verdict, prompt) = self.ask(occasion.scope, Point::Input, shown, adapt).await;
+            let (verdict, halt, prompt) = self.ask(occasion.scope, Point::Input, shown, adapt).await;
             Ok(UserPromptReply {
                 verdict,
+                halt,
                 prompt: Rewrite(prompt),
                 ..UserPromptReply::default()
             })
@@ -176,11 +179,12 @@ impl Handler<Steering> for Interception {
             let content = || occasion.payload.messages.join("\n\n");
             let shown = || members([("input", json!({"content": content(), "role": "user"}))]);
             // Hooks cannot rewrite what the user says meanwhile, so a change is denied.
-            let (verdict, _) = self
+            let (verdict, halt, _) = self
                 .ask(occasion.scope, Point::Input, shown, |_| None::<()>)
                 .await;
             Ok(SteeringReply {
                 verdict,
+                halt,
                 ..SteeringReply::default()
             })
         })
@@ -194,10 +198,11 @@ impl Handler<ModelContext> for Interception {
             let shown = Shown(occasion.payload);
             let members = || members([("model", model(scope)), ("messages", shown.messages())]);
             let adapt = |target: &Value| shown.changed(target);
-            let (verdict, changed) = self.ask(scope, Point::PreModelCall, members, adapt).await;
+            let (verdict, halt, changed) = self.ask(scope, Point::PreModelCall, members, adapt).await;
             let (system_prompt, messages) = changed.unzip();
             Ok(ModelContextReply {
                 verdict,
+                halt,
                 system_prompt: Rewrite(system_prompt),
                 messages: Rewrite(messages),
                 ..ModelContextReply::default()
@@ -225,9 +230,10 @@ impl Handler<ResponsePart> for Interception {
                 || json!({"content": payload.text, "tool_calls": [], "finish_reason": "incremental"});
             let members = || members([("model", model(scope)), ("response", response())]);
             // What comes later may belong to what would be changed, so a change is denied.
-            let (verdict, _) = self.ask(scope, point, members, |_| None::<()>).await;
+            let (verdict, halt, _) = self.ask(scope, point, members, |_| None::<()>).await;
             Ok(ResponsePartReply {
                 verdict,
+                halt,
                 ..ResponsePartReply::default()
             })
         })
@@ -241,9 +247,10 @@ impl Handler<PostResponse> for Interception {
             let answer = Answer(&occasion.payload.message);
             let members = || members([("model", model(scope)), ("response", answer.response())]);
             let adapt = |target: &Value| answer.changed(target);
-            let (verdict, message) = self.ask(scope, Point::PostModelCall, members, adapt).await;
+            let (verdict, halt, message) = self.ask(scope, Point::PostModelCall, members, adapt).await;
             Ok(PostResponseReply {
                 verdict,
+                halt,
                 message: Rewrite(message),
                 ..PostResponseReply::default()
             })
@@ -259,9 +266,11 @@ impl Handler<PreTool> for Interception {
                 || json!({"id": payload.tool_call_id, "name": payload.called_as, "args": payload.arguments});
             let adapt = |target: &Value| target.as_object().cloned();
             let members = || members([("tool_call", call())]);
-            let (verdict, arguments) = self.ask(occasion.scope, Point::PreToolCall, members, adapt).await;
+            let (verdict, halt, arguments) =
+                self.ask(occasion.scope, Point::PreToolCall, members, adapt).await;
             Ok(PreToolReply {
                 verdict,
+                halt,
                 arguments: Rewrite(arguments),
                 ..PreToolReply::default()
             })
@@ -298,7 +307,7 @@ impl Handler<PreToolOutput> for Interception {
                 ])
             };
             let adapt = |target: &Value| Some(output_of(target));
-            let (verdict, content) = self
+            let (verdict, halt, content) = self
                 .ask(occasion.scope, Point::PostToolCall, members, adapt)
                 .await;
             let denied = match verdict.0 {
@@ -306,6 +315,7 @@ impl Handler<PreToolOutput> for Interception {
                 _ => None,
             };
             Ok(PreToolOutputReply {
+                halt,
                 content: Rewrite(content),
                 is_error: Rewrite(denied.is_some().then_some(true)),
                 withheld: becket_events::Answer(
@@ -322,9 +332,10 @@ impl Handler<Output> for Interception {
         Box::pin(async move {
             let members = || members([("output", json!({"content": occasion.payload.text}))]);
             let adapt = |target: &Value| target["content"].as_str().map(ToOwned::to_owned);
-            let (verdict, text) = self.ask(occasion.scope, Point::Output, members, adapt).await;
+            let (verdict, halt, text) = self.ask(occasion.scope, Point::Output, members, adapt).await;
             Ok(OutputReply {
                 verdict,
+                halt,
                 text: Rewrite(text),
                 ..OutputReply::default()
             })
@@ -335,12 +346,13 @@ impl Handler<Output> for Interception {
 impl Handler<SessionEnd> for Interception {
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, SessionEnd>) -> Answered<'a, SessionEndReply> {
         Box::pin(async move {
+            let scope = occasion.scope;
             let reason = match occasion.payload.reason {
+                _ if self.refused(scope).is_some() => "error",
                 EndReason::Done | EndReason::Left | EndReason::Switched => "completed",
                 EndReason::Cancelled => "cancelled",
                 EndReason::Failed | EndReason::Limit | EndReason::Blocked => "error",
             };
-            let scope = occasion.scope;
             let members = || members([("summary", json!({"reason": reason}))]);
             // Nothing is left to refuse.
             self.emitter
@@ -350,5 +362,57 @@ impl Handler<SessionEnd> for Interception {
             refused.remove(&scope.session_id);
             Ok(SessionEndReply::default())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use becket_events::{SessionEndPayload, SessionStartPayload, StartReason, Usage};
+
+    use super::*;
+    use crate::emitter::tests::setup;
+    use crate::interceptor::Context;
+    use crate::verdict::InterceptorVerdict;
+
+    #[tokio::test]
+    async fn a_session_that_was_denied_ends_with_an_error() {
+        let seen: Arc<Mutex<Vec<Context>>> = Arc::default();
+        let list = Arc::clone(&seen);
+        let interceptor = move |context: &Context| {
+            list.lock().unwrap().push(context.clone());
+            match context["interception_point"] == "agent_startup" {
+                true => InterceptorVerdict::deny("closed"),
+                false => InterceptorVerdict::allow(),
+            }
+        };
+        let setup = setup(Mode::Enforce, interceptor);
+        let engine = Engine::new(None);
+        register(&engine, Arc::new(Emitter::new(setup, Arc::new(|_, _| {}))));
+        let scope = Scope::default();
+        let start = || SessionStartPayload {
+            reason: StartReason::Startup,
+            home: String::new(),
+            project_root: String::new(),
+            tool_count: 0,
+            tools: Vec::new(),
+            message_count: 0,
+            previous_session_id: None,
+            previous_session_file: None,
+        };
+        let outcome = engine.dispatch::<SessionStart>(&scope, start).await;
+        assert_eq!(outcome.reply.halt, First(Some("closed".into())));
+        let end = || SessionEndPayload {
+            reason: EndReason::Done,
+            home: String::new(),
+            project_root: String::new(),
+            tool_count: 0,
+            usage: Usage::default(),
+            next: None,
+            next_session_file: None,
+        };
+        engine.dispatch::<SessionEnd>(&scope, end).await;
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.len(), 2);
+        assert_eq!(seen[1]["summary"]["reason"], "error");
     }
 }

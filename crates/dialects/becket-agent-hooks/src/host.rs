@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use becket_agent::audit::{AuditRecord, Audited};
 use becket_agent::store::Store;
-use becket_check::{CheckedHook, HookFile, Start, boxed};
+use becket_check::{CheckedHook, HookFile, Machine, Start, boxed};
 use becket_events::Scope;
-use becket_hooks::{CommandLine, HookEnvironment, Section};
+use becket_hooks::{CommandLine, Failure, HookEnvironment, Section};
 use becket_host::{Found, FoundGuest, GuestSearch, Guests, Host, Loading, NoGuests, Report, Stage};
 use becket_store::SqliteStore;
 use becket_system::CliError;
@@ -17,12 +17,12 @@ use serde_json::Value;
 use crate::approval::{ByHooks, ByUser};
 use crate::config::{AgentHooksConfig, ApprovalChoice};
 use crate::conformance::Kit;
-use crate::declaration::{Declaration, Registry};
+use crate::declaration::{Declaration, Kind, Registry};
 use crate::dialect::DIALECT;
 use crate::emitter::{Emitter, Sink};
 use crate::handlers::register;
 use crate::interceptor::Interceptor;
-use crate::programs::{Asking, COMMAND, Stays, WORKER};
+use crate::programs::{Asking, COMMAND, Place, Stays, WORKER, command, program};
 use crate::record::Record;
 
 /// The host of interceptors.
@@ -45,16 +45,14 @@ impl Host for AgentHooksHost {
         let config: AgentHooksConfig = place.section()?;
         let (file, text) = (&place.settings.file, &place.settings.text);
         let folder = file.parent().unwrap_or(Path::new(""));
-        if config.declaration(folder)?.is_none() {
+        let Some(declaration) = config.declaration(folder)? else {
             return Ok(Vec::new());
-        }
-        let programs = config
-            .interceptor
-            .into_iter()
-            .map(|interceptor| CheckedInterceptor {
-                command: interceptor.command,
-                folder: folder.to_owned(),
-            });
+        };
+        let commands = commands(&declaration, config.approval_command.as_ref());
+        let programs = commands.into_iter().map(|(_, command)| CheckedProgram {
+            command,
+            folder: folder.to_owned(),
+        });
         Ok(vec![HookFile::new(file, text, Ok(boxed(programs)))])
     }
 
@@ -72,16 +70,31 @@ impl Host for AgentHooksHost {
     }
 }
 
-/// An interceptor as `hooks check` sees it.
+/// All programs that may be asked, with words for what they are.
+fn commands(declaration: &Declaration, approver: Option<&CommandLine>) -> Vec<(String, CommandLine)> {
+    let bindings = declaration.bindings.iter();
+    let bindings = bindings.map(|binding| (format!("interceptor {}", binding.id), command(&binding.config)));
+    let approver = approver.map(|command| ("approval_command".to_owned(), Ok(command.clone())));
+    let all = bindings.chain(approver);
+    all.filter_map(|(what, command)| Some((what, command.ok()?)))
+        .collect()
+}
+
+/// A program as `hooks check` sees it.
 #[derive(Debug)]
-struct CheckedInterceptor {
+struct CheckedProgram {
     command: CommandLine,
     folder: PathBuf,
 }
 
-impl CheckedHook for CheckedInterceptor {
+impl CheckedHook for CheckedProgram {
     fn start(&self) -> Start<'_> {
         Start::Command(&self.command, Some(&self.folder))
+    }
+
+    fn trouble(&self, machine: &Machine) -> Option<Failure> {
+        let program = program(&self.command, &self.folder, &machine.environment);
+        program.check(&machine.directory).err()
     }
 }
 
@@ -121,6 +134,7 @@ impl Found for FoundInterceptors {
                 declaration: declaration.clone(),
                 approval_command: self.approval_command.clone(),
                 folder: self.folder.clone(),
+                directory: loading.place.surroundings.cwd.clone(),
                 environment: HookEnvironment::clone(loading.environment),
                 programs: Mutex::default(),
             }))
@@ -133,14 +147,21 @@ struct Interceptors {
     declaration: Declaration,
     approval_command: Option<CommandLine>,
     folder: PathBuf,
+    /// The working directory of the run.
+    directory: PathBuf,
     environment: HookEnvironment,
     /// Programs that may still be alive when the run ends.
     programs: Mutex<Vec<Arc<Asking>>>,
 }
 
 impl Interceptors {
-    fn program(&self, config: &Value, stays: Stays) -> Result<Arc<dyn Interceptor>, String> {
-        let program = Asking::of_config(config, stays, &self.folder, &self.environment)?;
+    fn program(
+        &self,
+        config: &Value,
+        stays: Stays,
+        place: &Place<'_>,
+    ) -> Result<Arc<dyn Interceptor>, String> {
+        let program = Asking::of_config(config, stays, place)?;
         let program = Arc::new(program);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         programs.push(Arc::clone(&program));
@@ -148,15 +169,15 @@ impl Interceptors {
     }
 
     /// Everything that the declaration can name.
-    fn registry<'a>(&'a self, stage: &Stage<'_>) -> Registry<'a> {
+    fn registry<'a>(&'a self, stage: &'a Stage<'_>) -> Registry<'a> {
+        let place = Place {
+            folder: &self.folder,
+            environment: &self.environment,
+            front: &stage.person.front,
+        };
+        let kind = |stays| -> Kind<'a> { Box::new(move |config| self.program(config, stays, &place)) };
         let mut registry = Registry {
-            kinds: vec![
-                (
-                    COMMAND,
-                    Box::new(|config| self.program(config, Stays::ForOneAnswer)),
-                ),
-                (WORKER, Box::new(|config| self.program(config, Stays::Alive))),
-            ],
+            kinds: vec![(COMMAND, kind(Stays::ForOneAnswer)), (WORKER, kind(Stays::Alive))],
             ..Registry::default()
         };
         let name = |choice: ApprovalChoice| choice.name().unwrap_or_default();
@@ -165,7 +186,7 @@ impl Interceptors {
         let hooks = Arc::new(ByHooks(Arc::clone(stage.engine)));
         registry.approvers.push((name(ApprovalChoice::Hooks), hooks));
         if let Some(command) = &self.approval_command {
-            let program = Asking::new(command, Stays::ForOneAnswer, &self.folder, &self.environment);
+            let program = Asking::new(command, Stays::ForOneAnswer, &place);
             registry
                 .approvers
                 .push((name(ApprovalChoice::Program), Arc::new(program)));
@@ -192,16 +213,17 @@ impl Guests for Interceptors {
     }
 
     fn reports(&self) -> Vec<Report> {
-        let bindings = self.declaration.bindings.iter();
-        let reports = bindings.map(|binding| Report::new(format!("interceptor {}", binding.id), None));
-        let reports: Vec<Report> = reports.collect();
-        match reports.is_empty() {
-            true => vec![Report::note(
-                "AGENT-HOOKS",
-                "it is enabled without an interceptor, so everything is denied".into(),
-            )],
-            false => reports,
+        if self.declaration.bindings.is_empty() {
+            let words = "it is enabled without an interceptor, so everything is denied";
+            return vec![Report::note("AGENT-HOOKS", words.into())];
         }
+        let commands = commands(&self.declaration, self.approval_command.as_ref()).into_iter();
+        let reports = commands.map(|(what, command)| {
+            let program = program(&command, &self.folder, &self.environment);
+            let trouble = program.check(&self.directory).err();
+            Report::new(what, trouble.map(|failure| failure.to_string()))
+        });
+        reports.collect()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

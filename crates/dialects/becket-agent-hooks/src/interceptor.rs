@@ -17,10 +17,12 @@ pub type Context = Map<String, Value>;
 /// Why somebody who was asked has not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unanswered {
-    /// Something failed; the words are for the user.
+    /// Something failed. The words stand in records, so they must not quote what the question was about.
     Failed(String),
     /// The time was over.
     TimedOut,
+    /// Who was asked for an approval wants everything to stop.
+    Cancelled,
 }
 
 /// Somebody who judges an action.
@@ -116,15 +118,14 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    /// The answer to a request by a yes or a no; `None` if nobody decided.
-    pub fn to(request: &ApprovalRequest<'_>, decided: Option<Result<(), &str>>) -> Self {
-        let (outcome, verdict) = match decided {
-            Some(Ok(())) => (ApprovalOutcome::Approve, Some(InterceptorVerdict::allow())),
-            Some(Err(reason)) => (ApprovalOutcome::Reject, Some(InterceptorVerdict::deny(reason))),
-            None => (ApprovalOutcome::Unresolved, None),
-        };
+    /// The answer to a request by a verdict; `None` if nobody decided.
+    pub fn to(request: &ApprovalRequest<'_>, verdict: Option<InterceptorVerdict>) -> Self {
         Self {
-            outcome,
+            outcome: match &verdict {
+                Some(verdict) if verdict.permits() => ApprovalOutcome::Approve,
+                Some(_) => ApprovalOutcome::Reject,
+                None => ApprovalOutcome::Unresolved,
+            },
             context_identity: request.context_identity.clone(),
             verdict: verdict.and_then(|verdict| serde_json::to_value(verdict).ok()),
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use becket_agent::front::{Front, FrontUpdate};
 use becket_events::Scope;
 use becket_hooks::{
     Cause, CommandLane, CommandLine, Failure, HookEnvironment, Invocation, Lane, Program, WorkerLane,
@@ -29,54 +30,66 @@ struct Config {
     command: CommandLine,
 }
 
+/// The command line of an interceptor that is a program.
+pub fn command(config: &Value) -> Result<CommandLine, String> {
+    let config = Config::deserialize(config).map_err(|error| error.to_string())?;
+    Ok(config.command)
+}
+
+/// The program of a command line. Relative paths are those of the folder, which is that of the settings file.
+pub fn program(command: &CommandLine, folder: &Path, environment: &HookEnvironment) -> Program {
+    let program = match command {
+        CommandLine::Shell(line) => Program::shell(line.clone()),
+        CommandLine::Exec(words) => {
+            let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
+            let program = words.first_mut();
+            if let Some(program) = program.filter(|program| program.as_encoded_bytes().contains(&b'/')) {
+                *program = folder.join(&*program).into();
+            }
+            Program::exec(words)
+        }
+    };
+    program
+        .environment(Arc::clone(&environment.variables))
+        .for_guard()
+}
+
 /// A program that is asked.
 pub struct Asking {
     lane: Arc<dyn Lane>,
     /// The lane again, if its program must be ended.
     worker: Option<Arc<WorkerLane>>,
+    /// The command line, as the user knows it.
+    shown: String,
+    /// Hears why the program gave no answer.
+    front: Arc<dyn Front>,
 }
 
 impl Asking {
-    /// A program in this environment. Relative paths are those of the settings file's folder.
-    pub fn new(command: &CommandLine, stays: Stays, folder: &Path, environment: &HookEnvironment) -> Self {
-        let program = match command {
-            CommandLine::Shell(line) => Program::shell(line.clone()),
-            CommandLine::Exec(words) => {
-                let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
-                let program = words.first_mut();
-                if let Some(program) = program.filter(|program| program.as_encoded_bytes().contains(&b'/')) {
-                    *program = folder.join(&*program).into();
-                }
-                Program::exec(words)
-            }
-        };
-        let program = program
-            .environment(Arc::clone(&environment.variables))
-            .for_guard();
-        match stays {
+    /// A program in its surroundings.
+    pub fn new(command: &CommandLine, stays: Stays, place: &Place<'_>) -> Self {
+        let program = program(command, place.folder, place.environment);
+        let (lane, worker): (Arc<dyn Lane>, _) = match stays {
             Stays::Alive => {
                 let worker = Arc::new(WorkerLane::new(program));
-                Self {
-                    lane: Arc::clone(&worker) as Arc<dyn Lane>,
-                    worker: Some(worker),
-                }
+                (Arc::clone(&worker) as Arc<dyn Lane>, Some(worker))
             }
-            Stays::ForOneAnswer => Self {
-                lane: Arc::new(CommandLane::new(program)),
-                worker: None,
+            Stays::ForOneAnswer => (Arc::new(CommandLane::new(program)), None),
+        };
+        Self {
+            lane,
+            worker,
+            shown: match command {
+                CommandLine::Shell(line) => line.clone(),
+                CommandLine::Exec(words) => words.join(" "),
             },
+            front: Arc::clone(place.front),
         }
     }
 
     /// A program as a document describes it.
-    pub fn of_config(
-        config: &Value,
-        stays: Stays,
-        folder: &Path,
-        environment: &HookEnvironment,
-    ) -> Result<Self, String> {
-        let config: Config = Config::deserialize(config).map_err(|error| error.to_string())?;
-        Ok(Self::new(&config.command, stays, folder, environment))
+    pub fn of_config(config: &Value, stays: Stays, place: &Place<'_>) -> Result<Self, String> {
+        Ok(Self::new(&command(config)?, stays, place))
     }
 
     /// Ends the program if it is still alive.
@@ -93,24 +106,52 @@ impl Asking {
             directory: scope.cwd.clone().into(),
             timeout,
         };
-        let failed = |failure: Failure| match failure.cause {
-            Cause::TimedOut => Unanswered::TimedOut,
-            _ => Unanswered::Failed(failure.to_string()),
+        let finished = match self.lane.run(invocation).await {
+            Ok(finished) => finished,
+            Err(failure) => return self.without_answer(&failure),
         };
-        let finished = self.lane.run(invocation).await.map_err(failed)?;
         if finished.code != 0 {
-            let words = format!(
-                "it ended with status {}: {}",
-                finished.code,
-                finished.stderr.trim()
-            );
+            let words = format!("it ended with status {}", finished.code);
+            self.tell(&words, &finished.stderr);
             return Err(Unanswered::Failed(words));
         }
-        let text = String::from_utf8(finished.stdout);
-        let text = text.map_err(|_| Unanswered::Failed("its answer is no text".into()))?;
-        // What cannot be read is no verdict, which the caller finds.
-        Ok(read_strictly(&text).unwrap_or_default())
+        let text = String::from_utf8_lossy(&finished.stdout);
+        Ok(read_strictly(&text).unwrap_or_else(|error| {
+            self.tell(&format!("its answer is not JSON: {error}"), &finished.stderr);
+            NO_VERDICT
+        }))
     }
+
+    /// What a failure of the program means. What it wrote may quote what it was asked about, so that only the user sees
+    /// it, and no record.
+    fn without_answer(&self, failure: &Failure) -> Result<Value, Unanswered> {
+        self.tell(&failure.to_string(), &failure.stderr);
+        match failure.cause {
+            Cause::TimedOut => Err(Unanswered::TimedOut),
+            Cause::UnreadableOutput | Cause::WrongShape => Ok(NO_VERDICT),
+            cause => Err(Unanswered::Failed(cause.describe().into())),
+        }
+    }
+
+    /// Tells the user why there is no answer.
+    fn tell(&self, words: &str, stderr: &str) {
+        let words = format!("interceptor `{}`: {words}\n{}", self.shown, stderr.trim());
+        self.front.show(FrontUpdate::Warning(words.trim()));
+    }
+}
+
+/// What cannot be read is no verdict, which the emitter finds.
+const NO_VERDICT: Value = Value::Null;
+
+/// The surroundings of a program.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The folder of the settings file.
+    pub folder: &'a Path,
+    /// The environment of programs.
+    pub environment: &'a HookEnvironment,
+    /// Hears why a program gave no answer.
+    pub front: &'a Arc<dyn Front>,
 }
 
 /// How long a program lives.

@@ -10,6 +10,9 @@ use crate::verdict::{Decision, InterceptorVerdict};
 /// How many bytes of a message are recorded.
 const LONGEST_MESSAGE: usize = 256;
 
+/// What stands at the end of a message that was shortened.
+const ELLIPSIS: &str = "…";
+
 /// Whether verdicts count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -109,9 +112,13 @@ fn without_payload<S: Serializer>(verdict: &InterceptorVerdict, serializer: S) -
     value.serialize(serializer)
 }
 
-/// The beginning of a message, in whole characters.
+/// A message, or its beginning in whole characters with an ellipsis behind it.
 fn shortened(message: &str) -> String {
-    message[..message.floor_char_boundary(LONGEST_MESSAGE)].to_owned()
+    if message.len() <= LONGEST_MESSAGE {
+        return message.to_owned();
+    }
+    let end = message.floor_char_boundary(LONGEST_MESSAGE - ELLIPSIS.len());
+    format!("{}{ELLIPSIS}", &message[..end])
 }
 
 #[cfg(test)]
@@ -126,13 +133,14 @@ mod tests {
         let verdict = InterceptorVerdict::read(json!({
             "decision": "transform",
             "message": "é".repeat(200),
-            "warnings": [{"message": "w".repeat(300)}],
+            "warnings": [{"message": "w".repeat(257)}, {"message": "w".repeat(256)}],
             "transform": {"path": "$target.url", "value": "secret"},
         }));
         let shown = serde_json::to_value(Shown(verdict.unwrap())).unwrap();
         assert_eq!(shown["transform"], json!({"path": "$target.url"}));
-        assert_eq!(shown["message"], "é".repeat(128));
-        assert_eq!(shown["warnings"][0]["message"], "w".repeat(256));
+        assert_eq!(shown["message"], "é".repeat(126) + "…");
+        assert_eq!(shown["warnings"][0]["message"], "w".repeat(253) + "…");
+        assert_eq!(shown["warnings"][1]["message"], "w".repeat(256));
         let verdict = InterceptorVerdict::read(json!({"decision": "deny", "approval": {"to": "secret"}}));
         let shown = serde_json::to_value(Shown(verdict.unwrap())).unwrap();
         assert_eq!(shown["approval"], json!({}));

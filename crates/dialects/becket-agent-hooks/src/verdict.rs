@@ -139,7 +139,7 @@ pub enum HostError {
     InterceptorTimeout,
     /// The answer is no verdict.
     VerdictInvalid,
-    /// The path of a transform leads to nothing.
+    /// The path of a transform leads to nothing, or becket cannot make the change.
     TransformInvalid,
     /// A transform wants to change something else than the target, or at a point that has nothing to change.
     TransformTargetForbidden,
@@ -153,8 +153,6 @@ pub enum HostError {
     ApprovalUnresolved,
     /// The approval is about another context.
     ApprovalIdentityMismatch,
-    /// becket cannot make this change.
-    AdapterUnsupported,
     /// A part of a streamed answer was judged by nobody.
     StreamingUnsupported,
 }

@@ -23,8 +23,8 @@ const DISCLOSURES: &str = "## Disclosures
 - Integers beyond 64 bits become doubles when their JSON is read, so `bigint_json` is not claimed.
 - `identity_provider: null` leaves records and approvals unbound; vectors that use it say so themselves.
 - After a `host_error` deny at a tool, becket tells the model and goes on (`tool_seam_host_error: continue`).
-- Vectors without a declaration of their own run with `buffered_output: false`: a deny at `output` cannot retract what
-  was released. Exposure bound:";
+- Vectors without a declaration of their own run with `buffered_output: true`, unless they need `incremental_output`,
+  and with `false`, under which a deny at `output` cannot retract what was released. Exposure bound:";
 
 /// The results in the form that the standard asks for: the row of the claim, the results by part, what the harness is,
 /// and what must be disclosed.
@@ -37,10 +37,11 @@ pub fn claim(results: &[VectorResult]) -> String {
         .collect();
     let mut text = format!(
         "# Conformance claim\n\n\
-         | Framework | Adapter version | Spec | Capabilities | Profiles | Identity provider | SDK | Report |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |\n\
+         | Framework | Adapter version | Spec | Capabilities | Profiles | Identity provider | SDK | Report | Notes |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n\
          | becket | {} | {SPEC} | {} | all four, all knobs | jcs-sha256 (+ null, vector-scoped) | none: becket's own \
-         runner | below |\n\n## Results by part\n\n| part | passed | failed | skipped |\n| --- | --- | --- | --- |\n",
+         runner | below | buffered_output: false |\n\n\
+         ## Results by part\n\n| part | passed | failed | skipped |\n| --- | --- | --- | --- |\n",
         env!("CARGO_PKG_VERSION"),
         capabilities.join(", "),
     );
@@ -49,22 +50,15 @@ pub fn claim(results: &[VectorResult]) -> String {
     }
     let tally = tally(results.iter());
     let _ = writeln!(text, "| all | {} | {} | {} |", tally[0], tally[1], tally[2]);
+    text.push_str("\n## Vectors\n\n| vector | part | result |\n| --- | --- | --- |\n");
     for result in results {
-        match &result.outcome {
-            VectorOutcome::Passed => {}
-            VectorOutcome::Failed(failures) => {
-                let _ = writeln!(
-                    text,
-                    "\nfailed: {} {}: {}",
-                    result.id,
-                    result.title,
-                    failures.join("; ")
-                );
-            }
-            VectorOutcome::Skipped(reason) => {
-                let _ = writeln!(text, "\nskipped: {} {}: {reason}", result.id, result.title);
-            }
-        }
+        let outcome = match &result.outcome {
+            VectorOutcome::Passed => "passed".into(),
+            VectorOutcome::Failed(failures) => format!("failed: {}", failures.join("; ")),
+            VectorOutcome::Skipped(reason) => format!("skipped: {reason}"),
+        };
+        let outcome = outcome.replace('|', "\\|").replace('\n', " ");
+        let _ = writeln!(text, "| {} | {} | {outcome} |", result.id, part(result));
     }
     let verdict = match tally[1] {
         0 => "Every vector that applies to the declared surface passes.",
@@ -77,22 +71,21 @@ pub fn claim(results: &[VectorResult]) -> String {
     text
 }
 
+/// The part of the standard that a vector is about.
+fn part(result: &VectorResult) -> &str {
+    match result.part.as_str() {
+        "" => UNNAMED,
+        part => part,
+    }
+}
+
 /// The tallies of the parts, in the order in which the parts come.
 fn parts(results: &[VectorResult]) -> Vec<(&str, [usize; 3])> {
-    let name = |result: &VectorResult| match result.part.is_empty() {
-        true => UNNAMED.to_owned(),
-        false => result.part.clone(),
-    };
     let mut parts: Vec<(&str, [usize; 3])> = Vec::new();
-    for result in results {
-        let part = if result.part.is_empty() {
-            UNNAMED
-        } else {
-            &result.part
-        };
-        if !parts.iter().any(|(known, _)| *known == part) {
-            let same = results.iter().filter(|other| name(other) == part);
-            parts.push((part, tally(same)));
+    for name in results.iter().map(part) {
+        if !parts.iter().any(|(known, _)| *known == name) {
+            let same = results.iter().filter(|other| part(other) == name);
+            parts.push((name, tally(same)));
         }
     }
     parts

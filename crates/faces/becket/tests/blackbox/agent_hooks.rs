@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use testkit::{Finished, Room, needs, skipped};
 
 use crate::room;
+use crate::terminal::Terminal;
 
 /// The standard's own vectors are fetched at test time, and are no part of this repository.
 const PACKAGE: &str = "agent-hooks-sdk==0.1.0b3";
@@ -21,6 +22,20 @@ fn one_call() -> Value {
         {"text": "the answer"},
     ])
 }
+
+/// An interceptor whose deny of a call can be lifted, and one that allows everything.
+const LIFTABLE: &str = "[[agent_hooks.interceptor]]\nname = \"ask\"\nat = [\"pre_tool_call\"]\n\
+    command = '''echo '{\"decision\": \"deny\", \"reason\": \"ask_first\", \"approval\": {}}' '''\n\
+    [[agent_hooks.interceptor]]\nname = \"fine\"\ncommand = '''echo '{\"decision\": \"allow\"}' '''\n";
+
+/// An interceptor that allows everything.
+const ALLOWED: &str =
+    "[[agent_hooks.interceptor]]\nname = \"fine\"\ncommand = '''echo '{\"decision\": \"allow\"}' '''\n";
+
+/// The same, at all points but calls.
+const ELSEWHERE: &str = "[[agent_hooks.interceptor]]\nname = \"fine\"\ncommand = '''echo '{\"decision\": \"allow\"}' '''\n\
+    at = [\"agent_startup\", \"input\", \"pre_model_call\", \"post_model_call\", \"post_tool_call\", \"output\", \
+    \"agent_shutdown\"]\n";
 
 fn set_up(room: &Room, settings: &str) {
     room.config(&format!("[agent_hooks]\nenabled = true\n{settings}"));
@@ -41,6 +56,15 @@ fn records(room: &Room) -> Vec<Value> {
     lines
         .map(|line| serde_json::from_str(line).expect("a line is JSON"))
         .collect()
+}
+
+/// The record of the only emission at a point.
+fn record_at(room: &Room, point: &str) -> Value {
+    let records = records(room).into_iter();
+    let mut found = records.filter(|record| record["interception_point"] == point);
+    let record = found.next().expect("there is a record");
+    assert_eq!(found.next(), None);
+    record
 }
 
 fn points(records: &[Value]) -> Vec<&str> {
@@ -191,11 +215,7 @@ fn a_broken_interceptor_refuses_in_the_words_of_the_standard() {
         );
         play(&room, &one_call(), &[]).ended_with(0);
         assert!(!room.has("made"), "{line}");
-        let records = records(&room);
-        let record = records
-            .iter()
-            .find(|record| record["interception_point"] == "pre_tool_call");
-        let record = record.expect("there is a record");
+        let record = record_at(&room, "pre_tool_call");
         assert_eq!(
             record["verdict"]["reason"],
             format!("host_error:{reason}"),
@@ -227,65 +247,247 @@ fn evaluate_only_records_and_changes_nothing() {
 
 #[test]
 fn a_deny_is_lifted_by_a_program_and_by_hooks() {
-    const LIFTABLE: &str = "[[agent_hooks.interceptor]]\nname = \"ask\"\nat = [\"pre_tool_call\"]\n\
-        command = '''echo '{\"decision\": \"deny\", \"reason\": \"ask_first\", \"approval\": {}}' '''\n\
-        [[agent_hooks.interceptor]]\nname = \"fine\"\ncommand = '''echo '{\"decision\": \"allow\"}' '''\n";
     if !needs("python3") {
         return;
     }
     let approves = "import json, sys; request = json.load(sys.stdin); print(json.dumps({'outcome': 'approve', \
         'context_identity': request['context_identity'], 'verdict': {'decision': 'allow'}}))";
     let other = approves.replace("request['context_identity']", "'sha256:0'");
+    let without = approves.replace(", 'verdict': {'decision': 'allow'}", "");
+    let undecided = without.replace("approve", "unresolved");
     let program = |line: &str| {
         format!("approval = \"program\"\napproval_command = [\"python3\", \"-c\", '''{line}''']\n")
     };
-    let hook = "[[hook]]\nevent = \"permission_request\"\ncommand = '''echo '{\"verdict\": \"allow\"}' '''\n";
+    let hook = |verdict: &str| {
+        format!(
+            "[[hook]]\nevent = \"permission_request\"\ncommand = '''echo '{{\"verdict\": {verdict}}}' '''\n"
+        )
+    };
+    let (allows, denies) = (hook("\"allow\""), hook("{\"deny\": \"not today\"}"));
+    let (by_hooks, by_user) = (
+        "approval = \"hooks\"\n".to_owned(),
+        "approval = \"user\"\n".to_owned(),
+    );
     let cases = [
-        (String::new(), "", Value::Null, "ask_first"),
-        (program(approves), "", json!("approval"), ""),
-        (
-            program(&other),
-            "",
-            json!("rejection"),
-            "host_error:approval_identity_mismatch",
-        ),
+        (String::new(), "", "ask_first"),
+        (program(approves), "", ""),
+        (program(&other), "", "host_error:approval_identity_mismatch"),
+        (program(&without), "", "host_error:approval_resolver_failed"),
+        (program(&undecided), "", "host_error:approval_unresolved"),
         (
             program("raise SystemExit(1)"),
             "",
-            json!("rejection"),
             "host_error:approval_resolver_failed",
         ),
-        ("approval = \"hooks\"\n".into(), hook, json!("approval"), ""),
-        (
-            "approval = \"hooks\"\n".into(),
-            "",
-            json!("rejection"),
-            "host_error:approval_unresolved",
-        ),
+        (by_hooks.clone(), &allows, ""),
+        (by_hooks.clone(), &denies, "rejected_by_hook"),
+        (by_hooks, "", "host_error:approval_unresolved"),
         // Nobody is there to ask.
-        (
-            "approval = \"user\"\n".into(),
-            "",
-            json!("rejection"),
-            "host_error:approval_unresolved",
-        ),
+        (by_user, "", "host_error:approval_unresolved"),
     ];
-    for (approval, hooks, resolved_by, reason) in cases {
+    for (approval, hooks, reason) in cases {
         let room = room();
         set_up(&room, &format!("{approval}{LIFTABLE}{hooks}"));
         play(&room, &one_call(), &[]).ended_with(0);
         assert_eq!(room.has("made"), reason.is_empty(), "{approval}");
-        let records = records(&room);
-        let record = records
-            .iter()
-            .find(|record| record["interception_point"] == "pre_tool_call");
-        let record = record.expect("there is a record");
+        let record = record_at(&room, "pre_tool_call");
+        let resolved_by = match (approval.is_empty(), reason.is_empty()) {
+            (true, _) => Value::Null,
+            (false, true) => json!("approval"),
+            (false, false) => json!("rejection"),
+        };
         assert_eq!(record["resolved_by"], resolved_by, "{approval}");
-        assert_eq!(
-            record["verdict"]["reason"].as_str().unwrap_or_default(),
-            reason,
-            "{approval}"
+        let got = record["verdict"]["reason"].as_str().unwrap_or_default();
+        assert_eq!(got, reason, "{approval}");
+    }
+}
+
+#[test]
+fn the_user_lifts_a_deny_at_the_terminal_or_lets_it_stand() {
+    let cases = [
+        ("y", "approval", "the answer", 0),
+        ("n not yet", "rejection", "rejected_by_user: not yet", 0),
+        ("c", "rejection", "the user cancelled", 1),
+    ];
+    for (answer, resolved_by, words, code) in cases {
+        let room = room();
+        set_up(&room, &format!("approval = \"user\"\n{LIFTABLE}"));
+        let model = room.model(&one_call());
+        let Some(terminal) = Terminal::start(room, &["--yes", "--model", &model, "go"]) else {
+            return;
+        };
+        terminal.wait_for("[y]es");
+        let asked = terminal.text();
+        assert!(
+            asked.contains("ask_first") && asked.contains("command: echo made > made"),
+            "{asked}"
         );
+        assert!(!terminal.room.has("made"));
+        terminal.enter(answer);
+        terminal.wait_for(words);
+        assert_eq!(terminal.wait_for_end(), code, "{}", terminal.text());
+        assert_eq!(terminal.room.has("made"), answer == "y");
+        assert_eq!(terminal.text().contains("the answer"), answer != "c");
+        assert_eq!(
+            record_at(&terminal.room, "pre_tool_call")["resolved_by"],
+            resolved_by
+        );
+    }
+}
+
+#[test]
+fn what_a_broken_interceptor_wrote_is_told_to_the_user_and_nobody_else() {
+    if !needs("python3") {
+        return;
+    }
+    let worker = |answer: &str| {
+        format!(
+            "import json, sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n    print({answer}, flush=True)"
+        )
+    };
+    let raises = worker("json.dumps({'id': asked['id'], 'error': json.dumps(asked)})");
+    let garbage = worker("'{' + line");
+    let cases = [
+        (
+            "import sys; sys.exit(sys.stdin.read())",
+            false,
+            "interceptor_failed",
+            "it ended with status 1",
+        ),
+        (
+            "print(input().replace(':', ''))",
+            false,
+            "verdict_invalid",
+            "its answer is no verdict of the standard",
+        ),
+        (raises.as_str(), true, "interceptor_failed", "raised an error"),
+        (
+            garbage.as_str(),
+            true,
+            "verdict_invalid",
+            "its answer is no verdict of the standard",
+        ),
+    ];
+    for (program, is_worker, reason, message) in cases {
+        let room = room();
+        set_up(
+            &room,
+            &format!(
+                "[[agent_hooks.interceptor]]\nname = \"broken\"\ncommand = [\"python3\", \"-c\", '''{program}''']\n\
+                 worker = {is_worker}\nat = [\"pre_tool_call\"]\n{ALLOWED}"
+            ),
+        );
+        let run = play(&room, &one_call(), &[]).ended_with(0);
+        assert!(!room.has("made"), "{program}");
+        run.complained("interceptor `python3 -c ");
+        let record = record_at(&room, "pre_tool_call");
+        assert_eq!(
+            record["verdict"]["reason"],
+            format!("host_error:{reason}"),
+            "{program}"
+        );
+        assert_eq!(record["verdict"]["message"], message, "{program}");
+        let log = room.run(["context", "log"]).stdout;
+        assert_eq!(log.matches("interception_point").count(), 0, "{program}: {log}");
+    }
+}
+
+#[test]
+fn a_missing_program_is_found_before_a_run() {
+    let room = room();
+    let missing = "[[agent_hooks.interceptor]]\nname = \"policy\"\ncommand = [\"./policy.py\"]\n";
+    let document = json!({
+        "declaration": "agent-hooks-declaration/1.0",
+        "bindings": [{"id": "policy", "kind": "becket.worker", "config": {"command": ["./policy.py"]}}],
+    });
+    room.write("../home/.config/becket/host.json", document.to_string());
+    for settings in [missing, "declaration = \"host.json\"\n"] {
+        set_up(&room, settings);
+        let check = room.run(["hooks", "check"]).ended_with(1);
+        assert!(
+            check.stdout.contains("`./policy.py` is not on this machine"),
+            "{check:#?}"
+        );
+        let doctor = room.run(["doctor"]);
+        let line = doctor
+            .stdout
+            .lines()
+            .find(|line| line.contains("interceptor policy"));
+        assert!(
+            line.is_some_and(|line| line.contains("program not found")),
+            "{doctor:#?}"
+        );
+    }
+}
+
+#[test]
+fn two_changes_of_the_same_thing_are_composed_as_the_profile_says() {
+    if !needs("python3") {
+        return;
+    }
+    let change = |command: &str| {
+        format!(
+            "return {{'decision': 'transform', 'transform': {{'path': '$target.command', 'value': {command}}}}}"
+        )
+    };
+    let decides = "import json, sys; request = json.load(sys.stdin); print(json.dumps({'outcome': 'approve', \
+        'context_identity': request['context_identity'], 'verdict': {'decision': 'transform', 'transform': \
+        {'path': '$target.command', 'value': 'echo third > made'}}}))";
+    let approval =
+        format!("approval = \"program\"\napproval_command = [\"python3\", \"-c\", '''{decides}''']\n");
+    let cases = [
+        ("sequential/first_deny", "", Ok("one\ntwo\n"), json!(1)),
+        ("sequential/run_all", "", Ok("one\ntwo\n"), json!(1)),
+        ("parallel/strictest", "", Err("transform_conflict"), Value::Null),
+        (
+            "parallel/unanimous",
+            "",
+            Err("composition_disagreement"),
+            Value::Null,
+        ),
+        (
+            "parallel/strictest",
+            "on_transform_conflict",
+            Ok("third\n"),
+            Value::Null,
+        ),
+        (
+            "parallel/unanimous",
+            "on_disagreement",
+            Ok("third\n"),
+            Value::Null,
+        ),
+    ];
+    for (profile, knob, expected, decided_by) in cases {
+        let room = room();
+        let one = interceptor(&room, "one", &change("'echo one > made'"));
+        let two = interceptor(
+            &room,
+            "two",
+            &change("context['target']['command'] + '; echo two >> made'"),
+        );
+        let knob = match knob {
+            "" => String::new(),
+            knob => format!("{knob} = \"approval\"\n{approval}"),
+        };
+        let changes = [("one", one), ("two", two)].map(|(name, program)| {
+            format!(
+                "[[agent_hooks.interceptor]]\nname = \"{name}\"\ncommand = [\"{program}\"]\nat = [\"pre_tool_call\"]\n"
+            )
+        });
+        set_up(
+            &room,
+            &format!("profile = \"{profile}\"\n{knob}{}{ELSEWHERE}", changes.concat()),
+        );
+        play(&room, &one_call(), &[]).ended_with(0);
+        let record = record_at(&room, "pre_tool_call");
+        let got = match record["verdict"]["reason"].as_str() {
+            Some(reason) => Err(reason.trim_start_matches("host_error:")),
+            None => Ok(room.read("made")),
+        };
+        assert_eq!(got, expected.map(ToOwned::to_owned), "{profile} {knob}");
+        assert_eq!(room.has("made"), expected.is_ok(), "{profile} {knob}");
+        assert_eq!(record["decided_by"], decided_by, "{profile} {knob}");
     }
 }
 
@@ -396,6 +598,7 @@ fn streamed_text_is_shown_up_to_the_piece_that_is_denied() {
 fn becket_passes_its_own_vectors() {
     let run = room().run(["hooks", "conformance", "agent-hooks"]).ended_with(0);
     assert!(run.stdout.contains("| all | 10 | 0 | 0 |"), "{run:#?}");
+    assert_eq!(run.stdout.matches(" | passed |\n").count(), 10, "{run:#?}");
     let run = room()
         .run(["--json", "hooks", "conformance", "agent-hooks"])
         .ended_with(0);
