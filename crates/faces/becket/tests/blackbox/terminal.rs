@@ -338,7 +338,7 @@ fn the_question_is_asked_and_yes_and_no_are_understood() {
         text.matches("command: touch first").count() == 2
     });
     terminal.enter("y");
-    terminal.wait_for("command: touch second");
+    terminal.wait_until("the second question", |text| text.matches("[y]es").count() == 3);
     assert!(terminal.room.has("first"));
     terminal.enter("n not today");
     terminal.wait_for("all done");
