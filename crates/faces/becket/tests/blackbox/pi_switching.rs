@@ -396,7 +396,7 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
     let lines = lines.replace("HERE", &here);
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0)
+        .ended_with(2)
         .complained("the conversation is called the harbour")
         .complained("started the new conversation ")
         .complained("say which: /resume NAME")
