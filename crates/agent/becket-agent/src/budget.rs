@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use becket_events::{Delta, Header, Json, RequestForm, Usage};
+use becket_events::{Delta, Header, Json, RequestForm, Usage, request_size};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 
@@ -84,8 +84,8 @@ impl Budget {
     }
 
     /// Counts a complete answer. If its provider does not say what it used, the estimate counts.
-    fn count(&self, provider: &dyn Provider, usage: &Usage, estimate: &Usage) {
-        if !usage.names_tokens() && usage.cost.is_none() && self.count_estimate(provider, estimate) {
+    fn count(&self, provider: &dyn Provider, usage: &Usage, estimate: impl FnOnce() -> Usage) {
+        if !usage.names_tokens() && usage.cost.is_none() && self.count_estimate(provider, &estimate()) {
             return;
         }
         match usage.cost.or_else(|| self.pricing.of(provider, usage)) {
@@ -178,7 +178,7 @@ impl Provider for Metered {
             let mut meter = Meter {
                 budget: self.budget.clone(),
                 provider: Arc::clone(&self.inner),
-                asked: body.text().len(),
+                asked: body.clone(),
                 answered: 0,
                 is_counted: false,
             };
@@ -195,8 +195,8 @@ impl Provider for Metered {
 struct Meter {
     budget: Budget,
     provider: Arc<dyn Provider>,
-    /// The bytes of the request.
-    asked: usize,
+    /// The body of the request.
+    asked: Json,
     /// The bytes of the answer so far.
     answered: usize,
     is_counted: bool,
@@ -207,7 +207,7 @@ impl Meter {
         match part {
             Ok(AnswerPart::Delta(delta)) => self.answered += length(delta),
             Ok(AnswerPart::Completed { usage, .. }) => {
-                self.budget.count(&*self.provider, usage, &self.estimate());
+                self.budget.count(&*self.provider, usage, || self.estimate());
                 self.is_counted = true;
             }
             // Providers do not charge for a request that they refuse.
@@ -217,7 +217,7 @@ impl Meter {
     }
 
     fn estimate(&self) -> Usage {
-        Usage::estimated(self.asked, self.answered)
+        Usage::estimated(request_size(&self.asked), self.answered)
     }
 }
 
@@ -337,6 +337,17 @@ mod tests {
             ask(&*provider, most).await.expect("it is sent");
             assert_eq!(budget.spent(), spent, "{parts:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_picture_of_an_answer_that_breaks_off_is_no_megabyte_of_text() {
+        let budget = Budget::new(1e9, a_dollar());
+        let provider = budget.over(model(vec![text("12345678"), broken()], Billing::ByTokens));
+        let url = format!("data:image/png;base64,{}", "A".repeat(1_000_000));
+        let body = Json::of(&serde_json::json!({"image_url": {"url": url}})).expect("it is JSON");
+        let answering = provider.send(&body).await.expect("it is sent");
+        let _: Vec<_> = answering.parts.collect().await;
+        assert!((1_500.0..1_600.0).contains(&budget.spent()), "{}", budget.spent());
     }
 
     #[tokio::test]

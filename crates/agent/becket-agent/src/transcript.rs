@@ -3,15 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use becket_events::{Message, MessageBody, Part, StandingSummary};
+use becket_events::{BYTES_PER_TOKEN, Message, MessageBody, PICTURE_TOKENS, Part, StandingSummary};
 
 use crate::entries::{Conversation, Noted};
-
-/// How many bytes make a token, roughly.
-const BYTES_PER_TOKEN: usize = 4;
-
-/// How many tokens an image costs, roughly.
-const PICTURE_TOKENS: u64 = 1_500;
 
 /// How many characters of each message the summariser sees; each next length is tried if the text is still too long.
 const LENGTHS: [usize; 4] = [16_000, 4_000, 1_000, 250];
@@ -130,7 +124,7 @@ pub(crate) fn tokens_of(message: &Message) -> u64 {
     let content = message.content().iter();
     let content = content.map(|part| match part {
         Part::Text { text } | Part::Thinking { text, .. } => tokens_in(text.len()),
-        Part::Image { .. } => PICTURE_TOKENS,
+        Part::Image { .. } => PICTURE_TOKENS as u64,
     });
     tokens_in(bytes) + content.sum::<u64>()
 }

@@ -120,11 +120,13 @@ impl ErrorObject {
         };
         let details = error.get("details").and_then(Value::as_array);
         let details = || details.into_iter().flatten();
+        let cause = cause(error);
         let codes = ["code", "type"]
             .iter()
             .filter_map(|field| error.get(field)?.as_str())
             .chain(details().filter_map(|detail| detail.get("reason")?.as_str()))
             .map(str::to_ascii_lowercase)
+            .chain(cause.iter().flat_map(|cause| cause.codes.clone()))
             .collect();
         let wait = details().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'));
         let wait = wait.and_then(|seconds| seconds.parse::<f64>().ok());
@@ -132,8 +134,12 @@ impl ErrorObject {
             .get("code")
             .and_then(Value::as_u64)
             .and_then(|code| u16::try_from(code).ok());
+        let message = match cause.filter(|cause| !cause.message.is_empty()) {
+            Some(cause) => format!("{}: {}", quote(&message), cause.message),
+            None => quote(&message),
+        };
         Self {
-            message: quote(&message),
+            message,
             codes,
             status: status.filter(|status| (400..600).contains(status)),
             retry_after: wait.and_then(seconds),
@@ -171,6 +177,15 @@ impl ErrorObject {
             // The provider had accepted the request before it failed.
             None => ProviderErrorKind::Broken,
         }
+    }
+}
+
+/// What a gateway was told by the server behind it: OpenRouter's own message says only that there was an error.
+fn cause(error: &Value) -> Option<ErrorObject> {
+    match error.pointer("/metadata/raw")? {
+        Value::String(text) => Some(ErrorObject::read(text)),
+        Value::Null => None,
+        value => Some(ErrorObject::of(value)),
     }
 }
 
@@ -452,6 +467,10 @@ mod tests {
             ),
             (r#"{"error":{"message":"no","code":"tokenizer_hiccup"}}"#, Broken),
             (r#"{"error":"plain"}"#, Broken),
+            (
+                r#"{"error":{"code":400,"message":"no","metadata":{"raw":{"code":"context_length_exceeded"}}}}"#,
+                ContextTooLong,
+            ),
         ];
         for (body, kind) in table {
             let value: Value = serde_json::from_str(body).unwrap();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use becket_events::{
     AgentEnd, AgentEndReply, Class, PreRequest, PreRequestPayload, PreRequestReply, Response,
     ResponsePayload, ResponseReply, ResponseStart, ResponseStartReply, Scope, Strictest, TurnEnded,
-    TurnEndedReply, TurnStart, TurnStartReply, Usage, Verdict,
+    TurnEndedReply, TurnStart, TurnStartReply, Usage, Verdict, request_size,
 };
 use becket_hooks::{Action, Condition, Engine, HandlerInfo, Matcher, Occasion, Registration};
 use becket_providers::Price;
@@ -148,7 +148,7 @@ impl Purse {
             matcher: Matcher::default(),
             condition: Some(condition),
             action: Action::Native(Arc::new(move |occasion: &Occasion<'_, PreRequest>| {
-                let bytes = occasion.payload.body.text().len();
+                let bytes = request_size(&occasion.payload.body);
                 purse.spent().ask(&occasion.scope.session_id, bytes);
                 Ok(PreRequestReply {
                     verdict: Strictest(purse.refusal().map(Verdict::Deny)),

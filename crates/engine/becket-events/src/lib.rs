@@ -2,7 +2,7 @@
 //!
 //! Read `table.rs` first: it is the list of events, each with its payload and its reply. `rules.rs` says how the
 //! replies of several handlers combine, `event.rs` what is derived from a row, `message.rs` and `operation.rs` hold
-//! the types that payloads are made of.
+//! the types that payloads are made of; `request_size.rs` is for estimates of what a request costs.
 //!
 //! This crate does no I/O, knows no async runtime, no agent and no foreign hook format.
 
@@ -17,6 +17,7 @@ mod parts;
 mod permission_mode;
 mod profile;
 mod reference;
+mod request_size;
 mod rules;
 mod schema;
 mod scope;
@@ -45,6 +46,7 @@ pub use profile::{
     Streams, Tail, TailCut, TailLimit, Telling, ToForeign, ToOutput, ToOwn, Together, Wording,
 };
 pub use reference::reference_page;
+pub use request_size::{BYTES_PER_TOKEN, PICTURE_TOKENS, request_size};
 pub use rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union, Withheld,
 };

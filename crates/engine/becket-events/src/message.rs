@@ -10,6 +10,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::request_size::BYTES_PER_TOKEN;
+
 /// The kind of a note about a branch of the conversation that was left; its details are `from_id` and `summary`.
 pub const BRANCH_NOTE: &str = "branch_summary";
 
@@ -171,9 +173,6 @@ pub struct Usage {
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
-
-/// How many bytes of text are about one token.
-const BYTES_PER_TOKEN: usize = 4;
 
 impl Usage {
     /// An estimate from the bytes of a request and of its answer, where the provider does not say.

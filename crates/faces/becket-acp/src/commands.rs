@@ -55,11 +55,8 @@ pub enum Ran {
 
 /// The commands that can be typed, each name once.
 pub fn available(conversation: &Conversation) -> Vec<AvailableCommand> {
-    let others = conversation.command_names().into_iter();
-    let others = others
-        .chain(conversation.guests().commands())
-        .chain(conversation.template_names());
     // They may take words, and none of them says which.
+    let others = conversation.other_commands().into_iter();
     let others = others.map(|(name, about)| command(&name, &about, "words"));
     let mut commands: Vec<AvailableCommand> = others.collect();
     let own = COMMANDS.iter();
@@ -93,7 +90,9 @@ pub async fn run(
     let own = COMMANDS.iter().find(|(own, _)| own.name == word);
     let own = own.filter(|(own, _)| rest.is_empty() || !own.words.is_empty());
     let Some((_, does)) = own.copied() else {
+        let others = conversation.other_commands();
         let names = COMMANDS.iter().map(|(own, _)| own.name);
+        let names = names.chain(others.iter().map(|(name, _)| name.as_str()));
         return Ok(slash::mistyped(line, names).map_or(Ran::No, Ran::Said));
     };
     let said = match does {

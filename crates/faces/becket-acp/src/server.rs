@@ -215,10 +215,18 @@ impl Server {
             .list(request.cwd.as_deref(), request.cursor.as_deref())
     }
 
-    /// The session of a stored conversation: the one that works in it already, or else a new one.
+    /// The session of a stored conversation: the one that works in it already, or else a new one. One that works
+    /// already stays where it is: the editor must not believe that it is elsewhere.
     fn stored_session(&self, id: &SessionId, place: SessionFolder) -> Result<Rc<Session>, Error> {
-        if let Ok(session) = self.session(id) {
-            return Ok(session);
+        match self.session(id) {
+            Ok(session) if session.folder == place.cwd => return Ok(session),
+            Ok(session) => {
+                let folder = session.folder.display();
+                return Err(wrong(format!(
+                    "the session is open in {folder}; close it before it goes on elsewhere"
+                )));
+            }
+            Err(_) => {}
         }
         let name = self.stored()?.named(id)?;
         self.open(&name, place)

@@ -1,6 +1,7 @@
 //! A session as the server sees it: what can be asked of it at any time, while its worker does one thing after another.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ use super::worker::{Work, Worker};
 /// A session of an editor. Its id is the name of its context.
 pub struct Session {
     pub id: SessionId,
+    /// The folder in which it works.
+    pub folder: PathBuf,
     settings: Rc<Settings>,
     updates: Arc<Updates>,
     turns: Arc<Turns>,
@@ -40,7 +43,7 @@ impl Session {
         surroundings: Surroundings,
         (editor, has_notices): (Arc<Editor>, bool),
     ) -> Result<Rc<Self>, Error> {
-        let id = SessionId::new(name.as_str());
+        let (id, folder) = (SessionId::new(name.as_str()), surroundings.cwd.clone());
         let settings = Rc::new(Settings::new(options.run.permission_mode.clone()));
         let updates = Arc::new(Updates::new(editor, id.clone(), &surroundings, has_notices));
         let (turns, over) = (Arc::new(Turns::default()), CancellationToken::new());
@@ -52,6 +55,7 @@ impl Session {
         );
         Ok(Rc::new(Self {
             id,
+            folder,
             settings,
             updates,
             turns,

@@ -32,7 +32,7 @@ pub async fn run(
         }
         Ran::No => prompt.text,
     };
-    let words = match conversation.as_prompt(&line, cancel).await.map_err(told)? {
+    let words = match conversation.typed_prompt(&line, cancel).await.map_err(told)? {
         Ok(words) if words.trim().is_empty() && prompt.images.is_empty() => return Ok(ended_by(cancel)),
         Ok(words) => words,
         Err(why) => {

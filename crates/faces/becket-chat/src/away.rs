@@ -98,23 +98,17 @@ impl Away<'_> {
     }
 }
 
-/// Tells the user how the switch ended. Returns the message at the chosen entry, to be edited and sent again.
+/// Tells the user how the switch ended. Returns the message at the chosen entry, to be edited and sent again; the error
+/// says why the conversation is still the same.
 pub fn told(
     away: Away<'_>,
     end: End,
     conversation: &Conversation,
     surroundings: &Surroundings,
-) -> Option<String> {
-    let text = match end {
-        Ok(Moved::Went { text }) => text,
-        Ok(Moved::Refused(reason)) => {
-            surroundings.complain(&format!("the conversation continues as before: {reason}"));
-            return None;
-        }
-        Err(why) => {
-            surroundings.complain(&why);
-            return None;
-        }
+) -> Result<Option<String>, String> {
+    let text = match end? {
+        Moved::Went { text } => text,
+        Moved::Refused(reason) => return Err(format!("the conversation continues as before: {reason}")),
     };
     let name = conversation.context_name();
     surroundings.remark(&match away {
@@ -126,7 +120,7 @@ pub fn told(
             format!("now in the conversation {name}, with {messages}")
         }
     });
-    text
+    Ok(text)
 }
 
 /// The other conversations, most recently used first.

@@ -8,7 +8,7 @@ use becket_host::Interactive;
 use becket_screen::{Candidate, CompletionRequest, Completions, Screen};
 use becket_system::Surroundings;
 
-use super::own_commands::COMMANDS;
+use super::own_commands::{COMMANDS, mistyped};
 use super::thinking;
 
 /// How many files are searched for one request.
@@ -76,6 +76,14 @@ impl Completer {
         let word = line.split_whitespace().next().unwrap_or_default();
         let own = COMMANDS.iter().any(|command| command.name == word);
         own || self.known().commands.iter().any(|(name, _)| name == word)
+    }
+
+    /// Why a line that is to be said while the model works is no prompt.
+    pub fn mistyped(&self, line: &str) -> Option<String> {
+        let Known {
+            commands, templates, ..
+        } = self.known().clone();
+        mistyped(line, &[commands, self.guests.commands(), templates].concat())
     }
 
     /// Answers a request without blocking. The screen ignores an answer that comes too late.

@@ -87,7 +87,7 @@ async fn converse(place: ChatSetting<'_>, folders: &Folders, signals: &Signals) 
         }
     };
     let reason = match &outcome {
-        Ok(Exit::Answered) => EndReason::Left,
+        Ok(Exit::Answered | Exit::Usage) => EndReason::Left,
         Ok(_) => EndReason::Cancelled,
         Err(_) => EndReason::Failed,
     };

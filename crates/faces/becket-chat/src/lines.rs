@@ -13,13 +13,21 @@ use tokio::sync::mpsc;
 use super::away::{self, Away};
 use super::dropped::{pictures, tell_unsent};
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, tell_misused,
-    usage,
+    Means, call, carry_out, choose_model, clear, help, mistyped, misused, print_by_itself, tell_end, usage,
 };
 use super::place::ChatSetting;
 use super::{diff, keeping, thinking};
 
-/// Runs the chat until the input ends or the user leaves.
+/// What a line has done.
+enum Ran {
+    Done,
+    /// Nothing: it is a mistake, which the user was told.
+    Mistaken,
+    Quit,
+}
+
+/// Runs the chat until the input ends or the user leaves. Whoever reads no messages learns from the exit code that a
+/// line was a mistake.
 pub async fn talk(
     conversation: &mut Conversation,
     lines: &mut Lines,
@@ -28,6 +36,7 @@ pub async fn talk(
 ) -> Result<Exit, CliError> {
     let surroundings = place.surroundings;
     let handle = conversation.handle();
+    let mut exit = Exit::Answered;
     loop {
         let interrupted = signals.next();
         let line = tokio::select! {
@@ -40,13 +49,18 @@ pub async fn talk(
             line = lines.next() => line?,
         };
         let Some(line) = line else {
-            return Ok(Exit::Answered);
+            return Ok(exit);
         };
         let line = line.trim();
         if let Some(command) = conversation.guests().command(line) {
             run_command(command, conversation, signals, surroundings).await?;
-        } else if let Some(exit) = run_line(line, conversation, signals, place).await? {
-            return Ok(exit);
+        } else {
+            match run_line(line, conversation, signals, place).await? {
+                Ran::Done => {}
+                Ran::Mistaken if surroundings.stdin_is_terminal => {}
+                Ran::Mistaken => exit = Exit::Usage,
+                Ran::Quit => return Ok(exit),
+            }
         }
         if signals.ended() {
             return Ok(Exit::Cancelled);
@@ -54,33 +68,54 @@ pub async fn talk(
     }
 }
 
-/// Does what a line says. Returns how the chat ends, if it does.
+/// Does what a line says.
 async fn run_line(
     line: &str,
     conversation: &mut Conversation,
     signals: &Signals,
     place: ChatSetting<'_>,
-) -> Result<Option<Exit>, CliError> {
+) -> Result<Ran, CliError> {
+    let ran = match Means::within(line, conversation) {
+        Means::Quit => return Ok(Ran::Quit),
+        Means::Other => run_other(line, conversation, signals, place).await?,
+        means => run_own(line, means, conversation, signals, place).await?,
+    };
+    Ok(match ran {
+        Ok(()) => Ran::Done,
+        Err(why) => {
+            place.surroundings.complain(&why);
+            Ran::Mistaken
+        }
+    })
+}
+
+/// Runs one of becket's own commands. The inner error says why there is nothing to run.
+async fn run_own(
+    line: &str,
+    means: Means<'_>,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    place: ChatSetting<'_>,
+) -> Result<Result<(), String>, CliError> {
     let ChatSetting {
         options,
         surroundings,
         ..
     } = place;
-    let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
-    match Means::within(line, conversation) {
-        Means::Nothing => {}
-        Means::Quit => return Ok(Some(Exit::Answered)),
+    match means {
+        Means::Nothing | Means::Quit | Means::Other => {}
         Means::Help => conversation.output().write(&help(conversation)),
         Means::Usage => conversation.output().write(&usage(conversation)),
         Means::Report(report) => {
             let text = report.text(conversation, (options, surroundings));
             conversation.output().write(&text);
         }
-        Means::Model(name) => choose_model(name, conversation, surroundings),
-        Means::Thinking(name) => thinking::set(name, conversation, surroundings),
+        Means::Model(name) => return Ok(choose_model(name, conversation, surroundings)),
+        Means::Thinking(name) => return Ok(thinking::set(name, conversation, surroundings)),
         // Lines of a pipe may be anybody's.
-        Means::Go(_) if !surroundings.stdin_is_terminal => {
-            surroundings.complain("/go needs a user at a terminal");
+        Means::Go(_) | Means::Export(_) if !surroundings.stdin_is_terminal => {
+            let name = line.split_whitespace().next().unwrap_or_default();
+            return Ok(Err(format!("{name} needs a user at a terminal")));
         }
         Means::Go(words) => {
             if let Some(line) = carry_out(words, options, surroundings) {
@@ -92,7 +127,7 @@ async fn run_line(
             conclude_summary(&end, surroundings);
         }
         Means::Clear => clear(conversation, signals.next(), surroundings).await?,
-        Means::Away(away) => leave_for(away, conversation, signals, surroundings).await?,
+        Means::Away(away) => return leave_for(away, conversation, signals, surroundings).await,
         Means::Name(name) => call(name, conversation, surroundings).await?,
         Means::Diff => {
             let looking = diff::Looking {
@@ -100,52 +135,64 @@ async fn run_line(
                 folder: &surroundings.cwd,
                 scratch: &diff::scratch(conversation),
             };
+            let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
             let lines = diff::of(looking, style).await;
             diff::show(lines, &conversation.output(), surroundings);
         }
         Means::Copy => surroundings.remark("there is no screen to copy from; /export writes a file"),
-        // Lines of a pipe may be anybody's.
-        Means::Export(_) if !surroundings.stdin_is_terminal => {
-            surroundings.complain("/export needs a user at a terminal");
-        }
         Means::Export(file) => keeping::export(file, conversation, surroundings),
-        Means::Prints(prints) => print_by_itself(prints, line, conversation, place),
-        Means::Misused(command) => tell_misused(command, surroundings),
-        // Lines of a pipe are prompts: they may be anybody's.
-        Means::Other if line.starts_with('!') && surroundings.stdin_is_terminal => {
-            if let Some(handle) = conversation.handle() {
-                let shell = conversation.shell(style, surroundings);
-                shell.start(line, &signals.next(), handle).await;
-            }
-        }
-        Means::Other => match mistyped(line, conversation) {
-            Some(why) => surroundings.complain(&why),
-            None => prompt(line, conversation, signals, surroundings).await?,
-        },
+        Means::Prints(prints) => return Ok(print_by_itself(prints, line, conversation, place)),
+        Means::Misused(command) => return Ok(Err(misused(command))),
     }
-    Ok(None)
+    Ok(Ok(()))
 }
 
-/// Continues in another place. A message at the chosen entry is shown, so that it can be sent again in other words.
+/// Does what a line says that is none of becket's own commands. The inner error says why it is no prompt.
+async fn run_other(
+    line: &str,
+    conversation: &mut Conversation,
+    signals: &Signals,
+    place: ChatSetting<'_>,
+) -> Result<Result<(), String>, CliError> {
+    let ChatSetting {
+        options,
+        surroundings,
+        ..
+    } = place;
+    // Lines of a pipe are prompts: they may be anybody's.
+    if line.starts_with('!') && surroundings.stdin_is_terminal {
+        if let Some(handle) = conversation.handle() {
+            let style = Style::choose(options.color, surroundings.stderr_is_terminal, surroundings);
+            let shell = conversation.shell(style, surroundings);
+            shell.start(line, &signals.next(), handle).await;
+        }
+    } else if let Some(why) = mistyped(line, &conversation.other_commands()) {
+        return Ok(Err(why));
+    } else {
+        prompt(line, conversation, signals, surroundings).await?;
+    }
+    Ok(Ok(()))
+}
+
+/// Continues in another place. A message at the chosen entry is shown, so that it can be sent again in other words. The
+/// inner error says why there is no such place.
 async fn leave_for(
     away: Away<'_>,
     conversation: &mut Conversation,
     signals: &Signals,
     surroundings: &Surroundings,
-) -> Result<(), CliError> {
+) -> Result<Result<(), String>, CliError> {
     let to = match away.destination(conversation, None).await {
         Ok(Some(to)) => to,
-        Ok(None) => return Ok(()),
-        Err(error) => {
-            surroundings.complain(&error.to_string());
-            return Ok(());
-        }
+        Ok(None) => return Ok(Ok(())),
+        Err(error) => return Ok(Err(error.to_string())),
     };
     let end = conversation.go(to, &signals.next()).await?;
-    if let Some(text) = away::told(away, end, conversation, surroundings) {
-        surroundings.remark(&format!("your message there: {}", harmless_name(&text)));
-    }
-    Ok(())
+    Ok(away::told(away, end, conversation, surroundings).map(|text| {
+        if let Some(text) = text {
+            surroundings.remark(&format!("your message there: {}", harmless_name(&text)));
+        }
+    }))
 }
 
 /// Runs an extension command.
@@ -171,7 +218,7 @@ async fn prompt(
     surroundings: &Surroundings,
 ) -> Result<(), CliError> {
     let cancel = signals.next();
-    match conversation.as_prompt(line, &cancel).await? {
+    match conversation.typed_prompt(line, &cancel).await? {
         // A command that only turns to another agent asks nothing.
         Ok(prompt) if prompt.trim().is_empty() => {}
         Ok(prompt) => {

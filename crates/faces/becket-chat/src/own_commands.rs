@@ -265,14 +265,20 @@ pub fn carry_out(words: &str, options: &Options, surroundings: &Surroundings) ->
 }
 
 /// Shows the model in use, or changes it.
-pub fn choose_model(name: &str, conversation: &Conversation, surroundings: &Surroundings) {
-    if name.is_empty() {
-        return surroundings.remark(&format!("the model is {}", conversation.models().current_name()));
-    }
-    match conversation.models().choose(name) {
-        Ok(()) => surroundings.remark(&format!("the model is {name} from now on")),
-        Err(why) => surroundings.complain(&why),
-    }
+pub fn choose_model(
+    name: &str,
+    conversation: &Conversation,
+    surroundings: &Surroundings,
+) -> Result<(), String> {
+    let words = match name {
+        "" => format!("the model is {}", conversation.models().current_name()),
+        name => {
+            conversation.models().choose(name)?;
+            format!("the model is {name} from now on")
+        }
+    };
+    surroundings.remark(&words);
+    Ok(())
 }
 
 /// Shows the name of the conversation, or changes it.
@@ -293,17 +299,19 @@ pub async fn call(
 }
 
 /// Why a line that means nothing else is no prompt: it looks like a command, and there is none of that name.
-pub fn mistyped(line: &str, conversation: &Conversation) -> Option<String> {
-    match conversation.calls_command(line) {
-        true => None,
-        false => slash::mistyped(line, COMMANDS.iter().map(|command| command.name)),
+pub fn mistyped(line: &str, others: &[(String, String)]) -> Option<String> {
+    let word = line.split_whitespace().next()?;
+    if others.iter().any(|(name, _)| name == word) {
+        return None;
     }
+    let own = COMMANDS.iter().map(|command| command.name);
+    slash::mistyped(line, own.chain(others.iter().map(|(name, _)| name.as_str())))
 }
 
-/// Tells the user that a command takes no words.
-pub fn tell_misused(command: &OwnCommand, surroundings: &Surroundings) {
+/// Why a command with words behind it is not carried out.
+pub fn misused(command: &OwnCommand) -> String {
     let name = command.name;
-    surroundings.complain(&format!("{name} takes no words; type only {name}"));
+    format!("{name} takes no words; type only {name}")
 }
 
 /// Tells the user how an extension command ended, unless it just succeeded.
@@ -332,8 +340,13 @@ pub async fn clear(
     Ok(())
 }
 
-/// Runs a command of the command line. A failure is shown, and the chat goes on.
-pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, place: ChatSetting<'_>) {
+/// Runs a command of the command line. The error says why it failed; the chat goes on.
+pub fn print_by_itself(
+    prints: Prints,
+    line: &str,
+    conversation: &Conversation,
+    place: ChatSetting<'_>,
+) -> Result<(), String> {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();
@@ -356,9 +369,7 @@ pub fn print_by_itself(prints: Prints, line: &str, conversation: &Conversation, 
             surroundings: place.surroundings,
         }),
     };
-    if let Err(error) = result {
-        place.surroundings.complain(&error.to_string());
-    }
+    result.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// How the command of this name is typed, for the end of a message.

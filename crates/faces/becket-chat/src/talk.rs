@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use becket_agent::Input;
 use becket_agent::session_handle::{Delivery, Moved, SessionHandle};
 use becket_events::{InputSource, PermissionMode};
+use becket_face_kit::slash::as_words;
 use becket_face_kit::{Conversation, Options, Shell, conclude_summary, known_models, remark_on};
 use becket_front::{Alert, Kind, Output, PROMPT, Style, result_line};
 use becket_host::{CalledCommand, Interactive};
@@ -40,8 +41,7 @@ use super::jobs::running_jobs;
 use super::opening::show_end;
 use super::outside;
 use super::own_commands::{
-    Means, call, carry_out, choose_model, clear, help, mistyped, print_by_itself, tell_end, tell_misused,
-    usage,
+    Means, call, carry_out, choose_model, clear, help, mistyped, misused, print_by_itself, tell_end, usage,
 };
 use super::place::ChatSetting;
 use super::{alert, clipboard, diff, keeping, picker, thinking};
@@ -369,9 +369,9 @@ impl<'a> Chat<'a> {
                 .output
                 .say(&report.text(conversation, (options, surroundings))),
             Means::Model("") => self.pick_model(conversation).await,
-            Means::Model(name) => choose_model(name, conversation, surroundings),
+            Means::Model(name) => self.tell_mistake(choose_model(name, conversation, surroundings)),
             Means::Thinking("") => self.pick_thinking(conversation).await,
-            Means::Thinking(name) => thinking::set(name, conversation, surroundings),
+            Means::Thinking(name) => self.tell_mistake(thinking::set(name, conversation, surroundings)),
             Means::Go(words) => {
                 if let Some(prompt) = carry_out(words, options, surroundings) {
                     self.show_mode();
@@ -394,9 +394,9 @@ impl<'a> Chat<'a> {
             Means::Prints(prints) => {
                 // What it prints, it prints on the terminal.
                 let _lent = self.screen.suspend();
-                print_by_itself(prints, line, conversation, self.place);
+                self.tell_mistake(print_by_itself(prints, line, conversation, self.place));
             }
-            Means::Misused(command) => tell_misused(command, surroundings),
+            Means::Misused(command) => surroundings.complain(&misused(command)),
             Means::Other => return self.say(line, conversation, signals).await,
         }
         Ok(())
@@ -408,7 +408,14 @@ impl<'a> Chat<'a> {
         let names = self.beside(picker::names(conversation, surroundings)).await;
         let chosen = self.beside_question(picker::choose(&names, conversation, &screen));
         if let Some(name) = chosen.await {
-            choose_model(&name, conversation, surroundings);
+            self.tell_mistake(choose_model(&name, conversation, surroundings));
+        }
+    }
+
+    /// Tells the user why a command was not carried out.
+    fn tell_mistake(&self, outcome: Result<(), String>) {
+        if let Err(why) = outcome {
+            self.place.surroundings.complain(&why);
         }
     }
 
@@ -417,7 +424,7 @@ impl<'a> Chat<'a> {
         let screen = self.screen.clone();
         let chosen = self.beside_question(thinking::choose(conversation, &screen));
         if let Some(name) = chosen.await {
-            thinking::set(name, conversation, self.place.surroundings);
+            self.tell_mistake(thinking::set(name, conversation, self.place.surroundings));
         }
     }
 
@@ -440,12 +447,12 @@ impl<'a> Chat<'a> {
         conversation: &mut Conversation,
         signals: &Signals,
     ) -> Result<(), CliError> {
-        if let Some(why) = mistyped(line, conversation) {
+        if let Some(why) = mistyped(line, &conversation.other_commands()) {
             self.place.surroundings.complain(&why);
             return Ok(());
         }
         let cancel = signals.next();
-        let prompt = self.beside(conversation.as_prompt(line, &cancel)).await?;
+        let prompt = self.beside(conversation.typed_prompt(line, &cancel)).await?;
         match prompt {
             Ok(prompt) if prompt.trim().is_empty() => {}
             Ok(prompt) => {
@@ -481,7 +488,12 @@ impl<'a> Chat<'a> {
         if matches!(end, Ok(Moved::Went { .. })) {
             self.arrived(away, conversation);
         }
-        if let Some(text) = away::told(away, end, conversation, surroundings) {
+        let told = away::told(away, end, conversation, surroundings);
+        let text = told.unwrap_or_else(|why| {
+            surroundings.complain(&why);
+            None
+        });
+        if let Some(text) = text {
             let is_empty = screen.edit(|editor| {
                 let is_empty = editor.text().is_empty();
                 if is_empty {
@@ -550,13 +562,15 @@ impl<'a> Chat<'a> {
         let is_command = line.starts_with('/') && self.completer.is_command(line);
         if !self.busy || is_command || !self.handle.is_running() {
             self.lines.push_back(line.to_owned());
+        } else if let Some(why) = self.completer.mistyped(line) {
+            self.place.surroundings.complain(&why);
         } else {
             let (delivery, source) = match key {
                 "enter" => (Delivery::Steering, InputSource::Steering),
                 _ => (Delivery::FollowUp, InputSource::FollowUp),
             };
             let input = Input {
-                text: line.to_owned(),
+                text: as_words(line).unwrap_or_else(|| line.to_owned()),
                 images: pictures(line, self.place.surroundings),
                 source,
             };

@@ -16,30 +16,29 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Shows the level, or sets the one of this name.
-pub fn set(name: &str, conversation: &Conversation, surroundings: &Surroundings) {
+pub fn set(name: &str, conversation: &Conversation, surroundings: &Surroundings) -> Result<(), String> {
     let all = || names().collect::<Vec<_>>().join(", ");
     if name.is_empty() {
         let level =
             thinking_level(conversation).map_or("not set, so the provider decides", ThinkingLevel::name);
-        return surroundings.remark(&format!(
+        surroundings.remark(&format!(
             "thinking is {level}; /thinking LEVEL sets it: {}",
             all()
         ));
+        return Ok(());
     }
     let Some(level) = ThinkingLevel::ALL.iter().find(|level| level.name() == name) else {
         let name = harmless_name(name);
-        return surroundings.complain(&format!(
+        return Err(format!(
             "there is no thinking level `{name}`; there are {}",
             all()
         ));
     };
-    match conversation.handle() {
-        Some(handle) => {
-            handle.config().set_thinking(*level);
-            surroundings.remark(&format!("thinking is {} from the next request on", level.name()));
-        }
-        None => surroundings.complain("this session cannot change how much the model thinks"),
-    }
+    let handle = conversation.handle();
+    let handle = handle.ok_or("this session cannot change how much the model thinks")?;
+    handle.config().set_thinking(*level);
+    surroundings.remark(&format!("thinking is {} from the next request on", level.name()));
+    Ok(())
 }
 
 /// Lets the user choose a level; `None` if they have cancelled.

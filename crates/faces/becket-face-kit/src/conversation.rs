@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::options::{Options, RunMode};
 use crate::shell::Shell;
+use crate::slash;
 
 /// A conversation, and where its answers are shown.
 pub struct Conversation {
@@ -34,6 +35,25 @@ impl DerefMut for Conversation {
 }
 
 impl Conversation {
+    /// The prompt for a line that was typed. Two slashes send what one would call.
+    pub async fn typed_prompt(
+        &mut self,
+        line: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Result<String, String>, CliError> {
+        match slash::as_words(line) {
+            Some(words) => Ok(Ok(words)),
+            None => self.as_prompt(line, cancel).await,
+        }
+    }
+
+    /// The commands that are not becket's own, each with its description: those of the agent and of extensions, prompt
+    /// templates and skills.
+    pub fn other_commands(&self) -> Vec<(String, String)> {
+        let guests = self.guests().commands();
+        [self.command_names(), guests, self.template_names()].concat()
+    }
+
     /// Begins a session in the context that the command line chooses.
     pub async fn open(
         options: &Options,

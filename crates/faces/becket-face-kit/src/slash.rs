@@ -52,27 +52,37 @@ pub const NAME: SlashCommand = command(
     "show the conversation's name, or set it to these words",
 );
 
-/// Why a line that no command understands is no prompt either; `None` if it is one. A path is a prompt, and so is a
-/// sentence that begins with a slash, unless its first word is almost the name of a command.
-pub fn mistyped(line: &str, names: impl Iterator<Item = &'static str> + Clone) -> Option<String> {
+/// Why a line that no command understands is no prompt either; `None` if it is one. Its first word looks like the name
+/// of a command: what was meant as one must not reach a model, which costs money. A path is a prompt.
+pub fn mistyped<'a>(line: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if !word.starts_with('/') || word[1..].contains('/') {
+    let rest = rest.trim();
+    let name = word.strip_prefix('/')?;
+    if name.contains('/') || !(rest.is_empty() || is_name(name)) {
         return None;
     }
     if names.clone().any(|name| name == word) {
         return Some(format!("{word} takes no words"));
     }
-    let rest = rest.trim();
-    // Short words of a sentence are near to too many names.
-    let may_be_meant =
-        |near: &&str| rest.is_empty() || (word.len() > 5 && near.as_bytes()[..2] == word.as_bytes()[..2]);
-    match nearest(word, names).filter(may_be_meant) {
-        Some(near) => Some(format!(
-            "there is no command {word}; /help lists them. Did you mean {near}?"
-        )),
-        None if rest.is_empty() => Some(format!("there is no command {word}; /help lists them")),
-        None => None,
-    }
+    let near = nearest(word, names).map(|near| format!("; did you mean {near}?"));
+    let near = near.unwrap_or_else(|| "; /help lists them.".to_owned());
+    Some(format!(
+        "there is no command {word}{near} /{word} sends it to the model"
+    ))
+}
+
+/// The words for the model that a line with two slashes means, where one slash would call a command: `//help me`. The
+/// blank before them keeps everybody else from taking them for a command.
+pub fn as_words(line: &str) -> Option<String> {
+    let words = line.strip_prefix('/')?;
+    let word = words.split_whitespace().next()?;
+    is_name(word.strip_prefix('/')?).then(|| format!(" {words}"))
+}
+
+/// Whether a word can be the name of a command. Names of skills have a colon.
+fn is_name(word: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_:.".contains(letter);
+    word.starts_with(|letter: char| letter.is_ascii_alphabetic()) && word.chars().all(is_part)
 }
 
 #[cfg(test)]
@@ -86,22 +96,39 @@ mod tests {
         assert_eq!(why("/status now").as_deref(), Some("/status takes no words"));
         assert_eq!(
             why("/modle openai/x").as_deref(),
-            Some("there is no command /modle; /help lists them. Did you mean /model?")
+            Some("there is no command /modle; did you mean /model? //modle sends it to the model")
         );
-        assert_eq!(
-            why("/dance").as_deref(),
-            Some("there is no command /dance; /help lists them")
-        );
+        for line in ["/dance", "/dance with me", "/dance\nwith me", "/tmp is full"] {
+            let words = why(line).unwrap_or_default();
+            assert!(words.contains("/help lists them"), "{line}: {words:?}");
+        }
         for prompt in [
             "hello",
             "/etc/passwd",
             "/etc/passwd is what?",
-            "/dance with me",
-            "/mop up",
+            "//dance with me",
             "/être ou ne pas être",
+            "/* what is this? */",
+            "/ is a division",
             "",
         ] {
             assert_eq!(why(prompt), None, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn two_slashes_send_what_one_would_call() {
+        assert_eq!(as_words("//help me").as_deref(), Some(" /help me"));
+        assert_eq!(as_words("//skill:a").as_deref(), Some(" /skill:a"));
+        for line in [
+            "/help",
+            "// a comment",
+            "//server/share is gone",
+            "///a",
+            "//",
+            "hello",
+        ] {
+            assert_eq!(as_words(line), None, "{line}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Asks the user at the terminal about a call.
 //!
-//! What was typed before a question was asked does not answer it.
+//! What was typed before a question was seen does not answer it: the line that asks for an answer comes half a second
+//! after the question, and what was typed until then is dropped. (On a screen the dialog watches the keys.)
 
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
@@ -16,6 +17,9 @@ use super::wording::{FIRST_LINES, Wording};
 /// How long the user may take to answer; after that the answer is no.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
+/// How long a question stands on a terminal without a screen before it takes an answer.
+const SEEING: Duration = Duration::from_millis(500);
+
 /// Asks on the terminal that the process belongs to, which has so many columns.
 pub async fn ask(question: &Question, style: Style, columns: Option<usize>) -> UserAnswer {
     let wording = Wording::of(question, style);
@@ -28,9 +32,10 @@ pub async fn ask(question: &Question, style: Style, columns: Option<usize>) -> U
     }
     let answers = style.dim(&format!("{}:", labels.join(", ")));
     let broken = |text: String| columns.map_or(text.clone(), |columns| wrapped(&text, columns));
-    let whole = || format!("{}\n{}\n{answers} ", wording.difference.join("\n"), wording.title);
+    let whole = || format!("{}\n{}\n", wording.difference.join("\n"), wording.title);
     let asking = Asking {
-        text: broken(format!("{}\n{answers} ", wording.beginning(style))),
+        text: broken(format!("{}\n", wording.beginning(style))),
+        answers: broken(format!("{answers} ")),
         whole: wording.has_more().then(|| broken(whole())),
         choices,
         rule: rule_of(question).map(|rule| {
@@ -106,6 +111,8 @@ async fn why_not(screen: &Screen) -> Option<String> {
 /// A question on a terminal without a screen.
 struct Asking {
     text: String,
+    /// The line that asks for an answer.
+    answers: String,
     /// All of a difference of which the text holds only the beginning, and the question below it.
     whole: Option<String>,
     choices: Vec<Choice>,
@@ -122,7 +129,8 @@ impl Asking {
             .open("/dev/tty")
             .ok()?;
         let reader = terminal.try_clone().ok()?;
-        // What was typed before the question was there is no answer to it.
+        terminal.write_all(self.text.as_bytes()).ok()?;
+        std::thread::sleep(SEEING);
         let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
         let mut lines = BufReader::new(reader).lines();
         let mut answer_to = |text: &str| -> Option<String> {
@@ -130,13 +138,14 @@ impl Asking {
             terminal.flush().ok()?;
             lines.next()?.ok()
         };
-        let mut text = &self.text;
+        let mut question = self.answers.clone();
         loop {
-            let answer = answer_to(text)?;
-            text = match &self.whole {
+            let answer = answer_to(&question)?;
+            let text = match &self.whole {
                 Some(whole) if wants_all(&answer) => whole,
                 _ => &self.text,
             };
+            question = format!("{text}{}", self.answers);
             match (understand(&answer, &self.choices), &self.rule) {
                 (Some((Choice::Rule, _)), Some((rule, question))) => {
                     let answer = answer_to(question)?;
@@ -166,7 +175,8 @@ fn wants_all(line: &str) -> bool {
     )
 }
 
-/// The choice that a line means, and the words after it; `None` if it has to be asked again.
+/// The choice that a line means, and the words after it; `None` if it has to be asked again. Only a no takes words: the
+/// end of a line whose beginning was dropped is no yes.
 fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -178,7 +188,8 @@ fn understand<'a>(line: &'a str, choices: &[Choice]) -> Option<(Choice, &'a str)
         "c" | "cancel" => Choice::Cancel,
         _ => return None,
     };
-    choices.contains(&choice).then_some((choice, rest.trim()))
+    let is_clear = rest.is_empty() || choice == Choice::No;
+    (is_clear && choices.contains(&choice)).then_some((choice, rest.trim()))
 }
 
 #[cfg(test)]
@@ -196,6 +207,8 @@ mod tests {
             ("no", Some((Choice::No, ""))),
             ("s", Some((Choice::Again, ""))),
             ("r", Some((Choice::Rule, ""))),
+            ("y code", None),
+            ("s it", None),
             ("t", None),
             ("a", None),
             ("all", None),

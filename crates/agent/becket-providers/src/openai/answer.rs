@@ -62,9 +62,11 @@ impl Reader {
             .filter(|reason| !reason.is_empty())
         {
             if reason == "error" {
-                return Err(Unreadable::Nonsense(
-                    "it stopped with an error that it did not explain".into(),
-                ));
+                let native = choice.get("native_finish_reason").and_then(Value::as_str);
+                let native = native.filter(|native| *native != reason);
+                let words = native.map_or_else(String::new, |native| format!(" ({native})"));
+                let why = format!("the server names no cause{words}");
+                return Err(Unreadable::Reported(Value::String(why)));
             }
             self.finish_reason = Some(reason.to_owned());
         }

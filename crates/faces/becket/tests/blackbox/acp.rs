@@ -615,6 +615,20 @@ fn a_question_that_the_editor_fails_to_ask_is_answered_with_no() {
 }
 
 #[test]
+fn an_editor_that_goes_away_during_a_question_has_said_no() {
+    let room = room();
+    let editor = Editor::with_model(&room, &json!([shell("touch made"), said("done")]), &[]);
+    let id = editor.session(&room.work());
+    let _prompt = editor.begin_prompt(&id, "go");
+    let _question = editor.question();
+    let (code, stderr) = editor.leave();
+    assert_eq!(code, 0, "{stderr}");
+    assert!(!room.has("made"));
+    let log = room.run(["-C", &*id.0, "context", "log"]).ended_with(0).stdout;
+    assert!(log.contains("calls shell") && log.contains("refused"), "{log}");
+}
+
+#[test]
 fn a_file_in_a_folder_behind_a_link_is_named_as_the_editor_names_it() {
     let room = room();
     room.write("real/note.txt", "saved\n");
@@ -803,6 +817,24 @@ fn a_closed_session_is_gone_and_its_conversation_is_not() {
     assert!(error.message.contains("no open session"), "{error:?}");
     editor.load(&id, &room.work()).unwrap();
     assert!(editor.answer(&id).ends_with("hello"));
+}
+
+#[test]
+fn an_open_session_is_not_loaded_into_another_folder() {
+    let room = room();
+    let elsewhere = room.work().join("sub");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let editor = Editor::with_model(&room, &json!([said("hello")]), &[]);
+    let id = editor.session(&room.work());
+    editor.prompt(&id, "hi");
+    let error = editor.load(&id, &elsewhere).unwrap_err();
+    assert!(error.message.contains("the session is open in"), "{error:?}");
+    editor.load(&id, &room.work()).unwrap();
+    editor.ask(CloseSessionRequest::new(id.clone())).unwrap();
+    editor.load(&id, &elsewhere).unwrap();
+    editor.prompt(&id, "/status");
+    let status = editor.answer(&id);
+    assert!(status.contains("work/sub"), "{status}");
 }
 
 // ---------------------------------------------------------------- trust
@@ -1012,7 +1044,9 @@ fn slash_commands_are_offered_and_run() {
         ("/hooks", "no hooks are active"),
         ("/help", "/compact"),
         ("/dance", "there is no command /dance"),
-        ("/comapct the talk", "Did you mean /compact?"),
+        ("/comapct the talk", "did you mean /compact?"),
+        ("/great Ada", "did you mean /greet?"),
+        ("/dance with me", "//dance sends it to the model"),
         ("/cost of it", "/cost takes no words"),
         ("/clear", "starts over"),
         ("/cost", "tokens"),

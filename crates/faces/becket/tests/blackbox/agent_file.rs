@@ -324,7 +324,7 @@ fn commands_become_prompts() {
     let model = room.model(&json!([{"text": "ok", "expect": ["Say hello to Ada"]}]));
     let run = room
         .run_with_input(["run", "agent.yaml", "--model", &model], chat)
-        .ended_with(0);
+        .ended_with(2);
     assert!(
         run.stdout.contains("Looks around") && run.stdout.ends_with("ok\n"),
         "{run:?}"

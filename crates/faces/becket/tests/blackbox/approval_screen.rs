@@ -284,6 +284,7 @@ fn a_prompt_at_a_terminal_shows_the_difference_too() {
     assert!(!terminal.text().contains("[d]ifference"), "all of it is there");
     terminal.enter("y");
     terminal.wait_for("… 26 more lines");
+    terminal.wait_for("[d]ifference");
     let shown = rows_from(&terminal, "? write long.txt +40 −0", 18);
     assert_eq!((shown[3].as_str(), shown[16].as_str()), ("+line 1", "+line 14"));
     terminal.enter("d");

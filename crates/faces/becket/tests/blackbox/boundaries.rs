@@ -141,8 +141,10 @@ fn a_yes_to_a_plugins_tool_is_none_to_beckets_own() {
         return;
     };
     terminal.wait_for("? shell from runner");
+    terminal.wait_for_answers(1);
     terminal.enter("s");
     terminal.wait_for("? shell, which runs one\n");
+    terminal.wait_for_answers(2);
     terminal.enter("n");
     terminal.wait_for("went on");
     assert_eq!(terminal.wait_for_end(), 0);

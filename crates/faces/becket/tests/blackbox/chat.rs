@@ -397,7 +397,7 @@ fn words_behind_a_command_that_takes_none_are_a_mistake_and_no_prompt() {
     let lines = "/quit x\n/status of the build\n/redo 3\n/quit\n";
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0)
+        .ended_with(2)
         .complained("/quit takes no words; type only /quit")
         .complained("/status takes no words")
         .complained("/redo does not know `3`; usage: /redo [--force]");
@@ -769,7 +769,7 @@ fn a_pipe_does_not_leave_plan_mode() {
     let room = room();
     let model = room.model(&json!([{"text": "unused"}]));
     let run = room.run_with_input(["--model", &model, "--permission-mode", "plan", "chat"], "/go\n");
-    run.ended_with(0).complained("/go needs a user at a terminal");
+    run.ended_with(2).complained("/go needs a user at a terminal");
 }
 
 #[test]

@@ -610,7 +610,7 @@ fn a_chat_takes_prompts_from_a_pipe() {
     let lines = "/help\nfirst prompt\n\n/nonsense\nsecond prompt\n/usage\n/quit\nnever asked\n";
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0);
+        .ended_with(2);
     let run = run
         .said("/usage")
         .said("first answer")
@@ -639,14 +639,52 @@ fn slash_commands_work_in_a_pipe_and_what_only_looks_like_one_is_no_prompt() {
         "/thinking high\n/thinkng high\n/thinking loud\n/model nobody/knows\n/usage now\n/model {other}\nwho are you?\n"
     );
     room.run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0)
+        .ended_with(2)
         .said("I am the other one")
         .complained("thinking is high from the next request on")
-        .complained("there is no command /thinkng; /help lists them. Did you mean /thinking?")
+        .complained("there is no command /thinkng; did you mean /thinking? //thinkng sends it to the model")
         .complained("there is no thinking level `loud`; there are off")
         .complained("There is no provider nobody")
         .complained("/usage takes no words")
         .complained("from now on");
+}
+
+#[test]
+fn a_line_that_only_looks_like_a_command_is_sent_with_two_slashes() {
+    let room = room();
+    room.write("../home/.pi/agent/prompts/dance.md", "Dance as a bear does: $1");
+    let asked = |line: &str| {
+        let model = room.model(&json!([{"text": "heard"}]));
+        let run = room.run_with_input(["--json", "--model", &model, "chat"], format!("{line}\n"));
+        let prompts = run.events_named("user_prompt");
+        (run.code, prompts.first().map(|event| event["prompt"].clone()))
+    };
+    for line in [
+        "/comit now please",
+        "/help me",
+        "/usage now",
+        "/model nobody/knows",
+        "/undo --nonsense",
+        "/resume nowhere",
+    ] {
+        assert_eq!(asked(line), (2, None), "{line}");
+    }
+    for (line, prompt) in [
+        ("//comit now please", "/comit now please"),
+        ("//help me", "/help me"),
+        ("//dance with me", "/dance with me"),
+        ("// a comment", "// a comment"),
+        ("/etc/passwd is what?", "/etc/passwd is what?"),
+    ] {
+        let (code, sent) = asked(line);
+        let sent = sent
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        assert_eq!((code, sent.as_str()), (0, prompt), "{line}");
+    }
 }
 
 #[test]

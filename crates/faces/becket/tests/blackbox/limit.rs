@@ -5,12 +5,12 @@ use testkit::{Finished, Room, finish, needs};
 
 use crate::room;
 
-/// Gives a program a terminal of its own, types lines into it, says yes to whatever it asks there, and passes on what
-/// it prints.
+/// Gives a program a terminal of its own, types lines into it, and other ones as soon as a question about a command
+/// appears; says yes to whatever it asks there, and passes on what it prints.
 const PERSON: &str = r"
 import os, pty, shutil, sys, tempfile
 printed = tempfile.TemporaryFile()
-lines = sys.argv.pop(1)
+lines, hasty = sys.argv.pop(1), sys.argv.pop(1)
 pid, terminal = pty.fork()
 if pid == 0:
     os.dup2(printed.fileno(), 1)
@@ -26,6 +26,9 @@ while True:
         break
     os.write(2, piece)
     seen += piece
+    if b'command: ' in seen:
+        os.write(terminal, hasty.encode())
+        hasty = ''
     if b'[c]ancel:' in seen:
         seen = b''
         os.write(terminal, b'y\n')
@@ -43,13 +46,17 @@ pub(crate) fn with_person(room: &Room, arguments: &[&str]) -> Option<Finished> {
 
 /// Runs the program at a terminal where a user types these lines at once; `None` where that cannot be had.
 pub(crate) fn with_person_typing(room: &Room, arguments: &[&str], lines: &str) -> Option<Finished> {
+    with_hasty_person(room, arguments, lines, "")
+}
+
+fn with_hasty_person(room: &Room, arguments: &[&str], lines: &str, hasty: &str) -> Option<Finished> {
     if !needs("python3") {
         return None;
     }
     let command = room.command(arguments);
     let mut person = std::process::Command::new("python3");
     person
-        .args(["-c", PERSON, lines])
+        .args(["-c", PERSON, lines, hasty])
         .arg(command.get_program())
         .args(command.get_args())
         .env_clear()
@@ -63,6 +70,19 @@ pub(crate) fn with_person_typing(room: &Room, arguments: &[&str], lines: &str) -
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     Some(finish(person.spawn().expect("python3 can be started")))
+}
+
+#[test]
+fn what_is_typed_as_a_question_appears_does_not_answer_it() {
+    let room = room();
+    let call = json!({"name": "shell", "arguments": {"command": "touch ran"}});
+    let model = room.model(&json!([{"tool_calls": [call]}, {"text": "all done"}]));
+    let hasty = "n not this one\n";
+    let Some(run) = with_hasty_person(&room, &["--model", &model, "go"], "", hasty) else {
+        return;
+    };
+    run.ended_with(0).said("all done");
+    assert!(room.has("ran"), "the yes after it is the answer");
 }
 
 #[test]

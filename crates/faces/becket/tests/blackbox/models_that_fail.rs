@@ -123,6 +123,60 @@ fn an_error_without_a_known_code_in_an_answer_is_no_reason_to_give_up() {
     assert_eq!(server.requests().len(), 1);
 }
 
+/// OpenRouter's way to break off an answer in which a call had begun: signs of life, pieces, and this last one.
+fn routed(last: &Value) -> Response {
+    let call = OpenAiStream::new("m").tool_call(0, "c1", "shell", &[r#"{"command":"touch ran"}"#]);
+    let life = ": OPENROUTER PROCESSING\n\n";
+    let stream = [
+        life,
+        &call.unfinished(),
+        life,
+        &format!("data: {last}\n\n"),
+        "data: [DONE]\n\n",
+    ];
+    Response::events(stream.concat())
+}
+
+#[test]
+fn an_answer_that_a_gateway_breaks_off_says_the_cause_and_no_call_comes_from_it() {
+    let ends = |reason: &str| json!([{"index": 0, "delta": {"content": ""}, "finish_reason": reason}]);
+    let error = json!({"code": 502, "message": "Provider returned error",
+        "metadata": {"raw": "{\"error\": {\"message\": \"the engine stumbled\"}}", "provider_name": "X"}});
+    let mut without_cause = ends("error");
+    without_cause[0]["native_finish_reason"] = json!("MALFORMED_CALL");
+    let mut within = ends("error");
+    within[0]["error"] = error.clone();
+    for (last, told) in [
+        (
+            json!({"error": error, "choices": ends("error")}),
+            "Provider returned error: the engine stumbled",
+        ),
+        (
+            json!({"choices": within}),
+            "Provider returned error: the engine stumbled",
+        ),
+        (
+            json!({"error": error, "choices": ends("tool_calls")}),
+            "Provider returned error: the engine stumbled",
+        ),
+        (
+            json!({"choices": without_cause}),
+            "the server names no cause (MALFORMED_CALL)",
+        ),
+    ] {
+        let server = ModelServer::start([routed(&last), said("whole")]);
+        let room = connected(&server);
+        let run = room.run(["--yes", "hello"]).ended_with(0).said("whole");
+        let line = line_with(&run, "trying again");
+        assert!(
+            line.contains(&format!("The answer broke off: {told}: http://")),
+            "{line}"
+        );
+        assert!(!room.has("ran"), "{last}");
+        assert_eq!(server.requests().len(), 2);
+    }
+}
+
 /// A service whose model `small` takes 4000 tokens, and whose model `large` takes anything.
 fn narrow(request: &Recorded) -> Response {
     let body = request.json();

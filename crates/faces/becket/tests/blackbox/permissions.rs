@@ -59,11 +59,13 @@ fn a_rule_is_shown_before_it_is_stored_and_counts_for_its_project() {
     wait_for(&terminal, "shell:command=ls …", 1);
     terminal.wait_for("/permissions/");
     terminal.enter("n");
-    wait_for(&terminal, "command: ls one", 5);
+    // Its answers come last.
+    wait_for(&terminal, "[r]ule: always", 5);
     terminal.enter("r");
     wait_for(&terminal, "shell:command=ls …", 2);
     terminal.enter("shell:command=l*");
     terminal.wait_for("cannot be stored: a shell would not take its words literally");
+    wait_for(&terminal, "[r]ule: always", 6);
     terminal.enter("r");
     wait_for(&terminal, "shell:command=ls …", 3);
     terminal.enter("y");

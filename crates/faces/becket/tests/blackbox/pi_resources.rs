@@ -147,7 +147,7 @@ fn a_skill_is_called_by_name_in_every_kind_of_run() {
         ["chat", "--json", "--model", &model],
         "/skill:bake\n/skill:nothing\n",
     );
-    let chat = chat.ended_with(0);
+    let chat = chat.ended_with(2);
     assert_eq!(
         prompts(&chat),
         [wanted.strip_suffix("\n\na cake, please").unwrap()]
@@ -195,7 +195,7 @@ fn prompt_templates_are_called_with_arguments() {
     let lines = "/plain\n/not\n/review x\n";
     let chat = room
         .run_with_input(["chat", "--json", "--model", &model], lines)
-        .ended_with(0);
+        .ended_with(2);
     assert_eq!(
         prompts(&chat),
         ["First line.\nSecond: ", "Review x and . (x)"],

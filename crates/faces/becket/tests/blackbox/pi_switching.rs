@@ -396,7 +396,7 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
     let lines = lines.replace("HERE", &here);
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0)
+        .ended_with(2)
         .complained("the conversation is called the harbour")
         .complained("started the new conversation ")
         .complained("say which: /resume NAME")
@@ -420,7 +420,7 @@ fn a_chat_in_lines_goes_where_its_lines_say() {
     let lines = format!("/tree nowhere\n/tree {entry} and\n/tree {entry}\n/fork {entry}\n/tree\n");
     let run = room
         .run_with_input(["--model", &model, "chat"], lines)
-        .ended_with(0)
+        .ended_with(2)
         .complained("has no entry \"nowhere\"")
         .complained("/tree does not know \"and\"")
         .complained("the conversation continues from there")

@@ -257,7 +257,7 @@ fn the_chat_knows_undo_redo_and_snapshots() {
     let words = "go\n/undo\n/redo\n/undo --nonsense\n/undo\n/undo\n/snapshots\n/quit\n";
     let run = room
         .run_with_input(["--yes", "--model", &model, "chat"], words)
-        .ended_with(0);
+        .ended_with(2);
     assert_eq!(room.read("file"), "0\n");
     for said in [
         "undid",

@@ -1048,6 +1048,7 @@ fn the_person_is_told_which_sub_agent_asks_and_a_cancel_there_stops_everything()
     );
     terminal.enter("y");
     terminal.wait_for(&format!("requested by the sub-agent {other:?}"));
+    terminal.wait_for_answers(2);
     terminal.enter("c");
     assert_eq!(terminal.wait_for_end(), 130, "{}", terminal.text());
     assert!(terminal.room.has(first) && !terminal.room.has(other));

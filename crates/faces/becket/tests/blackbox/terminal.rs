@@ -125,6 +125,14 @@ impl Terminal {
         });
     }
 
+    /// Waits until so many questions of a prompt without a screen have asked for an answer.
+    #[track_caller]
+    pub(crate) fn wait_for_answers(&self, count: usize) {
+        self.wait_until("an answer to be asked for", |text| {
+            text.matches("[c]ancel").count() >= count
+        });
+    }
+
     /// Types words.
     #[track_caller]
     pub(crate) fn type_in(&self, words: &str) {
@@ -338,7 +346,7 @@ fn the_question_is_asked_and_yes_and_no_are_understood() {
         text.matches("command: touch first").count() == 2
     });
     terminal.enter("y");
-    terminal.wait_for("command: touch second");
+    terminal.wait_for_answers(3);
     assert!(terminal.room.has("first"));
     terminal.enter("n not today");
     terminal.wait_for("all done");

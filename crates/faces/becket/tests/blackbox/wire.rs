@@ -324,6 +324,47 @@ fn the_key_goes_into_the_header_and_nowhere_else() {
     }
 }
 
+#[test]
+fn cloud_services_get_the_address_and_the_key_that_the_guide_says() {
+    const BEARER: (&str, &str) = ("authorization", "Bearer sk-cloud-1234");
+    for (settings, base, path, (header, value)) in [
+        (
+            "api = \"responses\"\nheaders = { api-key = \"sk-azure-1234\" }",
+            "/openai/v1",
+            "/openai/v1/responses",
+            ("api-key", "sk-azure-1234"),
+        ),
+        (
+            "key_variable = \"CLOUD_KEY\"",
+            "/openai/v1",
+            "/openai/v1/chat/completions",
+            BEARER,
+        ),
+        (
+            "api = \"gemini\"\nkey_variable = \"CLOUD_KEY\"",
+            "/v1/publishers/google",
+            "/v1/publishers/google/models/m:streamGenerateContent?alt=sse",
+            ("x-goog-api-key", "sk-cloud-1234"),
+        ),
+    ] {
+        let server = ModelServer::start([Response::json(400, &json!({"error": {"message": "not today"}}))]);
+        let room = room().with("CLOUD_KEY", "sk-cloud-1234");
+        let address = format!("{}{base}", server.url());
+        room.config(&format!(
+            "[providers.cloud]\nbase_url = \"{address}\"\nmodel = \"m\"\n{settings}\n"
+        ));
+        room.run(["--model", "cloud", "hello"])
+            .ended_with(3)
+            .complained("not today");
+        let request = server.only_request();
+        assert_eq!(
+            (request.path.as_str(), request.header(header)),
+            (path, Some(value))
+        );
+        assert!(header == "authorization" || request.header("authorization").is_none());
+    }
+}
+
 /// Whether bytes are anywhere in the folder of the store.
 fn is_in_store(room: &Room, text: &str) -> bool {
     let file = room.store_file();

@@ -144,7 +144,7 @@ fn markdown(refusals: &[Refusal], count: &str) -> String {
 
 /// A text as a code span in a table, which nothing in it can end.
 fn code(text: &str) -> String {
-    let text = harmless_name(text).replace('|', "\\|");
+    let text = harmless_name(&text.replace('\n', " ")).replace('|', "\\|");
     if text.trim().is_empty() {
         return "–".into();
     }
