@@ -1258,10 +1258,10 @@ pub enum HooksCommand {
     /// Find mistakes in hooks, with file and line, without running them.
     ///
     /// Finds everything that would stop a run; programs, scripts and modules that are missing or cannot start; scripts
-    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not accept; fields that two
-    /// hooks rewrite; unknown events and tools; patterns that were probably meant as "contains"; very long timeouts;
-    /// guards that fail open. Exits with 1 if something is wrong, and with 2 if a file cannot be read or a folder has
-    /// no hooks.
+    /// with syntax errors or Windows line ends; unquoted paths; answers that their event does not accept; fields that
+    /// two hooks rewrite; unknown events and tools; patterns that were probably meant as "contains"; very long
+    /// timeouts; guards that fail open. Exits with 1 if something is wrong, and with 2 if a file cannot be read or a
+    /// folder has no hooks.
     Check {
         /// The output format; `sarif` is for code hosts and editors.
         #[arg(long, value_name = "FORM", default_value = "text")]

@@ -216,7 +216,7 @@ impl<'a> BridgeCommand<'a> {
             Some(CLIENT) => {}
             // A version may have its number in its name.
             Some(name) if name.starts_with("becket") && words.first() == Some(&"bridge") => {
-                drop(words.remove(0))
+                words.remove(0);
             }
             _ => return None,
         }

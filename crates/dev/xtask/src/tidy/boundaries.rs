@@ -113,6 +113,10 @@ const READS_NO_HOOKS: &[&str] = &["becket-check", "becket-dialects"];
 
 /// The names of each dialect, which the crates of the other dialects must not use.
 const DIALECT_NAMES: &[(&str, &[&str])] = &[
+    (
+        "becket-agent-hooks",
+        &["\"agent-hooks\"", "agent_hooks", "AgentHooks"],
+    ),
     ("becket-chibi", &["chibi"]),
     (
         "becket-claude-code",

@@ -656,7 +656,7 @@ fn an_agent_runs_its_own_files_itself_and_becket_never_asks_itself() {
     // An entry of becket's is no hook for becket.
     let room = guarded(GUARD);
     room.run(["bridge", "install", "claude-code"]).ended_with(0);
-    room.run(&["bridge", "install", "codex"]).ended_with(0);
+    room.run(["bridge", "install", "codex"]).ended_with(0);
     let listed = room.run(["hooks", "list"]).ended_with(0);
     assert!(!listed.stdout.contains("claude-code"), "{}", listed.stdout);
     let answer = ask(&room, &HOSTS[0], HOSTS[0].call, &(HOSTS[0].shell)(&room, "ls"));
@@ -904,7 +904,7 @@ fn the_status_reads_what_the_user_has_told_codex_and_asks_for_the_version() {
     let folder = program.parent().unwrap().display();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
     let room = room.with("PATH", &path);
-    room.run(&["bridge", "install", "codex"]).ended_with(0);
+    room.run(["bridge", "install", "codex"]).ended_with(0);
     let status = |room: &Room| room.run(["bridge", "status"]).ended_with(0).stdout;
     let first = status(&room);
     assert!(
