@@ -88,8 +88,9 @@ fn round(round: &mut Round<'_>) -> Result<(), String> {
             return Ok(());
         }
         if begun.elapsed() > PATIENCE {
+            let traits: Vec<String> = left.iter().map(|(number, _)| traits(*number)).collect();
             kill(&left);
-            return Err(format!("survived: {left:?} of {scripts:#?}"));
+            return Err(format!("survived: {left:?} ({traits:?}) of {scripts:#?}"));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -105,6 +106,15 @@ fn alive(words: &str) -> Vec<(i32, String)> {
         line.contains(words).then_some((number, line))
     });
     lines.collect()
+}
+
+/// What tells whose a process is: its line of the system's list, and how many bytes of variables it has.
+fn traits(number: i32) -> String {
+    let read = |name: &str| std::fs::read(format!("/proc/{number}/{name}")).unwrap_or_default();
+    let (line, variables) = (read("stat"), read("environ").len());
+    let line = String::from_utf8_lossy(&line);
+    let start: Vec<&str> = line.split_whitespace().take(6).collect();
+    format!("{}, {variables} bytes of variables", start.join(" "))
 }
 
 fn kill(left: &[(i32, String)]) {

@@ -41,10 +41,12 @@ impl Mark {
     pub fn end_all(&self) {
         let mut hunt = Hunt::marked(self.own.clone());
         let bound = Instant::now() + KILL_BOUND;
-        while hunt.kill() && Instant::now() < bound {
+        let mut left = hunt.kill();
+        while left && Instant::now() < bound {
             std::thread::sleep(Duration::from_millis(1));
+            left = hunt.kill();
         }
-        orphans::expect_death(hunt.found());
+        orphans::finish(hunt, left, || ());
     }
 
     pub(super) fn own(&self) -> &str {

@@ -11,13 +11,19 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitOptions, waitpgid, waitpid};
 
-use super::census;
+use super::census::{self, Hunt};
 
 /// How often the children of this process are looked through.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a process must have been dead before it is reaped as an orphan.
 const DEAD_FOR: Duration = Duration::from_secs(2);
+
+/// How long killing goes on after whoever wanted it has stopped waiting.
+const PURSUIT: Duration = Duration::from_secs(5);
+
+/// The longest pause between two looks of a pursuit.
+const PURSUIT_PAUSE: Duration = Duration::from_millis(100);
 
 static ORPHANS: Mutex<Orphans> = Mutex::new(Orphans {
     groups: Vec::new(),
@@ -70,8 +76,30 @@ pub(super) fn leave_behind(group: Pid) {
     });
 }
 
+/// Ends a search. If something may be alive, the killing goes on beside everything else: on a busy machine a process
+/// may need longer to show whose it is than anybody wants to wait. `then` is called when nothing is left, or nothing
+/// more can be done.
+pub(super) fn finish(mut hunt: Hunt, may_be_left: bool, then: impl FnOnce() + Send + 'static) {
+    expect_death(hunt.found());
+    if !may_be_left {
+        return then();
+    }
+    let pursue = move || {
+        let end = Instant::now() + PURSUIT;
+        let mut pause = Duration::from_millis(5);
+        while hunt.kill() && Instant::now() < end {
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PURSUIT_PAUSE);
+        }
+        expect_death(hunt.found());
+        then();
+    };
+    // Without a thread, what could be done in time is all that is done.
+    let _ = std::thread::Builder::new().name("pursuit".into()).spawn(pursue);
+}
+
 /// Notes processes that were killed and had no time to die. Nothing waits for them.
-pub(super) fn expect_death(killed: impl Iterator<Item = (Pid, u64)>) {
+fn expect_death(killed: impl Iterator<Item = (Pid, u64)>) {
     let now = Instant::now();
     with_orphans(|orphans| {
         orphans

@@ -20,7 +20,7 @@ use super::orphans;
 /// How long a tree may take to end by itself after it was asked to.
 const POLITE_GRACE: Duration = Duration::from_millis(200);
 
-/// How long the killing may take. A process that survives this hangs in the kernel; nothing can be done about it.
+/// How long the killing is waited for. It goes on behind that, for processes that hang in the kernel for a while.
 const KILL_BOUND: Duration = Duration::from_millis(200);
 
 /// How long dropping a tree may block the thread, which it does only until killed processes are reaped.
@@ -98,9 +98,12 @@ impl Tree {
     /// Ends everything: first with a request, then by force. Takes at most 400 ms, whatever the processes do.
     pub async fn terminate(&mut self) {
         let mut hunt = self.hunt();
+        // What is started or leaves the group while the processes are listed could be missed, so they stand still.
+        self.signal_group(Signal::STOP);
         hunt.look();
         // The group first, and at once: a shell must not see its child end before it gets the signal itself.
         self.signal_group(Signal::TERM);
+        self.signal_group(Signal::CONT);
         hunt.signal_found(Signal::TERM);
         let deadline = Instant::now() + POLITE_GRACE;
         let _ = timeout(POLITE_GRACE, self.wait()).await;
@@ -108,10 +111,12 @@ impl Tree {
             sleep(PAUSE).await;
         }
         let bound = Instant::now() + KILL_BOUND;
-        while self.kill_once(&mut hunt) && Instant::now() < bound {
+        let mut left = self.kill_once(&mut hunt);
+        while left && Instant::now() < bound {
             sleep(PAUSE).await;
+            left = self.kill_once(&mut hunt);
         }
-        self.finish(&hunt);
+        self.finish(hunt, left);
     }
 
     fn hunt(&self) -> Hunt {
@@ -137,9 +142,11 @@ impl Tree {
         self.living.forget();
     }
 
-    fn finish(&mut self, hunt: &Hunt) {
-        self.end();
-        orphans::expect_death(hunt.found());
+    /// Marks the tree as ended, and lets the killing go on without it if something may be left.
+    fn finish(&mut self, hunt: Hunt, may_be_left: bool) {
+        self.over = true;
+        let living = self.living.clone();
+        orphans::finish(hunt, may_be_left, move || living.forget());
         if self.place == ProcessGroup::Apart {
             orphans::leave_behind(self.group);
         }
@@ -178,9 +185,11 @@ impl Drop for Tree {
         }
         let mut hunt = self.hunt();
         let bound = Instant::now() + DROP_BOUND;
-        while self.kill_once(&mut hunt) && Instant::now() < bound {
+        let mut left = self.kill_once(&mut hunt);
+        while left && Instant::now() < bound {
             std::thread::sleep(Duration::from_millis(1));
+            left = self.kill_once(&mut hunt);
         }
-        self.finish(&hunt);
+        self.finish(hunt, left);
     }
 }
