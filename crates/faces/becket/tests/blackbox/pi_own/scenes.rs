@@ -695,12 +695,12 @@ pub fn the_model_goes_on_while_the_check_is_red(stage: &Stage) {
 
 pub fn a_session_is_not_left_while_the_check_is_red(stage: &Stage) {
     let check = ["--check", "test -e fixed"];
-    let leave = || stage.chat(&check, &["/new"], json!([text("unheard")]));
-    let run = leave();
+    let leave = |code: i32| stage.chat_that_ends_with(code, &check, &["/new"], json!([text("unheard")]));
+    let run = leave(2);
     told(&run, &["the check is red: exit code 1"]);
     assert_eq!(run.events_named("session_start").len(), 1, "{run:#?}");
     stage.room.write("fixed", "");
-    let run = leave();
+    let run = leave(0);
     assert_eq!(run.events_named("session_start").len(), 2, "{run:#?}");
 }
 

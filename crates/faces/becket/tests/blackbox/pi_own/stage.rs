@@ -50,11 +50,16 @@ impl Stage {
 
     /// Plays a chat: what the user types line by line, and what the model answers request by request.
     pub fn chat(&self, options: &[&str], lines: &[&str], turns: Value) -> Finished {
+        self.chat_that_ends_with(0, options, lines, turns)
+    }
+
+    /// Plays a chat like `chat`; a line that is not carried out makes it end with 2.
+    pub fn chat_that_ends_with(&self, code: i32, options: &[&str], lines: &[&str], turns: Value) -> Finished {
         let model = self.room.model(&turns);
         let given = ["chat", "--json", "--yes", "--model", &model, "-e", &self.file];
         let words = given.iter().chain(options);
         let input = format!("{}\n", lines.join("\n"));
-        let run = self.room.run_with_input(words, input).ended_with(0);
+        let run = self.room.run_with_input(words, input).ended_with(code);
         // A chat goes on when a request fails. Here it has not been what the model should have seen.
         assert!(!run.stderr.contains("expects at turn"), "{run:#?}");
         run
