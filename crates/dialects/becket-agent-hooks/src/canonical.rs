@@ -60,7 +60,7 @@ pub fn identity(point: Point, context: &Map<String, Value>) -> Result<String, No
     }
     text.push('}');
     let mut identity = String::from("sha256:");
-    // Hashing is most of the cost, and ring needs half of the usual crate's time where the processor has no help for it.
+    // Hashing is most of the cost, and ring takes half of sha2's time on processors without instructions for it.
     for byte in digest(&SHA256, text.as_bytes()).as_ref() {
         let _ = write!(identity, "{byte:02x}");
     }
