@@ -271,17 +271,26 @@ fn an_undo_never_waits_while_old_checkpoints_are_removed() {
     room.settings.lock_timeout = Duration::ZERO;
     let impatient = room.snapshots();
     std::thread::scope(|scope| {
-        let cleaned = scope.spawn(move || cleaning.clean_for(Duration::from_secs(20)));
-        let deadline = std::time::Instant::now() + Duration::from_secs(60);
-        while !pid.exists() && std::time::Instant::now() < deadline {
-            std::thread::yield_now();
-        }
-        assert!(!cleaned.is_finished(), "it is at work");
+        let cleaned = scope.spawn(|| cleaning.clean_for(Duration::from_secs(600)));
+        let deadline = std::time::Instant::now() + Duration::from_secs(600);
+        // The shell makes the file before it writes into it.
+        let number = loop {
+            let text = std::fs::read_to_string(&pid).unwrap_or_default();
+            if text.ends_with('\n') {
+                break text;
+            }
+            assert!(!cleaned.is_finished(), "it is at work: {:?}", cleaned.join());
+            assert!(std::time::Instant::now() < deadline, "git is not asked");
+            std::thread::sleep(Duration::from_millis(5));
+        };
         impatient.undo(ANY, Conflicts::Refuse).unwrap();
         assert_eq!(room.read("file"), "2");
-        // Running out of time is no problem: the rest is done another time.
-        cleaned.join().unwrap().unwrap();
+        let kill = std::process::Command::new("kill").arg(number.trim()).status();
+        assert!(kill.unwrap().success());
+        assert!(cleaned.join().unwrap().is_err(), "git has been killed");
     });
+    // Running out of time is no problem: the rest is done another time.
+    cleaning.clean_for(Duration::from_millis(200)).unwrap();
     let before = impatient.size();
     impatient.clean().unwrap();
     assert!(impatient.size() < before, "what was left is removed now");
