@@ -72,6 +72,7 @@ mod modes;
 mod permit;
 mod step;
 mod web;
+mod web_access;
 
 pub use advice::Advice;
 pub use approval::ApprovalSettings;
@@ -80,6 +81,7 @@ pub use listing::rules_in_force;
 pub use modes::ProtectedPlaces;
 pub use permit::{NotFetched, Permit};
 pub use step::{Step, StepListener};
+pub use web_access::WebAccess;
 
 use call::{FinalCall, ReadArguments, as_path, changes_of, implied};
 use decision::{Decision, Opinion, Wanted};

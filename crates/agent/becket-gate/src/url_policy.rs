@@ -69,10 +69,20 @@ impl std::fmt::Debug for UrlJudge {
     }
 }
 
+/// How much is wanted of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What is at one address.
+    Page,
+    /// A connection in which nobody sees which of its addresses are asked for.
+    Server,
+}
+
 /// A web address after it was judged. Only a `UrlJudge` makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedUrl {
     url: Url,
+    extent: Extent,
     addresses: Vec<SocketAddr>,
     class: Option<UrlClass>,
     ruling: Ruling,
@@ -100,16 +110,23 @@ impl UrlJudge {
 
     /// Judges an address. The error says why it cannot be fetched, or why its host cannot be found.
     pub async fn judge(&self, text: &str) -> Result<JudgedUrl, String> {
+        self.judge_extent(text, Extent::Page).await
+    }
+
+    /// Judges an address, or the whole server behind it: that is denied if some address on it may be, and allowed if all
+    /// are.
+    pub async fn judge_extent(&self, text: &str, extent: Extent) -> Result<JudgedUrl, String> {
         let url = read_url(text)?;
         if let Some(ruling) = self
             .policy
             .as_ref()
-            .and_then(|policy| policy.denies_by_name(&url))
+            .and_then(|policy| policy.denies_by_name((&url, extent)))
         {
             // An address that is denied whatever its host resolves to is not looked up.
             let class = Classes::of(&url, &[]).worst();
             return Ok(JudgedUrl {
                 url,
+                extent,
                 addresses: Vec::new(),
                 class,
                 ruling,
@@ -118,7 +135,7 @@ impl UrlJudge {
         let addresses = self.addresses(&url).await?;
         let classes = Classes::of(&url, &addresses);
         let ruling = match &self.policy {
-            Some(policy) => policy.rule(&url, &classes, &addresses),
+            Some(policy) => policy.rule((&url, extent), &classes, &addresses),
             None => Ruling::without_policy(),
         };
         let port = url.port_or_known_default().unwrap_or(80);
@@ -127,6 +144,7 @@ impl UrlJudge {
             class: classes.worst(),
             ruling,
             url,
+            extent,
         })
     }
 
@@ -171,10 +189,20 @@ impl JudgedUrl {
             .map_or(String::new(), |class| format!(" ({})", class.words()));
         (self.ruling.verdict == UrlVerdict::Deny).then(|| {
             format!(
-                "the URL policy denies {}{place}, by {}",
-                self.url, self.ruling.rule
+                "the URL policy denies {}{}{place}, by {}",
+                self.all_of(),
+                self.url,
+                self.ruling.rule
             )
         })
+    }
+
+    /// What stands before the address in a sentence, where a whole server is meant.
+    pub fn all_of(&self) -> &'static str {
+        match self.extent {
+            Extent::Page => "",
+            Extent::Server => "all of ",
+        }
     }
 
     /// Why the address is sensitive, in plain English.
@@ -203,13 +231,13 @@ impl JudgedUrl {
 
     /// Whether a glob certainly means the address: a `*` for the host covers nothing but the host.
     pub fn is_certainly(&self, glob: &str) -> bool {
-        policy::is_certainly(glob, &self.url)
+        policy::is_certainly(glob, (&self.url, self.extent))
     }
 
     /// Whether a glob may mean the address, in any of the ways to write it.
     pub fn is_possibly(&self, glob: &str) -> bool {
         let addresses: Vec<IpAddr> = self.addresses.iter().map(SocketAddr::ip).collect();
-        policy::is_possibly(glob, &self.url, &addresses)
+        policy::is_possibly(glob, (&self.url, self.extent), &addresses)
     }
 
     /// Whether a connection goes to the same server as for the other address: scheme, host and port are the same, and

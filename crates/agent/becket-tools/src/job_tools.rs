@@ -40,7 +40,8 @@ pub(crate) fn start_job(
         (SHELL, command),
         directory,
         Streams::Together,
-        (settings, variables),
+        (settings, permit.web_access()),
+        variables,
     ) {
         Ok(started) => started,
         Err(error) => {
@@ -56,7 +57,7 @@ pub(crate) fn start_job(
         line: command,
         tree: started.tree,
         pipe: started.pipes.0,
-        reserved: started.reserved,
+        kept: started.kept,
         output_bytes: settings.shell_output_bytes,
         limit,
     });

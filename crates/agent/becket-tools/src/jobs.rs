@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use becket_hooks::Tree;
-use becket_sandbox::Placeholders;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::confined::Kept;
 use crate::kept_output::KeptOutput;
 
 /// How long to wait for the end of a job; ending one takes much less.
@@ -38,8 +38,8 @@ pub(crate) struct Started<'a> {
     pub(crate) tree: Tree,
     /// The pipe of its output.
     pub(crate) pipe: Receiver,
-    /// What protects the project from a confined command.
-    pub(crate) reserved: Option<Placeholders>,
+    /// What a confined command needs until it has ended.
+    pub(crate) kept: Kept,
     /// How many bytes of its output are kept.
     pub(crate) output_bytes: usize,
     /// How long it may run.
@@ -138,7 +138,7 @@ impl Jobs {
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
         });
-        let running = (command.tree, command.reserved);
+        let running = (command.tree, command.kept);
         tokio::spawn(Arc::clone(&job).follow(running, command.pipe, command.limit));
         all.push(Arc::clone(&job));
         job
@@ -177,7 +177,7 @@ impl Job {
     /// Reads the job's output until it is over, and ends the rest of its processes.
     async fn follow(
         self: Arc<Self>,
-        (mut tree, reserved): (Tree, Option<Placeholders>),
+        (mut tree, kept): (Tree, Kept),
         mut pipe: Receiver,
         limit: Option<Duration>,
     ) {
@@ -201,7 +201,7 @@ impl Job {
             }
         }
         tree.terminate().await;
-        drop(reserved);
+        drop(kept);
         let state = match stopped {
             true => JobState::Stopped,
             false => JobState::Ended(status.and_then(|status| status.code())),

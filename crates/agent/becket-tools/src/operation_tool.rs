@@ -174,6 +174,7 @@ impl OperationTool {
                     .face
                     .output
                     .map_or(Streams::Together, |telling| telling.streams);
+                let settings = (settings, permit.web_access());
                 shell::run(arguments, path, (self.manner.shell, streams), settings, run).await
             }
             (Operation::Fetch(arguments), Target::Web(judged), _) => {

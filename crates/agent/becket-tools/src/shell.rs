@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use becket_agent::gate::WebAccess;
 use becket_agent::tool::{Parent, Progress, SessionVariables, ToolOutput, ToolRun};
 use becket_events::{Finding, Part, ShellArguments, Streams};
 use becket_hooks::{Mark, Tree};
-use becket_sandbox::{Confinement, Placeholders, is_for_the_loader};
+use becket_sandbox::{Confinement, is_for_the_loader};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -23,6 +24,7 @@ use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::answer::OperationAnswer;
+use crate::confined::{Kept, confined};
 use crate::judged_path::open_folder;
 use crate::kept_output::KeptOutput;
 use crate::settings::ToolSettings;
@@ -39,7 +41,7 @@ pub(crate) async fn run(
     arguments: &ShellArguments,
     directory: &Path,
     (shell, streams): (&str, Streams),
-    settings: &ToolSettings,
+    (settings, access): (&ToolSettings, WebAccess),
     run: ToolRun,
 ) -> OperationAnswer {
     if !directory.is_dir() {
@@ -62,21 +64,23 @@ pub(crate) async fn run(
         (shell, &arguments.command),
         directory,
         streams,
-        (settings, variables),
+        (settings, access),
+        variables,
     ) {
-        Ok(StartedCommand {
-            tree,
-            pipes,
-            reserved,
-        }) => {
+        Ok(StartedCommand { tree, pipes, kept }) => {
             let mut output = Output::new(pipes, settings.shell_output_bytes, &run);
             let leftovers = match settings.confinement {
                 Some(_) => Leftovers::End,
                 None => Leftovers::LiveOn,
             };
             let ending = follow(tree, &mut output, limit, (leftovers, &run)).await;
-            drop(reserved);
             let confined = settings.confinement.as_ref().map(Confinement::told);
+            let confined = confined
+                .into_iter()
+                .map(str::to_owned)
+                .chain(kept.refused())
+                .collect();
+            drop(kept);
             report(output, &ending, limit, confined)
         }
         Err(error) => ToolOutput::error(format!(
@@ -102,8 +106,8 @@ pub(crate) type Pipes = (Receiver, Option<Receiver>);
 pub(crate) struct StartedCommand {
     pub(crate) tree: Tree,
     pub(crate) pipes: Pipes,
-    /// What protects the project from a confined command, to be kept until it has ended.
-    pub(crate) reserved: Option<Placeholders>,
+    /// What a confined command needs until it has ended.
+    pub(crate) kept: Kept,
 }
 
 /// Starts a command with the environment of the settings and the variables that hooks have set for the session.
@@ -111,7 +115,8 @@ pub(crate) fn start(
     (shell, command): (&str, &str),
     directory: &Path,
     streams: Streams,
-    (settings, variables): (&ToolSettings, Option<&SessionVariables>),
+    (settings, access): (&ToolSettings, WebAccess),
+    variables: Option<&SessionVariables>,
 ) -> io::Result<StartedCommand> {
     let (pipe, writer) = pipe()?;
     let (error_pipe, error_writer) = match streams {
@@ -127,10 +132,9 @@ pub(crate) fn start(
     // The command value holds our copies of the writing ends; it goes at the end of this function, so that a pipe
     // closes when the last process closes it.
     let confinement = settings.confinement.as_ref();
-    let (program, reserved) = match confinement.map(|confinement| confinement.command(shell)) {
-        Some(Ok((program, reserved))) => (program, Some(reserved)),
-        Some(Err(problem)) => return Err(io::Error::other(problem.to_string())),
-        None => (std::process::Command::new(shell), None),
+    let (program, kept) = match confinement {
+        Some(confinement) => confined(shell, confinement, access)?,
+        None => (std::process::Command::new(shell), Kept::default()),
     };
     let variables = variables.into_iter().flatten();
     let inherited = |name: &OsStr| confinement.is_none() || !is_for_the_loader(name);
@@ -150,7 +154,7 @@ pub(crate) fn start(
     Ok(StartedCommand {
         tree: Tree::adopt(child, &mark)?,
         pipes: (pipe, error_pipe),
-        reserved,
+        kept,
     })
 }
 
@@ -320,7 +324,8 @@ impl Pieces {
     }
 }
 
-fn report(output: Output, ending: &Ending, limit: Duration, confined: Option<&str>) -> OperationAnswer {
+/// `confined` is what those who see the output of a confined command are told if it fails.
+fn report(output: Output, ending: &Ending, limit: Duration, mut confined: Vec<String>) -> OperationAnswer {
     let still_open = output.is_open();
     let Output { standard, error, .. } = output;
     let left_out = standard.kept.left_out() + error.as_ref().map_or(0, |error| error.kept.left_out());
@@ -338,7 +343,7 @@ fn report(output: Output, ending: &Ending, limit: Duration, confined: Option<&st
     let with_code = exit_code
         .filter(|code| *code != 0)
         .map(|code| format!("exit code {code}"));
-    let confined = confined.filter(|_| with_code.is_some()).map(str::to_owned);
+    confined.retain(|_| with_code.is_some());
     for note in notes.iter().chain(&with_code).chain(&confined) {
         add_note(&mut text, note);
     }
@@ -411,6 +416,7 @@ fn add_note(text: &mut String, note: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use becket_agent::gate::ApprovalSettings;
     use std::path::PathBuf;
     use tokio::sync::mpsc;
     use tokio::time::timeout;
@@ -449,6 +455,10 @@ mod tests {
         }
     }
 
+    fn no_access() -> WebAccess {
+        WebAccess::of_user(ApprovalSettings::default(), Path::new("/"))
+    }
+
     impl Room {
         async fn sh(&self, command: &str) -> ToolOutput {
             self.call(command, None, None).await
@@ -466,7 +476,7 @@ mod tests {
                 &arguments,
                 &directory,
                 (SHELL, Streams::Together),
-                &self.settings,
+                (&self.settings, no_access()),
                 self.run.clone(),
             );
             timeout(HANGS, running)
@@ -728,7 +738,7 @@ mod tests {
             &arguments,
             &room.path,
             (SHELL, Streams::Together),
-            &room.settings,
+            (&room.settings, no_access()),
             room.run.clone(),
         );
         let watch = async {
@@ -793,7 +803,7 @@ mod tests {
                 &arguments,
                 &room.path,
                 (SHELL, Streams::Apart),
-                &room.settings,
+                (&room.settings, no_access()),
                 room.run.clone(),
             );
             let answer = timeout(HANGS, running).await.unwrap();

@@ -12,7 +12,7 @@ use landlock::{
 use rustix::fs::{FileType, fstat};
 
 use crate::place::{DEVICES, place};
-use crate::plan::{Access, Network, Plan, Strength};
+use crate::plan::{Access, Plan, Strength};
 use crate::problem::Problem;
 
 /// The newest rights that are asked for. An older kernel holds those that it knows.
@@ -26,8 +26,8 @@ pub fn restrict(plan: &Plan) -> Result<(), Problem> {
         .map_err(failed)?
         .scope(Scope::from_all(NEWEST))
         .map_err(failed)?;
-    // With namespaces a program without a network has a loopback of its own.
-    if plan.network == Network::Off && plan.strength == Strength::LandlockOnly {
+    // With namespaces a program has a loopback of its own, and no other network.
+    if plan.strength == Strength::LandlockOnly {
         rules = rules.handle_access(AccessNet::from_all(NEWEST)).map_err(failed)?;
     }
     let status = rules

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::placeholders::{Placeholder, Placeholders};
-use crate::{PROGRAM, Plan, Problem, Strength};
+use crate::{Network, PROGRAM, Plan, Problem, Strength};
 
 /// What this machine can hold, as the small program has found by trying.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +74,7 @@ struct Parts {
     told: String,
     /// The file that lists what stands at protected places.
     list: PathBuf,
+    proxies: Option<PathBuf>,
     planner: Box<Planner>,
 }
 
@@ -87,24 +88,32 @@ pub fn is_for_the_loader(name: &OsStr) -> bool {
 
 impl Confinement {
     /// Programs that the small program at `launcher` starts. `list` is the file that lists what stands at protected
-    /// places while programs run.
+    /// places while programs run. `proxies` is the folder for the sockets of their proxies, if they get any.
     pub fn new(
-        launcher: PathBuf,
+        (launcher, list): (PathBuf, PathBuf),
         told: String,
-        list: PathBuf,
+        proxies: Option<PathBuf>,
         planner: impl Fn() -> (Plan, Vec<Placeholder>) + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(Parts {
             launcher,
             told,
             list,
+            proxies,
             planner: Box::new(planner),
         }))
     }
 
-    /// The start of a program, with what has to be kept until it has ended.
-    pub fn command(&self, program: &str) -> Result<(Command, Placeholders), Problem> {
-        let (plan, wanted) = (self.0.planner)();
+    /// The folder for the sockets of proxies, if each program gets one; it has to be there before the program starts.
+    pub fn proxies(&self) -> Option<&Path> {
+        self.0.proxies.as_deref()
+    }
+
+    /// The start of a program, with what has to be kept until it has ended. `proxy` is the path at which its proxy takes
+    /// the socket; without one it has no network.
+    pub fn command(&self, program: &str, proxy: Option<&Path>) -> Result<(Command, Placeholders), Problem> {
+        let (mut plan, wanted) = (self.0.planner)();
+        plan.network = proxy.map_or(Network::Off, |socket| Network::Proxy(socket.to_path_buf()));
         let made = Placeholders::make(&self.0.list, &wanted)
             .map_err(|error| Problem::at("cannot protect what is not there", error))?;
         let mut command = Command::new(&self.0.launcher);

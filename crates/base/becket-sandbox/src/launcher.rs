@@ -18,8 +18,9 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-use crate::plan::{Network, Plan, Strength};
+use crate::plan::{Plan, Strength};
 use crate::problem::Problem;
+use crate::proxy::Proxy;
 use crate::{PROGRAM, access_rules, kernel, mounts, processes, system_calls};
 
 /// The exit code of a program that was found and could not be started.
@@ -51,11 +52,15 @@ fn start(plan: &Plan, command: &[OsString]) -> Result<ExitCode, Problem> {
     // Also for a process that is only near the program: each can be opened again by way of `/proc`.
     kernel::close_inherited().map_err(|error| Problem::at("cannot close inherited files", error))?;
     refuse_open_folders()?;
+    let proxy = Proxy::of(plan)?;
     if plan.strength.has_namespaces() {
         enter_namespaces(plan)?;
     }
     let mut program = Command::new(name);
     program.args(arguments);
+    if let Some(proxy) = proxy {
+        program.envs(proxy.hand_over()?);
+    }
     if plan.strength == Strength::Full {
         return processes::run(program, || confine(plan));
     }
@@ -94,10 +99,7 @@ fn refuse_open_folders() -> Result<(), Problem> {
 /// Makes namespaces in which the user stays who they are.
 fn enter_namespaces(plan: &Plan) -> Result<(), Problem> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
-    if plan.network == Network::Off {
-        flags |= UnshareFlags::NEWNET;
-    }
+    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWNET;
     if plan.strength == Strength::Full {
         flags |= UnshareFlags::NEWPID;
     }
@@ -110,10 +112,7 @@ fn enter_namespaces(plan: &Plan) -> Result<(), Problem> {
         fs::write(format!("/proc/self/{file}"), text)
             .map_err(|error| Problem::at(format!("cannot write {file} of the namespace"), error))?;
     }
-    if plan.network == Network::Off {
-        kernel::switch_loopback_on().map_err(|error| Problem::at("cannot switch the loopback on", error))?;
-    }
-    Ok(())
+    kernel::switch_loopback_on().map_err(|error| Problem::at("cannot switch the loopback on", error))
 }
 
 /// Gives up the rights inside of the namespaces, also for a user who is root there.

@@ -8,8 +8,8 @@
 //! of system calls ([`system_calls`]). Where a user may not make namespaces, the other two remain, with the gaps that
 //! [`Strength::LandlockOnly`] names. Where the kernel has no Landlock nothing is started.
 //!
-//! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers. This crate knows nothing of becket: not
-//! its settings, not its tools, not where its files are.
+//! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers; `proxy.rs` is the way out that a plan may
+//! leave open. This crate knows nothing of becket: not its settings, not its tools, not where its files are.
 
 #[cfg(target_os = "linux")]
 mod access_rules;
@@ -27,6 +27,7 @@ mod plan;
 mod problem;
 #[cfg(target_os = "linux")]
 mod processes;
+mod proxy;
 #[cfg(target_os = "linux")]
 mod system_calls;
 
@@ -34,6 +35,7 @@ pub use confinement::{Confinement, Support, is_for_the_loader};
 pub use placeholders::{Placeholder, Placeholders};
 pub use plan::{Access, Network, Plan, Strength};
 pub use problem::Problem;
+pub use proxy::handed_over;
 
 /// The name of the small program.
 pub const PROGRAM: &str = "becket-sandbox";

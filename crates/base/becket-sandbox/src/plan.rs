@@ -34,13 +34,13 @@ impl Access {
 }
 
 /// Whether there is a network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Network {
     /// Only the program's own loopback, which nobody else is on.
     #[default]
     Off,
-    /// That of the machine.
-    On,
+    /// The same, with a proxy on it. Who listens at this path is handed the proxy's socket, and decides what is reached.
+    Proxy(PathBuf),
 }
 
 /// What holds the plan.
@@ -81,7 +81,7 @@ pub struct Plan {
     pub strength: Strength,
 }
 
-const NETWORK: &str = "--network";
+const PROXY: &str = "--proxy";
 
 impl Plan {
     /// The plan as options of the small program, which want `--` and the program behind them.
@@ -90,8 +90,8 @@ impl Plan {
         for (access, path) in &self.paths {
             options.extend([access.option().into(), path.into()]);
         }
-        if self.network == Network::On {
-            options.push(NETWORK.into());
+        if let Network::Proxy(socket) = &self.network {
+            options.extend([PROXY.into(), socket.into()]);
         }
         let strength = Strength::OPTIONS.iter().filter(|(one, _)| *one == self.strength);
         options.extend(strength.map(|(_, option)| option.into()));
@@ -105,8 +105,8 @@ impl Plan {
         while let Some(word) = words.next() {
             if word == "--" {
                 return Ok((plan, words.collect()));
-            } else if word == NETWORK {
-                plan.network = Network::On;
+            } else if word == PROXY {
+                plan.network = Network::Proxy(path(PROXY, words.next())?);
             } else if let Some((strength, _)) = Strength::OPTIONS.iter().find(|(_, option)| word == *option) {
                 plan.strength = *strength;
             } else if let Some((access, option)) = Access::OPTIONS.iter().find(|(_, option)| word == *option)
@@ -156,14 +156,14 @@ mod tests {
                 (Access::Scratch, "/c".into()),
                 (Access::Hidden, "/d".into()),
             ],
-            network: Network::On,
+            network: Network::Proxy("/e/socket".into()),
             strength: Strength::LandlockOnly,
         };
         let mut words = plan.to_options();
-        words.extend(["--", "sh", "--", "--network"].map(OsString::from));
+        words.extend(["--", "sh", "--", "--proxy"].map(OsString::from));
         let (read, command) = Plan::from_options(words).expect("what was written can be read");
         assert_eq!(read, plan);
-        assert_eq!(command, ["sh", "--", "--network"]);
+        assert_eq!(command, ["sh", "--", "--proxy"]);
     }
 
     #[test]

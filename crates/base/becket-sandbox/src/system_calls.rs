@@ -7,7 +7,7 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-use crate::plan::{Network, Plan, Strength};
+use crate::plan::{Plan, Strength};
 use crate::problem::Problem;
 
 /// `open_tree_attr`, which is newer than the list of names.
@@ -230,17 +230,11 @@ fn typing_into_terminals() -> Result<Vec<SeccompRule>, Problem> {
 /// The internet and the kernel's own tables are confined by the network namespace. Nothing confines sockets with a
 /// path, behind which there are agents with keys and daemons with the rights of root, or those of virtual machines.
 fn other_families(plan: &Plan) -> Result<Vec<SeccompRule>, Problem> {
-    let allowed: &[libc::c_int] = match (plan.network, plan.strength) {
-        (Network::Off, Strength::LandlockOnly) => &[],
-        _ => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
-    };
-    if allowed.is_empty() {
+    if plan.strength == Strength::LandlockOnly {
         return Ok(Vec::new());
     }
-    let conditions: Vec<_> = allowed
-        .iter()
-        .map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())))
-        .collect();
+    let conditions = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
+        .map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
     Ok(vec![rule(&conditions)?])
 }
 

@@ -142,11 +142,12 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
     pub permission_mode: Option<PermissionMode>,
 
-    /// What the model's commands may touch: off, read-only or workspace.
+    /// What the model's commands may touch: off, read-only, workspace or workspace+network.
     ///
     /// The kernel enforces it. With `read-only`, commands can write nothing; with `workspace`, the project and
-    /// temporary files. Both hide keys and turn off the network. `becket sandbox explain` shows the details. The
-    /// setting `sandbox.shell` does the same for every run.
+    /// temporary files. Both hide keys and turn off the network; with `workspace+network`, commands reach the web
+    /// addresses that you allow. `becket sandbox explain` shows the details. The setting `sandbox.shell` does the same
+    /// for every run.
     #[arg(long, global = true, value_name = "PROFILE", value_parser = sandbox_profile())]
     pub sandbox: Option<SandboxProfile>,
 
@@ -1148,10 +1149,14 @@ pub enum SandboxCommand {
     /// Show what a command could read and write, and what enforces it.
     ///
     /// The profile is that of `--sandbox` or of the settings; default: workspace.
-    Explain,
+    Explain {
+        /// Also show how far this command would get with the files and web addresses that it names. It does not run.
+        #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
     /// Run a command in the sandbox, and exit with its exit code.
     ///
-    /// Neither hooks nor permission rules apply.
+    /// Neither hooks nor permission rules apply, except those about `fetch` if there is a network.
     Run {
         /// The command and its arguments.
         #[arg(

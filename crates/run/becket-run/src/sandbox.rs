@@ -3,7 +3,8 @@
 //! In every profile but `off` keys and becket's own folders are neither readable nor writable, and there is no network.
 //! In `workspace` the project and the folders for temporary files can be written, except for what decides about later
 //! runs: those places are the ones in which permission modes allow no edit, so there is one list of them, what git runs
-//! ([`repository`]), and becket itself.
+//! ([`repository`]), and becket itself. In `workspace+network` a proxy lets commands reach what may be fetched without a
+//! question.
 //!
 //! The plan is made anew for each command: files come and go while a run lasts.
 
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use becket_agent::gate::ProtectedPlaces;
+use becket_hook::{RUNTIME_VARIABLE, runtime_folder};
 use becket_sandbox::{Access, Confinement, Network, Placeholder, Plan, Strength, Support};
 use becket_system::{CliError, Folders, Surroundings, project_root::SETTINGS};
 
@@ -65,6 +67,8 @@ pub struct Sandbox {
     /// Why the kernel does not hold all of the plan.
     pub gap: Option<String>,
     launcher: PathBuf,
+    /// The folder for the sockets of proxies, if commands get a network.
+    proxies: Option<PathBuf>,
     places: Arc<RunPlaces>,
 }
 
@@ -84,18 +88,29 @@ impl Sandbox {
         let (support, launcher) = Support::find(&becket).map_err(|problem| {
             CliError::usage(format!("commands cannot be confined: {problem}")).hint(hint)
         })?;
-        let gap = gap(&support);
+        let gap = gap(&support, profile);
         if let Some(gap) = gap.as_ref().filter(|_| setup.config.sandbox.require) {
             return Err(CliError::usage(gap).hint("`sandbox.require` refuses that"));
         }
         let places = RunPlaces::new((profile, support.strength()), setup, options, surroundings);
         places.check()?;
+        let wants_network = profile == SandboxProfile::WorkspaceAndNetwork;
+        let proxies = match wants_network && support.strength().has_namespaces() {
+            true => Some(folder_of_proxies(surroundings)?),
+            false => None,
+        };
         Ok(Some(Self {
             profile,
             gap,
             launcher,
+            proxies,
             places: Arc::new(places),
         }))
+    }
+
+    /// Whether commands reach the network behind a proxy.
+    pub fn has_network(&self) -> bool {
+        self.proxies.is_some()
     }
 
     /// What a command that starts now may touch.
@@ -105,19 +120,21 @@ impl Sandbox {
 
     /// Starts commands in this sandbox.
     pub fn confinement(&self) -> Confinement {
-        let writes = match self.profile {
-            SandboxProfile::Workspace => "only the project and temporary files could be written",
-            SandboxProfile::Off | SandboxProfile::ReadOnly => "nothing could be written",
+        let writes = match self.profile.writes_project() {
+            true => "only the project and temporary files could be written",
+            false => "nothing could be written",
+        };
+        let network = match self.has_network() {
+            true => "only allowed web addresses could be reached, through a proxy",
+            false => "there was no network",
         };
         let told = format!(
-            "the command ran in the sandbox `{}`: {writes}, keys and settings were out of reach, and there was no \
-             network",
+            "the command ran in the sandbox `{}`: {writes}, keys and settings were out of reach, and {network}",
             self.profile.word()
         );
         let places = Arc::clone(&self.places);
-        Confinement::new(self.launcher.clone(), told, self.places.list(), move || {
-            places.planned()
-        })
+        let files = (self.launcher.clone(), self.places.list());
+        Confinement::new(files, told, self.proxies.clone(), move || places.planned())
     }
 }
 
@@ -127,8 +144,20 @@ fn agents(options: &RunOptions) -> Vec<&'static str> {
     folders.copied().collect()
 }
 
-/// What the kernel does not hold, if there is something.
-fn gap(support: &Support) -> Option<String> {
+/// A folder for sockets that only the user can enter.
+fn folder_of_proxies(surroundings: &Surroundings) -> Result<PathBuf, CliError> {
+    let runtime = surroundings.variable(RUNTIME_VARIABLE);
+    let folder = runtime_folder(runtime.as_deref().map(AsRef::as_ref));
+    folder.map_err(|error| {
+        CliError::failed(format!(
+            "there is no folder for the sockets of the sandbox: {error}"
+        ))
+        .hint("`--sandbox workspace` needs none")
+    })
+}
+
+/// What the kernel does not hold, or the profile does not get, if there is something.
+fn gap(support: &Support, profile: SandboxProfile) -> Option<String> {
     let namespaces = support.no_namespaces.as_ref().map(|reason| {
         format!(
             "there are no namespaces ({reason}), so commands can read hidden files and write protected ones inside of \
@@ -144,7 +173,10 @@ fn gap(support: &Support) -> Option<String> {
     let shares_processes = support.strength() != Strength::Full;
     let signals = (support.lets_signals_pass && shares_processes)
         .then(|| "the kernel is older than 6.12, so commands can end other processes of yours".to_owned());
-    let gaps: Vec<String> = [namespaces, processes, signals].into_iter().flatten().collect();
+    let no_proxy = profile == SandboxProfile::WorkspaceAndNetwork && support.no_namespaces.is_some();
+    let network = no_proxy.then(|| "without namespaces there is no network either".to_owned());
+    let gaps = [namespaces, processes, signals, network];
+    let gaps: Vec<String> = gaps.into_iter().flatten().collect();
     (!gaps.is_empty()).then(|| format!("the sandbox has gaps: {}", gaps.join("; ")))
 }
 
@@ -245,7 +277,7 @@ impl RunPlaces {
         };
         add(Access::Scratch, self.caches.clone());
         let mut missing = Vec::new();
-        if self.profile == SandboxProfile::Workspace {
+        if self.profile.writes_project() {
             let writable = self.writable();
             let kept = self.repositories(&found);
             missing = self.missing(&kept, &writable);

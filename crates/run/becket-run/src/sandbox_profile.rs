@@ -14,11 +14,19 @@ pub enum SandboxProfile {
     ReadOnly,
     /// The project and the folders for temporary files.
     Workspace,
+    /// The same, with the network as far as the URL policy and rules allow it.
+    #[serde(rename = "workspace+network")]
+    WorkspaceAndNetwork,
 }
 
 impl SandboxProfile {
     /// All profiles.
-    pub const ALL: [Self; 3] = [Self::Off, Self::ReadOnly, Self::Workspace];
+    pub const ALL: [Self; 4] = [
+        Self::Off,
+        Self::ReadOnly,
+        Self::Workspace,
+        Self::WorkspaceAndNetwork,
+    ];
 
     /// The profile's word in settings and on the command line.
     pub fn word(self) -> &'static str {
@@ -26,6 +34,7 @@ impl SandboxProfile {
             Self::Off => "off",
             Self::ReadOnly => "read-only",
             Self::Workspace => "workspace",
+            Self::WorkspaceAndNetwork => "workspace+network",
         }
     }
 
@@ -34,12 +43,20 @@ impl SandboxProfile {
         Self::ALL.into_iter().find(|profile| profile.word() == word)
     }
 
+    /// Whether commands can write the project.
+    pub fn writes_project(self) -> bool {
+        matches!(self, Self::Workspace | Self::WorkspaceAndNetwork)
+    }
+
     /// A sentence about the profile.
     pub fn about(self) -> &'static str {
         match self {
             Self::Off => "Commands may do what you may.",
             Self::ReadOnly => "Commands can write nothing and have no network.",
             Self::Workspace => "Commands can write the project and temporary files, and have no network.",
+            Self::WorkspaceAndNetwork => {
+                "Commands can write the project and temporary files, and reach the web addresses that you allow."
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::approval::ApprovalSettings;
 use super::call::{Applicant, FinalCall, Target, VfsChange, addresses, as_path, sensitive};
+use super::web_access::{CommandCall, WebAccess};
 use crate::audit::Ledger;
 use crate::hooks::Hooks;
 use crate::judged_path::LinkedFile;
@@ -144,6 +145,21 @@ impl Permit {
     /// The hooks of the session, for a tool whose work has events of its own.
     pub fn hooks(&self) -> &Hooks {
         &self.reading.hooks
+    }
+
+    /// What the command of this call may reach while it runs, also after the call in the background.
+    pub fn web_access(&self) -> WebAccess {
+        let guard = &*self.reading;
+        WebAccess {
+            settings: Arc::clone(&guard.settings),
+            directory: self.directory.clone(),
+            call: Some(CommandCall {
+                hooks: guard.hooks.clone(),
+                tool_call_id: self.tool_call_id.clone(),
+                tool_name: guard.tool_name.clone(),
+                called_as: guard.called_as.clone(),
+            }),
+        }
     }
 
     /// Whether the contents of a file that a search found may be shown. A search is judged by the folder it looks into,

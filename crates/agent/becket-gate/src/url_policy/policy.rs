@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
+use super::Extent;
 use super::address::read_url;
 use super::class::{Classes, UrlClass, embedded_v4};
 
@@ -138,17 +139,17 @@ impl UrlPolicy {
     }
 
     /// The policy's ruling about an address and everything behind it.
-    pub(super) fn rule(&self, url: &Url, classes: &Classes, addresses: &[IpAddr]) -> Ruling {
+    pub(super) fn rule(&self, what: (&Url, Extent), classes: &Classes, addresses: &[IpAddr]) -> Ruling {
         self.judge(&KnownAddress {
-            forms: Forms::of(url, addresses),
+            forms: Forms::of(what, addresses),
             classes: Some(classes),
         })
     }
 
     /// The policy's ruling if it denies the address whatever its host resolves to.
-    pub(super) fn denies_by_name(&self, url: &Url) -> Option<Ruling> {
+    pub(super) fn denies_by_name(&self, what: (&Url, Extent)) -> Option<Ruling> {
         let ruling = self.judge(&KnownAddress {
-            forms: Forms::of(url, &[]),
+            forms: Forms::of(what, &[]),
             classes: None,
         });
         (ruling.verdict == UrlVerdict::Deny).then_some(ruling)
@@ -190,7 +191,7 @@ pub fn check_rule(text: &str, verdict: UrlVerdict) -> Result<(), String> {
 
 /// The forms in which a rule that forbids may write an address.
 pub(super) fn texts(url: &Url, addresses: &[IpAddr]) -> Vec<String> {
-    let forms = Forms::of(url, addresses);
+    let forms = Forms::of((url, Extent::Page), addresses);
     let texts = forms.wider.iter().flat_map(|authority| forms.wholes(authority));
     texts.chain([url.to_string()]).collect()
 }
@@ -201,14 +202,14 @@ pub fn leaves_host_open(glob: &str) -> bool {
 }
 
 /// Whether a glob that allows certainly means the address.
-pub(super) fn is_certainly(glob: &str, url: &Url) -> bool {
-    UrlGlob::parse(glob, UrlVerdict::Allow).is_ok_and(|glob| glob.matches_strictly(&Forms::of(url, &[])))
+pub(super) fn is_certainly(glob: &str, what: (&Url, Extent)) -> bool {
+    UrlGlob::parse(glob, UrlVerdict::Allow).is_ok_and(|glob| glob.matches_strictly(&Forms::of(what, &[])))
 }
 
 /// Whether a glob that denies may mean the address.
-pub(super) fn is_possibly(glob: &str, url: &Url, addresses: &[IpAddr]) -> bool {
+pub(super) fn is_possibly(glob: &str, what: (&Url, Extent), addresses: &[IpAddr]) -> bool {
     UrlGlob::parse(glob, UrlVerdict::Deny)
-        .is_ok_and(|glob| glob.matches_generously(&Forms::of(url, addresses)))
+        .is_ok_and(|glob| glob.matches_generously(&Forms::of(what, addresses)))
 }
 
 impl UrlRule {
@@ -278,6 +279,7 @@ fn class_named(name: &str) -> Result<UrlClass, String> {
 /// The forms in which an address can be written.
 struct Forms {
     scheme: String,
+    extent: Extent,
     /// The host with its port, and without if it is the default one.
     authorities: Vec<String>,
     /// The hosts without a port in any case, and the network addresses in their place, including IPv4 addresses
@@ -290,7 +292,7 @@ struct Forms {
 }
 
 impl Forms {
-    fn of(url: &Url, addresses: &[IpAddr]) -> Self {
+    fn of((url, extent): (&Url, Extent), addresses: &[IpAddr]) -> Self {
         let host = url.host_str().unwrap_or_default().to_owned();
         let port = url.port_or_known_default().unwrap_or(80);
         let bare = url.port().is_none().then(|| host.clone());
@@ -306,6 +308,7 @@ impl Forms {
         let rest = plainly(&format!("{}{query}", url.path()));
         Self {
             scheme: url.scheme().to_owned(),
+            extent,
             authorities: [Some(format!("{host}:{port}")), bare]
                 .into_iter()
                 .flatten()
@@ -409,6 +412,12 @@ fn with_plain_separators(path: &str) -> String {
     plain + rest
 }
 
+/// Whether a glob for what follows the host leaves nothing out.
+fn is_any_path(rest: &str) -> bool {
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    !rest.is_empty() && rest.chars().all(|character| character == '*')
+}
+
 /// A glob for addresses.
 #[derive(Debug, Clone)]
 struct UrlGlob {
@@ -490,7 +499,10 @@ impl UrlGlob {
                 // `*.example.com` is a host, `*secret*` is anything.
                 None => {
                     let covers = |whole: &String| glob_matches(&self.whole, &whole.to_lowercase());
-                    glob_matches(&self.whole, authority) || wholes.iter().any(covers)
+                    let may_name_a_path = self.whole.ends_with('*') || self.whole.contains('/');
+                    glob_matches(&self.whole, authority)
+                        || wholes.iter().any(covers)
+                        || (forms.extent == Extent::Server && may_name_a_path)
                 }
             }
         })
@@ -511,6 +523,8 @@ impl UrlGlob {
         let rest_matches = match rest.as_str() {
             // A host without a path: to deny it is to deny everything on it.
             "" if verdict == UrlVerdict::Deny || authority.ends_with('*') => true,
+            // Some path of the server may be denied, and all of them have to be allowed.
+            rest if forms.extent == Extent::Server => verdict == UrlVerdict::Deny || is_any_path(rest),
             "" => forms.rest == "/",
             rest => {
                 let by_text = glob_matches(rest, &forms.rest);

@@ -516,3 +516,51 @@ proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn a_whole_server_is_allowed_with_all_of_its_addresses_and_denied_with_one() {
+    let all = "https://host.example/*";
+    let table = [
+        (lists(&[], &[], &[], &[all]), UrlVerdict::Allow),
+        (
+            lists(&[], &[], &[], &["https://host.example/docs/*"]),
+            UrlVerdict::Ask,
+        ),
+        (lists(&[], &[], &[], &["https://host.example"]), UrlVerdict::Ask),
+        (lists(&[], &[], &[], &["https://host.example/"]), UrlVerdict::Ask),
+        (lists(&[], &[], &[], &["*://*.example/**"]), UrlVerdict::Allow),
+        (lists(&[], &[], &[], &["http://host.example/*"]), UrlVerdict::Ask),
+        (
+            lists(&[], &[], &["https://host.example/secret/*"], &[all]),
+            UrlVerdict::Deny,
+        ),
+        (lists(&[], &[], &["https://*/secret"], &[all]), UrlVerdict::Deny),
+        (lists(&[], &[], &["*secret*"], &[all]), UrlVerdict::Deny),
+        (lists(&[], &[], &["*/secret"], &[all]), UrlVerdict::Deny),
+        (
+            lists(&[], &[], &["https://other.example/secret"], &[all]),
+            UrlVerdict::Allow,
+        ),
+        (lists(&[], &[], &["*.other.example"], &[all]), UrlVerdict::Allow),
+        (
+            lists(&[], &[all], &["https://host.example/secret"], &[]),
+            UrlVerdict::Allow,
+        ),
+        (
+            lists(&[], &["https://host.example/open"], &[all], &[]),
+            UrlVerdict::Deny,
+        ),
+        (
+            lists(&["https://host.example/x?y=*"], &[all], &[], &[]),
+            UrlVerdict::Deny,
+        ),
+    ];
+    for (lists, expected) in table {
+        let judge = judge_with(&lists, UrlVerdict::Ask);
+        let judged = judge
+            .judge_extent("https://host.example/", Extent::Server)
+            .await
+            .unwrap();
+        assert_eq!(judged.ruling().verdict, expected, "{lists:?}");
+    }
+}

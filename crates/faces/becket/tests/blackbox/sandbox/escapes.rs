@@ -412,7 +412,7 @@ impl Drop for Scene {
     }
 }
 
-const PROFILES: [&str; 2] = ["workspace", "read-only"];
+const PROFILES: [&str; 3] = ["workspace", "workspace+network", "read-only"];
 
 #[test]
 fn no_shell_gets_out() {

@@ -1,6 +1,7 @@
 //! The sandbox: what commands can touch, whatever they try.
 
 mod escapes;
+mod network;
 mod profiles;
 
 use std::path::PathBuf;
