@@ -186,7 +186,7 @@ impl Interceptors {
         let hooks = Arc::new(ByHooks(Arc::clone(stage.engine)));
         registry.approvers.push((name(ApprovalChoice::Hooks), hooks));
         if let Some(command) = &self.approval_command {
-            let program = Asking::new(command, Stays::ForOneAnswer, &place);
+            let program = Asking::new("approval_command", command, Stays::ForOneAnswer, &place);
             registry
                 .approvers
                 .push((name(ApprovalChoice::Program), Arc::new(program)));
