@@ -202,7 +202,12 @@ impl Guests for Interceptors {
             CliError::usage(format!("[agent_hooks] is wrong: {refused}"))
                 .hint("`approval = \"program\"` needs `approval_command`; the guide has examples")
         })?;
-        let emitter = Emitter::new(setup, sink(Arc::clone(stage.store)));
+        // What is only tried out has not happened.
+        let sink: Sink = match stage.is_rehearsal {
+            true => Arc::new(|_, _| {}),
+            false => sink(Arc::clone(stage.store)),
+        };
+        let emitter = Emitter::new(setup, sink);
         register(stage.engine, Arc::new(emitter));
         Ok(Vec::new())
     }

@@ -503,6 +503,19 @@ fn arguments_that_are_no_object_are_shown_beside_an_empty_one() {
 }
 
 #[test]
+fn what_is_only_tried_out_leaves_no_record() {
+    let room = room();
+    set_up(&room, ALLOWED);
+    play(&room, &one_call(), &[]).ended_with(0);
+    let count = records(&room).len();
+    assert!(count > 0);
+    room.run(["hooks", "fire", "pre_tool"]).ended_with(0);
+    room.run(["replay"]).ended_with(0);
+    room.run(["hooks", "bench"]).ended_with(0);
+    assert_eq!(records(&room).len(), count);
+}
+
+#[test]
 fn a_missing_program_is_found_before_a_run() {
     let room = room();
     let missing = "[[agent_hooks.interceptor]]\nname = \"policy\"\ncommand = [\"./policy.py\"]\n";
