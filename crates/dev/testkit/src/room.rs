@@ -419,14 +419,19 @@ pub fn needs(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let there = std::env::split_paths(&folders).any(|folder| folder.join(program).is_file());
     if !there {
-        let excused = std::env::var("BECKET_TEST_WITHOUT").unwrap_or_default();
-        assert!(
-            std::env::var_os("BECKET_TEST_ALL").is_none() || excused.split(' ').any(|name| name == program),
-            "needs {program}, and BECKET_TEST_ALL is set"
-        );
-        skipped(program);
+        go_without(program, "");
     }
     there
+}
+
+/// Says that a test is skipped, for want of something that `BECKET_TEST_WITHOUT` can name, or fails.
+pub(crate) fn go_without(name: &str, reason: &str) {
+    let excused = std::env::var("BECKET_TEST_WITHOUT").unwrap_or_default();
+    assert!(
+        std::env::var_os("BECKET_TEST_ALL").is_none() || excused.split(' ').any(|excused| excused == name),
+        "needs {name}, and BECKET_TEST_ALL is set{reason}"
+    );
+    skipped(&format!("{name}{reason}"));
 }
 
 /// Prints that a test is skipped, and what it needs.

@@ -1,7 +1,7 @@
 //! The identity of a context: a hash of its required members in canonical JSON (RFC 8785).
 //!
 //! Integers that a double cannot hold have no canonical form, so a context with one has no identity. Integers beyond 64
-//! bits never come this far: `serde_json` reads them as doubles, unless a feature is turned on for the whole build.
+//! bits never come this far: `serde_json` would read them as doubles, so [`read_exactly`] looks at the text.
 
 use std::fmt::Write;
 
@@ -72,6 +72,51 @@ pub fn canonical(value: &Value) -> Result<String, NotCanonical> {
     let mut text = String::new();
     write_value(&mut text, value, 1)?;
     Ok(text)
+}
+
+/// Reads JSON that somebody else wrote. An integer beyond 64 bits is an error, because it would become another number.
+pub fn read_exactly(text: &str) -> Result<Option<Value>, NotCanonical> {
+    let read = serde_json::from_str(text).ok();
+    match read.is_some() && has_huge_integer(text) {
+        true => Err(NotCanonical::Integer),
+        false => Ok(read),
+    }
+}
+
+/// Whether valid JSON has an integer beyond 64 bits.
+pub fn has_huge_integer(json: &str) -> bool {
+    let mut rest = json;
+    while let Some(start) =
+        rest.find(|letter: char| letter == '"' || letter == '-' || letter.is_ascii_digit())
+    {
+        rest = &rest[start..];
+        let (token, behind) = rest.split_at(match rest.starts_with('"') {
+            true => end_of_string(rest),
+            false => rest
+                .find(|letter: char| !matches!(letter, '0'..='9' | '-' | '+' | '.' | 'e' | 'E'))
+                .unwrap_or(rest.len()),
+        });
+        let is_integer = !token.contains(['"', '.', 'e', 'E']);
+        if is_integer && token.parse::<u64>().is_err() && token.parse::<i64>().is_err() {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
+/// Where the string ends with which the text begins.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (place, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return place + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 fn write_value(text: &mut String, value: &Value, depth: usize) -> Result<(), NotCanonical> {
@@ -235,6 +280,29 @@ mod tests {
         ] {
             assert_eq!(canonical(&json!({"a": [value]})), Err(NotCanonical::Integer));
         }
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_are_not_read_as_other_numbers() {
+        for huge in [
+            "18446744073709551616",
+            "-9223372036854775809",
+            "{\"a\": [0, {\"b\": 1e5, \"c\\\"\": 99999999999999999999}]}",
+        ] {
+            assert_eq!(read_exactly(huge), Err(NotCanonical::Integer), "{huge}");
+        }
+        for exact in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "18446744073709551616.0",
+            "1e30",
+            "-0",
+            "{\"18446744073709551616\": \"\\\" 18446744073709551616\"}",
+        ] {
+            let value: Value = serde_json::from_str(exact).unwrap();
+            assert_eq!(read_exactly(exact), Ok(Some(value)), "{exact}");
+        }
+        assert_eq!(read_exactly("99999999999999999999 and more"), Ok(None));
     }
 
     #[test]

@@ -5,14 +5,16 @@ use becket_events::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::canonical::{NotCanonical, read_exactly};
+
 /// What the model is about to see.
 pub struct Shown<'a>(pub &'a ModelContextPayload);
 
 impl Shown<'_> {
     /// The messages, the system prompt first.
-    pub fn messages(&self) -> Value {
+    pub fn messages(&self) -> Result<Value, NotCanonical> {
         let messages = self.0.messages.iter().map(message);
-        self.system().into_iter().chain(messages).collect()
+        self.system().into_iter().map(Ok).chain(messages).collect()
     }
 
     fn system(&self) -> Option<Value> {
@@ -32,7 +34,8 @@ impl Shown<'_> {
             Some(system) => system["content"].as_str()?.to_owned(),
             None => String::new(),
         };
-        let old: Vec<(&Message, Value)> = self.0.messages.iter().map(|old| (old, message(old))).collect();
+        let old = self.0.messages.iter().map(|old| Some((old, message(old).ok()?)));
+        let old: Vec<(&Message, Value)> = old.collect::<Option<_>>()?;
         let is_same_count = old.len() == rest.len();
         let mut next = 0;
         let messages = rest.iter().enumerate().map(|(index, new)| {
@@ -54,21 +57,20 @@ impl Shown<'_> {
 }
 
 /// A message in the form of the standard. The model reads notes as if the user had said them.
-fn message(message: &Message) -> Value {
+fn message(message: &Message) -> Result<Value, NotCanonical> {
     let content = content(message.content());
-    match message.body() {
+    Ok(match message.body() {
         MessageBody::User { .. } | MessageBody::Note { .. } => json!({"role": "user", "content": content}),
         MessageBody::Assistant { tool_calls, .. } if tool_calls.is_empty() => {
             json!({"role": "assistant", "content": content})
         }
         MessageBody::Assistant { tool_calls, .. } => {
-            let calls: Vec<Value> = tool_calls.iter().map(call).collect();
-            json!({"role": "assistant", "content": content, "tool_calls": calls})
+            json!({"role": "assistant", "content": content, "tool_calls": calls(tool_calls)?})
         }
         MessageBody::Tool { tool_call_id, .. } => {
             json!({"role": "tool", "content": content, "tool_call_id": tool_call_id})
         }
-    }
+    })
 }
 
 /// Text as text, anything else as a list of parts. Thoughts are nobody's words.
@@ -133,17 +135,25 @@ pub struct Answer<'a>(pub &'a Message);
 
 impl Answer<'_> {
     /// The answer in the form of the standard.
-    pub fn response(&self) -> Value {
+    pub fn response(&self) -> Result<Value, NotCanonical> {
         let MessageBody::Assistant { stop_reason, .. } = self.0.body() else {
-            return Value::Null;
+            return Ok(Value::Null);
         };
-        let calls: Vec<Value> = self.0.tool_calls().iter().map(call).collect();
+        let calls = calls(self.0.tool_calls())?;
         let text = self.0.text();
         let content = match text.is_empty() && !calls.is_empty() {
             true => Value::Null,
             false => text.into(),
         };
-        json!({"content": content, "tool_calls": calls, "finish_reason": finish_reason(*stop_reason)})
+        Ok(json!({"content": content, "tool_calls": calls, "finish_reason": finish_reason(*stop_reason)}))
+    }
+
+    /// What the answer has cost.
+    pub fn usage(&self) -> Value {
+        let MessageBody::Assistant { usage, .. } = self.0.body() else {
+            return json!({});
+        };
+        json!({"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens})
     }
 
     /// The answer after a change; `None` if becket cannot write it.
@@ -169,26 +179,36 @@ impl Answer<'_> {
     }
 }
 
-/// A call in the form of the standard. Arguments that are no JSON are shown as the text that the model wrote.
-fn call(call: &ToolCall) -> Value {
-    let text = || Value::String(call.arguments.clone());
-    let arguments = match call.arguments.trim() {
-        "" => json!({}),
-        written => serde_json::from_str(written).unwrap_or_else(|_| text()),
-    };
-    json!({"id": call.id, "name": call.name, "args": arguments})
+/// Calls in the form of the standard, in which arguments are an object. What the model wrote in place of one stands
+/// beside it; no tool runs with that.
+fn calls(calls: &[ToolCall]) -> Result<Vec<Value>, NotCanonical> {
+    let shown = calls.iter().map(|call| {
+        let written = call.arguments.trim();
+        let arguments = match written {
+            "" => Some(json!({})),
+            written => read_exactly(written)?.filter(Value::is_object),
+        };
+        let mut shown = json!({"id": call.id, "name": call.name, "args": arguments});
+        if arguments.is_none() {
+            shown["args"] = json!({});
+            shown[WRITTEN] = written.into();
+        }
+        Ok(shown)
+    });
+    shown.collect()
 }
+
+/// The member of a call with what the model wrote in place of arguments.
+const WRITTEN: &str = "args_text";
 
 fn read_call(call: &Value) -> Option<ToolCall> {
     let text = |name: &str| call.get(name)?.as_str().map(ToOwned::to_owned);
-    let arguments = match call.get("args")? {
-        Value::String(written) => written.clone(),
-        arguments => arguments.to_string(),
-    };
+    let arguments = call.get("args")?.as_object()?;
+    let written = text(WRITTEN).filter(|_| arguments.is_empty());
     Some(ToolCall {
         id: text("id")?,
         name: text("name")?,
-        arguments,
+        arguments: written.unwrap_or_else(|| json!(arguments).to_string()),
     })
 }
 
@@ -204,14 +224,16 @@ fn finish_reason(reason: StopReason) -> &'static str {
 }
 
 /// The result of a tool as a value: an object or a list if its text is one, else its text; its parts if it is no text.
-pub fn value_of(content: &[Part]) -> Value {
+pub fn value_of(content: &[Part]) -> Result<Value, NotCanonical> {
     if content.iter().any(|part| !matches!(part, Part::Text { .. })) {
-        return json!(content);
+        return Ok(json!(content));
     }
     let text = lines_of(content);
-    let is_structure = text.trim_start().starts_with(['{', '[']);
-    let structure = is_structure.then(|| serde_json::from_str(&text).ok()).flatten();
-    structure.unwrap_or(Value::String(text))
+    let structure = match text.trim_start().starts_with(['{', '[']) {
+        true => read_exactly(&text)?,
+        false => None,
+    };
+    Ok(structure.unwrap_or(Value::String(text)))
 }
 
 /// A changed value as the result of a tool.
@@ -280,7 +302,7 @@ mod tests {
     #[test]
     fn an_unchanged_conversation_stays_what_it_is() {
         let payload = shown(vec![user("one"), answer(), user("two")]);
-        let target = Shown(&payload).messages();
+        let target = Shown(&payload).messages().unwrap();
         assert_eq!(target[0], json!({"role": "system", "content": "be kind"}));
         assert_eq!(target[2]["tool_calls"][0]["args"]["command"], "ls");
         let (system, messages) = Shown(&payload).changed(&target).unwrap();
@@ -290,7 +312,7 @@ mod tests {
     #[test]
     fn a_conversation_is_changed_message_by_message() {
         let payload = shown(vec![user("one"), answer(), user("two")]);
-        let mut target = Shown(&payload).messages();
+        let mut target = Shown(&payload).messages().unwrap();
         target[0]["content"] = json!("be strict");
         target[2]["content"] = json!("other words");
         let (system, messages) = Shown(&payload).changed(&target).unwrap();
@@ -312,7 +334,7 @@ mod tests {
     #[test]
     fn what_becket_cannot_write_is_no_change() {
         let payload = shown(vec![user("one"), answer()]);
-        let messages = Shown(&payload).messages();
+        let messages = Shown(&payload).messages().unwrap();
         let mut role = messages.clone();
         role[1]["role"] = json!("tool");
         let mut calls = messages.clone();
@@ -329,7 +351,7 @@ mod tests {
     #[test]
     fn an_answer_is_changed_and_keeps_its_thoughts() {
         let answer = answer();
-        let mut target = Answer(&answer).response();
+        let mut target = Answer(&answer).response().unwrap();
         target["content"] = Value::Null;
         target["tool_calls"][0]["args"] = json!({"command": "pwd"});
         let changed = Answer(&answer).changed(&target).unwrap();
@@ -338,6 +360,36 @@ mod tests {
         assert_eq!(changed.content().len(), 1);
         target["finish_reason"] = json!("stop");
         assert!(Answer(&answer).changed(&target).is_none());
+    }
+
+    #[test]
+    fn arguments_are_an_object_whatever_the_model_wrote() {
+        for (written, arguments, beside) in [
+            ("", json!({}), Value::Null),
+            ("{\"n\": 1}", json!({"n": 1}), Value::Null),
+            ("{\"n\": ", json!({}), json!("{\"n\":")),
+            ("[1]", json!({}), json!("[1]")),
+        ] {
+            let call = ToolCall {
+                id: "c".into(),
+                name: "shell".into(),
+                arguments: written.into(),
+            };
+            let shown = calls(std::slice::from_ref(&call)).unwrap().remove(0);
+            assert_eq!(
+                (&shown["args"], &shown[WRITTEN]),
+                (&arguments, &beside),
+                "{written}"
+            );
+            let read = read_call(&shown).unwrap();
+            assert_eq!(calls(&[read]).unwrap(), [shown], "{written}");
+        }
+        let huge = ToolCall {
+            id: "c".into(),
+            name: "shell".into(),
+            arguments: "{\"n\": 18446744073709551616}".into(),
+        };
+        assert_eq!(calls(&[huge]), Err(NotCanonical::Integer));
     }
 
     #[test]
@@ -350,7 +402,7 @@ mod tests {
             ("", json!("")),
         ];
         for (text, value) in cases {
-            assert_eq!(value_of(&[Part::text(text)]), value);
+            assert_eq!(value_of(&[Part::text(text)]), Ok(value));
         }
         assert_eq!(output_of(&json!("x")), [Part::text("x")]);
         assert_eq!(output_of(&json!({"a": 1})), [Part::text("{\"a\":1}")]);
@@ -358,6 +410,9 @@ mod tests {
             media_type: "image/png".into(),
             data: "AA==".into(),
         };
-        assert_eq!(output_of(&value_of(std::slice::from_ref(&image))), [image]);
+        assert_eq!(
+            output_of(&value_of(std::slice::from_ref(&image)).unwrap()),
+            [image]
+        );
     }
 }

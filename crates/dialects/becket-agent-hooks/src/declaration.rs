@@ -326,7 +326,7 @@ pub enum Capability {
     MultiTurn,
     /// The host keeps integers of 64 bits.
     Int64Json,
-    /// The host keeps integers of any size.
+    /// The host takes no integer, whatever its size, for another number.
     BigintJson,
     /// The host lets streamed text be judged piece by piece.
     IncrementalOutput,
@@ -334,7 +334,7 @@ pub enum Capability {
     HostDeclaration,
 }
 
-/// What becket can do. Integers beyond 64 bits become doubles when their JSON is read.
+/// What becket can do.
 pub const CAPABILITIES: &[Capability] = &[
     Capability::ModelCalls,
     Capability::ToolCalls,
@@ -342,6 +342,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Streaming,
     Capability::MultiTurn,
     Capability::Int64Json,
+    Capability::BigintJson,
     Capability::IncrementalOutput,
     Capability::HostDeclaration,
 ];

@@ -26,6 +26,9 @@ use crate::verdict::{Decision, HostError, InterceptorVerdict, Transform};
 /// The version of the standard that contexts are written in.
 pub const SPEC: &str = "agent-hooks/0.1";
 
+/// How long an interceptor that has not ended itself at its deadline may take to say so.
+const BACKSTOP: Duration = Duration::from_millis(500);
+
 /// becket's name as a framework.
 const FRAMEWORK: &str = "becket";
 
@@ -51,6 +54,9 @@ pub struct Setup {
     /// Whether streamed text is judged and shown piece by piece.
     pub incremental: bool,
 }
+
+/// The point's own part of a context, or why it cannot be written.
+pub type Members = Result<Map<String, Value>, NotCanonical>;
 
 /// Takes the record of each emission.
 pub type Sink = Arc<dyn Fn(&Scope, &Record) + Send + Sync>;
@@ -134,16 +140,18 @@ impl Emitter {
         &self,
         scope: &Scope,
         point: Point,
-        members: impl FnOnce() -> Map<String, Value>,
+        members: impl FnOnce() -> Members,
         adapt: impl FnOnce(&Value) -> Option<R>,
     ) -> Emission<R> {
         let setup = &self.setup;
         let (sequence, timestamp) = (self.number(scope, point), now());
         let active: Vec<&Binding> = setup.bindings.iter().filter(|one| one.is_at(point)).collect();
         let needs_context = !active.is_empty() || !matches!(setup.identity, Identity::None);
-        let context = match needs_context {
-            true => context_of(scope, point, (sequence, &timestamp), members()),
-            false => Context::new(),
+        let members = needs_context.then(members).transpose();
+        let unwritten = members.as_ref().err().copied();
+        let context = match members {
+            Ok(Some(members)) => context_of(scope, point, (sequence, &timestamp), members),
+            Ok(None) | Err(_) => Context::new(),
         };
         let mut under_way = Underway {
             setup,
@@ -157,7 +165,10 @@ impl Emitter {
             is_changed: false,
             is_cancelled: false,
         };
-        let input_identity = under_way.identity_of(&under_way.context);
+        let input_identity = match unwritten {
+            Some(reason) => Err(reason.words()),
+            None => under_way.identity_of(&under_way.context),
+        };
         let mut combined = match &input_identity {
             Ok(_) => under_way.dispatch().await,
             Err(words) => Combined::host_error(HostError::ContextInvalid, Some(words)),
@@ -166,14 +177,13 @@ impl Emitter {
         let adapted = (under_way.is_changed && counts && combined.verdict.permits())
             .then(|| adapt(&under_way.context["target"]));
         if let Some(None) = adapted {
-            let words = "becket cannot make this change";
-            combined = Combined::host_error(HostError::TransformInvalid, Some(words));
+            combined.overrule(HostError::TransformInvalid, "becket cannot make this change");
         }
         let enforced_identity = match (&input_identity, under_way.is_changed) {
             (Ok(identity), false) => identity.clone(),
             (Ok(_), true) => under_way.identity_of(&under_way.context).unwrap_or_else(|words| {
                 if combined.verdict.permits() {
-                    combined = Combined::host_error(HostError::ContextInvalid, Some(words));
+                    combined.overrule(HostError::ContextInvalid, words);
                 }
                 None
             }),
@@ -256,6 +266,16 @@ impl Combined {
     fn host_error(error: HostError, message: Option<&str>) -> Self {
         Self::new(InterceptorVerdict::host_error(error, message), None)
     }
+
+    /// Puts the host's deny in place of the verdict. Concerns are kept.
+    fn overrule(&mut self, error: HostError, message: &str) {
+        let denied = InterceptorVerdict::host_error(error, Some(message));
+        self.verdict = InterceptorVerdict {
+            warnings: std::mem::take(&mut self.verdict.warnings),
+            ..denied
+        };
+        self.decided_by = None;
+    }
 }
 
 impl Underway<'_> {
@@ -302,13 +322,13 @@ impl Underway<'_> {
                         change = Some((index, verdict));
                         None
                     }
-                    Err(error) => Some(Combined::host_error(error, None)),
+                    Err(error) => Some(self.unchanged(error)),
                 },
                 Decision::Deny => match self.consult(&verdict).await {
                     Consulted::NotAsked => Some(Combined::new(united(verdict, &self.pool), Some(index))),
                     Consulted::Denied(denied) => Some(self.denied(denied, index)),
                     Consulted::Lifted(lifted) => match self.lift(lifted) {
-                        Err(error) => Some(Combined::host_error(error, None)),
+                        Err(error) => Some(self.unchanged(error)),
                         Ok(lifted) if on_approval == OnApproval::Stop => {
                             Some(Combined::new(united(lifted, &self.pool), Some(index)))
                         }
@@ -345,7 +365,7 @@ impl Underway<'_> {
             match folded {
                 Ok(verdict) => self.say(verdict),
                 Err(error) => {
-                    let failed = Combined::host_error(error, None);
+                    let failed = self.unchanged(error);
                     self.say(failed.verdict.clone());
                     let truncated = Some(index + 1 < self.active.len());
                     return Combined { truncated, ..failed };
@@ -380,14 +400,14 @@ impl Underway<'_> {
             }
             Decision::Transform => match self.fold(verdict) {
                 Ok(verdict) => Combined::new(united(verdict, &self.pool), Some(index)),
-                Err(error) => Combined::host_error(error, None),
+                Err(error) => self.unchanged(error),
             },
             Decision::Deny => match self.consult(&verdict).await {
                 Consulted::NotAsked => Combined::new(united(verdict, &self.pool), Some(index)),
                 Consulted::Denied(denied) => self.denied(denied, index),
                 Consulted::Lifted(lifted) => match self.lift(lifted) {
                     Ok(lifted) => Combined::new(united(lifted, &self.pool), Some(index)),
-                    Err(error) => Combined::host_error(error, None),
+                    Err(error) => self.unchanged(error),
                 },
             },
         }
@@ -404,9 +424,20 @@ impl Underway<'_> {
             Consulted::Denied(denied) => denied,
             Consulted::Lifted(lifted) => match self.lift(lifted) {
                 Ok(lifted) => lifted,
-                Err(error) => return Combined::host_error(error, None),
+                Err(error) => return self.unchanged(error),
             },
         };
+        Combined::new(united(verdict, &self.pool), None)
+    }
+
+    /// What the host says where a change cannot be made. Concerns are kept.
+    fn unchanged(&self, error: HostError) -> Combined {
+        let words = match error {
+            HostError::TransformInvalid => "its path leads to nothing in the target",
+            _ if self.point.may_transform() => "its path does not begin with `$target`",
+            _ => "nothing can be changed at this point",
+        };
+        let verdict = InterceptorVerdict::host_error(error, Some(words));
         Combined::new(united(verdict, &self.pool), None)
     }
 
@@ -440,7 +471,7 @@ impl Underway<'_> {
             timeout: binding.timeout,
         };
         let answer = AssertUnwindSafe(async { binding.interceptor.intercept(asked).await }).catch_unwind();
-        let answer = match tokio::time::timeout(binding.timeout, answer).await {
+        let answer = match tokio::time::timeout(binding.timeout + BACKSTOP, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Unanswered::Failed("it panicked".into())),
             Err(_) => Err(Unanswered::TimedOut),
@@ -514,7 +545,7 @@ impl Underway<'_> {
             timeout: self.setup.approval_timeout,
         };
         let answer = AssertUnwindSafe(async { approver.resolve(&request).await }).catch_unwind();
-        let answer = tokio::time::timeout(self.setup.approval_timeout, answer).await;
+        let answer = tokio::time::timeout(self.setup.approval_timeout + BACKSTOP, answer).await;
         let resolution = match answer {
             Ok(Ok(Ok(resolution))) => resolution,
             Ok(Ok(Err(Unanswered::Cancelled))) => {
@@ -696,7 +727,9 @@ pub(crate) mod tests {
         };
         let emitter = Emitter::new(setup, Arc::new(|_, _| {}));
         let scope = Scope::default();
-        emitter.emit(&scope, point, Map::new, |_| None::<()>).await;
+        emitter
+            .emit(&scope, point, || Ok(Map::new()), |_| None::<()>)
+            .await;
         yes.0.load(Ordering::Relaxed)
     }
 

@@ -13,16 +13,16 @@ use becket_events::{
 };
 use becket_hooks::{Engine, Failure, Handler, HandlerInfo, LaneKind, Occasion, Registration};
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::conversation::{Answer, Shown, output_of, value_of};
 use crate::dialect::DIALECT;
-use crate::emitter::Emitter;
+use crate::emitter::{Emitter, Members};
 use crate::point::Point;
 use crate::record::Mode;
 use crate::verdict::HostError;
 
-/// How long becket waits for an emission besides the deadlines of those who are asked in it.
+/// How long becket waits besides the deadlines of those who are asked, for each of them and for the emission.
 const SPARE: Duration = Duration::from_secs(5);
 
 /// Asks interceptors at becket's events.
@@ -62,7 +62,7 @@ where
     let each = setup
         .bindings
         .iter()
-        .map(|binding| binding.timeout + setup.approval_timeout);
+        .map(|binding| binding.timeout + setup.approval_timeout + SPARE);
     let names = setup.bindings.iter().filter(|binding| binding.is_at(point));
     let names: Vec<&str> = names.map(|binding| binding.name.as_str()).collect();
     let name = match names.is_empty() {
@@ -94,7 +94,7 @@ impl Interception {
         &self,
         scope: &Scope,
         point: Point,
-        members: impl FnOnce() -> Map<String, Value>,
+        members: impl FnOnce() -> Members,
         adapt: impl FnOnce(&Value) -> Option<R>,
     ) -> (Strictest, First<String>, Option<R>) {
         if let Some(reason) = self.refused(scope) {
@@ -107,11 +107,9 @@ impl Interception {
     }
 }
 
-fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
-    members
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+fn members<const N: usize>(members: [(&str, Value); N]) -> Members {
+    let members = members.into_iter();
+    Ok(members.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn model(scope: &Scope) -> Value {
@@ -196,7 +194,7 @@ impl Handler<ModelContext> for Interception {
         Box::pin(async move {
             let scope = occasion.scope;
             let shown = Shown(occasion.payload);
-            let members = || members([("model", model(scope)), ("messages", shown.messages())]);
+            let members = || members([("model", model(scope)), ("messages", shown.messages()?)]);
             let adapt = |target: &Value| shown.changed(target);
             let (verdict, halt, changed) = self.ask(scope, Point::PreModelCall, members, adapt).await;
             let (system_prompt, messages) = changed.unzip();
@@ -245,7 +243,13 @@ impl Handler<PostResponse> for Interception {
         Box::pin(async move {
             let scope = occasion.scope;
             let answer = Answer(&occasion.payload.message);
-            let members = || members([("model", model(scope)), ("response", answer.response())]);
+            let members = || {
+                members([
+                    ("model", model(scope)),
+                    ("response", answer.response()?),
+                    ("usage", answer.usage()),
+                ])
+            };
             let adapt = |target: &Value| answer.changed(target);
             let (verdict, halt, message) = self.ask(scope, Point::PostModelCall, members, adapt).await;
             Ok(PostResponseReply {
@@ -299,7 +303,7 @@ impl Handler<PreToolOutput> for Interception {
                     (
                         "tool_result",
                         json!({
-                            "value": value_of(&payload.content),
+                            "value": value_of(&payload.content)?,
                             "is_error": payload.is_error,
                             "duration_ms": payload.duration_ms,
                         }),

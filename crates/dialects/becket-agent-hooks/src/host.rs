@@ -186,7 +186,7 @@ impl Interceptors {
         let hooks = Arc::new(ByHooks(Arc::clone(stage.engine)));
         registry.approvers.push((name(ApprovalChoice::Hooks), hooks));
         if let Some(command) = &self.approval_command {
-            let program = Asking::new(command, Stays::ForOneAnswer, &place);
+            let program = Asking::new("approval_command", command, Stays::ForOneAnswer, &place);
             registry
                 .approvers
                 .push((name(ApprovalChoice::Program), Arc::new(program)));
@@ -202,7 +202,12 @@ impl Guests for Interceptors {
             CliError::usage(format!("[agent_hooks] is wrong: {refused}"))
                 .hint("`approval = \"program\"` needs `approval_command`; the guide has examples")
         })?;
-        let emitter = Emitter::new(setup, sink(Arc::clone(stage.store)));
+        // What is only tried out has not happened.
+        let sink: Sink = match stage.is_rehearsal {
+            true => Arc::new(|_, _| {}),
+            false => sink(Arc::clone(stage.store)),
+        };
+        let emitter = Emitter::new(setup, sink);
         register(stage.engine, Arc::new(emitter));
         Ok(Vec::new())
     }

@@ -30,10 +30,11 @@ mod programs;
 mod record;
 mod verdict;
 
+pub use canonical::NotCanonical;
 pub use composition::{Composition, OnApproval, Synthesis};
 pub use declaration::{Declaration, Registry};
 pub use dialect::DIALECT;
-pub use emitter::{Emission, Emitter, Setup, Sink};
+pub use emitter::{Emission, Emitter, Members, Setup, Sink};
 pub use handlers::register;
 pub use host::AgentHooksHost;
 pub use info::INFO;

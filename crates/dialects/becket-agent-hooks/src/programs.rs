@@ -15,7 +15,11 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::interceptor::{ApprovalRequest, Approver, Asked, Interceptor, Resolution, Unanswered};
+use crate::canonical::has_huge_integer;
+use crate::interceptor::{
+    ApprovalOutcome, ApprovalRequest, Approver, Asked, Interceptor, Resolution, Unanswered,
+};
+use crate::verdict::InterceptorVerdict;
 
 /// The kind of an interceptor that is started for each question.
 pub const COMMAND: &str = "becket.command";
@@ -59,7 +63,7 @@ pub struct Asking {
     lane: Arc<dyn Lane>,
     /// The lane again, if its program must be ended.
     worker: Option<Arc<WorkerLane>>,
-    /// The command line, as the user knows it.
+    /// What it is for, and its command line, as the user knows it.
     shown: String,
     /// Hears why the program gave no answer.
     front: Arc<dyn Front>,
@@ -67,7 +71,7 @@ pub struct Asking {
 
 impl Asking {
     /// A program in its surroundings.
-    pub fn new(command: &CommandLine, stays: Stays, place: &Place<'_>) -> Self {
+    pub fn new(what: &str, command: &CommandLine, stays: Stays, place: &Place<'_>) -> Self {
         let program = program(command, place.folder, place.environment);
         let (lane, worker): (Arc<dyn Lane>, _) = match stays {
             Stays::Alive => {
@@ -80,8 +84,8 @@ impl Asking {
             lane,
             worker,
             shown: match command {
-                CommandLine::Shell(line) => line.clone(),
-                CommandLine::Exec(words) => words.join(" "),
+                CommandLine::Shell(line) => format!("{what} `{line}`"),
+                CommandLine::Exec(words) => format!("{what} `{}`", words.join(" ")),
             },
             front: Arc::clone(place.front),
         }
@@ -89,7 +93,7 @@ impl Asking {
 
     /// A program as a document describes it.
     pub fn of_config(config: &Value, stays: Stays, place: &Place<'_>) -> Result<Self, String> {
-        Ok(Self::new(&command(config)?, stays, place))
+        Ok(Self::new("interceptor", &command(config)?, stays, place))
     }
 
     /// Ends the program if it is still alive.
@@ -115,11 +119,19 @@ impl Asking {
             self.tell(&words, &finished.stderr);
             return Err(Unanswered::Failed(words));
         }
-        let text = String::from_utf8_lossy(&finished.stdout);
-        Ok(read_strictly(&text).unwrap_or_else(|error| {
-            self.tell(&format!("its answer is not JSON: {error}"), &finished.stderr);
-            NO_VERDICT
-        }))
+        let Ok(text) = std::str::from_utf8(&finished.stdout) else {
+            self.tell("its answer is not UTF-8", &finished.stderr);
+            return Ok(NO_VERDICT);
+        };
+        let wrong = match read_strictly(text) {
+            Ok(_) if has_huge_integer(text) => {
+                "its answer has an integer beyond 64 bits; write it as a string".into()
+            }
+            Ok(answer) => return Ok(answer),
+            Err(error) => format!("its answer is not JSON: {error}"),
+        };
+        self.tell(&wrong, &finished.stderr);
+        Ok(NO_VERDICT)
     }
 
     /// What a failure of the program means. What it wrote may quote what it was asked about, so that only the user sees
@@ -135,7 +147,7 @@ impl Asking {
 
     /// Tells the user why there is no answer.
     fn tell(&self, words: &str, stderr: &str) {
-        let words = format!("interceptor `{}`: {words}\n{}", self.shown, stderr.trim());
+        let words = format!("{}: {words}\n{}", self.shown, stderr.trim());
         self.front.show(FrontUpdate::Warning(words.trim()));
     }
 }
@@ -168,7 +180,11 @@ impl Interceptor for Asking {
         Box::pin(async move {
             let input = serde_json::to_string(asked.context);
             let input = input.map_err(|error| Unanswered::Failed(error.to_string()))?;
-            self.ask(input, asked.scope, asked.timeout).await
+            let answer = self.ask(input, asked.scope, asked.timeout).await?;
+            if let (false, Err(words)) = (answer.is_null(), InterceptorVerdict::understood(answer.clone())) {
+                self.tell(&format!("its answer is no verdict: {words}"), "");
+            }
+            Ok(answer)
         })
     }
 }
@@ -182,7 +198,19 @@ impl Approver for Asking {
             let wrong = |error: serde_json::Error| Unanswered::Failed(error.to_string());
             let input = serde_json::to_string(request).map_err(wrong)?;
             let answer = self.ask(input, request.scope, request.timeout).await?;
-            serde_json::from_value(answer).map_err(wrong)
+            let echo = answer.get("context_identity").and_then(Value::as_str);
+            if answer.is_object() && echo != request.context_identity.as_deref() {
+                // Whatever else is wrong with the answer, this comes first.
+                return Ok(Resolution {
+                    outcome: ApprovalOutcome::Unresolved,
+                    context_identity: echo.map(ToOwned::to_owned),
+                    verdict: None,
+                });
+            }
+            serde_json::from_value(answer).map_err(|error| {
+                self.tell(&format!("its answer is no resolution: {error}"), "");
+                wrong(error)
+            })
         })
     }
 }

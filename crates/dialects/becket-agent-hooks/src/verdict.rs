@@ -231,40 +231,44 @@ impl InterceptorVerdict {
 
     /// Reads an answer: a verdict, or one with extensions beside it.
     pub fn read(answer: Value) -> Result<Self, HostError> {
-        let is_response = answer.get("verdict").is_some();
-        let verdict = match is_response {
-            true => {
-                let response: Response =
-                    serde_json::from_value(answer).map_err(|_| HostError::VerdictInvalid)?;
-                let extensions = response.extensions.map_or(Value::Null, Value::Object);
-                let text = canonical(&extensions).map_err(|_| HostError::VerdictInvalid)?;
-                if text.len() > LARGEST_EXTENSIONS {
-                    return Err(HostError::VerdictInvalid);
-                }
-                response.verdict
-            }
-            false => serde_json::from_value(answer).map_err(|_| HostError::VerdictInvalid)?,
-        };
-        verdict.checked()
+        Self::understood(answer).map_err(|_| HostError::VerdictInvalid)
+    }
+
+    /// Reads an answer; the error says what is wrong with it, and may quote it.
+    pub fn understood(answer: Value) -> Result<Self, String> {
+        let wrong = |error: serde_json::Error| error.to_string();
+        if answer.get("verdict").is_none() {
+            let verdict: Self = serde_json::from_value(answer).map_err(wrong)?;
+            return verdict.checked();
+        }
+        let response: Response = serde_json::from_value(answer).map_err(wrong)?;
+        let extensions = response.extensions.map_or(Value::Null, Value::Object);
+        match canonical(&extensions) {
+            Ok(text) if text.len() <= LARGEST_EXTENSIONS => response.verdict.checked(),
+            Ok(_) => Err(format!("`extensions` has more than {LARGEST_EXTENSIONS} bytes")),
+            Err(reason) => Err(format!("`extensions` has {}", reason.words())),
+        }
     }
 
     /// The verdict, if its parts fit together.
-    pub fn checked(self) -> Result<Self, HostError> {
-        let reasons = self
-            .warnings
-            .iter()
-            .map(|warning| &warning.reason)
-            .chain([&self.reason]);
-        let speaks_as_host = reasons.flatten().any(|reason| reason.starts_with(HOST_ERROR));
-        let changes = self.transform.is_some() == (self.decision == Decision::Transform);
-        let lifts = self.approval.is_none() || self.decision == Decision::Deny;
-        let evidence = self.evidence.as_ref().map(serde_json::to_value);
-        let evidence = evidence.transpose().map_err(|_| HostError::VerdictInvalid)?;
-        let evidence = evidence.map(|evidence| canonical(&evidence)).transpose();
-        let is_small = evidence.is_ok_and(|text| text.is_none_or(|text| text.len() <= LARGEST_EVIDENCE));
-        match !speaks_as_host && changes && lifts && is_small {
-            true => Ok(self),
-            false => Err(HostError::VerdictInvalid),
+    fn checked(self) -> Result<Self, String> {
+        let is_of_host =
+            |reason: &Option<String>| reason.as_ref().is_some_and(|words| words.starts_with(HOST_ERROR));
+        if is_of_host(&self.reason) || self.warnings.iter().any(|warning| is_of_host(&warning.reason)) {
+            return Err(format!(
+                "only becket gives reasons that begin with `{HOST_ERROR}`"
+            ));
+        }
+        if self.transform.is_some() != (self.decision == Decision::Transform) {
+            return Err("`transform` belongs to the decision `transform`, and to no other".into());
+        }
+        if self.approval.is_some() && self.decision != Decision::Deny {
+            return Err("`approval` belongs to the decision `deny`, and to no other".into());
+        }
+        let evidence = serde_json::to_value(&self.evidence).map_err(|error| error.to_string())?;
+        match canonical(&evidence) {
+            Ok(text) if text.len() <= LARGEST_EVIDENCE => Ok(self),
+            _ => Err(format!("`evidence` has more than {LARGEST_EVIDENCE} bytes")),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope};
+use becket_events::{Class, EVENTS, Event, EventId, HookFailed, Scope, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 
@@ -42,6 +42,14 @@ type Arrival = Shared<BoxFuture<'static, ()>>;
 
 /// The source of handlers that are parts of the program.
 const PROGRAM: &str = "becket";
+
+/// What these events are about can be seen by nobody before their handlers have judged it.
+const UNSEEN: [EventId; 4] = [
+    EventId::ResponsePart,
+    EventId::PostResponse,
+    EventId::Output,
+    EventId::PreToolOutput,
+];
 
 /// Sees every event as JSON text, without influence on it.
 pub type Watcher = Arc<dyn Fn(EventId, &str) + Send + Sync>;
@@ -295,7 +303,8 @@ impl Engine {
         handlers.iter().map(|handler| Arc::clone(&handler.info)).collect()
     }
 
-    /// Shows every event to a watcher as JSON, just before its handlers are asked.
+    /// Shows every event to a watcher as JSON, just before its handlers are asked. What nobody may see before it was
+    /// judged is shown after that, as it then is, unless it was refused.
     pub fn watch(&self, watcher: Watcher) {
         // Held until the bits are set, or somebody who removes a handler meanwhile could clear one of them.
         let mut watchers = self
@@ -325,18 +334,26 @@ impl Engine {
         payload: &'a mut dyn AnyPayload,
     ) -> BoxFuture<'a, Option<AnyOutcome>> {
         Box::pin(async move {
-            self.show_watchers(kind, scope, payload);
             let handlers = self.handlers(kind.id);
+            let is_unseen = !handlers.is_empty() && UNSEEN.contains(&kind.id);
+            if !is_unseen {
+                self.show_watchers(kind, scope, payload);
+            }
             let tracing = self.tracing(kind.id);
             if handlers.is_empty() && tracing != Tracing::Event {
                 return None;
             }
             let in_shadow = self.in_shadow.load(Ordering::Relaxed);
-            let dispatch = Dispatch::new(kind, scope, payload, tracing).in_shadow(in_shadow);
+            let dispatch = Dispatch::new(kind, scope, &mut *payload, tracing).in_shadow(in_shadow);
             let (outcome, trace) = match self.held_back.load(Ordering::Relaxed) {
                 true => dispatch.held_back(&handlers),
                 false => dispatch.run(&handlers).await,
             };
+            let reply = &outcome.reply;
+            let is_allowed = reply.verdict().is_none_or(|verdict| *verdict == Verdict::Allow);
+            if is_unseen && is_allowed && !reply.ends_chain() {
+                self.show_watchers(kind, scope, payload);
+            }
             if let (Some(witness), Some(trace)) = (&self.witness, trace) {
                 witness.dispatched(trace);
             }

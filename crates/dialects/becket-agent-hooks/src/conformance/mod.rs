@@ -7,6 +7,8 @@
 mod expect;
 mod report;
 mod scripts;
+#[cfg(test)]
+mod sdk;
 mod stage;
 
 use std::path::Path;
@@ -14,6 +16,8 @@ use std::path::Path;
 use becket_host::{Conformance, ConformanceReport, VectorOutcome, VectorResult};
 use becket_system::CliError;
 use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::declaration::{CAPABILITIES, Capability, Declaration, Refused};
@@ -33,6 +37,7 @@ const OWN: &[&str] = &[
     include_str!("../../vectors/streamed-secret.json"),
     include_str!("../../vectors/disagreement.json"),
     include_str!("../../vectors/large-integer.json"),
+    include_str!("../../vectors/huge-integer.json"),
     include_str!("../../vectors/declared.json"),
     include_str!("../../vectors/refused-declaration.json"),
 ];
@@ -92,8 +97,51 @@ fn read_folder(folder: &Path) -> Result<Vec<Value>, CliError> {
 }
 
 fn parse(text: &str, file: &Path) -> Result<Value, CliError> {
-    let vector: Result<Value, _> = serde_json::from_str(text);
-    vector.map_err(|error| CliError::usage(format!("{} is no vector: {error}", file.display())))
+    let wrong = |error| CliError::usage(format!("{} is no vector: {error}", file.display()));
+    let mut vector: Value = serde_json::from_str(text).map_err(wrong)?;
+    let written: Written = serde_json::from_str(text).map_err(wrong)?;
+    for (turn, written) in written.scenario.model_script.iter().enumerate() {
+        for (call, written) in written.respond.tool_calls.iter().enumerate() {
+            let call = &mut vector["scenario"]["model_script"][turn]["respond"]["tool_calls"][call];
+            if let Some(arguments) = written.args {
+                call["args"] = arguments.get().into();
+            }
+        }
+    }
+    Ok(vector)
+}
+
+/// What a model writes in a vector. Arguments stay text: read as values, integers beyond 64 bits would become others.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Written<'a> {
+    #[serde(borrow)]
+    scenario: WrittenScenario<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WrittenScenario<'a> {
+    #[serde(borrow)]
+    model_script: Vec<WrittenTurn<'a>>,
+}
+
+#[derive(Deserialize)]
+struct WrittenTurn<'a> {
+    #[serde(borrow)]
+    respond: WrittenAnswer<'a>,
+}
+
+#[derive(Deserialize)]
+struct WrittenAnswer<'a> {
+    #[serde(borrow, default)]
+    tool_calls: Vec<WrittenCall<'a>>,
+}
+
+#[derive(Deserialize)]
+struct WrittenCall<'a> {
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
 }
 
 /// Runs one vector.
@@ -241,7 +289,7 @@ mod tests {
     #[tokio::test]
     async fn a_vector_that_expects_something_else_fails() {
         for text in OWN {
-            let vector: Value = serde_json::from_str(text).unwrap();
+            let vector = parse(text, Path::new("becket")).unwrap();
             for pointer in leaves(&vector["expect"], "/expect") {
                 let mut other = vector.clone();
                 *other.pointer_mut(&pointer).unwrap() = turned_around(&pointer).into();

@@ -14,13 +14,15 @@ const UNNAMED: &str = "core";
 const HARNESS: &str = "## Harness
 
 Each vector runs in a session of becket, through its production loop, dispatcher and gate; only the model, the tools,
-the interceptors and who approves are scripts. Each is set up through the reader of host declarations.
+the interceptors and who approves are scripts. Each is set up through the reader of host declarations. becket's tests
+also run the vectors in the runner of `agent-hooks-sdk` (Rust), but those with a declaration or an integer beyond 64
+bits, which that runner cannot hand over.
 ";
 
 /// What the standard wants to be said. The exposure bound stands behind it.
 const DISCLOSURES: &str = "## Disclosures
 
-- Integers beyond 64 bits become doubles when their JSON is read, so `bigint_json` is not claimed.
+- A context that would hold an integer beyond 64 bits is denied, whatever the identity provider is.
 - `identity_provider: null` leaves records and approvals unbound; vectors that use it say so themselves.
 - After a `host_error` deny at a tool, becket tells the model and goes on (`tool_seam_host_error: continue`).
 - Vectors without a declaration of their own run with `buffered_output: true`, unless they need `incremental_output`,

@@ -181,7 +181,7 @@ impl ScriptedApprover {
 }
 
 /// Replaces what stands at the paths, where there is something.
-fn redactor(paths: Vec<String>) -> Redactor {
+pub fn redactor(paths: Vec<String>) -> Redactor {
     Arc::new(move |context: &Context| {
         let name = context.get("interception_point").and_then(Value::as_str);
         let Some(point) = Point::all().find(|point| Some(point.name()) == name) else {

@@ -211,7 +211,10 @@ fn parts(answer: &Value) -> Vec<Result<AnswerPart, ProviderError>> {
             }),
             AnswerPart::Delta(Delta::Arguments {
                 index,
-                text: call["args"].to_string(),
+                text: match &call["args"] {
+                    Value::String(written) => written.clone(),
+                    arguments => arguments.to_string(),
+                },
             }),
         ]
     });

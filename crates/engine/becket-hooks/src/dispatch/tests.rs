@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becket_events::{
-    Answer, Append, Class, Event, EventId, Handled, HookFailed, PermissionRequest, PermissionRequestPayload,
-    PreFileRead, PreFileReadPayload, PreFileReadReply, PreTool, PreToolPayload, PreToolReply, Reply, Rewrite,
-    Scope, Settled, SettledPayload, Strictest, UserInput, UserInputPayload, UserInputReply, Verdict,
+    Answer, Append, Class, Event, EventId, Handled, HookFailed, Output, OutputPayload, OutputReply,
+    PermissionRequest, PermissionRequestPayload, PreFileRead, PreFileReadPayload, PreFileReadReply, PreTool,
+    PreToolPayload, PreToolReply, Reply, Rewrite, Scope, Settled, SettledPayload, Strictest, UserInput,
+    UserInputPayload, UserInputReply, Verdict,
 };
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
@@ -716,6 +717,33 @@ async fn a_class_stronger_than_the_events_is_cut_down() {
             .failures
             .is_empty()
     );
+}
+
+#[tokio::test]
+async fn watchers_do_not_see_a_text_that_was_refused() {
+    let (engine, _) = engine();
+    engine.on::<Output>("words", |occasion| {
+        let text = &occasion.payload.text;
+        let refusal = text.contains("secret").then(|| Verdict::Deny("a secret".into()));
+        Ok(OutputReply {
+            verdict: Strictest(refusal),
+            text: Rewrite(Some(text.replace("draft", "word"))),
+            ..OutputReply::default()
+        })
+    });
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let list = seen.clone();
+    engine.watch(Arc::new(move |_, text| {
+        list.lock().unwrap().push(text.to_string())
+    }));
+    for text in ["a secret", "a draft"] {
+        let payload = || OutputPayload { text: text.into() };
+        engine.dispatch::<Output>(&Scope::default(), payload).await;
+    }
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    let json: Value = serde_json::from_str(&seen[0]).unwrap();
+    assert_eq!(json["text"], "a word");
 }
 
 #[tokio::test]

@@ -1,19 +1,13 @@
 //! Interceptors of AGENT-HOOKS: as programs, as workers, with approvals, in the audit log; and the standard's vectors.
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use serde_json::{Value, json};
-use testkit::{Finished, Room, needs, skipped};
+use testkit::{Finished, Room, fetched_from_pypi, needs};
 
 use crate::room;
 use crate::terminal::Terminal;
 
 /// The standard's own vectors are fetched at test time, and are no part of this repository.
 const PACKAGE: &str = "agent-hooks-sdk==0.1.0b3";
-
-/// The vectors of the package that need integers of any size.
-const NOT_CLAIMED: &[&str] = &["AH-CTK-091"];
 
 /// The conversation of most tests: one command, and an answer.
 fn one_call() -> Value {
@@ -156,6 +150,12 @@ fn a_program_sees_all_eight_points_and_its_records_are_in_the_audit_log() {
         .collect();
     assert_eq!(seen.len(), records.len());
     assert_eq!(seen[1]["target"], json!({"content": "go", "role": "user"}));
+    assert_eq!(
+        seen[3]["usage"]["completion_tokens"]
+            .as_u64()
+            .map(|count| count > 0),
+        Some(true)
+    );
     assert_eq!(seen[4]["tool_call"]["args"]["command"], "echo made > made");
     room.run(["audit", "verify"]).ended_with(0);
 }
@@ -191,18 +191,38 @@ fn a_verdict_changes_and_withholds() {
 #[test]
 fn a_broken_interceptor_refuses_in_the_words_of_the_standard() {
     let cases = [
-        ("exit 1", "interceptor_failed"),
-        ("kill -9 $$", "interceptor_failed"),
-        ("echo no", "verdict_invalid"),
-        ("echo '{\"decision\": \"transform\"}'", "verdict_invalid"),
+        ("exit 1", "interceptor_failed", "it ended with status 1"),
+        ("kill -9 $$", "interceptor_failed", "ended by SIGKILL"),
+        ("echo no", "verdict_invalid", "its answer is not JSON"),
+        ("true", "verdict_invalid", "its answer is not JSON"),
+        (
+            "printf '{\"decision\": \"allow\", \"reason\": \"\\377\"}'",
+            "verdict_invalid",
+            "its answer is not UTF-8",
+        ),
+        (
+            "echo '{\"decision\": \"transform\"}'",
+            "verdict_invalid",
+            "`transform` belongs to the decision `transform`",
+        ),
+        (
+            "echo '{\"decision\": \"allow\", \"reasons\": []}'",
+            "verdict_invalid",
+            "unknown field `reasons`",
+        ),
+        (
+            "echo '{\"decision\": \"deny\", \"reason\": \"host_error:mine\"}'",
+            "verdict_invalid",
+            "only becket gives reasons that begin with `host_error:`",
+        ),
         (
             "echo '{\"decision\": \"deny\", \"decision\": \"allow\"}'",
             "verdict_invalid",
+            "`decision` stands there twice",
         ),
-        ("true", "verdict_invalid"),
-        ("sleep 4242", "interceptor_timeout"),
+        ("sleep 4242", "interceptor_timeout", "interceptor `sleep 4242`"),
     ];
-    for (line, reason) in cases {
+    for (line, reason, words) in cases {
         let room = room();
         let timeout = if line.starts_with("sleep") { 2 } else { 60 };
         set_up(
@@ -213,7 +233,7 @@ fn a_broken_interceptor_refuses_in_the_words_of_the_standard() {
                  timeout = {timeout}\n"
             ),
         );
-        play(&room, &one_call(), &[]).ended_with(0);
+        play(&room, &one_call(), &[]).ended_with(0).complained(words);
         assert!(!room.has("made"), "{line}");
         let record = record_at(&room, "pre_tool_call");
         assert_eq!(
@@ -272,6 +292,12 @@ fn a_deny_is_lifted_by_a_program_and_by_hooks() {
         (String::new(), "", "ask_first"),
         (program(approves), "", ""),
         (program(&other), "", "host_error:approval_identity_mismatch"),
+        // Of several mistakes, this one is named.
+        (
+            program(&other.replace("'approve'", "'maybe'")),
+            "",
+            "host_error:approval_identity_mismatch",
+        ),
         (program(&without), "", "host_error:approval_resolver_failed"),
         (program(&undecided), "", "host_error:approval_unresolved"),
         (
@@ -390,6 +416,103 @@ fn what_a_broken_interceptor_wrote_is_told_to_the_user_and_nobody_else() {
         let log = room.run(["context", "log"]).stdout;
         assert_eq!(log.matches("interception_point").count(), 0, "{program}: {log}");
     }
+}
+
+/// Whoever reads JSON as doubles would judge another number than the one that counts.
+#[test]
+fn an_integer_beyond_64_bits_is_never_taken_for_another_number() {
+    let huge = "18446744073709551616";
+    let call = |arguments: String| {
+        json!([
+            {"tool_calls": [{"id": "call-1", "name": "shell", "arguments": arguments}]},
+            {"text": "the answer"},
+        ])
+    };
+    let number = format!("{{\"command\": \"touch made\", \"timeout\": {huge}}}");
+    let text = format!("{{\"command\": \"touch made; echo '[\\\"{huge}\\\"]'\"}}");
+    let result = format!("{{\"command\": \"touch made; echo '[{huge}]'\"}}");
+    let cases = [
+        (
+            number,
+            "post_model_call",
+            false,
+            json!("host_error:context_invalid"),
+        ),
+        (
+            result,
+            "post_tool_call",
+            true,
+            json!("host_error:context_invalid"),
+        ),
+        (text, "post_tool_call", true, Value::Null),
+    ];
+    for (arguments, point, runs, reason) in cases {
+        let room = room();
+        set_up(&room, &format!("identity = \"none\"\n{ALLOWED}"));
+        play(&room, &call(arguments.clone()), &[]);
+        assert_eq!(room.has("made"), runs, "{arguments}");
+        let records = records(&room);
+        let mut records = records
+            .iter()
+            .filter(|record| record["interception_point"] == point);
+        let record = records.next().expect("there is a record");
+        assert_eq!(record["verdict"]["reason"], reason, "{arguments}");
+    }
+    let room = room();
+    let verdict = format!(
+        "{{\"decision\": \"transform\", \"transform\": {{\"path\": \"$target.timeout\", \"value\": {huge}}}}}"
+    );
+    set_up(
+        &room,
+        &format!(
+            "[[agent_hooks.interceptor]]\nname = \"huge\"\nat = [\"pre_tool_call\"]\n\
+             command = '''echo '{verdict}' '''\n{ELSEWHERE}"
+        ),
+    );
+    let arguments = "{\"command\": \"touch made\", \"timeout\": 5}";
+    play(&room, &call(arguments.into()), &[]).complained("an integer beyond 64 bits");
+    assert!(!room.has("made"));
+    assert_eq!(
+        record_at(&room, "pre_tool_call")["verdict"]["reason"],
+        "host_error:verdict_invalid"
+    );
+}
+
+#[test]
+fn arguments_that_are_no_object_are_shown_beside_an_empty_one() {
+    if !needs("python3") {
+        return;
+    }
+    for written in ["{\"command\": \"touch made\"", "[\"touch made\"]"] {
+        let room = room();
+        let body = "for call in context.get('response', {}).get('tool_calls', []):\n\
+                    \x20   open('seen', 'w').write(call['args'].get('command', 'none: ') + call['args_text'])";
+        let program = interceptor(&room, "policy", body);
+        set_up(
+            &room,
+            &format!("[[agent_hooks.interceptor]]\nname = \"policy\"\ncommand = [\"{program}\"]\n"),
+        );
+        let turns = json!([
+            {"tool_calls": [{"id": "call-1", "name": "shell", "arguments": written}]},
+            {"text": "the answer"},
+        ]);
+        play(&room, &turns, &[]).ended_with(0).said("the answer");
+        assert_eq!(room.read("seen"), format!("none: {written}"));
+        assert!(!room.has("made"));
+    }
+}
+
+#[test]
+fn what_is_only_tried_out_leaves_no_record() {
+    let room = room();
+    set_up(&room, ALLOWED);
+    play(&room, &one_call(), &[]).ended_with(0);
+    let count = records(&room).len();
+    assert!(count > 0);
+    room.run(["hooks", "fire", "pre_tool"]).ended_with(0);
+    room.run(["replay"]).ended_with(0);
+    room.run(["hooks", "bench"]).ended_with(0);
+    assert_eq!(records(&room).len(), count);
 }
 
 #[test]
@@ -590,6 +713,7 @@ fn streamed_text_is_shown_up_to_the_piece_that_is_denied() {
             .filter_map(|update| update["delta"]["text"].as_str())
             .collect();
         assert_eq!(shown, expected);
+        assert!(!run.stdout.contains("tomorrow"), "{run:#?}");
         assert!(!room.run(["context", "log"]).stdout.contains("tomorrow"));
     }
 }
@@ -597,12 +721,12 @@ fn streamed_text_is_shown_up_to_the_piece_that_is_denied() {
 #[test]
 fn becket_passes_its_own_vectors() {
     let run = room().run(["hooks", "conformance", "agent-hooks"]).ended_with(0);
-    assert!(run.stdout.contains("| all | 10 | 0 | 0 |"), "{run:#?}");
-    assert_eq!(run.stdout.matches(" | passed |\n").count(), 10, "{run:#?}");
+    assert!(run.stdout.contains("| all | 11 | 0 | 0 |"), "{run:#?}");
+    assert_eq!(run.stdout.matches(" | passed |\n").count(), 11, "{run:#?}");
     let run = room()
         .run(["--json", "hooks", "conformance", "agent-hooks"])
         .ended_with(0);
-    assert_eq!(run.stdout.matches("\"status\":\"pass\"").count(), 10, "{run:#?}");
+    assert_eq!(run.stdout.matches("\"status\":\"pass\"").count(), 11, "{run:#?}");
 }
 
 #[test]
@@ -633,10 +757,12 @@ fn a_vector_that_fails_is_reported_and_a_folder_without_vectors_is_an_error() {
         .complained("agent-hooks");
 }
 
-/// All vectors of the published package that becket claims.
 #[test]
-fn every_vector_of_the_published_package_that_is_claimed_passes() {
-    let Some(vectors) = fetched() else { return };
+fn every_vector_of_the_published_package_passes() {
+    let Some(package) = fetched_from_pypi(PACKAGE) else {
+        return;
+    };
+    let vectors = package.path().join("agent_hooks/ctk/vectors");
     let run = room()
         .run([
             "--json",
@@ -652,55 +778,9 @@ fn every_vector_of_the_published_package_that_is_claimed_passes() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     assert_eq!(results.len(), 75);
-    let others: Vec<&str> = results
+    let others: Vec<&Value> = results
         .iter()
         .filter(|result| result["status"] != "pass")
-        .map(|result| result["id"].as_str().expect("an id"))
         .collect();
-    assert_eq!(others, NOT_CLAIMED);
-}
-
-/// The folder with the vectors, if the registry can be reached.
-fn fetched() -> Option<PathBuf> {
-    if !needs("python3") {
-        return None;
-    }
-    let folder = std::env::temp_dir().join(format!("becket-agent-hooks-{}", std::process::id()));
-    let platform = [
-        "--only-binary=:all:",
-        "--python-version=3.12",
-        "--platform=manylinux_2_28_x86_64",
-    ];
-    let got = Command::new("python3")
-        .args([
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--pre",
-            "--timeout=30",
-            "--retries=1",
-        ])
-        .args(platform)
-        .arg("--dest")
-        .arg(&folder)
-        .arg(PACKAGE)
-        .output()
-        .expect("python3 can be started");
-    if !got.status.success() {
-        skipped(&format!(
-            "{PACKAGE} of PyPI: {}",
-            String::from_utf8_lossy(&got.stderr).trim()
-        ));
-        return None;
-    }
-    let unpack = "import glob, sys, zipfile\n[zipfile.ZipFile(f).extractall(sys.argv[1]) for f in glob.glob(sys.argv[1] + '/*.whl')]";
-    let done = Command::new("python3")
-        .args(["-c", unpack])
-        .arg(&folder)
-        .status()
-        .expect("python3 can be started");
-    assert!(done.success());
-    Some(folder.join("agent_hooks/ctk/vectors"))
+    assert!(others.is_empty(), "{others:#?}");
 }
