@@ -497,6 +497,7 @@ impl Found for FoundFiles {
             let rules = list.iter().flat_map(|rule| rule.named(reading.profile));
             rules.collect::<Vec<_>>()
         };
+        let rules = rules.at_home(self.facts.home.as_deref());
         Ok(self.rules.iter().fold(rules, |rules, lists| {
             rules
                 .and(named(&lists.deny), named(&lists.allow), Vec::new())
