@@ -29,6 +29,7 @@ pub static SYSTEM: System = System {
     manifest: Some(".codex-plugin/plugin.json"),
     json: |text| text.into(),
     read,
+    joins_folders: false,
     settle: |_, _| {},
     rules: |_, _, _| Ok(RuleLists::default()),
     rows,

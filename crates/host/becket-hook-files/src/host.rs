@@ -143,6 +143,9 @@ impl Host for FileHost {
             ));
             (self.0.read)(&value, &Arc::new(source), &mut reading);
         }
+        if self.0.joins_folders {
+            reading.join_folders(|source| (self.0.variables)(source, &facts));
+        }
         (self.0.settle)(&mut reading, place);
         // Whoever asks becket would make becket ask itself.
         reading.entries.retain(|entry| !entry.asks_becket());

@@ -618,3 +618,44 @@ fn guards_that_go_on_after_an_error_code_are_listed() {
             .contains(words)
     );
 }
+
+/// Runs in the folder `sub` of a room's project.
+fn play_below(room: &Room) -> String {
+    let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+    let mut run = room.command(["--trust", "--yes", "--model", &model, "go"]);
+    let ended = run.current_dir(room.work().join("sub")).output();
+    String::from_utf8_lossy(&ended.expect("it runs").stderr).into_owned()
+}
+
+#[test]
+fn the_same_text_in_another_folder_is_another_hook() {
+    for (folder, file, event, variable) in [
+        (".claude", "settings.json", "PreToolUse", "CLAUDE_PROJECT_DIR"),
+        (".gemini", "settings.json", "BeforeTool", "GEMINI_PROJECT_DIR"),
+    ] {
+        let room = room();
+        room.write(".git/HEAD", "ref: refs/heads/main\n");
+        let command = format!("sh \"${variable}\"/{folder}/guard.sh");
+        let hook = json!({"type": "command", "command": command});
+        let hooks = json!({"hooks": {event: [{"hooks": [hook]}]}}).to_string();
+        for (place, script) in [("", "exit 0"), ("sub/", "echo 'not below' >&2; exit 2")] {
+            room.write(&format!("{place}{folder}/{file}"), &hooks);
+            room.write(&format!("{place}{folder}/guard.sh"), script);
+        }
+        let told = play_below(&room);
+        assert!(
+            !room.has("sub/made") && told.contains("not below"),
+            "{folder}: {told}"
+        );
+    }
+    // The same script of the user's, whatever folder names it, is one hook.
+    let room = room();
+    let hook = json!({"type": "command", "command": "echo ran >> \"$CLAUDE_PROJECT_DIR\"/runs"});
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}).to_string();
+    room.write(".claude/settings.json", &hooks);
+    room.write("../home/.claude/settings.json", &hooks);
+    let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+    room.run(["--trust", "--yes", "--model", &model, "go"])
+        .ended_with(0);
+    assert_eq!(room.read("runs").lines().count(), 1);
+}
