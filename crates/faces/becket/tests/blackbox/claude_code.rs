@@ -909,7 +909,12 @@ fn plugins_that_are_installed_and_enabled_count() {
         "../home/.claude/plugins/installed_plugins.json",
         installed.to_string(),
     );
-    for (enabled, refuses) in [(false, false), (true, true)] {
+    // A list has the versions that are enabled.
+    for (enabled, refuses) in [
+        (json!(false), false),
+        (json!(true), true),
+        (json!(["^1.0"]), true),
+    ] {
         let settings = json!({"enabledPlugins": {"p@m": enabled}});
         room.write("../home/.claude/settings.json", settings.to_string());
         let run = play(&room, &touching(), &["--yes"]).ended_with(0);

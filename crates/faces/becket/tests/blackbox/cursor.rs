@@ -421,6 +421,7 @@ fn a_plugins_manifest_says_where_its_hooks_are() {
     ] {
         let room = room();
         room.write(&plugin(".cursor-plugin/plugin.json"), manifest.to_string());
+        room.write(&plugin("first.json"), file(&[]).to_string());
         room.write(&plugin(name), deny.to_string());
         play(
             &room,

@@ -659,3 +659,44 @@ fn the_same_text_in_another_folder_is_another_hook() {
         .ended_with(0);
     assert_eq!(room.read("runs").lines().count(), 1);
 }
+
+#[test]
+fn a_file_that_a_plugin_names_and_that_is_not_there_stops_the_run() {
+    let codex = "../home/.codex/plugins/cache/market/tool/1.0.0/.codex-plugin/plugin.json";
+    let cursor = "../home/.cursor/plugins/local/tool/.cursor-plugin/plugin.json";
+    let settings = "[plugins.\"tool@market\"]\nenabled = true\n";
+    for (manifest, hooks, words) in [
+        (codex, json!("./gone.json"), "there is no file"),
+        (codex, json!(["gone.json"]), "there is no file"),
+        (cursor, json!("./gone.json"), "there is no file"),
+        (cursor, json!(["gone.json"]), "there is no file"),
+        (cursor, json!([{"preToolUse": []}]), "no object with events"),
+    ] {
+        let room = room();
+        room.write(manifest, json!({"name": "tool", "hooks": hooks}).to_string());
+        room.write("../home/.codex/config.toml", settings);
+        let model = room.model(&json!([says("done", &[])]));
+        room.run(["--model", &model, "go"])
+            .ended_with(4)
+            .complained(words);
+    }
+    let room = room();
+    room.write("../home/.codex/config.toml", settings);
+    let model = room.model(&json!([says("done", &[])]));
+    let run = room.run(["--model", &model, "go"]);
+    run.ended_with(0)
+        .complained("enabled and not installed, so its hooks do not run");
+    room.write(codex, "{");
+    let run = room.run(["--model", &model, "go"]);
+    run.ended_with(2).complained("plugin.json");
+}
+
+#[test]
+fn a_folder_of_hooks_that_cannot_be_read_stops_the_run() {
+    let room = room();
+    std::fs::create_dir(room.work().join(".github")).expect("it is new");
+    std::os::unix::fs::symlink("hooks", room.work().join(".github/hooks")).expect("it is new");
+    let model = room.model(&json!([says("done", &[])]));
+    let run = room.run(["--model", &model, "go"]);
+    run.ended_with(2).complained(".github/hooks");
+}
