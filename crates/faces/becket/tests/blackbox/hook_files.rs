@@ -312,6 +312,12 @@ fn matchers_that_fit_no_tool_are_found() {
         (
             ".claude/settings.json",
             "PreToolUse",
+            nested("Skill(plan-and-analyze.*)"),
+            Some("`Skill`"),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
             nested("mcp__brave-search"),
             Some("`mcp__brave-search__.*`"),
         ),
