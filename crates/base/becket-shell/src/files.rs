@@ -32,6 +32,8 @@ pub struct NamedFiles {
     pub files: Vec<NamedFile>,
     /// The folders, of which a relative path may be one of any.
     pub folders: Vec<String>,
+    /// The variables that the script has set so far, and their values.
+    variables: Vec<(String, String)>,
 }
 
 const READERS: &str = ". awk base32 base64 bat batcat bzcat cat cmp column comm cut diff egrep expand fgrep file find \
@@ -49,6 +51,9 @@ const SCRIPTED: &str = "awk egrep fgrep gawk grep jq mawk rg sed yq zgrep";
 
 /// Programs that change a file in its place, if an option says so.
 const IN_PLACE: &str = "gawk perl sed yq";
+
+/// The longest value of a variable that is known, in bytes.
+const LONGEST_VALUE: usize = 4096;
 
 fn is_among(programs: &str, program: &str) -> bool {
     programs.split(' ').any(|known| known == program)
@@ -78,7 +83,8 @@ impl NamedFiles {
         let operands: Vec<&Word> = words.iter().copied().filter(|word| !is_option(word)).collect();
         match (program, operands.split_last()) {
             ("cd" | "pushd", _) => {
-                let folders = operands.iter().map(|word| written(&word.parts).0);
+                let folders = operands.iter().map(|word| self.written(&word.parts).0);
+                let folders: Vec<String> = folders.collect();
                 self.folders.extend(folders);
             }
             ("dd", _) => words.iter().for_each(|word| {
@@ -101,6 +107,18 @@ impl NamedFiles {
             }
             (program, _) if is_among(CHANGERS, program) => self.all(&words, &[Change]),
             _ => {}
+        }
+    }
+
+    /// Notes a variable that a word sets.
+    pub(crate) fn assignment(&mut self, word: &Word) {
+        if let Some(set) = word.assignment().filter(|set| !set.is_partial) {
+            let (rest, _) = self.written(set.value.parts);
+            let value = format!("{}{rest}", set.value.text);
+            // One that is made of others could become as long as it likes.
+            let value = Some(value).filter(|value| value.len() <= LONGEST_VALUE);
+            let value = value.unwrap_or_else(|| "?".to_owned());
+            self.variables.push((set.name.to_owned(), value));
         }
     }
 
@@ -135,14 +153,14 @@ impl NamedFiles {
     }
 
     fn word(&mut self, word: &Word, purpose: Purpose) {
-        self.add(written(&word.parts), purpose);
+        self.add(self.written(&word.parts), purpose);
     }
 
     /// Notes the value of a word such as `if=FILE`.
     fn setting(&mut self, word: &Word, name: &str, purpose: Purpose) {
         let setting = word.assignment().filter(|setting| setting.name == name);
         if let Some(setting) = setting {
-            let (rest, is_pattern) = written(setting.value.parts);
+            let (rest, is_pattern) = self.written(setting.value.parts);
             self.add((format!("{}{rest}", setting.value.text), is_pattern), purpose);
         }
     }
@@ -156,30 +174,36 @@ impl NamedFiles {
             });
         }
     }
+
+    /// The parts of a word as a path, and whether it is a pattern.
+    fn written(&self, parts: &[Part]) -> (String, bool) {
+        let (mut path, mut is_pattern) = (String::new(), false);
+        for part in parts {
+            match part {
+                Part::Literal(text) => path.push_str(text),
+                Part::Pattern(sign) => {
+                    path.push(*sign);
+                    is_pattern = true;
+                }
+                Part::Variable { name, .. } => {
+                    let mut set = self.variables.iter().rev();
+                    let value = set.find(|(known, _)| known == name);
+                    path.push_str(match (name.as_str(), value) {
+                        (_, Some((_, value))) => value,
+                        ("HOME", None) if path.is_empty() => "~",
+                        ("PWD", None) if path.is_empty() => ".",
+                        _ => "?",
+                    });
+                }
+                Part::Commands { .. } | Part::Script(_) | Part::Opaque(_) => path.push('?'),
+            }
+        }
+        (path, is_pattern)
+    }
 }
 
 fn is_option(word: &Word) -> bool {
     matches!(word.parts.first(), Some(Part::Literal(text)) if text.starts_with('-') && text.len() > 1)
-}
-
-/// The parts of a word as a path, and whether it is a pattern.
-fn written(parts: &[Part]) -> (String, bool) {
-    let (mut path, mut is_pattern) = (String::new(), false);
-    for part in parts {
-        match part {
-            Part::Literal(text) => path.push_str(text),
-            Part::Pattern(sign) => {
-                path.push(*sign);
-                is_pattern = true;
-            }
-            Part::Variable { name, .. } if path.is_empty() && name == "HOME" => path.push('~'),
-            Part::Variable { name, .. } if path.is_empty() && name == "PWD" => path.push('.'),
-            Part::Variable { .. } | Part::Commands { .. } | Part::Script(_) | Part::Opaque(_) => {
-                path.push('?')
-            }
-        }
-    }
-    (path, is_pattern)
 }
 
 #[cfg(test)]
@@ -209,6 +233,7 @@ mod tests {
             ("echo $(cat .env) `cat b`", ".env b", ""),
             ("find . -exec cat .env \\;", ". cat .env ; .env", ""),
             ("python3 read.py .env", "", ""),
+            ("F=.env; cat \"$F\" ${F}x $G", ".env .envx", ""),
             ("echo .env", "", ""),
         ] {
             let found = named_files(script);

@@ -71,6 +71,10 @@ impl Search {
 
     fn commands(&mut self, commands: &[Command], text: &str, depth: usize) {
         for command in commands {
+            command
+                .assignments
+                .iter()
+                .for_each(|word| self.files.assignment(word));
             self.files.redirects(command);
             if command.kind == crate::Kind::Simple {
                 self.words(&command.words, text, depth);

@@ -68,6 +68,7 @@ fn a_denied_path_is_denied_to_commands_that_name_it() {
         ("Read(~/.ssh/**)", "cat ~/.ssh/id"),
         ("Read(~/.ssh/**)", "bash -c 'cat \"$HOME\"/.ssh/id'"),
         ("Read(**/.env)", "dd if=.env"),
+        ("Read(./.env)", "F=.env; cat \"$F\""),
         ("Read(**/.env)", "sudo -n true; x=$(cat .env); echo \"$x\""),
     ] {
         let room = with_rules(&json!({"deny": [rule]}));
