@@ -196,6 +196,48 @@ fn a_guard_that_says_no_in_another_systems_words_refuses() {
 }
 
 #[test]
+fn a_guard_that_says_yes_in_another_systems_words_approves_and_refuses_nothing() {
+    for (file, event, said) in [
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"decision": "allow"}),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"permissionDecision": "allow"}),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"permission": "allow", "block": false}),
+        ),
+        (
+            ".claude/settings.json",
+            "UserPromptSubmit",
+            json!({"decision": "allow"}),
+        ),
+        (".codex/hooks.json", "PreToolUse", json!({"decision": "allow"})),
+        (
+            ".codex/hooks.json",
+            "UserPromptSubmit",
+            json!({"decision": "approve"}),
+        ),
+    ] {
+        for (more, runs) in [(&["--yes"][..], true), (&[], false)] {
+            let room = room();
+            let hook = json!({"type": "command", "command": answers(&said)});
+            room.write(file, json!({"hooks": {event: [{"hooks": [hook]}]}}).to_string());
+            let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+            let arguments = ["--trust", "--model", &model, "go"];
+            room.run(arguments.iter().chain(more)).ended_with(0);
+            assert_eq!(room.has("made"), runs, "{file} {event} {said}");
+        }
+    }
+}
+
+#[test]
 fn hooks_that_are_not_trusted_are_listed_too() {
     let room = with_the_same(&json!({}), "true");
     let run = room.run(["hooks", "list"]).ended_with(0);
