@@ -90,7 +90,8 @@ mod window;
 
 // The gate is a crate of its own, and its users find it here as well.
 pub use becket_gate::{
-    ArgumentRule, Hooks, ListedRule, RuleOrigin, RuleVerdict, RuledCall, Rules, SharedMode, ToolRule,
+    ArgumentRule, FILES_CHANGED, FILES_READ, Hooks, ListedRule, RuleOrigin, RuleVerdict, RuledCall, Rules,
+    SharedMode, ToolRule,
 };
 pub use becket_gate::{audit, cache, flocks, gate, judged_path, stored_rule, url_policy, vfs};
 // Re-exported for providers, which do not know the engine but read TOML as well.

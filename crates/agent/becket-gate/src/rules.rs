@@ -19,6 +19,7 @@ use becket_hooks::{Pattern, nearest};
 use becket_shell::command_texts;
 use serde_json::{Map, Value};
 
+use crate::command_files::files_of;
 use crate::url_policy::{JudgedUrl, UrlVerdict, check_glob as check_url, leaves_host_open};
 use crate::vfs::SCHEME;
 
@@ -34,6 +35,8 @@ pub struct Rules {
     stored: Arc<RwLock<Vec<PermissionRule>>>,
     /// Rules that hooks have given for the rest of the session. Copies share them.
     session: Arc<RwLock<SessionLists>>,
+    /// The user's home, from which commands may name files.
+    home: Option<Arc<Path>>,
 }
 
 /// Rules that count until the session ends. Among them, and before all others, a deny beats an ask, and an ask beats an
@@ -200,6 +203,7 @@ impl Rules {
             ask_first: Vec::new(),
             stored: Arc::default(),
             session: Arc::default(),
+            home: None,
         })
     }
 
@@ -247,6 +251,12 @@ impl Rules {
 
     fn session(&self) -> RwLockReadGuard<'_, SessionLists> {
         self.session.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// These rules for a user with this home.
+    pub fn at_home(mut self, home: Option<&Path>) -> Self {
+        self.home = home.map(Arc::from).or(self.home);
+        self
     }
 
     /// These rules, and further ones of another system.
@@ -299,7 +309,7 @@ impl Rules {
 
     /// The rules' verdict about a call.
     pub fn judge<'a>(&'a self, call: RuledCall<'_>) -> RuleVerdict<'a> {
-        let forbids = |rule: &&PermissionRule| rule.names(call) && rule.touches(call);
+        let forbids = |rule: &&PermissionRule| rule.names(call) && rule.touches(call, self.home.as_deref());
         let given = |list: fn(&SessionLists) -> &[PermissionRule]| {
             let found = list(&self.session())
                 .iter()
@@ -421,8 +431,13 @@ impl PermissionRule {
     }
 
     /// Whether the rule matches a part of the call: any element of a list, in any way of writing it.
-    fn touches(&self, call: RuledCall<'_>) -> bool {
+    fn touches(&self, call: RuledCall<'_>, home: Option<&Path>) -> bool {
+        let command = call.arguments.get("command").and_then(Value::as_str);
+        let place = (call.path.unwrap_or(call.directory), home);
         self.arguments.iter().all(|rule| {
+            if let Some(files) = files_of(&rule.name, command.unwrap_or_default(), place) {
+                return files.iter().any(|file| rule.pattern.matches(file));
+            }
             let mut texts = things_of(&rule.name, call)
                 .into_iter()
                 .flatten()

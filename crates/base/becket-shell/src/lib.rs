@@ -13,6 +13,7 @@
 //! \`b\`` ``, in the body of `<<-`, in backticks of a here-document, behind `coproc`. It rejects `for x do`, two
 //! here-documents in a line, `<>` and `{fd}>`, and adds 1.5 MB and a minute. Neither reads constructs of zsh alone.
 
+mod files;
 mod programs;
 mod reader;
 mod runners;
@@ -21,7 +22,8 @@ mod wrappers;
 
 use std::ops::Range;
 
-pub use programs::{NamedPrograms, programs};
+pub use files::{NamedFile, NamedFiles, Purpose};
+pub use programs::{NamedPrograms, named_files, programs};
 pub use reader::read;
 pub use runners::is_runner;
 pub use texts::{CommandTexts, command_texts};

@@ -2,6 +2,7 @@
 //!
 //! This is a help for reading, not a judgement: a program can run others of which the text says nothing.
 
+use crate::files::NamedFiles;
 use crate::{Command, Part, Word, command_start, read};
 
 /// The programs that a script names.
@@ -28,22 +29,33 @@ const RUN_BY_FIND: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
 /// The programs that a script names, also inside of substitutions, wrappers, and scripts that it gives to shells.
 pub fn programs(script: &str) -> NamedPrograms {
-    let mut search = Search {
-        named: NamedPrograms::default(),
-        left: MOST_COMMANDS,
-    };
-    search.script(script, 0);
-    search.named
+    Search::of(script).named
 }
 
-/// A search for the programs of a script, which ends however the script is written.
+/// The files that a script names, also inside of substitutions, wrappers, and scripts that it gives to shells.
+pub fn named_files(script: &str) -> NamedFiles {
+    Search::of(script).files
+}
+
+/// A search for the programs of a script and their files, which ends however the script is written.
 struct Search {
     named: NamedPrograms,
+    files: NamedFiles,
     /// How many commands may still be looked at.
     left: usize,
 }
 
 impl Search {
+    fn of(script: &str) -> Self {
+        let mut search = Self {
+            named: NamedPrograms::default(),
+            files: NamedFiles::default(),
+            left: MOST_COMMANDS,
+        };
+        search.script(script, 0);
+        search
+    }
+
     fn script(&mut self, text: &str, depth: usize) {
         if depth > DEEPEST {
             self.named.may_run_more = true;
@@ -59,6 +71,11 @@ impl Search {
 
     fn commands(&mut self, commands: &[Command], text: &str, depth: usize) {
         for command in commands {
+            command
+                .assignments
+                .iter()
+                .for_each(|word| self.files.assignment(word));
+            self.files.redirects(command);
             if command.kind == crate::Kind::Simple {
                 self.words(&command.words, text, depth);
             }
@@ -93,6 +110,7 @@ impl Search {
         if let Some(start) = command_start(base, &literals) {
             return self.words(&rest[start..], text, depth);
         }
+        self.files.words(base, rest);
         match base {
             // It runs its words, with blanks between them.
             "eval" if rest.iter().all(|word| word.literal().is_some()) => {

@@ -1,13 +1,13 @@
 //! The commands of a line as plain texts, for patterns that are about one command: `git push *`.
 
 use crate::runners::is_runner;
-use crate::{Command, Kind, Part, Script, read};
+use crate::{Command, Kind, Part, Script, Word, read};
 
 /// What a line runs.
 #[derive(Debug, Default)]
 pub struct CommandTexts {
     /// The line, and each command in it: without quotes, with one space between words. A program with a folder is there
-    /// with it and without.
+    /// with it and without, and a word with variables or patterns as `?` and as `$NAME` and the patterns.
     pub texts: Vec<String>,
     /// The beginnings of commands of which a later word is known only at run time.
     pub beginnings: Vec<String>,
@@ -61,11 +61,16 @@ impl CommandTexts {
             || command.kind == Kind::Function
             || base.is_some_and(is_runner);
         let rest = words.get(1..).unwrap_or_default();
+        let shown: Vec<String> = command.words.iter().skip(1).map(unquoted).collect();
         let known: Vec<&str> = rest.iter().map_while(Option::as_deref).collect();
         let all: Vec<&str> = rest.iter().map(|word| word.as_deref().unwrap_or("?")).collect();
         for program in program.as_deref().into_iter().chain(base) {
             let text = |rest: &[&str]| [&[program], rest].concat().join(" ");
             self.texts.push(text(&all));
+            if known.len() < all.len() {
+                let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+                self.texts.push(text(&shown));
+            }
             if known.len() < all.len() {
                 self.beginnings.push(text(&known));
             }
@@ -82,4 +87,15 @@ impl CommandTexts {
             }
         }
     }
+}
+
+/// A word without its quotes, with its variables by their names.
+fn unquoted(word: &Word) -> String {
+    let parts = word.parts.iter().map(|part| match part {
+        Part::Literal(text) => text.clone(),
+        Part::Pattern(sign) => sign.to_string(),
+        Part::Variable { name, .. } => format!("${name}"),
+        Part::Commands { .. } | Part::Script(_) | Part::Opaque(_) => "?".to_owned(),
+    });
+    parts.collect()
 }

@@ -50,7 +50,8 @@ pub static BRIDGE: Bridge = Bridge {
 /// Settings of the user, the project and the machine that keep Claude Code from running the entries.
 fn hindrances(file: &EntryFile<'_>) -> Vec<String> {
     let project = file.project_root.join(".claude");
-    let managed = managed_settings();
+    // What cannot be read shows no switch.
+    let managed = managed_settings().unwrap_or_default();
     let files = [
         file.user_file.to_path_buf(),
         project.join("settings.json"),

@@ -179,15 +179,25 @@ fn plain(contract: &Contract, text: &str) -> HookAnswer {
     }
 }
 
+/// Whether a member that Claude Code does not know says yes: then the call goes on as if nothing had been said.
+fn says_yes(key: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(is_so) => key == "block" && !is_so,
+        value => value == "allow" || value == "approve",
+    }
+}
+
 /// Reads an answer.
 fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Failure> {
     let members = Members {
         map: said,
         within: "",
     };
-    if let Some(key) = ["permissionDecision", "permission", "block"]
+    let misplaced = ["permissionDecision", "permission", "block"];
+    if let Some(key) = misplaced
         .iter()
-        .find(|key| said.contains_key(**key))
+        .find(|key| said.get(**key).is_some_and(|value| !says_yes(key, value)))
     {
         return Err(members.wrong(key, "inside of `hookSpecificOutput`, or `decision`"));
     }
@@ -213,6 +223,8 @@ fn read(contract: &Contract, said: &Map<String, Value>) -> Result<HookAnswer, Fa
             answer.block = Some(reason);
         }
         Some("approve") => (answer.decision, answer.reason) = (Some(Decision::Allow), reason),
+        // Claude Code does not know this word for a yes, and goes on as if nothing had been said.
+        Some("allow") => {}
         Some(_) => return Err(members.wrong("decision", "`approve` or `block`")),
     }
     let Some(specific) = members.object("hookSpecificOutput")? else {

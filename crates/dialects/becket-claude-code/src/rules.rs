@@ -1,10 +1,12 @@
 //! Claude Code's permission rules in becket's words: `Bash(git push:*)`, `Read(./secrets/**)`, `WebFetch(domain:x)`.
 //!
 //! A rule that denies or asks may cover more here than there, and never less: a command is looked for anywhere in a
-//! line, because a line may hold several. A rule that allows covers no operator of the shell (`becket_gate::rules`).
+//! line, because a line may hold several, and a file also among those that commands name. A rule that allows covers no
+//! operator of the shell (`becket_gate::rules`).
 
 use std::path::Path;
 
+use becket_agent::{FILES_CHANGED, FILES_READ};
 use becket_events::{Effect, OperationKind};
 use becket_hook_files::{Facts, ForeignRule, RuleLists, RuledTool, Source, is_markdown};
 use becket_hooks::Pattern;
@@ -117,7 +119,11 @@ fn translated(text: &str, kind: Kind, source: &Source, facts: &Facts) -> Result<
             };
             let path = pattern.map(path).transpose()?;
             let family = family(operation, kind).into_iter();
-            family.map(|operation| (operation, path.clone())).collect()
+            let of_commands = path
+                .clone()
+                .and_then(|path| files_of_commands(operation, kind, path));
+            let calls = family.map(|operation| (operation, path.clone()));
+            calls.chain(of_commands).collect()
         }
     };
     let calls = calls.into_iter();
@@ -142,6 +148,21 @@ fn parts(text: &str) -> Result<(&str, Option<&str>), String> {
 fn glob(name: &'static str, glob: String) -> Result<Argument, String> {
     let pattern = Pattern::glob(&glob)?;
     Ok((name, glob, pattern))
+}
+
+/// Calls of the shell with a command that reads or changes such files, as `cat .env` does. A rule that restricts is
+/// about them as well.
+fn files_of_commands(
+    operation: OperationKind,
+    kind: Kind,
+    (_, written, paths): Argument,
+) -> Option<(OperationKind, Option<Argument>)> {
+    let files = match operation.effect() {
+        Effect::Read if operation == OperationKind::Read => FILES_READ,
+        Effect::Write => FILES_CHANGED,
+        _ => return None,
+    };
+    (kind == Kind::Restricts).then_some((OperationKind::Shell, Some((files, written, paths))))
 }
 
 /// Calls of the shell with a command. What restricts them restricts becket's tools for what is a command there, too.

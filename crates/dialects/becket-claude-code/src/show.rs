@@ -5,10 +5,10 @@ use std::path::Path;
 use becket_dialect_kit::called::Called;
 use becket_events::{
     AttentionPayload, AttentionReason, CompactReason, ConfigChangePayload, EndReason, ErrorRaisedPayload,
-    InputSource, InstructionsLoadedPayload, ModelChangePayload, PermissionRequestPayload, PostCompactPayload,
-    PreCompactPayload, PreModelChangePayload, PreToolOutputPayload, PreToolPayload, PromptExpansionPayload,
-    ProviderErrorKind, Scope, SessionEndPayload, SessionStartPayload, SetupPayload, SetupReason, StartReason,
-    SteeringPayload, StopPayload, ToolBatchPayload, UserPromptPayload, text_of,
+    InputSource, InstructionsLoadedPayload, ModelChangePayload, OperationKind, PermissionRequestPayload,
+    PostCompactPayload, PreCompactPayload, PreModelChangePayload, PreToolOutputPayload, PreToolPayload,
+    PromptExpansionPayload, ProviderErrorKind, Scope, SessionEndPayload, SessionStartPayload, SetupPayload,
+    SetupReason, StartReason, SteeringPayload, StopPayload, ToolBatchPayload, UserPromptPayload, text_of,
 };
 use becket_hook_files::{Input, normalised};
 use serde_json::{Map, Value, json};
@@ -203,9 +203,24 @@ pub fn pre_tool(input: Input, scope: &Scope, call: &PreToolPayload) -> Input {
 }
 
 pub fn permission_request(input: Input, scope: &Scope, call: &PermissionRequestPayload) -> Input {
-    called(input, scope, &calls::permission_request(call), &call.tool_source)
+    let asked = calls::permission_request(call);
+    called(input, scope, &asked, &call.tool_source)
         .with("tool_use_id", call.tool_call_id.as_str())
+        .with_some("permission_suggestions", suggestions(&asked, &call.tool_source))
         .with_some("mcp_server", server(&call.tool_source))
+}
+
+/// Changes of permissions that spare the user the same question, for a hook that gives them back. They are those that
+/// becket can make: a rule for the session, about a command or a server's tool.
+fn suggestions(call: &Called<'_>, source: &str) -> Option<Value> {
+    let name = calls::name(call, source);
+    let command = calls::arguments(call).remove("command");
+    let rule = match command.filter(|_| call.operation == Some(OperationKind::Shell)) {
+        Some(command) => json!({"toolName": name, "ruleContent": command}),
+        None if server(source).is_some() => json!({"toolName": name}),
+        None => return None,
+    };
+    Some(json!([{"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session"}]))
 }
 
 pub fn post_tool(input: Input, scope: &Scope, output: &PreToolOutputPayload) -> Input {

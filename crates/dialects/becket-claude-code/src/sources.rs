@@ -77,11 +77,11 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The settings of whoever manages the machine, whether they are there or not.
-pub fn managed_settings() -> Vec<PathBuf> {
+pub fn managed_settings() -> Result<Vec<PathBuf>, CliError> {
     let machine = Path::new(MACHINE);
     let mut files = vec![machine.join("managed-settings.json")];
-    files.extend(json_files(&machine.join("managed-settings.d")));
-    files
+    files.extend(json_files(&machine.join("managed-settings.d"))?);
+    Ok(files)
 }
 
 /// The files with hooks, in the order in which they count.
@@ -92,7 +92,7 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
             sources.push(Source { file, owner, plugin });
         }
     };
-    for file in managed_settings() {
+    for file in managed_settings()? {
         add(file, Owner::Machine, None);
     }
     let user = user_folder(place);
@@ -231,8 +231,14 @@ fn enabled_in(settings: &Path) -> BTreeMap<String, bool> {
     let settings = json_of(settings).ok().flatten().unwrap_or_default();
     let enabled = settings.get("enabledPlugins").and_then(Value::as_object);
     let enabled = enabled.into_iter().flatten();
+    let is_enabled = |value: &Value| match value {
+        Value::Bool(is_enabled) => Some(*is_enabled),
+        // The versions that it is enabled at.
+        Value::Array(_) => Some(true),
+        _ => None,
+    };
     enabled
-        .filter_map(|(name, value)| Some((name.clone(), value.as_bool()?)))
+        .filter_map(|(name, value)| Some((name.clone(), is_enabled(value)?)))
         .collect()
 }
 
@@ -242,7 +248,7 @@ fn enabled_plugins(place: &GuestSearch<'_>) -> Result<Vec<Enabled>, CliError> {
     let Some(user) = user_folder(place) else {
         return Ok(Vec::new());
     };
-    let files = managed_settings().into_iter().map(|file| (file, Owner::Machine));
+    let files = managed_settings()?.into_iter().map(|file| (file, Owner::Machine));
     let files: Vec<_> = files.chain([(user.join("settings.json"), Owner::User)]).collect();
     let mut decided: BTreeMap<String, Option<(PathBuf, Owner)>> = BTreeMap::new();
     for (file, owner) in &files {

@@ -38,6 +38,7 @@ pub static SYSTEM: System = System {
     manifest: Some(MANIFEST),
     json: |text| text.into(),
     read,
+    joins_folders: true,
     settle,
     rules,
     rows,

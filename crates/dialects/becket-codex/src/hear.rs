@@ -276,7 +276,9 @@ fn read_decision(event: &str, members: &Members<'_>, answer: &mut HookAnswer) ->
         // Codex goes on, because it misses the reason. A refusal without a reason is still one.
         (Some("block"), None) if is_refusal => answer.block = Some(NO_REASON.to_owned()),
         (Some("block"), None) => return Err(members.wrong("reason", "there beside `decision`")),
-        (Some("approve"), _) if event == "PreToolUse" => answer.notice.push(no_effect("decision: approve")),
+        (Some(word @ ("approve" | "allow")), _) if is_refusal => {
+            answer.notice.push(no_effect(&format!("decision: {word}")));
+        }
         (Some(_), _) => return Err(members.wrong("decision", "`block`")),
         (None, _) if members.has("reason") && event == "PreToolUse" && !members.has("hookSpecificOutput") => {
             return Err(members.wrong("decision", "there beside `reason`"));

@@ -4,8 +4,12 @@
 //! found.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use becket_hook_files::{Owner, ServerEntry, Source, project_folders, server_entries};
+use becket_hook_files::{
+    Dropped, Owner, ServerEntry, Source, files_of_plugin, manifest, missing_of_plugin, project_folders,
+    server_entries,
+};
 use becket_hooks::parse_toml;
 use becket_host::GuestSearch;
 use becket_system::CliError;
@@ -64,12 +68,45 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         }
     }
     add(machine.join("managed_config.toml"), Owner::Machine, None);
-    for plugin in user.iter().flat_map(|user| plugins(user)) {
-        for file in plugin_files(&plugin) {
+    let plugins = user.iter().flat_map(|user| plugins(user));
+    for plugin in plugins.filter_map(|(_, folder)| folder) {
+        let manifest_file = manifest_of(&plugin);
+        let said = manifest(&manifest_file)?;
+        for file in files_of_plugin(&plugin, (&manifest_file, &said), PLUGIN_HOOKS) {
             add(file, Owner::User, Some(&plugin));
         }
     }
     Ok(sources)
+}
+
+/// Plugins that are enabled and not there, and what manifests of others name and what is not there.
+pub fn missing(place: &GuestSearch<'_>) -> Vec<Dropped> {
+    let Some(user) = user_folder(place) else {
+        return Vec::new();
+    };
+    let settings = Arc::new(Source {
+        file: user.join("config.toml"),
+        owner: Owner::User,
+        plugin: None,
+    });
+    let missing = plugins(&user).into_iter().flat_map(|(name, folder)| match folder {
+        Some(plugin) => {
+            let file = manifest_of(&plugin);
+            // What cannot be read at all has ended the run.
+            let said = manifest(&file).unwrap_or_default();
+            missing_of_plugin(&plugin, (&file, &said))
+        }
+        // Codex has nothing to load there.
+        None => vec![Dropped {
+            source: Arc::clone(&settings),
+            pointer: format!("/plugins/{}", name.replace('~', "~0").replace('/', "~1")),
+            reason: "the plugin is enabled and not installed, so its hooks do not run, as in Codex: install it, or \
+                     set its `enabled` to false"
+                .to_owned(),
+            guards: false,
+        }],
+    });
+    missing.collect()
 }
 
 /// The servers in the settings of the machine, the user and the project.
@@ -95,8 +132,8 @@ fn user_folder(place: &GuestSearch<'_>) -> Option<PathBuf> {
     named.or_else(|| Some(PathBuf::from(place.surroundings.variable("HOME")?).join(".codex")))
 }
 
-/// The folders of the plugins that the user has installed and enabled.
-fn plugins(user: &Path) -> Vec<PathBuf> {
+/// The plugins that the user has enabled, by name, each with its folder if it is installed.
+fn plugins(user: &Path) -> Vec<(String, Option<PathBuf>)> {
     let settings = read_regular(&user.join("config.toml"), MOST_BYTES).ok();
     let settings = settings.and_then(|text| parse_toml::<Value>(&text).ok());
     let named = settings
@@ -104,16 +141,19 @@ fn plugins(user: &Path) -> Vec<PathBuf> {
         .and_then(|settings| settings.get("plugins")?.as_object());
     let enabled = named.into_iter().flatten();
     let enabled = enabled.filter(|(_, plugin)| plugin.get("enabled").and_then(Value::as_bool) != Some(false));
-    let mut folders: Vec<PathBuf> = enabled
-        .filter_map(|(name, _)| {
-            let (plugin, marketplace) = name.split_once('@')?;
-            let is_name = |name: &str| !name.is_empty() && !name.contains('/') && !name.starts_with('.');
-            (is_name(plugin) && is_name(marketplace)).then_some(())?;
-            newest(&user.join("plugins/cache").join(marketplace).join(plugin))
-        })
+    let mut plugins: Vec<_> = enabled
+        .map(|(name, _)| (name.clone(), installed(user, name)))
         .collect();
-    folders.sort();
-    folders
+    plugins.sort_by(|one, other| one.1.cmp(&other.1));
+    plugins
+}
+
+/// The folder of a plugin, by its name and that of its marketplace.
+fn installed(user: &Path, name: &str) -> Option<PathBuf> {
+    let (plugin, marketplace) = name.split_once('@')?;
+    let is_name = |name: &str| !name.is_empty() && !name.contains('/') && !name.starts_with('.');
+    (is_name(plugin) && is_name(marketplace)).then_some(())?;
+    newest(&user.join("plugins/cache").join(marketplace).join(plugin))
 }
 
 /// The folder of the version of a plugin that counts.
@@ -135,23 +175,9 @@ fn newest(plugin: &Path) -> Option<PathBuf> {
     folders.max_by_key(|path| (path.ends_with(LOCAL), number(path), path.clone()))
 }
 
-/// The files in which a plugin keeps hooks: those that its manifest names, the manifest itself, or the usual one.
-fn plugin_files(plugin: &Path) -> Vec<PathBuf> {
-    let usual = || vec![plugin.join(PLUGIN_HOOKS)];
-    let manifests = MANIFESTS.iter().map(|name| plugin.join(name));
-    let Some(manifest) = manifests.into_iter().find(|file| becket_fs::is_file(file)) else {
-        return usual();
-    };
-    let text = read_regular(&manifest, MOST_BYTES).ok();
-    let value = text.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    let named = value.as_ref().and_then(|value| value.get("hooks"));
-    let path = |name: &str| plugin.join(name.trim_start_matches("./"));
-    match named {
-        None | Some(Value::Null) => usual(),
-        Some(Value::String(name)) => vec![path(name)],
-        Some(Value::Array(names)) if names.iter().all(Value::is_string) => {
-            names.iter().filter_map(Value::as_str).map(path).collect()
-        }
-        Some(_) => vec![manifest],
-    }
+/// The file in which a plugin describes itself.
+fn manifest_of(plugin: &Path) -> PathBuf {
+    let mut manifests = MANIFESTS.iter().map(|name| plugin.join(name));
+    let first = manifests.clone().next().unwrap_or_default();
+    manifests.find(|file| becket_fs::is_file(file)).unwrap_or(first)
 }

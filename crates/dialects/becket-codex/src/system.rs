@@ -12,7 +12,7 @@ use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::{NOTIFY, rows};
-use crate::sources::{is_file, servers, sources};
+use crate::sources::{is_file, missing, servers, sources};
 
 /// Codex.
 pub static SYSTEM: System = System {
@@ -22,13 +22,14 @@ pub static SYSTEM: System = System {
     show_call: |call, source, _| (calls::name(call, source).into_owned(), calls::arguments(call)),
     folders: &[".codex"],
     sources,
-    missing: |_| Vec::new(),
+    missing,
     read_text: None,
     servers,
     is_file,
     manifest: Some(".codex-plugin/plugin.json"),
     json: |text| text.into(),
     read,
+    joins_folders: false,
     settle: |_, _| {},
     rules: |_, _, _| Ok(RuleLists::default()),
     rows,

@@ -266,8 +266,12 @@ fn a_call_is_denied_rewritten_or_asked_about() {
             .block
             .is_some()
     );
-    let approved = answered("PreToolUse", &json!({"decision": "approve"})).unwrap();
-    assert_eq!((approved.decision, approved.notice.len()), (None, 1));
+    for event in ["PreToolUse", "UserPromptSubmit"] {
+        for word in ["approve", "allow"] {
+            let approved = answered(event, &json!({"decision": word})).unwrap();
+            assert_eq!((approved.decision, approved.notice.len()), (None, 1));
+        }
+    }
 }
 
 #[test]

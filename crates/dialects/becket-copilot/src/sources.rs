@@ -45,19 +45,19 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
             sources.push(Source { file, owner, plugin });
         }
     };
-    for file in json_files(Path::new(MACHINE)) {
+    for file in json_files(Path::new(MACHINE))? {
         is_policy(&file)?;
         add(file, Owner::Machine, None);
     }
     let user = user_folder(place);
     if let Some(user) = &user {
-        for file in json_files(&user.join("hooks")) {
+        for file in json_files(&user.join("hooks"))? {
             add(file, Owner::User, None);
         }
         add(user.join("settings.json"), Owner::User, None);
     }
     let root = place.trust.root();
-    for file in json_files(&root.join(".github/hooks")) {
+    for file in json_files(&root.join(".github/hooks"))? {
         add(file, Owner::Project, None);
     }
     for name in SETTINGS {

@@ -40,6 +40,7 @@ pub static SYSTEM: System = System {
     manifest: None,
     json: without_comments,
     read,
+    joins_folders: false,
     settle: |_, _| {},
     rules: |_, _, _| Ok(RuleLists::default()),
     rows,

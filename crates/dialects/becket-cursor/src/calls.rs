@@ -26,9 +26,12 @@ pub fn server(source: &str) -> Option<&str> {
     source.strip_prefix("mcp:")
 }
 
-/// The name of a call's tool: that of the operation, of a tool that both systems have, or of a server's tool. An edit
-/// is a `Write` too.
+/// The name of a call's tool: that of the operation, of a tool that both systems have, of the shell if it would do the
+/// same, or of a server's tool. An edit is a `Write` too.
 pub fn name<'a>(call: &Called<'a>, source: &str) -> Cow<'a, str> {
+    if let (Some(_), Some(shell)) = (call.as_command(), call.shell_name()) {
+        return shell.into();
+    }
     match (call.operation, call.face(), server(source)) {
         (Some(OperationKind::Edit), ..) => "Write".into(),
         (_, Some(face), _) => face.name.into(),
@@ -43,6 +46,9 @@ const AGENT: &[(&str, &str)] = &[("input", "prompt"), ("preset", "subagent_type"
 
 /// The arguments of a call. Paths of files are absolute, and an edit has the whole new text of its file.
 pub fn arguments(call: &Called<'_>, scope: &Scope) -> Map<String, Value> {
+    if let Some(command) = call.as_command() {
+        return as_shell(command);
+    }
     let mut arguments = call.foreign_arguments();
     if call.own_name == "spawn_agent" {
         for (own, name) in AGENT {
@@ -70,9 +76,17 @@ pub fn arguments(call: &Called<'_>, scope: &Scope) -> Map<String, Value> {
     arguments
 }
 
+/// The arguments of the shell for a command.
+fn as_shell(command: String) -> Map<String, Value> {
+    Map::from_iter([("command".to_owned(), command.into())])
+}
+
 /// Arguments that a hook wrote for a call, where becket has other ones: those of a sub-agent, and the whole new text of
 /// a file that is edited.
 pub fn written(call: &Called<'_>, mut written: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+    if call.as_command().map(as_shell).as_ref() == Some(&written) {
+        return Ok(call.arguments.clone());
+    }
     if call.own_name == "spawn_agent" {
         for (own, name) in AGENT {
             if let Some(value) = written.remove(*name) {

@@ -6,8 +6,8 @@ use std::path::Path;
 use becket_events::{
     AgentEnd, Class, EndReason, InputSource, MessageEnd, OperationKind, PreCompact, PreFileRead,
     PreFileReadReply, PreShell, PreShellReply, PreSubagent, PreSubagentPayload, PreSubagentReply, PreTool,
-    PreToolOutput, RequestPurpose, Response, Rewrite, SessionEnd, SessionStart, StartReason, Steering, Stop,
-    Strictest, UserPrompt, Verdict,
+    PreToolOutput, PreToolReply, RequestPurpose, Response, Rewrite, SessionEnd, SessionStart, StartReason,
+    Steering, Stop, Strictest, UserPrompt, Verdict,
 };
 use becket_hook_files::{
     self as replies, Block, HookAnswer, HookRow, before_call, nothing, prompt, row, session_start, steering,
@@ -97,6 +97,17 @@ fn of_calls() -> Vec<Box<dyn HookRow>> {
             })
         })
         .matching(|_, shell| shell.command.as_str().into())
+        .blocks(Block::Refuses)
+        .done(),
+        // A change of files for which Cursor has no tool is a command there.
+        row::<PreTool>("beforeShellExecution", Guard, show::pre_change, |_, answer| {
+            Ok(PreToolReply {
+                verdict: answer.verdict(),
+                ..Default::default()
+            })
+        })
+        .only(|_, call| calls::pre_tool(call).as_command().is_some())
+        .matching(|_, call| calls::pre_tool(call).as_command().unwrap_or_default().into())
         .blocks(Block::Refuses)
         .done(),
         row::<PreFileRead>("beforeReadFile", Guard, show::pre_file_read, |_, answer| {

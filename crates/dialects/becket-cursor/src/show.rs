@@ -96,6 +96,15 @@ pub fn pre_shell(input: Input, _: &Scope, shell: &PreShellPayload) -> Input {
         .with("sandbox", false)
 }
 
+/// A change of files that is a command in Cursor.
+pub fn pre_change(input: Input, scope: &Scope, call: &PreToolPayload) -> Input {
+    let command = calls::pre_tool(call).as_command();
+    input
+        .with("command", command.unwrap_or_default())
+        .with("cwd", scope.cwd.as_str())
+        .with("sandbox", false)
+}
+
 pub fn post_shell(input: Input, _: &Scope, output: &PreToolOutputPayload) -> Input {
     let command = output.arguments.get("command").cloned();
     input

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use becket_hook_files::{Owner, Source, project_folders};
+use becket_hook_files::{
+    Dropped, Owner, Source, files_of_plugin, manifest, missing_of_plugin, project_folders,
+};
 use becket_host::GuestSearch;
 use becket_system::CliError;
-use becket_system::files::read_regular;
-use serde_json::Value;
 
 /// Where whoever manages the machine puts hooks.
 const MACHINE: &str = if cfg!(target_os = "macos") {
@@ -18,8 +18,8 @@ const MACHINE: &str = if cfg!(target_os = "macos") {
 /// Where a plugin describes itself.
 pub const MANIFEST: &str = ".cursor-plugin/plugin.json";
 
-/// The largest manifest that is read.
-const MOST_BYTES: u64 = 1024 * 1024;
+/// Where a plugin keeps its hooks, if its manifest does not say it.
+const PLUGIN_HOOKS: &str = "hooks/hooks.json";
 
 /// Where plugins of the user are, in the user's folder.
 const PLUGINS: &str = "plugins/local";
@@ -54,7 +54,9 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     if let Some(user) = &user {
         add(user.join("hooks.json"), Owner::User, None);
         for plugin in plugins(&user.join(PLUGINS)) {
-            for file in plugin_files(&plugin)? {
+            let manifest_file = plugin.join(MANIFEST);
+            let said = manifest(&manifest_file)?;
+            for file in files_of_plugin(&plugin, (&manifest_file, &said), PLUGIN_HOOKS) {
                 add(file, Owner::User, Some(plugin.clone().into()));
             }
         }
@@ -62,23 +64,17 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
     Ok(sources)
 }
 
-/// The files of a plugin with hooks: those that its manifest names, the manifest itself if it holds them, else the
-/// usual one. A manifest that cannot be read may name guards.
-fn plugin_files(plugin: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let manifest = plugin.join(MANIFEST);
-    let unread = |why: String| CliError::usage(format!("cannot read {}: {why}", manifest.display()));
-    let declared = match read_regular(&manifest, MOST_BYTES) {
-        Ok(text) => serde_json::from_str(&text).map_err(|error| unread(error.to_string()))?,
-        Err(error) if error.is_absence() => Value::Null,
-        Err(error) => return Err(unread(error.to_string())),
-    };
-    let named = |file: &Value| file.as_str().map(|file| plugin.join(file));
-    Ok(match declared.get("hooks") {
-        None | Some(Value::Null) => vec![plugin.join("hooks/hooks.json")],
-        Some(Value::Array(files)) => files.iter().filter_map(named).collect(),
-        Some(file @ Value::String(_)) => named(file).into_iter().collect(),
-        Some(_) => vec![manifest],
-    })
+/// What manifests of plugins name and what is not there.
+pub fn missing(place: &GuestSearch<'_>) -> Vec<Dropped> {
+    let home = place.surroundings.variable("HOME");
+    let plugins = home.map(|home| plugins(&PathBuf::from(home).join(".cursor").join(PLUGINS)));
+    let missing = plugins.iter().flatten().flat_map(|plugin| {
+        let file = plugin.join(MANIFEST);
+        // What cannot be read at all has ended the run.
+        let said = manifest(&file).unwrap_or_default();
+        missing_of_plugin(plugin, (&file, &said))
+    });
+    missing.collect()
 }
 
 /// The folders of plugins.

@@ -15,7 +15,7 @@ use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
-use crate::sources::{MANIFEST, is_file, sources};
+use crate::sources::{MANIFEST, is_file, missing, sources};
 
 /// The version of Cursor whose protocol this is.
 const VERSION: &str = "2026.07.01";
@@ -33,13 +33,14 @@ pub static SYSTEM: System = System {
     },
     folders: &[".cursor"],
     sources,
-    missing: |_| Vec::new(),
+    missing,
     read_text: None,
     servers: |_| Vec::new(),
     is_file,
     manifest: Some(MANIFEST),
     json: without_comments,
     read,
+    joins_folders: false,
     settle: |_, _| {},
     rules: |_, _, _| Ok(RuleLists::default()),
     rows,

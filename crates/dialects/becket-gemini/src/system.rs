@@ -47,6 +47,7 @@ pub static SYSTEM: System = System {
     manifest: Some("gemini-extension.json"),
     json: without_comments,
     read,
+    joins_folders: true,
     settle: |_, _| {},
     rules: |_, _, _| Ok(RuleLists::default()),
     rows,

@@ -290,10 +290,30 @@ impl Reading {
         off.any(|(by, _)| *by <= owner)
     }
 
-    /// Adds a hook. If one before it does the same, their matchers are joined instead.
+    /// Adds a hook. If one before it in the same folder does the same, their matchers are joined instead.
     pub fn add(&mut self, entry: HookEntry) {
+        let folder = |entry: &HookEntry| entry.source.file.parent().map(Path::to_path_buf);
+        let own = folder(&entry);
+        let mut before = self.entries.iter();
+        let same = before.position(|other| folder(other) == own && other.does_the_same(&entry));
+        self.add_or_join(entry, same);
+    }
+
+    /// Joins hooks of different folders that do the same. `variables` are those by which commands name files: with
+    /// other values, the same text is another command.
+    pub fn join_folders(&mut self, variables: impl Fn(&Source) -> BTreeMap<String, String>) {
+        for entry in std::mem::take(&mut self.entries) {
+            let own = variables(&entry.source);
+            let is_same = |other: &HookEntry| other.does_the_same(&entry) && variables(&other.source) == own;
+            let same = self.entries.iter().position(is_same);
+            self.add_or_join(entry, same);
+        }
+    }
+
+    /// Adds a hook, or joins its matchers with those of the one at this place.
+    fn add_or_join(&mut self, entry: HookEntry, same: Option<usize>) {
         let pointer = entry.pointer.clone();
-        match self.entries.iter_mut().find(|other| other.does_the_same(&entry)) {
+        match same.map(|place| &mut self.entries[place]) {
             // A project's hook must not decide what the user's is for.
             Some(other) if other.source.owner == entry.source.owner => {
                 let is_for_all = other.matchers.is_empty() || entry.matchers.is_empty();

@@ -143,6 +143,9 @@ impl Host for FileHost {
             ));
             (self.0.read)(&value, &Arc::new(source), &mut reading);
         }
+        if self.0.joins_folders {
+            reading.join_folders(|source| (self.0.variables)(source, &facts));
+        }
         (self.0.settle)(&mut reading, place);
         // Whoever asks becket would make becket ask itself.
         reading.entries.retain(|entry| !entry.asks_becket());
@@ -497,6 +500,7 @@ impl Found for FoundFiles {
             let rules = list.iter().flat_map(|rule| rule.named(reading.profile));
             rules.collect::<Vec<_>>()
         };
+        let rules = rules.at_home(self.facts.home.as_deref());
         Ok(self.rules.iter().fold(rules, |rules, lists| {
             rules
                 .and(named(&lists.deny), named(&lists.allow), Vec::new())

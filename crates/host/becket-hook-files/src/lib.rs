@@ -85,7 +85,7 @@ pub use levels::{Level, levels};
 pub use matching::NameMatcher;
 pub use members::Members;
 pub use model::ask_model;
-pub use places::{json_files, project_folders};
+pub use places::{files_of_plugin, json_files, manifest, missing_of_plugin, project_folders};
 pub use prompt_ids::PromptIds;
 pub use replies::*;
 pub use requests::Requests;

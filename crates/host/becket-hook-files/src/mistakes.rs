@@ -185,7 +185,8 @@ fn alternatives(text: &str) -> Vec<&str> {
 /// For a word about tools of servers: what was probably meant, if the word is the name of a server and fits none of its
 /// tools. The outer `None` is for other words, the inner one for words that may fit.
 fn server_of(word: &str, matcher: &NameMatcher) -> Option<Option<Option<String>>> {
-    let is_about_servers = word.to_ascii_lowercase().contains("mcp") || word.contains('-');
+    let name = without_arguments(word);
+    let is_about_servers = name.to_ascii_lowercase().contains("mcp") || name.contains('-');
     let is_plain = word
         .chars()
         .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
@@ -194,12 +195,19 @@ fn server_of(word: &str, matcher: &NameMatcher) -> Option<Option<Option<String>>
     is_about_servers.then(|| fits_nothing.then(|| Some(format!("{word}__.*"))))
 }
 
+/// A word without what stands in brackets behind a name, which is meant to be about arguments.
+fn without_arguments(word: &str) -> &str {
+    let name = word.split_once('(').map(|(name, _)| name);
+    name.filter(|name| !name.is_empty()).unwrap_or(word)
+}
+
 /// The tool that was probably meant.
 fn meant_by(
     word: &str,
     (names, profile): (&[&str], &becket_events::Profile),
     subject: &Subject<'_>,
 ) -> Option<String> {
+    let word = without_arguments(word);
     let same = names.iter().find(|name| name.eq_ignore_ascii_case(word)).copied();
     let of_operation = || {
         let own = (subject.machine.tools.elsewhere)(word)?;

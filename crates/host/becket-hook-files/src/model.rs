@@ -7,7 +7,8 @@ use becket_agent::provider::{Provider, ProviderError, ProviderErrorKind, Request
 use becket_events::{Message, MessageBody, MessageRecord, Part, Scope};
 use becket_hooks::{Cause, Failure};
 use becket_tools::Models;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::answer::HookAnswer;
@@ -30,9 +31,20 @@ const INSPECTOR: &str = "You decide for a hook of a coding agent. You get a cond
 /// The answer of such a model.
 #[derive(Deserialize)]
 struct Judgement {
+    #[serde(alias = "decision", deserialize_with = "is_yes")]
     ok: bool,
     #[serde(default)]
     reason: Option<String>,
+}
+
+/// Reads whether a model says yes. Many prompts ask for a word, as hooks that are programs say it.
+fn is_yes<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    match Value::deserialize(value)? {
+        Value::Bool(is_yes) => Ok(is_yes),
+        Value::String(word) if ["approve", "allow"].contains(&word.as_str()) => Ok(true),
+        Value::String(word) if ["block", "deny"].contains(&word.as_str()) => Ok(false),
+        other => Err(D::Error::custom(format!("`{other}` is neither yes nor no"))),
+    }
 }
 
 /// Asks a model for a hook.

@@ -7,7 +7,9 @@ use becket_hooks::{Cause, Failure};
 pub fn error_line(stderr: &str) -> &str {
     let lines = || stderr.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let first = lines().next().unwrap_or_default();
-    if lines().any(|line| line.starts_with("Traceback (most recent call last)")) {
+    // Python shows the line of the program first, with its calls or without.
+    let is_python = lines().any(|line| line.starts_with("Traceback (most recent call last)"));
+    if is_python || first.starts_with("  File \"") {
         return lines().rfind(|line| !line.starts_with(' ')).unwrap_or(first);
     }
     // Node shows the line of the program first, and the calls behind the error.
@@ -54,6 +56,10 @@ mod tests {
             (
                 "/a.js:1\nx();\n^\n\nReferenceError: x is not defined\n    at main (/a.js:1:1)\n\nNode.js v22\n",
                 "ReferenceError: x is not defined",
+            ),
+            (
+                "  File \"a.py\", line 1\n    def x(:\n          ^\nSyntaxError: invalid syntax\n",
+                "SyntaxError: invalid syntax",
             ),
             ("look at this\n  at home", "look at this"),
         ] {

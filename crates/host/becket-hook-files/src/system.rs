@@ -57,6 +57,8 @@ pub struct System {
     pub json: fn(&str) -> Cow<'_, str>,
     /// Reads a file.
     pub read: fn(&Value, &Arc<Source>, &mut Reading),
+    /// Whether the system runs a hook once that stands in files of several folders.
+    pub joins_folders: bool,
     /// Changes what was read as the environment of the run wants it.
     pub settle: fn(&mut Reading, &GuestSearch<'_>),
     /// Reads the permission rules of a file. The error names the rule that cannot be read.

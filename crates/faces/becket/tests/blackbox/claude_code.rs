@@ -583,6 +583,19 @@ fn permission_request_gives_rules_for_the_session() {
 }
 
 #[test]
+fn permission_request_gives_back_what_is_suggested() {
+    let decision = "decision:{behavior:\"allow\",updatedPermissions:.permission_suggestions}";
+    let members = format!("hookEventName:\"PermissionRequest\",{decision}");
+    let back = format!("printf '%s' \"$IN\" | jq '{{hookSpecificOutput:{{{members}}}}}'");
+    let room = with_hook("PermissionRequest", &back);
+    let calls = ["touch a", "touch a", "touch b"].map(shell);
+    let turns: Vec<Value> = calls.into_iter().chain([json!({"text": "done"})]).collect();
+    play(&room, &json!(turns), &[]).ended_with(0);
+    assert!(room.has("a") && room.has("b"));
+    assert_eq!(told(&room, "PermissionRequest").len(), 2);
+}
+
+#[test]
 fn rules_about_addresses_count() {
     let room = room();
     let lists = json!({"permissions": {"deny": ["WebFetch(domain:127.0.0.1)"]}});
@@ -909,7 +922,12 @@ fn plugins_that_are_installed_and_enabled_count() {
         "../home/.claude/plugins/installed_plugins.json",
         installed.to_string(),
     );
-    for (enabled, refuses) in [(false, false), (true, true)] {
+    // A list has the versions that are enabled.
+    for (enabled, refuses) in [
+        (json!(false), false),
+        (json!(true), true),
+        (json!(["^1.0"]), true),
+    ] {
         let settings = json!({"enabledPlugins": {"p@m": enabled}});
         room.write("../home/.claude/settings.json", settings.to_string());
         let run = play(&room, &touching(), &["--yes"]).ended_with(0);
@@ -1397,6 +1415,14 @@ fn a_prompt_asks_a_model() {
     for (answer, runs, word) in [
         ("{\"ok\": true}", true, ""),
         ("{\"ok\": false, \"reason\": \"not safe\"}", false, "not safe"),
+        // Prompts ask for these words, too.
+        ("{\"decision\": \"approve\", \"reason\": \"\"}", true, ""),
+        (
+            "{\"decision\": \"block\", \"reason\": \"not safe\"}",
+            false,
+            "not safe",
+        ),
+        ("{\"decision\": \"maybe\"}", false, "no judgement"),
         ("yes", false, "no judgement"),
     ] {
         let room = room();

@@ -57,6 +57,48 @@ fn a_denied_path_is_denied_at_every_depth_and_below() {
 }
 
 #[test]
+fn a_denied_path_is_denied_to_commands_that_name_it() {
+    for (rule, line) in [
+        ("Read(./.env)", "cat .env"),
+        ("Read(.env)", "true; cd sub && head -n 1 ../.env"),
+        ("Read(./secrets/**)", "cat < secrets/key"),
+        ("Read(./secrets/**)", "cat secrets/k*"),
+        ("Read(./secrets/**)", "cd secrets && cat key"),
+        ("Read(./secrets/**)", "cat link/key"),
+        ("Read(~/.ssh/**)", "cat ~/.ssh/id"),
+        ("Read(~/.ssh/**)", "bash -c 'cat \"$HOME\"/.ssh/id'"),
+        ("Read(**/.env)", "dd if=.env"),
+        ("Read(./.env)", "F=.env; cat \"$F\""),
+        ("Read(**/.env)", "sudo -n true; x=$(cat .env); echo \"$x\""),
+    ] {
+        let room = with_rules(&json!({"deny": [rule]}));
+        for path in [".env", "secrets/key", "sub/x", "../home/.ssh/id"] {
+            room.write(path, "the secret words");
+        }
+        std::os::unix::fs::symlink("secrets", room.work().join("link")).expect("it is new");
+        play(&room, &shell(line), &["--yes"]);
+        assert!(!told(&room).contains("the secret words"), "{rule}: {line}");
+        // What is about no such file runs, and so does what only removes it.
+        play(&room, &shell("cat sub/x; rm -f .env; touch made"), &["--yes"]);
+        assert!(room.has("made"), "{rule}");
+    }
+    for line in [
+        "echo x > a.txt",
+        "echo x | tee -a a.txt",
+        "touch a.txt",
+        "cp b a.txt",
+        "sed -i s/x/y/ ./a.txt",
+    ] {
+        let room = with_rules(&json!({"deny": ["Edit(./a.txt)"], "ask": ["Edit(b)"]}));
+        room.write("b", "x");
+        play(&room, &shell(line), &["--yes"]);
+        assert!(!room.has("a.txt"), "{line}");
+        play(&room, &shell("cat b > c"), &["--yes"]);
+        assert!(room.has("c"), "{line}");
+    }
+}
+
+#[test]
 fn an_allowed_path_stays_in_the_project() {
     for (rule, path, written) in [
         ("Edit(**)", "../out/n.txt", false),
@@ -89,10 +131,13 @@ fn a_denied_command_is_denied_however_it_is_written() {
         ("Bash(touch *)", "\\touch made"),
         ("Bash(touch made)", "touch \\\nmade"),
         ("bash(touch *)", "true && touch made"),
+        ("Bash(touch $MADE:*)", "MADE=made; touch \"$MADE\""),
+        ("Bash(touch $MADE:*)", "MADE=made; touch  ${MADE}"),
+        ("Bash(touch ma*)", "true; touch  ma[d]e"),
     ] {
         let room = with_rules(&json!({"deny": [rule]}));
         play(&room, &shell(line), &["--yes"]);
-        assert!(!room.has("made"), "{rule}: {line}");
+        assert!(!room.has("made") && !room.has("ma[d]e"), "{rule}: {line}");
     }
     // becket's own rules look as closely.
     let room = room();

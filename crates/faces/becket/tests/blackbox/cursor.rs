@@ -209,6 +209,22 @@ fn a_matcher_of_a_shell_event_looks_at_the_command() {
 }
 
 #[test]
+fn a_folder_is_made_by_a_command_as_in_cursor() {
+    let deny = answers(&json!({"permission": "deny", "agent_message": "no folders"}));
+    for (event, matcher) in [
+        ("beforeShellExecution", "^mkdir "),
+        ("preToolUse", "Shell"),
+        ("beforeShellExecution", "^rmdir "),
+    ] {
+        let room = with_entry(event, &deny, &json!({"matcher": matcher}));
+        let make = call("create_directory", &json!({"paths": ["made"]}));
+        let turns = json!([make, says("done", &[])]);
+        let run = play(&room, &turns, &["--yes", "--tools", "docker-agent"]).ended_with(0);
+        assert_eq!(room.has("made"), matcher.contains("rmdir"), "{event}: {run:#?}");
+    }
+}
+
+#[test]
 fn a_hook_that_asks_needs_a_user_and_an_allow_is_no_yes() {
     for word in ["ask", "allow"] {
         let room = with_hooks(&[("beforeShellExecution", &answers(&json!({"permission": word})))]);
@@ -421,6 +437,7 @@ fn a_plugins_manifest_says_where_its_hooks_are() {
     ] {
         let room = room();
         room.write(&plugin(".cursor-plugin/plugin.json"), manifest.to_string());
+        room.write(&plugin("first.json"), file(&[]).to_string());
         room.write(&plugin(name), deny.to_string());
         play(
             &room,

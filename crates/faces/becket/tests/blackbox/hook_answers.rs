@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{Finished, Room};
 
 use crate::hook_ends::{CLAUDE_CODE, CODEX, COPILOT, CURSOR, GEMINI, System, golden};
-use crate::hook_files::{answers, shell};
+use crate::hook_files::{answers, call, shell};
 use crate::room;
 
 /// The word that answers say, and that is looked for where it may arrive.
@@ -14,12 +14,59 @@ const WORD: &str = "lighthouse";
 /// What a call of the page's runs prints.
 const PRINTED: &str = "printed by the call";
 
+/// What a sub-agent of the page's runs says.
+const CHILD_SAID: &str = "said by the sub-agent";
+
 /// An answer of a hook.
 struct Said {
     event: &'static str,
     answer: Value,
     /// Whether the user would be asked about the call, and is not there.
     needs_yes: bool,
+    call: Call,
+}
+
+/// The call that the model makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    /// A command that runs.
+    Shell,
+    /// A command that fails.
+    Failing,
+    /// A sub-agent, which says something.
+    SubAgent,
+}
+
+impl Call {
+    /// The call in the words of the page.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Shell => "",
+            Self::Failing => ", a command that fails",
+            Self::SubAgent => ", a sub-agent",
+        }
+    }
+
+    /// The model's answer with the call.
+    fn turn(self, room: &Room) -> Value {
+        let child = || {
+            let turns = json!([{"text": CHILD_SAID}, {"text": CHILD_SAID}]);
+            room.write("../child.json", turns.to_string())
+                .display()
+                .to_string()
+        };
+        match self {
+            Self::Shell => shell(&format!("touch made; echo {PRINTED}")),
+            Self::Failing => shell(&format!("touch made; echo {PRINTED}; exit 3")),
+            Self::SubAgent => {
+                let model = format!("scripted/{}", child());
+                call(
+                    "spawn_agent",
+                    &json!({"system_prompt": "help", "input": "count", "model": model}),
+                )
+            }
+        }
+    }
 }
 
 /// An answer in a run in which calls of the shell are allowed.
@@ -28,7 +75,13 @@ fn said(event: &'static str, answer: Value) -> Said {
         event,
         answer,
         needs_yes: false,
+        call: Call::Shell,
     }
+}
+
+/// An answer beside another call.
+fn beside(call: Call, said: Said) -> Said {
+    Said { call, ..said }
 }
 
 /// An answer in a run in which the call needs a yes, and nobody is there to give it.
@@ -53,16 +106,26 @@ fn specific_unasked(event: &'static str, members: Value) -> Said {
 }
 
 /// What a run with an answer came to, in the words of the page.
-fn effects(room: &Room, run: &Finished, needs_yes: bool) -> Vec<&'static str> {
+fn effects(room: &Room, run: &Finished, said: &Said) -> Vec<&'static str> {
     let requests = run.events_named("pre_request");
-    let bodies: Vec<String> = requests
+    let (own, of_child): (Vec<&Value>, Vec<&Value>) = requests
         .iter()
-        .map(|request| request["body"].to_string())
-        .collect();
+        .partition(|request| request["parent_session_id"].is_null());
+    let texts = |requests: &[&Value]| -> Vec<String> {
+        let bodies = requests.iter().map(|request| request["body"].to_string());
+        bodies.collect()
+    };
+    let (bodies, child) = (texts(&own), texts(&of_child));
     let (made, changed) = (room.has("made"), room.has("changed"));
-    let ran = made || changed;
-    let shows = |body: &String| body.contains(&format!("{PRINTED}\\n"));
-    let is_told = bodies.iter().any(|body| body.contains(WORD));
+    let ran = made || changed || !child.is_empty();
+    let printed = match said.call {
+        Call::SubAgent => CHILD_SAID.to_owned(),
+        Call::Shell | Call::Failing => format!("{PRINTED}\\n"),
+    };
+    let shows = |body: &String| body.contains(&printed);
+    let is_in = |bodies: &[String]| bodies.iter().any(|body| body.contains(WORD));
+    let (is_told, is_child_told) = (is_in(&bodies), is_in(&child));
+    let needs_yes = said.needs_yes;
     let titles = room.run(["sessions"]).stdout;
     let is_user_told = [WORD, "a hook wanted", "a hook said"]
         .iter()
@@ -75,10 +138,12 @@ fn effects(room: &Room, run: &Finished, needs_yes: bool) -> Vec<&'static str> {
         (changed, "the arguments are changed"),
         (ran && bodies.len() == 1, "the run ends after the call"),
         (
-            made && bodies.len() > 1 && !shows(&bodies[1]),
+            (made || !child.is_empty()) && bodies.len() > 1 && !shows(&bodies[1]),
             "the result is replaced",
         ),
         (bodies.len() > 2, "the model goes on"),
+        (child.len() > 1, "the sub-agent goes on"),
+        (is_child_told, "the sub-agent is told"),
         (is_told, "the model is told"),
         (is_user_told, "the user is told"),
         (run.stdout.contains("final by a hook"), "the answer is replaced"),
@@ -97,17 +162,25 @@ fn play(system: &System, said: &Said) -> (Room, Finished) {
         answer => answers(answer),
     };
     // A hook that makes the model go on says so once; others are asked again about what they have changed.
-    let ends = ["Stop", "stop", "agentStop", "AfterAgent"].contains(&said.event);
+    let ends = [
+        "Stop",
+        "stop",
+        "agentStop",
+        "AfterAgent",
+        "SubagentStop",
+        "subagentStop",
+    ];
+    let ends = ends.contains(&said.event);
     let command = match ends {
         true => format!("[ -e ../said ] || {{ touch ../said; {command}; }}"),
         false => command,
     };
     room.write(system.file, (system.hooks)(said.event, &command).to_string());
     if !said.needs_yes {
-        room.config("[permissions]\nallow = [\"shell\"]\n");
+        room.config("[permissions]\nallow = [\"shell\", \"spawn_agent\"]\n");
     }
     let model = room.model(&json!([
-        shell(&format!("touch made; echo {PRINTED}")),
+        said.call.turn(&room),
         {"text": "one"},
         {"text": "two"},
         {"text": "three"},
@@ -127,7 +200,7 @@ fn play_all(system: &System, all: &[Said]) {
     );
     for said in all {
         let (room, run) = play(system, said);
-        let effects = effects(&room, &run, said.needs_yes);
+        let effects = effects(&room, &run, said);
         let effect = match effects.is_empty() {
             true => "nothing".to_owned(),
             false => effects.join("; "),
@@ -137,7 +210,8 @@ fn play_all(system: &System, all: &[Said]) {
             answer => answer.to_string(),
         };
         let needs = if said.needs_yes { ", a yes is needed" } else { "" };
-        page.push_str(&format!("| `{}`{needs} | `{answer}` | {effect} |\n", said.event));
+        let (event, call) = (said.event, said.call.words());
+        page.push_str(&format!("| `{event}`{call}{needs} | `{answer}` | {effect} |\n"));
     }
     golden(&format!("docs/dialects/{}-answers.md", system.name), &page);
 }
@@ -213,6 +287,22 @@ fn the_answers_of_claude_code() {
             ),
             said("PostToolUse", json!({"continue": false, "stopReason": WORD})),
             said("PostToolUse", json!({"systemMessage": WORD})),
+            beside(
+                Call::Failing,
+                specific("PostToolUseFailure", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                specific("SubagentStart", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said("SubagentStop", json!({"decision": "block", "reason": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                specific("SubagentStop", json!({"additionalContext": WORD})),
+            ),
             said("PostToolBatch", json!({"decision": "block", "reason": WORD})),
             specific("PostToolBatch", json!({"additionalContext": WORD})),
             said("Stop", json!({"decision": "block", "reason": WORD})),
@@ -261,6 +351,14 @@ fn the_answers_of_codex() {
             specific("PostToolUse", json!({"additionalContext": WORD})),
             said("PostToolUse", json!({"continue": false, "stopReason": WORD})),
             said("PostToolUse", json!({"systemMessage": WORD})),
+            beside(
+                Call::SubAgent,
+                specific("SubagentStart", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said("SubagentStop", json!({"decision": "block", "reason": WORD})),
+            ),
             said("Stop", json!({"decision": "block", "reason": WORD})),
             said("Stop", json!({"continue": false, "stopReason": WORD})),
             said("Stop", json!({"systemMessage": WORD})),
@@ -346,6 +444,25 @@ fn the_answers_of_cursor() {
             unasked("beforeShellExecution", json!({"permission": "allow"})),
             said("beforeShellExecution", json!({"user_message": WORD})),
             said("postToolUse", json!({"additional_context": WORD})),
+            beside(
+                Call::Failing,
+                said("postToolUseFailure", json!({"additional_context": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said(
+                    "subagentStart",
+                    json!({"permission": "deny", "user_message": WORD}),
+                ),
+            ),
+            beside(
+                Call::SubAgent,
+                said("subagentStart", json!({"additional_context": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said("subagentStop", json!({"followup_message": WORD})),
+            ),
             said("stop", json!({"followup_message": WORD})),
         ],
     );
@@ -385,6 +502,22 @@ fn the_answers_of_copilot() {
                 json!({"modifiedResult": {"resultType": "success", "textResultForLlm": WORD}}),
             ),
             said("postToolUse", json!({"additionalContext": WORD})),
+            beside(
+                Call::Failing,
+                said("postToolUseFailure", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said("subagentStart", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said("subagentStop", json!({"decision": "block", "reason": WORD})),
+            ),
+            beside(
+                Call::SubAgent,
+                said("subagentStop", json!({"modifiedResponse": WORD})),
+            ),
             said("agentStop", json!({"decision": "block", "reason": WORD})),
             said("sessionEnd", json!({"systemMessage": WORD})),
         ],

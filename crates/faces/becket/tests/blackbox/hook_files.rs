@@ -196,6 +196,48 @@ fn a_guard_that_says_no_in_another_systems_words_refuses() {
 }
 
 #[test]
+fn a_guard_that_says_yes_in_another_systems_words_approves_and_refuses_nothing() {
+    for (file, event, said) in [
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"decision": "allow"}),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"permissionDecision": "allow"}),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            json!({"permission": "allow", "block": false}),
+        ),
+        (
+            ".claude/settings.json",
+            "UserPromptSubmit",
+            json!({"decision": "allow"}),
+        ),
+        (".codex/hooks.json", "PreToolUse", json!({"decision": "allow"})),
+        (
+            ".codex/hooks.json",
+            "UserPromptSubmit",
+            json!({"decision": "approve"}),
+        ),
+    ] {
+        for (more, runs) in [(&["--yes"][..], true), (&[], false)] {
+            let room = room();
+            let hook = json!({"type": "command", "command": answers(&said)});
+            room.write(file, json!({"hooks": {event: [{"hooks": [hook]}]}}).to_string());
+            let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+            let arguments = ["--trust", "--model", &model, "go"];
+            room.run(arguments.iter().chain(more)).ended_with(0);
+            assert_eq!(room.has("made"), runs, "{file} {event} {said}");
+        }
+    }
+}
+
+#[test]
 fn hooks_that_are_not_trusted_are_listed_too() {
     let room = with_the_same(&json!({}), "true");
     let run = room.run(["hooks", "list"]).ended_with(0);
@@ -308,6 +350,12 @@ fn matchers_that_fit_no_tool_are_found() {
             "PostToolUse",
             nested("run_shell_command"),
             Some("`Bash`"),
+        ),
+        (
+            ".claude/settings.json",
+            "PreToolUse",
+            nested("Skill(plan-and-analyze.*)"),
+            Some("`Skill`"),
         ),
         (
             ".claude/settings.json",
@@ -617,4 +665,86 @@ fn guards_that_go_on_after_an_error_code_are_listed() {
             .1
             .contains(words)
     );
+}
+
+/// Runs in the folder `sub` of a room's project.
+fn play_below(room: &Room) -> String {
+    let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+    let mut run = room.command(["--trust", "--yes", "--model", &model, "go"]);
+    let ended = run.current_dir(room.work().join("sub")).output();
+    String::from_utf8_lossy(&ended.expect("it runs").stderr).into_owned()
+}
+
+#[test]
+fn the_same_text_in_another_folder_is_another_hook() {
+    for (folder, file, event, variable) in [
+        (".claude", "settings.json", "PreToolUse", "CLAUDE_PROJECT_DIR"),
+        (".gemini", "settings.json", "BeforeTool", "GEMINI_PROJECT_DIR"),
+    ] {
+        let room = room();
+        room.write(".git/HEAD", "ref: refs/heads/main\n");
+        let command = format!("sh \"${variable}\"/{folder}/guard.sh");
+        let hook = json!({"type": "command", "command": command});
+        let hooks = json!({"hooks": {event: [{"hooks": [hook]}]}}).to_string();
+        for (place, script) in [("", "exit 0"), ("sub/", "echo 'not below' >&2; exit 2")] {
+            room.write(&format!("{place}{folder}/{file}"), &hooks);
+            room.write(&format!("{place}{folder}/guard.sh"), script);
+        }
+        let told = play_below(&room);
+        assert!(
+            !room.has("sub/made") && told.contains("not below"),
+            "{folder}: {told}"
+        );
+    }
+    // The same script of the user's, whatever folder names it, is one hook.
+    let room = room();
+    let hook = json!({"type": "command", "command": "echo ran >> \"$CLAUDE_PROJECT_DIR\"/runs"});
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}).to_string();
+    room.write(".claude/settings.json", &hooks);
+    room.write("../home/.claude/settings.json", &hooks);
+    let model = room.model(&json!([shell("touch made"), says("done", &[])]));
+    room.run(["--trust", "--yes", "--model", &model, "go"])
+        .ended_with(0);
+    assert_eq!(room.read("runs").lines().count(), 1);
+}
+
+#[test]
+fn a_file_that_a_plugin_names_and_that_is_not_there_stops_the_run() {
+    let codex = "../home/.codex/plugins/cache/market/tool/1.0.0/.codex-plugin/plugin.json";
+    let cursor = "../home/.cursor/plugins/local/tool/.cursor-plugin/plugin.json";
+    let settings = "[plugins.\"tool@market\"]\nenabled = true\n";
+    for (manifest, hooks, words) in [
+        (codex, json!("./gone.json"), "there is no file"),
+        (codex, json!(["gone.json"]), "there is no file"),
+        (cursor, json!("./gone.json"), "there is no file"),
+        (cursor, json!(["gone.json"]), "there is no file"),
+        (cursor, json!([{"preToolUse": []}]), "no object with events"),
+    ] {
+        let room = room();
+        room.write(manifest, json!({"name": "tool", "hooks": hooks}).to_string());
+        room.write("../home/.codex/config.toml", settings);
+        let model = room.model(&json!([says("done", &[])]));
+        room.run(["--model", &model, "go"])
+            .ended_with(4)
+            .complained(words);
+    }
+    let room = room();
+    room.write("../home/.codex/config.toml", settings);
+    let model = room.model(&json!([says("done", &[])]));
+    let run = room.run(["--model", &model, "go"]);
+    run.ended_with(0)
+        .complained("enabled and not installed, so its hooks do not run");
+    room.write(codex, "{");
+    let run = room.run(["--model", &model, "go"]);
+    run.ended_with(2).complained("plugin.json");
+}
+
+#[test]
+fn a_folder_of_hooks_that_cannot_be_read_stops_the_run() {
+    let room = room();
+    std::fs::create_dir(room.work().join(".github")).expect("it is new");
+    std::os::unix::fs::symlink("hooks", room.work().join(".github/hooks")).expect("it is new");
+    let model = room.model(&json!([says("done", &[])]));
+    let run = room.run(["--model", &model, "go"]);
+    run.ended_with(2).complained(".github/hooks");
 }
