@@ -350,6 +350,13 @@ fn a_yes_for_the_session_covers_exactly_that_call_and_a_rule_what_it_shows() {
         asked.json()
     );
     asked.choose("Always allow");
+    let store = editor.question();
+    let shown = store.json()["toolCall"].to_string();
+    assert!(
+        shown.contains("mkdir two") && shown.contains("becket permissions"),
+        "{shown}"
+    );
+    store.choose("Always allow");
     // The rule may cover the third one, too; if it does not, it is asked about.
     let until = Instant::now() + Duration::from_secs(60);
     while !room.has("three") && Instant::now() < until {
@@ -360,6 +367,33 @@ fn a_yes_for_the_session_covers_exactly_that_call_and_a_rule_what_it_shows() {
     assert_eq!(prompt.wait().unwrap().stop_reason, StopReason::EndTurn);
     let rules = room.run(["permissions"]).ended_with(0).stdout;
     assert!(rules.contains("mkdir"), "{rules}");
+}
+
+/// Editors that show the kinds of the options, and not their names, take the last one of a kind.
+#[test]
+fn an_editor_that_shows_no_names_stores_no_rule_by_a_yes_for_good() {
+    let room = room();
+    let turns = json!([shell("mkdir one"), said("done"), shell("mkdir two"), said("done")]);
+    let editor = Editor::with_model(&room, &turns, &[]);
+    let id = editor.session(&room.work());
+    let prompt = editor.begin_prompt(&id, "one");
+    let asked = editor.question();
+    let options = asked.json()["options"].clone();
+    let always = options.as_array().unwrap().iter().rev();
+    let mut always = always.filter(|option| option["kind"] == "allow_always");
+    let name = always.next().unwrap()["name"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("Allow exactly this call"), "{options}");
+    assert!(always.next().is_some(), "{options}");
+    asked.choose(&name);
+    assert_eq!(prompt.wait().unwrap().stop_reason, StopReason::EndTurn);
+
+    let prompt = editor.begin_prompt(&id, "two");
+    editor.question().choose("Always allow");
+    editor.question().choose("Allow only this call");
+    assert_eq!(prompt.wait().unwrap().stop_reason, StopReason::EndTurn);
+    assert!(room.has("one") && room.has("two"));
+    let rules = room.run(["permissions"]).ended_with(0).stdout;
+    assert!(!rules.contains("mkdir"), "{rules}");
 }
 
 #[test]
