@@ -724,6 +724,37 @@ fn the_todo_list_is_the_plan() {
     );
 }
 
+#[test]
+fn what_is_left_to_do_is_the_plan_of_a_conversation_that_goes_on() {
+    let room = room();
+    let turns = json!([
+        {"tool_calls": [{"name": "update_todos", "arguments": {"content": "- [x] look\n- [ ] leap"}}]},
+        said("half done"),
+    ]);
+    let first = Editor::with_model(&room, &turns, &["--yes"]);
+    let id = first.session(&room.work());
+    first.prompt(&id, "plan");
+    assert_eq!(first.leave().0, 0);
+
+    let second = Editor::with_model(&room, &json!([said("unused")]), &[]);
+    second.load(&id, &room.work()).unwrap();
+    let plan = second.wait_for(&id, "the plan", |update| update["sessionUpdate"] == "plan");
+    let entries = plan["entries"].as_array().unwrap().iter();
+    let entries: Vec<(&Value, &Value)> = entries
+        .map(|entry| (&entry["content"], &entry["status"]))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            (&json!("look"), &json!("completed")),
+            (&json!("leap"), &json!("pending"))
+        ]
+    );
+    second.prompt(&id, "/clear");
+    let plans = second.updates_of(&id, "plan");
+    assert_eq!(plans.last().unwrap()["entries"], json!([]), "{plans:?}");
+}
+
 // ---------------------------------------------------------------- cancelling
 
 #[test]
@@ -1121,6 +1152,25 @@ fn an_extension_asks_and_tells_through_the_editor() {
 }
 
 // ---------------------------------------------------------------- MCP servers
+
+#[test]
+fn what_is_left_out_is_told_in_the_editor() {
+    let room = room();
+    let server = McpServerStdio::new("helper", "/nowhere/helper");
+    let editor = Editor::with_model(&room, &json!([said("one"), said("two")]), &[]);
+    let request = NewSessionRequest::new(room.work()).mcp_servers(vec![McpServer::Stdio(server)]);
+    let id = editor.ask(request).unwrap().session_id;
+    editor.prompt(&id, "one");
+    editor.prompt(&id, "two");
+    let notices = editor.updates_of(&id, "notice");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    let title = notices[0]["title"].as_str().unwrap();
+    assert!(
+        title.contains("helper") && title.contains("/nowhere/helper"),
+        "{title}"
+    );
+    assert_eq!(editor.answer(&id), "onetwo");
+}
 
 #[test]
 fn a_server_of_the_editor_stands_behind_the_gate_and_its_key_is_hidden() {
