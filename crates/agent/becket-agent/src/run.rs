@@ -38,7 +38,7 @@ use crate::letters::arrivals_of;
 use crate::mail::Arrivals;
 use crate::message::{from_draft, note};
 use crate::model_call::ShownAnswer;
-use crate::notices::call_attention;
+use crate::notices::{call_attention, warn};
 use crate::progress::SessionProgress;
 use crate::progress::{Run, TurnOver};
 use crate::prompting::{
@@ -475,8 +475,9 @@ async fn turn_body(
     };
     run.usage = run.usage.plus(*usage);
     count_answer(session, &message);
-    let skip_reason = reason_not_to_run(*stop_reason);
-    if says_nothing(&message) && *stop_reason != StopReason::Refused {
+    let stop_reason = *stop_reason;
+    let skip_reason = reason_not_to_run(stop_reason);
+    if says_nothing(&message) && stop_reason != StopReason::Refused {
         shown.settle();
         return Ok(empty_answer(session, run, message).await);
     }
@@ -485,6 +486,9 @@ async fn turn_body(
     store_messages(session, vec![message.clone()]).await?;
     shown.settle();
     if message.tool_calls().is_empty() {
+        if let Some(words) = cut_short(stop_reason) {
+            warn(&*agent.front, &session.hooks, words).await;
+        }
         let (reason, ending) = after_answer(session, run).await?;
         return Ok(TurnOver {
             reason,
@@ -581,6 +585,17 @@ fn reason_not_to_run(stop_reason: StopReason) -> Option<&'static str> {
         StopReason::Length => Some("not run: the answer was cut off at its length limit"),
         StopReason::Refused => Some("not run: the provider stopped the answer before it was complete"),
         StopReason::Cancelled | StopReason::Error => Some("not run: the answer is not complete"),
+    }
+}
+
+/// What the user is told of an answer that looks whole and is not.
+fn cut_short(stop_reason: StopReason) -> Option<&'static str> {
+    match stop_reason {
+        StopReason::Length => {
+            Some("the answer was cut off at its length limit (`agent.max_tokens`, or the model's own)")
+        }
+        StopReason::Refused => Some("the answer ends here: the provider, or the model, refused to say more"),
+        StopReason::Stop | StopReason::ToolCalls | StopReason::Cancelled | StopReason::Error => None,
     }
 }
 

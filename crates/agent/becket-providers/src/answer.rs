@@ -88,6 +88,8 @@ pub(crate) enum Framing {
     Events,
     /// One JSON document, from a server that does not stream or was told not to.
     Document,
+    /// The server does not say; the first sign of the answer does.
+    Undeclared,
 }
 
 /// The provider that an answer comes from, for messages.
@@ -110,11 +112,9 @@ pub(crate) fn parts<R: AnswerReader + 'static>(
 ) -> PartStream {
     let bytes = with_deadlines(bytes, idle);
     let events: EventStream = match framing {
-        // The blank line ends an event that the server left without one at a clean end of the answer.
-        Framing::Events => Box::pin(SseByteStream::new(
-            bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))])),
-        )),
+        Framing::Events => events(bytes),
         Framing::Document => Box::pin(stream::once(document(bytes))),
+        Framing::Undeclared => Box::pin(stream::once(undeclared(bytes)).flatten()),
     };
     let reading = Reading {
         events,
@@ -201,16 +201,7 @@ impl<R: AnswerReader> Reading<R> {
             // A failure after a complete message cannot make it incomplete.
             Err(_) if self.finish() => return Ok(()),
             Err(Unreadable::Reported(value)) => return Err(self.reported(&value)),
-            Err(Unreadable::Nonsense(what)) => {
-                let message = format!(
-                    "The server sent an answer that makes no sense: {what}: {}",
-                    self.origin.place
-                );
-                return Err(ProviderError::new(
-                    ProviderErrorKind::Broken,
-                    self.masked(message),
-                ));
-            }
+            Err(Unreadable::Nonsense(what)) => return Err(self.nonsense(&what, data)),
         }
         if self.progress == Progress::Finished && !self.finish() {
             return Err(self.failure("ended the answer without a message".to_owned()));
@@ -244,6 +235,22 @@ impl<R: AnswerReader> Reading<R> {
         )
     }
 
+    /// An answer that cannot be understood. A web page means that something else than the interface is there.
+    fn nonsense(&self, what: &str, data: &str) -> ProviderError {
+        let place = &self.origin.place;
+        let (kind, message) = match failure::title(data) {
+            Some(title) => (
+                ProviderErrorKind::Rejected,
+                format!("The server answered with a web page ({title}); check the base URL: {place}"),
+            ),
+            None => (
+                ProviderErrorKind::Broken,
+                format!("The server sent an answer that makes no sense: {what}: {place}"),
+            ),
+        };
+        ProviderError::new(kind, self.masked(message))
+    }
+
     fn reported(&self, value: &Value) -> ProviderError {
         let mut error = failure::from_stream(value, &self.origin.place);
         if error.kind == ProviderErrorKind::Transient && self.has_content() {
@@ -259,6 +266,44 @@ impl<R: AnswerReader> Reading<R> {
             None => message,
         }
     }
+}
+
+/// The JSON of an event. Gateways that cut a text into pieces may cut a character, whose halves are no text: each half
+/// becomes the sign for what cannot be read.
+pub(crate) fn json_of(data: &str) -> Result<Value, Unreadable> {
+    serde_json::from_str(data)
+        .or_else(|error| serde_json::from_str(&with_whole_characters(data)).map_err(|_| error))
+        .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))
+}
+
+/// JSON without the escapes of half characters.
+fn with_whole_characters(json: &str) -> String {
+    let mut whole = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(place) = rest.find('\\') {
+        whole.push_str(&rest[..place]);
+        rest = &rest[place..];
+        let length = match (unit(rest), rest.get(6..).and_then(unit)) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
+            (Some(0xd800..0xe000), _) => {
+                whole.push_str("\\ufffd");
+                rest = &rest[6..];
+                continue;
+            }
+            // What follows a backslash belongs to it, also another backslash.
+            _ => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        whole.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    whole + rest
+}
+
+/// The unit of UTF-16 that an escape at the beginning of a text stands for.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hex.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
 
 /// The text of a field, or none.
@@ -313,6 +358,33 @@ fn with_deadlines(
             Some((Err(failure), (None, total)))
         },
     ))
+}
+
+/// The bytes as server-sent events.
+fn events(bytes: ByteStream) -> EventStream {
+    // The blank line ends an event that the server left without one at a clean end of the answer.
+    let last = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
+    Box::pin(SseByteStream::new(bytes.chain(last)))
+}
+
+/// The bytes as what they look like: a document, be it JSON or a web page, or else events.
+async fn undeclared(mut bytes: ByteStream) -> EventStream {
+    let (mut begun, mut sign) = (Vec::new(), None);
+    while sign.is_none()
+        && let Some(chunk) = bytes.next().await
+    {
+        let is_sign = |byte: &u8| byte.is_ascii() && !byte.is_ascii_whitespace();
+        // A failure ends the search, and the answer.
+        sign = chunk
+            .as_ref()
+            .map_or(Some(0), |chunk| chunk.iter().copied().find(is_sign));
+        begun.push(chunk);
+    }
+    let bytes: ByteStream = Box::pin(stream::iter(begun).chain(bytes));
+    match sign {
+        Some(b'{' | b'[' | b'<') => Box::pin(stream::once(document(bytes))),
+        _ => events(bytes),
+    }
 }
 
 /// All bytes as the data of one event.
@@ -437,6 +509,29 @@ mod tests {
                 let _ = read_openai(vec![bytes.clone()]);
                 let _ = read_anthropic(vec![bytes]);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_a_type_is_what_it_looks_like() {
+        let whole = r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#;
+        let events = OpenAiStream::new("m").text("hi").finish("stop").done();
+        for text in [format!(" \n{whole}"), format!("\u{feff}{whole}"), events] {
+            let chunks: Vec<_> = text.bytes().map(|byte| Ok(Bytes::from(vec![byte]))).collect();
+            let origin = Origin {
+                place: "here".into(),
+                key: None,
+                with_data: false,
+            };
+            let reader = crate::openai::Reader::new("m");
+            let parts = parts(stream::iter(chunks), Framing::Undeclared, reader, origin, IDLE);
+            let parts: Vec<_> = parts.map(Result::unwrap).collect().await;
+            let hi = AnswerPart::Delta(Delta::Text { text: "hi".into() });
+            assert_eq!(parts[0], hi, "{text}");
+            assert!(
+                matches!(parts[1], AnswerPart::Completed { .. }),
+                "{text}: {parts:?}"
+            );
         }
     }
 
@@ -571,6 +666,57 @@ mod tests {
             let reason = becket_events::StopReason::ToolCalls;
             assert!(matches!(last, Some(AnswerPart::Completed { stop_reason, .. }) if stop_reason == reason));
         }
+    }
+
+    #[test]
+    fn half_characters_are_read_as_such() {
+        let table = [
+            (r#"["a\ud83d b\ude80"]"#, "a\u{fffd} b\u{fffd}"),
+            (r#"["\ud83d\ude80\ud83d"]"#, "\u{1f680}\u{fffd}"),
+            (r#"["\\ud83d \ud83d\n"]"#, "\\ud83d \u{fffd}\n"),
+            (r#"["\ud83d\u0041ä"]"#, "\u{fffd}Aä"),
+        ];
+        for (data, text) in table {
+            assert_eq!(json_of(data).unwrap()[0], text, "{data}");
+        }
+        for data in [
+            r#"["\ud83d""#,
+            r#"["\ud8"#,
+            r#"["\"#,
+            r#"["\uzzzz\ud83d"]"#,
+            "\\ä",
+        ] {
+            assert!(json_of(data).is_err(), "{data}");
+        }
+    }
+
+    #[test]
+    fn calls_that_share_an_id_get_different_ones() {
+        let stream = OpenAiStream::new("m")
+            .tool_call(0, "same", "x", &["{\"k\":", "1}"])
+            .delta(serde_json::json!({"tool_calls": [{"index": 1, "id": "same", "function": {"arguments": "{"}}]}))
+            .delta(serde_json::json!({"tool_calls": [{"index": 1, "id": "same", "function": {"name": "y"}}]}))
+            .delta(serde_json::json!({"tool_calls": [{"index": 1, "id": "same", "function": {"arguments": "}"}}]}));
+        let parts = read_openai(vec![stream.finish("tool_calls").done().into()]).unwrap();
+        let calls: Vec<(&str, &str)> = parts
+            .iter()
+            .filter_map(|part| match part {
+                AnswerPart::Delta(Delta::ToolCall { id, name, .. }) => Some((&**id, &**name)),
+                _ => None,
+            })
+            .collect();
+        assert!(
+            matches!(calls[..], [("same", "x"), (id, "y")] if id.starts_with("call_")),
+            "{parts:?}"
+        );
+        let of_second: String = parts
+            .iter()
+            .filter_map(|part| match part {
+                AnswerPart::Delta(Delta::Arguments { index: 1, text }) => Some(&**text),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(of_second, "{}");
     }
 
     #[test]

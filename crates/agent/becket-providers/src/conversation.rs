@@ -7,6 +7,7 @@ use becket_agent::store::fresh_id;
 use becket_events::{Message, MessageBody, Part, ToolCall};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::signature::Signature;
 
@@ -38,10 +39,14 @@ impl Run<'_> {
 
 /// The runs of a conversation. A message that `write` makes no text of cannot be sent, and its neighbours then follow
 /// each other.
-pub(crate) fn runs<'m>(messages: &'m [Message], write: impl Fn(&'m Message) -> Cow<'m, str>) -> Vec<Run<'m>> {
+pub(crate) fn runs<'m>(
+    messages: &'m [Message],
+    write: impl Fn(usize, &'m Message) -> Cow<'m, str>,
+) -> Vec<Run<'m>> {
     let spoken: Vec<(&Message, Cow<'m, str>)> = messages
         .iter()
-        .map(|message| (message, write(message)))
+        .enumerate()
+        .map(|(place, message)| (message, write(place, message)))
         .filter(|(_, text)| !text.is_empty())
         .collect();
     let mut runs: Vec<(Run<'m>, usize)> = Vec::new();
@@ -120,15 +125,20 @@ pub(crate) fn without_last_thoughts(pieces: &mut Vec<Piece<'_>>) {
 
 /// A call's arguments as an object, which some interfaces demand; anything else that the model wrote is quoted in one.
 pub(crate) fn object_of(arguments: &str) -> Box<RawValue> {
+    RawValue::from_string(object_text(arguments).into_owned())
+        .expect("an object, or one around quoted text, is valid JSON")
+}
+
+/// The text of `object_of`, for interfaces that take it as a text: some servers behind them read it as JSON, and refuse
+/// every later request of the conversation if it is none.
+pub(crate) fn object_text(arguments: &str) -> Cow<'_, str> {
     let text = arguments.trim();
-    let object = match text {
-        "" => "{}".to_owned(),
-        _ if text.starts_with('{') => text.to_owned(),
-        _ => quoted(text),
-    };
-    RawValue::from_string(object)
-        .or_else(|_| RawValue::from_string(quoted(text)))
-        .expect("an object around quoted text is valid JSON")
+    // Read as a value, because raw JSON may hold half a character, which is no text for the provider.
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(_) => text.into(),
+        Err(_) if text.is_empty() => "{}".into(),
+        Err(_) => quoted(text).into(),
+    }
 }
 
 fn quoted(text: &str) -> String {
@@ -205,5 +215,24 @@ mod tests {
         );
         without_last_thoughts(&mut pieces);
         assert_eq!(told(&pieces).last().map(String::as_str), Some("call two"));
+    }
+
+    #[test]
+    fn what_is_no_object_is_quoted_in_one() {
+        let table = [
+            ("", "{}"),
+            (r#" {"a": 1} "#, r#"{"a": 1}"#),
+            ("{}x", r#"{"unreadable_arguments":"{}x"}"#),
+            (r#"{"a"#, r#"{"unreadable_arguments":"{\"a"}"#),
+            ("[1]", r#"{"unreadable_arguments":"[1]"}"#),
+            (
+                r#"{"a":"\ud83d"}"#,
+                r#"{"unreadable_arguments":"{\"a\":\"\\ud83d\"}"}"#,
+            ),
+        ];
+        for (arguments, object) in table {
+            assert_eq!(object_text(arguments), object);
+            assert_eq!(object_of(arguments).get(), object);
+        }
     }
 }

@@ -168,7 +168,8 @@ impl ErrorObject {
             Some(401 | 403) => ProviderErrorKind::Key,
             Some(400) if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
             Some(429) => ProviderErrorKind::RateLimited,
-            Some(408 | 500..) => ProviderErrorKind::Transient,
+            // A conflict passes: the request before still holds something.
+            Some(408 | 409 | 425 | 500..) => ProviderErrorKind::Transient,
             Some(_) => ProviderErrorKind::Rejected,
             None if self.has_code(KEY_CODES) => ProviderErrorKind::Key,
             None if self.has_code(RATE_CODES) => ProviderErrorKind::RateLimited,
@@ -385,6 +386,7 @@ mod tests {
                 Transient,
             ),
             (408, "", Transient),
+            (409, "", Transient),
             (401, r#"{"error":{"message":"Incorrect API key provided"}}"#, Key),
             (
                 403,

@@ -16,7 +16,9 @@ use becket_agent::{IDLE_TIMEOUT, LOCAL_IDLE_TIMEOUT};
 use becket_events::Header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 use url::{Host, Url};
@@ -311,8 +313,14 @@ impl Channel {
         let framing = match media_type(response.headers()).as_str() {
             "application/json" => Framing::Document,
             "text/html" => return Err(self.web_page(response, &self.place).await),
-            _ => Framing::Events,
+            "text/event-stream" => Framing::Events,
+            _ => Framing::Undeclared,
         };
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
+            && encoding != "identity"
+        {
+            return Err(self.compressed(&String::from_utf8_lossy(encoding.as_bytes())));
+        }
         let status = response.status().as_u16();
         let headers = self.plain_headers(response.headers());
         let origin = Origin {
@@ -401,6 +409,16 @@ impl Channel {
         ProviderError::new(ProviderErrorKind::Rejected, self.masked(&message))
     }
 
+    /// The failure of an answer that nothing here can unpack.
+    fn compressed(&self, encoding: &str) -> ProviderError {
+        let message = format!(
+            "{} compressed its answer ({encoding}), which becket did not ask for; check what stands between: {}",
+            self.host(),
+            self.place
+        );
+        ProviderError::new(ProviderErrorKind::Rejected, self.masked(&message))
+    }
+
     /// The answer's headers as hooks may see them.
     fn plain_headers(&self, headers: &HeaderMap) -> Vec<Header> {
         headers
@@ -485,7 +503,7 @@ fn new_client(scheme: &str, connect: Duration) -> Result<Client, String> {
 fn chunks(response: Response) -> impl Stream<Item = Result<Bytes, ReadFailure>> + Send + 'static {
     response
         .bytes_stream()
-        .map(|chunk| chunk.map_err(|error| ReadFailure::Connection(describe(error))))
+        .map(|chunk| chunk.map_err(|error| ReadFailure::Connection(first_cause(&error))))
 }
 
 /// The explanation of a refusal, as far as it arrives in time and is of a readable size.

@@ -602,6 +602,23 @@ async fn a_model_goes_on_in_the_middle_of_a_turn_of_another() {
     }
 }
 
+#[tokio::test]
+async fn turns_whose_calls_have_one_id_are_valid_everywhere() {
+    for wire in Wire::ALL {
+        let call = || wire.thought_and_call("x", ("c1", "read", "{}"));
+        let server = ModelServer::strict(wire, [call(), call(), wire.text("done")]);
+        let mut conversation = vec![user("look")];
+        for _ in 0..2 {
+            let answer = ask(&*model_at(wire, &server), &conversation, &thinking()).await;
+            conversation.push(answer.expect("a call").message());
+            conversation.push(result("c1", vec![Part::text("it")]));
+        }
+        let answer = ask(&*model_at(wire, &server), &conversation, &thinking()).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{wire:?}: {error}"));
+        assert_eq!(answer.text(), "done");
+    }
+}
+
 /// What an interface can do, as its tests show it.
 async fn features(wire: Wire) -> BTreeMap<&'static str, bool> {
     let call = wire.thought_and_call("x", ("c1", "read", "{}"));

@@ -6,6 +6,7 @@ use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, 
 use becket_agent::{CompactEnd, Refused};
 use becket_face_kit::slash::{self, SlashCommand};
 use becket_face_kit::{Conversation, Options, Report};
+use becket_front::Todos;
 use becket_system::{CliError, Surroundings, counted, harmless_name};
 use tokio_util::sync::CancellationToken;
 
@@ -105,6 +106,7 @@ pub async fn run(
         Does::Clear => match conversation.clear(cancel.clone()).await? {
             Ok(()) => {
                 conversation.output().forget_conversation();
+                updates.plan(&Todos::default());
                 "the messages are archived; the conversation starts over".into()
             }
             Err(Refused(reason)) => format!("a hook stopped it: {reason}"),

@@ -2,6 +2,9 @@
 //!
 //! An editor can only be asked while it waits for the answer to a prompt: a question before that waits for one. A
 //! prompt that is cancelled takes its questions with it, and so does an editor that answers `cancelled`.
+//!
+//! Some editors show the kinds of the options in place of their names, and take the last one of a kind. So the last one
+//! that allows always covers the least, and no rule is stored before a question of its own has shown it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +13,9 @@ use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, ToolCallContent, ToolCallUpdate,
 };
-use becket_agent::front::{Again, Question, UserAnswer};
+use becket_agent::front::{Again, OfferedRule, Question, UserAnswer};
 use becket_front::{Style, Wording};
-use becket_host::{Choice, about_rule, rule_of};
+use becket_host::{Choice, STORE, about_rule, rule_of};
 use becket_run::project_trust::{FIRST_ANSWER_TIMEOUT, Pending, QUESTION};
 use becket_system::harmless_name;
 use tokio_util::sync::CancellationToken;
@@ -61,11 +64,12 @@ impl Asker {
         let cancel = self.turns.running().await;
         let call = self.updates.questioned(question, &title, &facts);
         // A user who wants to cancel cancels the prompt.
-        let choices: Vec<Choice> = Choice::of(question)
+        let mut choices: Vec<Choice> = Choice::of(question)
             .into_iter()
             .map(|(choice, _)| choice)
             .filter(|choice| *choice != Choice::Cancel)
             .collect();
+        choices.sort_by_key(|choice| (*choice == Choice::No, *choice == Choice::Again));
         let options = choices.iter().map(|choice| label(*choice, question)).collect();
         let id = call.tool_call_id.clone();
         let answered = self.choose(call, options, (&cancel, ANSWER_TIMEOUT)).await;
@@ -73,9 +77,7 @@ impl Asker {
             Answered::Chosen(place) => match choices.get(place) {
                 Some(Choice::Yes) => UserAnswer::Yes,
                 Some(Choice::Again) => UserAnswer::YesAgain,
-                Some(Choice::Rule) => rule_of(question).map_or(UserAnswer::No(None), |rule| {
-                    UserAnswer::YesWithRule(rule.text.clone())
-                }),
+                Some(Choice::Rule) => self.store(rule_of(question)).await,
                 _ => UserAnswer::No(None),
             },
             Answered::Cancelled => UserAnswer::Cancel,
@@ -85,6 +87,28 @@ impl Asker {
             self.updates.answered(id, answer.is_yes());
         }
         answer
+    }
+
+    /// Asks whether a rule is to be stored, in a question that shows it.
+    async fn store(&self, rule: Option<&OfferedRule>) -> UserAnswer {
+        let Some(rule) = rule else {
+            return UserAnswer::No(None);
+        };
+        let always = always(rule);
+        let title = format!("{STORE} {}", shown(rule));
+        let content = vec![fenced(&format!("{}\n\n{}", rule.text, about_rule(rule)))];
+        let options = vec![
+            (always, PermissionOptionKind::AllowAlways),
+            ("Allow only this call".into(), PermissionOptionKind::AllowOnce),
+            ("Reject".into(), PermissionOptionKind::RejectOnce),
+        ];
+        match self.ask_own(&title, content, options, ANSWER_TIMEOUT).await {
+            Answered::Chosen(0) => UserAnswer::YesWithRule(rule.text.clone()),
+            Answered::Chosen(1) => UserAnswer::Yes,
+            Answered::Chosen(_) => UserAnswer::No(None),
+            Answered::Cancelled => UserAnswer::Cancel,
+            Answered::Nothing => UserAnswer::Nobody,
+        }
     }
 
     /// Asks whether the untrusted parts of a project are to be trusted; `None` if the prompt is cancelled meanwhile.
@@ -128,6 +152,7 @@ impl Asker {
         options: Vec<(String, PermissionOptionKind)>,
         (cancel, timeout): (&CancellationToken, Duration),
     ) -> Answered {
+        let count = options.len();
         let options = options
             .into_iter()
             .enumerate()
@@ -146,8 +171,8 @@ impl Asker {
         let why = match answer.map(|answer| answer.map(|response| response.outcome)) {
             Ok(Ok(RequestPermissionOutcome::Cancelled)) => return Answered::Cancelled,
             Ok(Ok(RequestPermissionOutcome::Selected(selected))) => match selected.option_id.0.parse() {
-                Ok(place) => return Answered::Chosen(place),
-                Err(_) => format!("there is no option {}", harmless_name(&selected.option_id.0)),
+                Ok(place) if place < count => return Answered::Chosen(place),
+                _ => format!("there is no option {}", harmless_name(&selected.option_id.0)),
             },
             Ok(Ok(_)) => "the answer cannot be understood".to_owned(),
             Ok(Err(why)) => format!("the editor did not ask: {why}"),
@@ -178,11 +203,20 @@ fn label(choice: Choice, question: &Question) -> (String, PermissionOptionKind) 
             (same.into(), PermissionOptionKind::AllowAlways)
         }
         Choice::Rule => {
-            let rule = rule_of(question).map_or("", |rule| &rule.text);
-            let (_, short) = rule.split_once('=').unwrap_or(("", rule));
-            let words = format!("Always allow `{}` in this project", harmless_name(short));
+            let words = rule_of(question).map_or_else(String::new, always);
             (words, PermissionOptionKind::AllowAlways)
         }
         Choice::No | Choice::Cancel => ("Reject".into(), PermissionOptionKind::RejectOnce),
     }
+}
+
+/// The answer that stores a rule.
+fn always(rule: &OfferedRule) -> String {
+    format!("Always allow {} in this project", shown(rule))
+}
+
+/// What a rule allows.
+fn shown(rule: &OfferedRule) -> String {
+    let (_, short) = rule.text.split_once('=').unwrap_or(("", &rule.text));
+    format!("`{}`", harmless_name(short))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1::{Error, SessionId, StopReason};
 use becket_face_kit::Options;
 use becket_store::ContextName;
-use becket_system::Surroundings;
+use becket_system::{Listener, Surroundings};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_local};
@@ -46,6 +46,16 @@ impl Session {
         let (id, folder) = (SessionId::new(name.as_str()), surroundings.cwd.clone());
         let settings = Rc::new(Settings::new(options.run.permission_mode.clone()));
         let updates = Arc::new(Updates::new(editor, id.clone(), &surroundings, has_notices));
+        let listening = Arc::downgrade(&updates);
+        let listener = Listener::new(move |words| {
+            if let Some(updates) = listening.upgrade() {
+                updates.remark(words);
+            }
+        });
+        let surroundings = Surroundings {
+            listener,
+            ..surroundings
+        };
         let (turns, over) = (Arc::new(Turns::default()), CancellationToken::new());
         let (sender, work) = unbounded_channel();
         let worker = Worker::new(

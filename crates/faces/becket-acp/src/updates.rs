@@ -42,6 +42,10 @@ struct Progress {
     stopped: Option<StopReason>,
     /// Whether the next message of the user is the prompt, which the editor shows itself.
     expects_prompt: bool,
+    /// Whether a prompt is at work.
+    is_at_work: bool,
+    /// Remarks that wait for a prompt: before it, an editor may show nothing.
+    remarks: Vec<String>,
     /// The commands that the editor knows.
     commands: Vec<AvailableCommand>,
     /// Counts what models use.
@@ -123,6 +127,11 @@ impl Updates {
         }
     }
 
+    /// The todo list has changed, or a conversation goes on in which something is left to be done.
+    pub fn plan(&self, todos: &Todos) {
+        self.send(SessionUpdate::Plan(plan::of(todos)));
+    }
+
     /// The conversation has another name.
     pub fn named(&self, name: &str) {
         let update = SessionInfoUpdate::new().title(name.to_owned());
@@ -145,7 +154,7 @@ impl Updates {
     /// Nothing runs any more.
     pub fn end_turn(&self) {
         let mut state = self.state();
-        state.expects_prompt = false;
+        (state.expects_prompt, state.is_at_work) = (false, false);
         let ended = state.calls.end_all();
         drop(state);
         for update in ended {
@@ -164,6 +173,26 @@ impl Updates {
     pub fn say(&self, words: &str) {
         let id = self.new_message();
         self.chunk(Speaker::Model, &harmless(words), id);
+    }
+
+    /// A prompt is at work from now on. What was remarked before is told.
+    pub fn begin_work(&self) {
+        let mut state = self.state();
+        state.is_at_work = true;
+        let remarks = std::mem::take(&mut state.remarks);
+        drop(state);
+        remarks.iter().for_each(|words| self.warn(words));
+    }
+
+    /// Tells the user what becket also writes to standard error, as soon as a prompt is at work.
+    pub fn remark(&self, words: &str) {
+        let mut state = self.state();
+        if state.is_at_work {
+            drop(state);
+            self.warn(words);
+        } else if !state.remarks.iter().any(|known| known == words) {
+            state.remarks.push(words.to_owned());
+        }
     }
 
     /// Warns the user.
@@ -488,7 +517,7 @@ impl Updates {
                     && !is_error
                     && agent.is_none()
                 {
-                    self.send(SessionUpdate::Plan(plan::of(&todos)));
+                    self.plan(&todos);
                 }
             }
             FrontUpdate::Notice(text) => self.notice(NoticeSeverity::Info, &of_agent(agent, text)),

@@ -17,7 +17,7 @@ use becket_host::Person;
 use becket_run::ContextChoice;
 use becket_run::project_trust::Pending;
 use becket_store::ContextName;
-use becket_system::{CliError, Exit, Surroundings};
+use becket_system::{CliError, Exit, Listener, Surroundings};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -103,12 +103,18 @@ impl Worker {
             && let Err(error) = self.open(&self.over.clone()).await
             && !self.over.is_cancelled()
         {
-            self.surroundings.complain(&error.to_string());
+            // Only for the log: the first prompt tries again.
+            let log = Surroundings {
+                listener: Listener::default(),
+                ..self.surroundings.clone()
+            };
+            log.complain(&error.to_string());
         }
     }
 
     async fn prompt(&mut self, work: Work) {
         let Work { prompt, turn, reply } = work;
+        self.updates.begin_work();
         let answer = self.answer(prompt, &turn.cancel).await;
         self.updates.end_turn();
         drop(turn);
@@ -170,6 +176,9 @@ impl Worker {
         let around = (&self.options, &self.surroundings);
         let mut conversation = Conversation::open_with(person, choice, around, cancel).await?;
         self.updates.count_in(conversation.output());
+        if let Some(todos) = conversation.open_todos() {
+            self.updates.plan(&todos);
+        }
         if conversation.take_first_prompt().is_some() {
             self.surroundings
                 .remark("a hook wanted to begin with a prompt; in an editor you begin");

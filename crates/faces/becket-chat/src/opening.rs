@@ -1,11 +1,10 @@
 //! What a chat begins with: three lines that say where it is and what is active, and the end of the conversation that
 //! goes on.
 
-use becket_agent::context_files::ContextFiles;
 use becket_agent::store::EntryContent;
 use becket_events::{Message, MessageBody};
 use becket_face_kit::{Conversation, HookCounts, folder};
-use becket_front::{Style, Todos, render};
+use becket_front::{Style, render};
 use becket_system::moments::ago;
 use becket_system::{Surroundings, counted, harmless_name};
 
@@ -42,12 +41,7 @@ pub fn first_lines(conversation: &Conversation, style: Style, surroundings: &Sur
 /// Shows the end of the conversation: what the user said last, the end of the answer, and what is left to be done.
 pub fn show_end(conversation: &Conversation, style: Style) {
     show_last_messages(conversation, style);
-    let files = ContextFiles::new(
-        &conversation.setup().contexts(),
-        conversation.context_name().as_str(),
-    );
-    let agent_name = &conversation.assembled().agent.settings.agent_name;
-    if let Some(todos) = Todos::open_in(&files, agent_name) {
+    if let Some(todos) = conversation.open_todos() {
         conversation.output().show_todos(&todos, style);
     }
 }

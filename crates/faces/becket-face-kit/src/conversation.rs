@@ -3,8 +3,9 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use becket_agent::context_files::ContextFiles;
 use becket_events::EndReason;
-use becket_front::{Output, RepeatedFailures, Style, TerminalFront, at_screen};
+use becket_front::{Output, RepeatedFailures, Style, TerminalFront, Todos, at_screen};
 use becket_host::{Client, Mode, Person};
 use becket_run::{Assembled, Caller, ContextChoice, Participants, Purpose};
 use becket_system::{CliError, Surroundings};
@@ -135,6 +136,12 @@ impl Conversation {
             conversation: opened.await?,
             output,
         })
+    }
+
+    /// What is left to be done on the todo list; `None` if nothing is.
+    pub fn open_todos(&self) -> Option<Todos> {
+        let files = ContextFiles::new(&self.setup().contexts(), self.context_name().as_str());
+        Todos::open_in(&files, &self.assembled().agent.settings.agent_name)
     }
 
     /// Where the answers are shown.

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use becket_run::RunOptions;
-use becket_system::{CliError, OpenScreen, Signals, Surroundings};
+use becket_system::{CliError, Listener, OpenScreen, Signals, Surroundings};
 
 /// The surroundings of this process.
 pub fn surroundings() -> Surroundings {
@@ -16,6 +16,7 @@ pub fn surroundings() -> Surroundings {
         stderr_is_terminal: std::io::stderr().is_terminal(),
         signals: Signals::default(),
         screen: OpenScreen::default(),
+        listener: Listener::default(),
     }
 }
 

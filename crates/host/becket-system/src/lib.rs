@@ -22,7 +22,7 @@ pub use failure::{CliError, Exit};
 pub use folders::{Folders, HOME_VARIABLE};
 pub use screen::{Detail, OpenScreen};
 pub use signals::Signals;
-pub use surroundings::Surroundings;
+pub use surroundings::{Listener, Surroundings};
 pub use variables::Variables;
 pub use visible::{harmless, harmless_indented, harmless_name};
 pub use words::{counted, in_ms, in_thousands, numbered};

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use becket_screen::wrapped;
 
@@ -28,6 +30,36 @@ pub struct Surroundings {
     pub signals: Signals,
     /// The screen of the chat, while there is one: then nothing else may write on the terminal.
     pub screen: OpenScreen,
+    /// Hears errors and remarks too, where the user does not see standard error.
+    pub listener: Listener,
+}
+
+/// What hears errors and remarks beside standard error, if anything does.
+#[derive(Clone, Default)]
+pub struct Listener(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Listener {
+    /// Calls a function with every error and remark.
+    pub fn new(hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hear)))
+    }
+
+    /// Whether anything hears.
+    pub fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn hear(&self, words: &str) {
+        if let Some(hear) = &self.0 {
+            hear(words);
+        }
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Listener").field(&self.is_there()).finish()
+    }
 }
 
 impl Surroundings {
@@ -41,6 +73,7 @@ impl Surroundings {
             stderr_is_terminal: false,
             signals: Signals::default(),
             screen: OpenScreen::default(),
+            listener: Listener::default(),
         }
     }
 
@@ -89,11 +122,13 @@ impl Surroundings {
             "error:"
         };
         self.say(&format!("{label} {}", harmless(message)));
+        self.listener.hear(message);
     }
 
     /// Writes a remark to standard error.
     pub fn remark(&self, message: &str) {
         self.say(&format!("becket: {}", harmless(message)));
+        self.listener.hear(message);
     }
 
     fn say(&self, words: &str) {

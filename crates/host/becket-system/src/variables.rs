@@ -86,6 +86,7 @@ mod tests {
             stderr_is_terminal: false,
             signals: Default::default(),
             screen: Default::default(),
+            listener: Default::default(),
         };
         for (text, wanted) in [
             ("plain $TOKEN", Ok("plain $TOKEN")),

@@ -149,8 +149,9 @@ impl Conversation {
             .for_each(|client| client.listen(&assembled.agent.engine));
         let earlier_use = assembled.store.usage_of(&target.name)?;
         let earlier_use = earlier_use.filter(|(messages, _)| *messages > 0);
-        // A chat at a terminal begins with lines that say it.
-        let begins_chat = options.is_chat && surroundings.stderr_is_terminal && !options.json;
+        // A chat at a terminal begins with lines that say it, and an editor has chosen the conversation.
+        let begins_chat = options.is_chat && surroundings.stderr_is_terminal && !options.json
+            || surroundings.listener.is_there();
         if let (Purpose::Prompts, false, Some(usage)) = (purpose, begins_chat, earlier_use) {
             tell_what_goes_on(&target.name, usage, surroundings);
         }

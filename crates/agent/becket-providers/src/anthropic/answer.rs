@@ -6,7 +6,7 @@ use becket_agent::provider::AnswerPart;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
-use crate::answer::{AnswerReader, Progress, Unreadable, push_text, push_thinking, text_at};
+use crate::answer::{AnswerReader, Progress, Unreadable, json_of, push_text, push_thinking, text_at};
 use crate::conversation::fresh_call_id;
 use crate::signature::Seal;
 
@@ -240,8 +240,7 @@ impl Reader {
 
 impl AnswerReader for Reader {
     fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable> {
-        let event: Value = serde_json::from_str(data)
-            .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
+        let event = json_of(data)?;
         let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str) {
             Some("message_start") => self.message(event.get("message").unwrap_or(&Value::Null)),

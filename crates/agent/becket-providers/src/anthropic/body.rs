@@ -3,8 +3,10 @@
 //! Roles must alternate there, so messages of one role in a row become one, with results of tools first. What a
 //! message keeps (`Message::wire`) is therefore not a message but its blocks, which are joined by copying.
 
+use std::collections::{BTreeMap, HashSet};
+
 use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, ToolFace};
-use becket_events::{Json, MessageBody, MessageRecord, Part, ToolCall};
+use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -105,8 +107,10 @@ fn push_answer_tool(body: &mut String, schema: &Value) {
 }
 
 fn push_messages(body: &mut String, request: &ModelRequest<'_>, seal: &Seal, format: &str) {
-    let runs = runs(request.messages, |message| {
-        message.wire(format, |record| write_blocks(record, seal))
+    let (renamed, plain) = (renamed_calls(request.messages), Names::new());
+    let runs = runs(request.messages, |place, message| match renamed.get(&place) {
+        Some(names) => write_blocks(message.record(), seal, names).into(),
+        None => message.wire(format, |record| write_blocks(record, seal, &plain)),
     });
     let is_user = |place: &usize| runs[*place].role == Role::User;
     let marked: Vec<usize> = (0..runs.len()).rev().filter(is_user).take(MARKED_RUNS).collect();
@@ -124,6 +128,38 @@ fn push_messages(body: &mut String, request: &ModelRequest<'_>, seal: &Seal, for
         }
         body.push_str("]}");
     }
+}
+
+/// Other ids for calls, by those that they have.
+type Names = BTreeMap<String, String>;
+
+/// The messages whose calls, or results, need other ids: the interface takes each id once in a conversation, and one
+/// that has begun with another provider may have it in several turns.
+fn renamed_calls(messages: &[Message]) -> BTreeMap<usize, Names> {
+    let (mut used, mut renamed) = (HashSet::new(), BTreeMap::new());
+    let mut names = Names::new();
+    for (place, message) in messages.iter().enumerate() {
+        let concerns = match message.body() {
+            MessageBody::Assistant { tool_calls, .. } => {
+                names.clear();
+                for call in tool_calls {
+                    let id = plain_id(&call.id);
+                    let others = (2_u64..).map(|number| format!("{id}_{number}"));
+                    let mut ids = std::iter::once(id.clone()).chain(others);
+                    if let Some(free) = ids.find(|id| used.insert(id.clone())).filter(|free| *free != id) {
+                        names.insert(call.id.clone(), free);
+                    }
+                }
+                !names.is_empty()
+            }
+            MessageBody::Tool { tool_call_id, .. } => names.contains_key(tool_call_id),
+            _ => false,
+        };
+        if concerns {
+            renamed.insert(place, names.clone());
+        }
+    }
+    renamed
 }
 
 /// Puts the cache's mark into the last block of the text.
@@ -172,7 +208,7 @@ struct ImageSource<'a> {
 }
 
 /// The message's blocks, with commas between them.
-fn write_blocks(record: &MessageRecord, seal: &Seal) -> String {
+fn write_blocks(record: &MessageRecord, seal: &Seal, names: &Names) -> String {
     let blocks: Vec<Block<'_>> = match &record.body {
         MessageBody::User { content } | MessageBody::Note { content, .. } => {
             content.iter().filter_map(spoken_block).collect()
@@ -182,7 +218,10 @@ fn write_blocks(record: &MessageRecord, seal: &Seal) -> String {
         } => {
             let mut pieces = pieces(content, tool_calls, |signature| seal.read(signature));
             without_last_thoughts(&mut pieces);
-            pieces.into_iter().map(answered_block).collect()
+            pieces
+                .into_iter()
+                .map(|piece| answered_block(piece, names))
+                .collect()
         }
         MessageBody::Tool {
             tool_call_id,
@@ -190,7 +229,7 @@ fn write_blocks(record: &MessageRecord, seal: &Seal) -> String {
             is_error,
             ..
         } => vec![Block::ToolResult {
-            tool_use_id: plain_id(tool_call_id),
+            tool_use_id: sent_id(tool_call_id, names),
             content: content.iter().filter_map(spoken_block).collect(),
             is_error: *is_error,
         }],
@@ -215,7 +254,7 @@ fn spoken_block(part: &Part) -> Option<Block<'_>> {
 }
 
 /// The block of a piece of an answer.
-fn answered_block(piece: Piece<'_>) -> Block<'_> {
+fn answered_block<'a>(piece: Piece<'a>, names: &Names) -> Block<'a> {
     match piece {
         Piece::Text(text) => Block::Text { text },
         Piece::Thought { text, data } => match data.strip_prefix(REDACTED) {
@@ -227,16 +266,21 @@ fn answered_block(piece: Piece<'_>) -> Block<'_> {
                 signature: data,
             },
         },
-        Piece::Call(call) => call_block(call),
+        Piece::Call(call) => call_block(call, names),
     }
 }
 
-fn call_block(call: &ToolCall) -> Block<'_> {
+fn call_block<'a>(call: &'a ToolCall, names: &Names) -> Block<'a> {
     Block::ToolUse {
-        id: plain_id(&call.id),
+        id: sent_id(&call.id, names),
         name: &call.name,
         input: object_of(&call.arguments),
     }
+}
+
+/// The id of a call as it is sent.
+fn sent_id(id: &str, names: &Names) -> String {
+    names.get(id).cloned().unwrap_or_else(|| plain_id(id))
 }
 
 /// An id in the characters that the interface accepts; a conversation may have begun with another provider.

@@ -10,7 +10,7 @@ use becket_events::{Delta, StopReason, Usage};
 use serde_json::{Value, json};
 
 use super::carrier::Carrier;
-use crate::answer::{AnswerReader, Progress, Unreadable, push_text, push_thinking, text_at};
+use crate::answer::{AnswerReader, Progress, Unreadable, json_of, push_text, push_thinking, text_at};
 use crate::conversation::fresh_call_id;
 use crate::signature::Seal;
 
@@ -158,8 +158,7 @@ impl ChunkReader {
 
 impl AnswerReader for ChunkReader {
     fn event(&mut self, data: &str, parts: &mut VecDeque<AnswerPart>) -> Result<Progress, Unreadable> {
-        let value: Value = serde_json::from_str(data)
-            .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
+        let value = json_of(data)?;
         match &value {
             // Without server-sent events the chunks come as one list.
             Value::Array(chunks) => chunks.iter().try_for_each(|chunk| self.chunk(chunk, parts))?,

@@ -21,7 +21,7 @@ const FOREIGN_CALL: &str = "skip_thought_signature_validator";
 pub(crate) fn write_body(model: &str, request: &ModelRequest<'_>, seal: &Seal, format: &str) -> Json {
     let generation = Generation::of(model);
     let mut body = String::from(r#"{"contents":["#);
-    let runs = runs(request.messages, |message| {
+    let runs = runs(request.messages, |_, message| {
         message.wire(format, |record| write_parts(record, seal, generation))
     });
     let mut separator = "";

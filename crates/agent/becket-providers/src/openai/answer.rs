@@ -9,7 +9,7 @@ use becket_agent::provider::AnswerPart;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
-use crate::answer::{AnswerReader, Progress, Unreadable};
+use crate::answer::{AnswerReader, Progress, Unreadable, json_of};
 use crate::conversation::fresh_call_id;
 
 /// The state of a completion while it is read.
@@ -27,6 +27,7 @@ pub(crate) struct Reader {
 struct Call {
     /// The server's index, if it has one.
     index: Option<u64>,
+    /// The server's id, as soon as it has come.
     id: String,
     name: String,
     announced: bool,
@@ -112,7 +113,8 @@ impl Reader {
         let id = piece.get("id").and_then(Value::as_str).unwrap_or_default();
         let index = piece.get("index").and_then(Value::as_u64);
         let position = self.position(index, id, name);
-        let call = &mut self.calls[position];
+        let (before, rest) = self.calls.split_at_mut(position);
+        let Some(call) = rest.first_mut() else { return };
         if call.id.is_empty() {
             call.id.push_str(id);
         }
@@ -120,7 +122,9 @@ impl Reader {
             call.name.push_str(name);
         }
         call.waiting.push_str(&arguments(function.get("arguments")));
-        call.pass_on(position, parts);
+        // The results of two calls with one id could not be told apart.
+        let is_taken = before.iter().any(|other| other.id == call.id);
+        call.pass_on(position, is_taken, parts);
     }
 
     /// The position of the call that a piece belongs to; a new one if the piece begins a call.
@@ -215,8 +219,7 @@ impl AnswerReader for Reader {
             self.done = true;
             return Ok(Progress::Finished);
         }
-        let chunk: Value = serde_json::from_str(data)
-            .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
+        let chunk = json_of(data)?;
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Unreadable::Reported(chunk));
         }
@@ -273,20 +276,22 @@ impl AnswerReader for Reader {
 }
 
 impl Call {
-    /// Passes on what has arrived, once the call's name is known.
-    fn pass_on(&mut self, position: usize, parts: &mut VecDeque<AnswerPart>) {
+    /// Passes on what has arrived, once the call's name is known. A call whose id is missing or taken gets another one.
+    fn pass_on(&mut self, position: usize, is_taken: bool, parts: &mut VecDeque<AnswerPart>) {
         if self.name.is_empty() {
             return;
         }
         if !self.announced {
-            if self.id.is_empty() {
-                self.id = fresh_call_id();
-            }
             self.announced = true;
+            let id = match self.id.is_empty() || is_taken {
+                true => fresh_call_id(),
+                false => self.id.clone(),
+            };
+            let name = self.name.clone();
             parts.push_back(AnswerPart::Delta(Delta::ToolCall {
                 index: position,
-                id: self.id.clone(),
-                name: self.name.clone(),
+                id,
+                name,
             }));
         }
         if !self.waiting.is_empty() {

@@ -2,13 +2,15 @@
 //!
 //! Every message keeps its own piece of the body (`Message::wire`), so a long conversation is joined by copying.
 
+use std::borrow::Cow;
+
 use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, RequestOptions, ToolFace};
 use becket_events::{Json, Message, MessageBody, MessageRecord, Part, ToolCall, lines_of, text_of};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::effort::effort;
-use crate::conversation::{data_url, push_json, to_json};
+use crate::conversation::{data_url, object_text, push_json, to_json};
 
 /// The variant of the format, where servers differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ fn push_messages(body: &mut String, request: &ModelRequest<'_>, style: BodyStyle
 
 /// The message's piece of the body. A tool's result with pictures is two messages with a line break between them;
 /// JSON as written here has no other one.
-fn segment(message: &Message, style: BodyStyle) -> std::borrow::Cow<'_, str> {
+fn segment(message: &Message, style: BodyStyle) -> Cow<'_, str> {
     match style {
         BodyStyle::OpenAi | BodyStyle::Compatible => {
             message.wire("openai", |record| write_message(record, style))
@@ -168,7 +170,7 @@ struct WireCall<'a> {
 #[derive(Serialize)]
 struct WireFunction<'a> {
     name: &'a str,
-    arguments: &'a str,
+    arguments: Cow<'a, str>,
 }
 
 fn write_message(record: &MessageRecord, style: BodyStyle) -> String {
@@ -220,17 +222,12 @@ fn write_message(record: &MessageRecord, style: BodyStyle) -> String {
 }
 
 fn wire_call(call: &ToolCall) -> WireCall<'_> {
-    // Servers with a template parse the arguments as JSON, and an empty text is not valid.
-    let arguments = match call.arguments.trim() {
-        "" => "{}",
-        _ => call.arguments.as_str(),
-    };
     WireCall {
         id: &call.id,
         kind: "function",
         function: WireFunction {
             name: &call.name,
-            arguments,
+            arguments: object_text(&call.arguments),
         },
     }
 }

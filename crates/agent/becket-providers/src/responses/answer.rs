@@ -3,14 +3,14 @@
 //! An answer is a list of items. Servers may send an item piece by piece or only when it is done, so what a piece has
 //! not brought is taken from the whole. Nothing is complete before the server says so of the whole response.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use becket_agent::provider::AnswerPart;
 use becket_events::{Delta, StopReason, Usage};
 use serde_json::Value;
 
 use super::kept::Kept;
-use crate::answer::{AnswerReader, Progress, Unreadable, push_text, push_thinking, text_at};
+use crate::answer::{AnswerReader, Progress, Unreadable, json_of, push_text, push_thinking, text_at};
 use crate::conversation::fresh_call_id;
 use crate::signature::Seal;
 
@@ -21,6 +21,8 @@ pub(crate) struct ItemReader {
     /// The items, by their place in the response.
     items: BTreeMap<u64, Item>,
     calls: usize,
+    /// The ids of the calls.
+    ids: BTreeSet<String>,
     /// Whether a call came without the name of its tool.
     is_nameless: bool,
     refused: bool,
@@ -86,6 +88,7 @@ impl ItemReader {
             seal,
             items: BTreeMap::new(),
             calls: 0,
+            ids: BTreeSet::new(),
             is_nameless: false,
             refused: false,
             numbers: Numbers::default(),
@@ -106,9 +109,14 @@ impl ItemReader {
     }
 
     /// Reads the beginning of an item, unless it was read before.
-    fn begin(&mut self, place: u64, item: &Value, parts: &mut VecDeque<AnswerPart>) {
+    fn begin(
+        &mut self,
+        place: u64,
+        item: &Value,
+        parts: &mut VecDeque<AnswerPart>,
+    ) -> Result<(), Unreadable> {
         match text_at(item, "type") {
-            "function_call" => self.begin_call(place, item, parts),
+            "function_call" => self.begin_call(place, item, parts)?,
             "message" => {
                 let known = self.items.entry(place).or_default();
                 let phase = text_at(item, "phase");
@@ -119,13 +127,20 @@ impl ItemReader {
             }
             _ => {}
         }
+        Ok(())
     }
 
-    fn begin_call(&mut self, place: u64, item: &Value, parts: &mut VecDeque<AnswerPart>) {
+    /// Reads the beginning of a call. One that comes a second time must not run a second time.
+    fn begin_call(
+        &mut self,
+        place: u64,
+        item: &Value,
+        parts: &mut VecDeque<AnswerPart>,
+    ) -> Result<(), Unreadable> {
         let known = self.items.entry(place).or_default();
         let name = text_at(item, "name");
         if known.call.is_some() || name.is_empty() {
-            return;
+            return Ok(());
         }
         let index = self.calls;
         known.call = Some(index);
@@ -134,8 +149,12 @@ impl ItemReader {
             "" => fresh_call_id(),
             id => id.to_owned(),
         };
+        if !self.ids.insert(id.clone()) {
+            return Err(Unreadable::Nonsense("one of its calls came twice".into()));
+        }
         let name = name.to_owned();
         parts.push_back(AnswerPart::Delta(Delta::ToolCall { index, id, name }));
+        Ok(())
     }
 
     fn arguments(&mut self, place: u64, text: &str, parts: &mut VecDeque<AnswerPart>) {
@@ -159,7 +178,7 @@ impl ItemReader {
         item: &Value,
         parts: &mut VecDeque<AnswerPart>,
     ) -> Result<(), Unreadable> {
-        self.begin(place, item, parts);
+        self.begin(place, item, parts)?;
         let known = self.items.entry(place).or_default();
         let is_new = !known.has_content;
         if known.call.is_some() && !is_new && !is_same(&known.arguments, text_at(item, "arguments")) {
@@ -292,8 +311,7 @@ impl AnswerReader for ItemReader {
         if data.trim() == "[DONE]" {
             return Ok(Progress::Finished);
         }
-        let event: Value = serde_json::from_str(data)
-            .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))?;
+        let event = json_of(data)?;
         if !self.numbers.is_in_order(&event, data) {
             let why = "its pieces came twice, or in another order";
             return Err(Unreadable::Nonsense(why.into()));
@@ -307,7 +325,7 @@ impl AnswerReader for ItemReader {
         let kind = text_at(&event, "type");
         match kind {
             "response.created" | "response.in_progress" => self.about(response),
-            "response.output_item.added" => self.begin(place, item, parts),
+            "response.output_item.added" => self.begin(place, item, parts)?,
             "response.output_text.delta" => self.text(place, &event, parts),
             "response.refusal.delta" => {
                 self.refused = true;

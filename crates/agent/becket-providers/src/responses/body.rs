@@ -3,13 +3,15 @@
 //! A conversation is a list of items there: messages, thoughts, calls and their outputs. Ids of items are left out,
 //! except for thoughts: the server would look for them among what it has stored, and it stores nothing.
 
+use std::borrow::Cow;
+
 use becket_agent::provider::{ANSWER_SCHEMA_NAME, ModelRequest, RequestOptions, ToolFace};
 use becket_events::{Json, MessageBody, MessageRecord, Part, ToolCall, lines_of};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::kept::Kept;
-use crate::conversation::{Piece, data_url, pieces, push_json, to_json, without_last_thoughts};
+use crate::conversation::{Piece, data_url, object_text, pieces, push_json, to_json, without_last_thoughts};
 use crate::openai::{can_be_strict, effort, thinks};
 use crate::signature::Seal;
 
@@ -58,7 +60,7 @@ enum Item<'a> {
     FunctionCall {
         call_id: &'a str,
         name: &'a str,
-        arguments: &'a str,
+        arguments: Cow<'a, str>,
     },
     FunctionCallOutput {
         call_id: &'a str,
@@ -135,10 +137,7 @@ fn answered<'a>(content: &'a [Part], calls: &'a [ToolCall], seal: &Seal) -> Vec<
             Piece::Call(call) => items.push(Item::FunctionCall {
                 call_id: short(&call.id),
                 name: &call.name,
-                arguments: match call.arguments.trim() {
-                    "" => "{}",
-                    _ => &call.arguments,
-                },
+                arguments: object_text(&call.arguments),
             }),
         }
     }

@@ -44,6 +44,7 @@ pub(super) fn check(request: &Recorded, body: &Value, seals: &Seals) -> Checked 
         )?;
     }
     let messages = list(body, "messages")?;
+    check_ids(messages)?;
     let mut before: Option<&Value> = None;
     for (place, message) in messages.iter().enumerate() {
         only(message, "messages", &["role", "content"])?;
@@ -131,6 +132,24 @@ fn check_block(block: &Value, role: &str) -> Checked {
         }
         _ => Err(format!("{kind} is not allowed in a message of {role}")),
     }
+}
+
+/// Each id is that of one call.
+fn check_ids(messages: &[Value]) -> Checked {
+    let blocks = messages
+        .iter()
+        .flat_map(|message| message["content"].as_array().into_iter().flatten());
+    let mut ids = blocks
+        .filter(|block| block["type"] == "tool_use")
+        .map(|block| &block["id"]);
+    let mut seen = Vec::new();
+    ids.try_for_each(|id| {
+        must(!seen.contains(&id), || {
+            format!("`tool_use` ids must be unique: {id}")
+        })?;
+        seen.push(id);
+        Ok(())
+    })
 }
 
 /// Results must come first, right after their calls, and for every call.

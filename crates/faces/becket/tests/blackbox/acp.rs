@@ -350,6 +350,13 @@ fn a_yes_for_the_session_covers_exactly_that_call_and_a_rule_what_it_shows() {
         asked.json()
     );
     asked.choose("Always allow");
+    let store = editor.question();
+    let shown = store.json()["toolCall"].to_string();
+    assert!(
+        shown.contains("mkdir two") && shown.contains("becket permissions"),
+        "{shown}"
+    );
+    store.choose("Always allow");
     // The rule may cover the third one, too; if it does not, it is asked about.
     let until = Instant::now() + Duration::from_secs(60);
     while !room.has("three") && Instant::now() < until {
@@ -360,6 +367,33 @@ fn a_yes_for_the_session_covers_exactly_that_call_and_a_rule_what_it_shows() {
     assert_eq!(prompt.wait().unwrap().stop_reason, StopReason::EndTurn);
     let rules = room.run(["permissions"]).ended_with(0).stdout;
     assert!(rules.contains("mkdir"), "{rules}");
+}
+
+/// Editors that show the kinds of the options, and not their names, take the last one of a kind.
+#[test]
+fn an_editor_that_shows_no_names_stores_no_rule_by_a_yes_for_good() {
+    let room = room();
+    let turns = json!([shell("mkdir one"), said("done"), shell("mkdir two"), said("done")]);
+    let editor = Editor::with_model(&room, &turns, &[]);
+    let id = editor.session(&room.work());
+    let prompt = editor.begin_prompt(&id, "one");
+    let asked = editor.question();
+    let options = asked.json()["options"].clone();
+    let always = options.as_array().unwrap().iter().rev();
+    let mut always = always.filter(|option| option["kind"] == "allow_always");
+    let name = always.next().unwrap()["name"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("Allow exactly this call"), "{options}");
+    assert!(always.next().is_some(), "{options}");
+    asked.choose(&name);
+    assert_eq!(prompt.wait().unwrap().stop_reason, StopReason::EndTurn);
+
+    let prompt = editor.begin_prompt(&id, "two");
+    editor.question().choose("Always allow");
+    editor.question().choose("Allow only this call");
+    assert_eq!(prompt.wait().unwrap().stop_reason, StopReason::EndTurn);
+    assert!(room.has("one") && room.has("two"));
+    let rules = room.run(["permissions"]).ended_with(0).stdout;
+    assert!(!rules.contains("mkdir"), "{rules}");
 }
 
 #[test]
@@ -688,6 +722,37 @@ fn the_todo_list_is_the_plan() {
         entries(&plans[1]),
         ["\"look\" \"completed\"", "\"leap\" \"in_progress\""]
     );
+}
+
+#[test]
+fn what_is_left_to_do_is_the_plan_of_a_conversation_that_goes_on() {
+    let room = room();
+    let turns = json!([
+        {"tool_calls": [{"name": "update_todos", "arguments": {"content": "- [x] look\n- [ ] leap"}}]},
+        said("half done"),
+    ]);
+    let first = Editor::with_model(&room, &turns, &["--yes"]);
+    let id = first.session(&room.work());
+    first.prompt(&id, "plan");
+    assert_eq!(first.leave().0, 0);
+
+    let second = Editor::with_model(&room, &json!([said("unused")]), &[]);
+    second.load(&id, &room.work()).unwrap();
+    let plan = second.wait_for(&id, "the plan", |update| update["sessionUpdate"] == "plan");
+    let entries = plan["entries"].as_array().unwrap().iter();
+    let entries: Vec<(&Value, &Value)> = entries
+        .map(|entry| (&entry["content"], &entry["status"]))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            (&json!("look"), &json!("completed")),
+            (&json!("leap"), &json!("pending"))
+        ]
+    );
+    second.prompt(&id, "/clear");
+    let plans = second.updates_of(&id, "plan");
+    assert_eq!(plans.last().unwrap()["entries"], json!([]), "{plans:?}");
 }
 
 // ---------------------------------------------------------------- cancelling
@@ -1087,6 +1152,25 @@ fn an_extension_asks_and_tells_through_the_editor() {
 }
 
 // ---------------------------------------------------------------- MCP servers
+
+#[test]
+fn what_is_left_out_is_told_in_the_editor() {
+    let room = room();
+    let server = McpServerStdio::new("helper", "/nowhere/helper");
+    let editor = Editor::with_model(&room, &json!([said("one"), said("two")]), &[]);
+    let request = NewSessionRequest::new(room.work()).mcp_servers(vec![McpServer::Stdio(server)]);
+    let id = editor.ask(request).unwrap().session_id;
+    editor.prompt(&id, "one");
+    editor.prompt(&id, "two");
+    let notices = editor.updates_of(&id, "notice");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    let title = notices[0]["title"].as_str().unwrap();
+    assert!(
+        title.contains("helper") && title.contains("/nowhere/helper"),
+        "{title}"
+    );
+    assert_eq!(editor.answer(&id), "onetwo");
+}
 
 #[test]
 fn a_server_of_the_editor_stands_behind_the_gate_and_its_key_is_hidden() {

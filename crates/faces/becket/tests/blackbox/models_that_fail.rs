@@ -428,3 +428,140 @@ fn a_web_page_in_place_of_an_answer_is_told_by_its_title() {
         assert!(!run.stderr.contains('<'), "{}", run.stderr);
     }
 }
+
+/// A server as those with a template are: it reads the arguments of every call, and refuses what is no object.
+fn reading_arguments(answers: impl Fn(usize) -> String + Send + Sync + 'static) -> ModelServer {
+    ModelServer::answering(move |request| {
+        let body = request.json();
+        let messages = body["messages"].as_array().unwrap();
+        let calls = messages
+            .iter()
+            .flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+        let is_object = |call: &Value| {
+            let arguments = call["function"]["arguments"].as_str().unwrap();
+            serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object())
+        };
+        let mut ids: Vec<&Value> = calls.clone().map(|call| &call["id"]).collect();
+        let count = ids.len();
+        ids.sort_by_key(|id| id.as_str());
+        ids.dedup();
+        let words = match calls.clone().all(is_object) {
+            false => "invalid tool call arguments",
+            true if ids.len() < count => "two calls have one id",
+            true => return Response::events(answers(count)),
+        };
+        Response::json(400, &json!({"error": {"message": words}}))
+    })
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_told_to_the_model_and_the_conversation_goes_on() {
+    for arguments in [
+        r#"{"command": "touch ra"#,
+        r#"["touch ran"]"#,
+        r#"{"command": "touch ran"}}"#,
+    ] {
+        let server = reading_arguments(move |calls| {
+            let answer = OpenAiStream::new("m");
+            match calls {
+                0 => answer
+                    .tool_call(0, "c1", "shell", &[arguments])
+                    .finish("tool_calls"),
+                _ => answer.text("I see.").finish("stop"),
+            }
+            .done()
+        });
+        let room = connected(&server);
+        room.run(["--yes", "hello"]).ended_with(0).said("I see.");
+        room.run(["--yes", "go on"]).ended_with(0).said("I see.");
+        assert!(!room.has("ran") && !room.has("ra"));
+        let told = server.requests()[1].json()["messages"].to_string();
+        assert!(
+            told.contains("not valid JSON") || told.contains("must be"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn two_calls_with_one_id_are_two_calls_with_two_results() {
+    let server = reading_arguments(|calls| {
+        let answer = OpenAiStream::new("m");
+        match calls {
+            0 => answer
+                .tool_call(0, "same", "shell", &[r#"{"command": "echo one"}"#])
+                .tool_call(1, "same", "shell", &[r#"{"command": "echo two"}"#])
+                .finish("tool_calls"),
+            _ => answer.text("Done.").finish("stop"),
+        }
+        .done()
+    });
+    connected(&server)
+        .run(["--yes", "hello"])
+        .ended_with(0)
+        .said("Done.");
+    let asked = server.requests()[1].json();
+    let results = asked["messages"].as_array().unwrap().iter();
+    let results: Vec<&Value> = results.filter(|message| message["role"] == "tool").collect();
+    assert_eq!(results.len(), 2, "{asked}");
+    assert!(results[0]["content"].as_str().unwrap().contains("one"), "{asked}");
+    assert!(results[1]["content"].as_str().unwrap().contains("two"), "{asked}");
+}
+
+#[test]
+fn a_gateway_that_cuts_a_character_does_not_end_the_answer() {
+    let piece = |text: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    };
+    let stream = [
+        piece(r"a boat \ud83d"),
+        piece(r"\udea2 is \u26f5"),
+        OpenAiStream::new("m").finish("stop").done(),
+    ];
+    let server = ModelServer::start([Response::events(stream.concat())]);
+    let run = connected(&server).run(["hello"]).ended_with(0);
+    assert_eq!(run.stdout, "a boat \u{fffd}\u{fffd} is \u{26f5}\n");
+}
+
+#[test]
+fn an_answer_that_was_cut_short_does_not_look_whole() {
+    for (reason, words) in [
+        ("length", "cut off at its length limit"),
+        ("content_filter", "refused to say more"),
+    ] {
+        for text in ["as far as", ""] {
+            let answer = OpenAiStream::new("m").text(text).finish(reason).done();
+            if text.is_empty() && reason == "length" {
+                // An empty answer is asked for again.
+                continue;
+            }
+            let server = ModelServer::start([Response::events(answer), said("more")]);
+            let room = connected(&server);
+            let run = room.run(["hello"]).ended_with(0).complained(words);
+            assert_eq!(run.stdout.trim_end(), text);
+            room.run(["go on"]).ended_with(0).said("more");
+        }
+    }
+}
+
+#[test]
+fn what_is_there_without_a_type_is_called_what_it_is() {
+    let whole = r#"{"choices":[{"message":{"content":"whole"},"finish_reason":"stop"}]}"#;
+    let server = ModelServer::start([Response::new(200, "text/plain", whole)]);
+    connected(&server).run(["hello"]).ended_with(0).said("whole");
+
+    let page = "<html><head><title>Please log in</title></head></html>";
+    let server = ModelServer::start([Response::new(200, "application/octet-stream", page)]);
+    connected(&server)
+        .run(["hello"])
+        .ended_with(3)
+        .complained("a web page (Please log in)");
+    assert_eq!(server.requests().len(), 1);
+
+    let packed = said("whole").header("content-encoding", "br");
+    let server = ModelServer::start([packed]);
+    connected(&server)
+        .run(["hello"])
+        .ended_with(3)
+        .complained("compressed its answer (br)");
+}
