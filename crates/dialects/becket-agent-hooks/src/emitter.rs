@@ -27,7 +27,7 @@ use crate::verdict::{Decision, HostError, InterceptorVerdict, Transform};
 pub const SPEC: &str = "agent-hooks/0.1";
 
 /// How long an interceptor that has not ended itself at its deadline may take to say so.
-const BACKSTOP: Duration = Duration::from_millis(500);
+const BACKSTOP: Duration = Duration::from_secs(2);
 
 /// becket's name as a framework.
 const FRAMEWORK: &str = "becket";

@@ -150,12 +150,7 @@ fn a_program_sees_all_eight_points_and_its_records_are_in_the_audit_log() {
         .collect();
     assert_eq!(seen.len(), records.len());
     assert_eq!(seen[1]["target"], json!({"content": "go", "role": "user"}));
-    assert_eq!(
-        seen[3]["usage"]["completion_tokens"]
-            .as_u64()
-            .map(|count| count > 0),
-        Some(true)
-    );
+    assert!(seen[7]["usage"]["completion_tokens"].as_u64() > Some(0));
     assert_eq!(seen[4]["tool_call"]["args"]["command"], "echo made > made");
     room.run(["audit", "verify"]).ended_with(0);
 }
