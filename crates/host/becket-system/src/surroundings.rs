@@ -36,7 +36,9 @@ pub struct Surroundings {
 
 /// What hears errors and remarks beside standard error, if anything does.
 #[derive(Clone, Default)]
-pub struct Listener(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Listener(Option<Arc<Hears>>);
+
+type Hears = dyn Fn(&str) + Send + Sync;
 
 impl Listener {
     /// Calls a function with every error and remark.
