@@ -116,22 +116,12 @@ impl UrlJudge {
     /// Judges an address, or the whole server behind it: that is denied if some address on it may be, and allowed if all
     /// are.
     pub async fn judge_extent(&self, text: &str, extent: Extent) -> Result<JudgedUrl, String> {
-        let url = read_url(text)?;
-        if let Some(ruling) = self
-            .policy
-            .as_ref()
-            .and_then(|policy| policy.denies_by_name((&url, extent)))
-        {
+        let unresolved = self.judge_name(text, extent)?;
+        if unresolved.ruling.verdict == UrlVerdict::Deny {
             // An address that is denied whatever its host resolves to is not looked up.
-            let class = Classes::of(&url, &[]).worst();
-            return Ok(JudgedUrl {
-                url,
-                extent,
-                addresses: Vec::new(),
-                class,
-                ruling,
-            });
+            return Ok(unresolved);
         }
+        let url = unresolved.url;
         let addresses = self.addresses(&url).await?;
         let classes = Classes::of(&url, &addresses);
         let ruling = match &self.policy {
@@ -142,6 +132,23 @@ impl UrlJudge {
         Ok(JudgedUrl {
             addresses: addresses.iter().map(|address| (*address, port).into()).collect(),
             class: classes.worst(),
+            ruling,
+            url,
+            extent,
+        })
+    }
+
+    /// Judges an address by its name alone, without looking it up. Nothing can be fetched from it yet: what it is allowed
+    /// by now may deny it when its host is known.
+    pub fn judge_name(&self, text: &str, extent: Extent) -> Result<JudgedUrl, String> {
+        let url = read_url(text)?;
+        let ruling = match &self.policy {
+            Some(policy) => policy.rule_by_name((&url, extent)),
+            None => Ruling::without_policy(),
+        };
+        Ok(JudgedUrl {
+            addresses: Vec::new(),
+            class: Classes::of(&url, &[]).worst(),
             ruling,
             url,
             extent,
@@ -167,7 +174,7 @@ impl JudgedUrl {
         &self.url
     }
 
-    /// The addresses that a connection may go to. Empty only for an address that is denied.
+    /// The addresses that a connection may go to. Empty for an address that is denied, or judged by its name alone.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }

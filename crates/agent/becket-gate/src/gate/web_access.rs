@@ -1,8 +1,8 @@
 //! What the commands of a call may reach on the network, asked while they run.
 //!
 //! A command cannot wait until the user has answered, and what it wants was not part of the call that the user has
-//! seen. So an address is reached only if a rule, the URL policy or a guard of the network allows it, in every
-//! permission mode; what they deny or want to be asked about is not.
+//! seen. So an address is reached only if a rule or the URL policy allows it, in every permission mode; what they or the
+//! guards of the network deny, or want to be asked about, is not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,19 @@ impl WebAccess {
 
     /// Whether an address, or the whole server behind it, may be reached. The error says why not.
     pub async fn may_reach(&self, url: &str, extent: Extent) -> Result<JudgedUrl, String> {
-        let judged = self.settings.urls.judge_extent(url, extent).await?;
+        let urls = &self.settings.urls;
+        // A name that nothing allows is not even looked up: that would carry it out.
+        self.allows(&urls.judge_name(url, extent)?)?;
+        let judged = urls.judge_extent(url, extent).await?;
+        self.allows(&judged)?;
+        match self.ask_guards(&judged).await {
+            Some(Verdict::Deny(reason) | Verdict::Insist(reason) | Verdict::Ask(reason)) => Err(reason),
+            Some(Verdict::Allow) | None => Ok(judged),
+        }
+    }
+
+    /// Whether rules or the policy allow an address, and neither forbids it.
+    fn allows(&self, judged: &JudgedUrl) -> Result<(), String> {
         let what = format!("{}{}", judged.all_of(), judged.url());
         let arguments = Map::from_iter([("url".to_owned(), json!(judged.url().as_str()))]);
         let fetch = OperationKind::Fetch.name();
@@ -57,34 +69,21 @@ impl WebAccess {
             path: None,
             pair: None,
             directory: &self.directory,
-            web: Some(&judged),
+            web: Some(judged),
         });
-        match &rule {
-            RuleVerdict::Deny(rule) => return Err(format!("the rule `{rule}` denies {what}")),
-            RuleVerdict::Ask(rule) | RuleVerdict::AskFirst(rule) => {
-                return Err(format!(
-                    "the rule `{rule}` requires asking the user about {what}, and a command cannot wait for an answer"
-                ));
-            }
-            RuleVerdict::Allow | RuleVerdict::Silent => {}
+        match (rule, judged.denied()) {
+            (RuleVerdict::Deny(rule), _) => Err(format!("the rule `{rule}` denies {what}")),
+            (_, Some(reason)) => Err(reason),
+            (RuleVerdict::Ask(rule) | RuleVerdict::AskFirst(rule), None) => Err(format!(
+                "the rule `{rule}` requires asking the user about {what}, and a command cannot wait for an answer"
+            )),
+            (RuleVerdict::Allow, None) => Ok(()),
+            (RuleVerdict::Silent, None) if judged.ruling().verdict == UrlVerdict::Allow => Ok(()),
+            (RuleVerdict::Silent, None) => Err(format!(
+                "nothing allows {what}: put `{}/*` into `allow` of `[url_policy]`",
+                judged.url().origin().ascii_serialization()
+            )),
         }
-        if let Some(reason) = judged.denied() {
-            return Err(reason);
-        }
-        let allowed = match self.ask_guards(&judged).await {
-            Some(Verdict::Deny(reason) | Verdict::Insist(reason) | Verdict::Ask(reason)) => {
-                return Err(reason);
-            }
-            Some(Verdict::Allow) => judged.class().is_none(),
-            None => false,
-        };
-        if allowed || rule == RuleVerdict::Allow || judged.ruling().verdict == UrlVerdict::Allow {
-            return Ok(judged);
-        }
-        Err(format!(
-            "nothing allows {what}: put `{}/*` into `allow` of `[url_policy]`",
-            judged.url().origin().ascii_serialization()
-        ))
     }
 
     /// What the guards of the network say about an address.

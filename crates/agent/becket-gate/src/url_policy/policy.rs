@@ -146,13 +146,13 @@ impl UrlPolicy {
         })
     }
 
-    /// The policy's ruling if it denies the address whatever its host resolves to.
-    pub(super) fn denies_by_name(&self, what: (&Url, Extent)) -> Option<Ruling> {
-        let ruling = self.judge(&KnownAddress {
+    /// The policy's ruling before the host was looked up: what it denies now is denied whatever its host resolves to,
+    /// and what nothing allows now is not allowed later.
+    pub(super) fn rule_by_name(&self, what: (&Url, Extent)) -> Ruling {
+        self.judge(&KnownAddress {
             forms: Forms::of(what, &[]),
             classes: None,
-        });
-        (ruling.verdict == UrlVerdict::Deny).then_some(ruling)
+        })
     }
 
     fn judge(&self, place: &KnownAddress<'_>) -> Ruling {

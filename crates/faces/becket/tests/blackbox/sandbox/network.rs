@@ -79,6 +79,11 @@ fn a_command_reaches_the_addresses_that_are_allowed_and_no_others() {
     assert_eq!(scene.ask("plain", "GET", "/elsewhere"), "302\n");
     let denied = scene.ask("plain", "GET", "/page/..%2fsecret");
     assert!(denied.starts_with("403 "), "{denied}");
+    // A name that nothing allows is not looked up, which would tell it to others.
+    let url = "http://s3cret.nowhere.invalid/";
+    scene
+        .sandboxed(&["python3", "client.py", "plain", "GET", url])
+        .said("403 becket: nothing allows http://s3cret.nowhere.invalid/");
     let paths: Vec<String> = scene
         .server
         .requests()
