@@ -142,7 +142,7 @@ pub struct OptionArgs {
     #[arg(long, global = true, value_name = "MODE", value_parser = permission_mode())]
     pub permission_mode: Option<PermissionMode>,
 
-    /// What the model's commands may touch: off, read-only, workspace or workspace+network.
+    /// What the model's commands may touch: off, read-only or workspace[+network].
     ///
     /// The kernel enforces it. With `read-only`, commands can write nothing; with `workspace`, the project and
     /// temporary files. Both hide keys and turn off the network; with `workspace+network`, commands reach the web
