@@ -66,15 +66,19 @@ impl Kept {
             true => becket_fs::read_to_string(&git)
                 .ok()
                 .and_then(|text| Some(top.join(text.strip_prefix("gitdir:")?.trim()))),
-            false => Some(git),
+            false => Some(git.clone()),
         };
         let folder = folder.and_then(|folder| becket_fs::canonicalize(folder).ok());
-        match folder.filter(|folder| becket_fs::is_file(folder.join("HEAD"))) {
+        let is_head = |folder: &PathBuf| becket_fs::is_file(folder.join("HEAD"));
+        let has_head = folder.as_ref().is_some_and(is_head);
+        // A command can take the `HEAD` out of a repository, and the next one give it another.
+        let is_own = becket_fs::is_dir(&git) && !becket_fs::is_symlink(&git);
+        match folder.filter(|_| has_head || is_own) {
             Some(folder) => {
                 self.add_repository(&folder, top, homes);
-                true
+                has_head
             }
-            None => becket_fs::is_file(top.join(".git")),
+            None => becket_fs::is_file(git),
         }
     }
 
@@ -286,6 +290,16 @@ mod tests {
             kept(&path).paths.contains(&path.join("config")),
             "it is one itself"
         );
+    }
+
+    #[test]
+    fn a_repository_that_has_lost_its_head_keeps_its_settings() {
+        let (_room, path) = room();
+        repository(&path.join(".git"), "");
+        std::fs::remove_file(path.join(".git/HEAD")).expect("it is there");
+        let found = kept(&path);
+        assert!(found.paths.contains(&path.join(".git/config")));
+        assert!(found.missing.contains(&Placeholder::Folder(path.join("HEAD"))));
     }
 
     #[test]
