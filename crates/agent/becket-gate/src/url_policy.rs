@@ -17,7 +17,8 @@ pub use address::{read_url, without_credentials};
 pub use class::UrlClass;
 use futures_util::future::BoxFuture;
 pub use policy::{
-    PolicyDefault, PolicyLists, Ruling, UrlPolicy, UrlVerdict, check_glob, check_rule, leaves_host_open,
+    Extent, PolicyDefault, PolicyLists, Ruling, UrlPolicy, UrlVerdict, check_glob, check_rule,
+    leaves_host_open,
 };
 use url::{Host, Url};
 
@@ -69,15 +70,6 @@ impl std::fmt::Debug for UrlJudge {
     }
 }
 
-/// How much is wanted of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// What is at one address.
-    Page,
-    /// A connection in which nobody sees which of its addresses are asked for.
-    Server,
-}
-
 /// A web address after it was judged. Only a `UrlJudge` makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedUrl {
@@ -113,8 +105,8 @@ impl UrlJudge {
         self.judge_extent(text, Extent::Page).await
     }
 
-    /// Judges an address, or the whole server behind it: that is denied if some address on it may be, and allowed if all
-    /// are.
+    /// Judges an address, or the whole server behind it: that is denied if some address on it may be, and allowed if
+    /// all are.
     pub async fn judge_extent(&self, text: &str, extent: Extent) -> Result<JudgedUrl, String> {
         let unresolved = self.judge_name(text, extent)?;
         if unresolved.ruling.verdict == UrlVerdict::Deny {
@@ -138,8 +130,8 @@ impl UrlJudge {
         })
     }
 
-    /// Judges an address by its name alone, without looking it up. Nothing can be fetched from it yet: what it is allowed
-    /// by now may deny it when its host is known.
+    /// Judges an address by its name alone, without looking it up. Nothing can be fetched from it yet: what allows it
+    /// now may deny it when its host is known.
     pub fn judge_name(&self, text: &str, extent: Extent) -> Result<JudgedUrl, String> {
         let url = read_url(text)?;
         let ruling = match &self.policy {

@@ -4,21 +4,20 @@
 //! the environment names. Each redirect is judged like the first address, by the same rules and guards. One that the
 //! user would have to be asked about is reported and not followed: the new address is a call of its own.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use becket_agent::gate::NotFetched;
 use becket_agent::tool::{ToolOutput, ToolRun};
 use becket_agent::url_policy::{JudgedUrl, without_credentials};
 use becket_events::{FetchArguments, Finding, PageFormat, Part};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::Response;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
-use reqwest::{Client, Response};
 use serde_json::json;
 use tokio::time::timeout;
 use url::Url;
 
 use crate::answer::OperationAnswer;
+use crate::client::{client_for, described};
 use crate::judged_path::size;
 use crate::page::{Page, without_torn_end};
 use crate::settings::ToolSettings;
@@ -126,40 +125,6 @@ async fn send(place: &JudgedUrl) -> Result<Response, String> {
         )),
         _ => Ok(response),
     }
-}
-
-/// A resolver that knows only the judged host with its judged addresses.
-struct JudgedAddresses {
-    host: String,
-    addresses: Vec<SocketAddr>,
-}
-
-impl Resolve for JudgedAddresses {
-    fn resolve(&self, name: Name) -> Resolving {
-        let answer = match name.as_str() == self.host {
-            true => Ok(Box::new(self.addresses.clone().into_iter()) as Addrs),
-            false => Err(format!("{} was not judged", name.as_str()).into()),
-        };
-        Box::pin(std::future::ready(answer))
-    }
-}
-
-/// A client that connects to one judged address and to nothing else: it follows no redirect, asks no name server and
-/// uses no proxy. Everything that fetches uses it.
-pub fn client_for(place: &JudgedUrl) -> Result<Client, String> {
-    Client::builder()
-        .tls_backend_preconfigured(becket_tls::client_config(place.url().scheme())?)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .referer(false)
-        .dns_resolver(JudgedAddresses {
-            host: place.url().host_str().unwrap_or_default().to_owned(),
-            addresses: place.addresses().to_vec(),
-        })
-        .user_agent(concat!("becket/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(described)
 }
 
 /// The target of a redirect, if the response is one.
@@ -272,26 +237,10 @@ async fn body(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), St
     Ok((bytes, true))
 }
 
-/// A failure with its deepest cause, without the address.
-fn described(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    let outer = error.to_string();
-    let inner = cause.to_string();
-    if outer == inner {
-        outer
-    } else {
-        format!("{outer}: {inner}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::IpAddr;
+    use std::net::{IpAddr, SocketAddr};
     use std::sync::Arc;
 
     use becket_agent::url_policy::{Resolver, UrlJudge};

@@ -58,10 +58,9 @@ mod write;
 
 use becket_agent::judged_path;
 pub use buffers::{BufferText, Buffers};
-pub use client::{cause, free_client};
+pub use client::{cause, client_for, free_client};
 pub use confined::{Kept, confined};
 pub use context_tools::{ContextToolSettings, SEND_MESSAGE, context_tool_names, context_tools};
-pub use fetch::client_for;
 pub use jobs::Jobs;
 pub use memory_tools::{memory_tool_names, memory_tools};
 pub use operation_tool::operation_tools;

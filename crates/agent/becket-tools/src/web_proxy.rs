@@ -1,9 +1,9 @@
 //! The network of a confined command: a proxy that asks for each address whether it may be reached.
 //!
 //! The command is in a network of its own, in which only the proxy listens; `becket-sandbox` hands over the socket. The
-//! connection goes out from here, to the addresses that were judged. A request without encryption is judged by its whole
-//! address, and each one on a connection by itself. A tunnel is judged by its server: what goes through it cannot be
-//! seen.
+//! connection goes out from here, to the addresses that were judged. A request without encryption is judged by its
+//! whole address, and each one on a connection by itself. A tunnel is judged by its server: what goes through it cannot
+//! be seen.
 
 use std::convert::Infallible;
 use std::io;
@@ -30,8 +30,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::client::cause;
-use crate::fetch::client_for;
+use crate::client::{cause, client_for};
 
 /// How long connecting to a server may take, and the head of a request.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -109,8 +109,8 @@ impl Confinement {
         self.0.proxies.as_deref()
     }
 
-    /// The start of a program, with what has to be kept until it has ended. `proxy` is the path at which its proxy takes
-    /// the socket; without one it has no network.
+    /// The start of a program, with what has to be kept until it has ended. `proxy` is the path at which its proxy
+    /// takes the socket; without one it has no network.
     pub fn command(&self, program: &str, proxy: Option<&Path>) -> Result<(Command, Placeholders), Problem> {
         let (mut plan, wanted) = (self.0.planner)();
         plan.network = proxy.map_or(Network::Off, |socket| Network::Proxy(socket.to_path_buf()));

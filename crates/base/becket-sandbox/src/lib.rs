@@ -8,8 +8,8 @@
 //! of system calls ([`system_calls`]). Where a user may not make namespaces, the other two remain, with the gaps that
 //! [`Strength::LandlockOnly`] names. Where the kernel has no Landlock nothing is started.
 //!
-//! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers; `proxy.rs` is the way out that a plan may
-//! leave open. This crate knows nothing of becket: not its settings, not its tools, not where its files are.
+//! Reading order: `plan.rs`, `confinement.rs`, `launcher.rs`, then the layers; `proxy.rs` is the way out that a plan
+//! may leave open. This crate knows nothing of becket: not its settings, not its tools, not where its files are.
 
 #[cfg(target_os = "linux")]
 mod access_rules;

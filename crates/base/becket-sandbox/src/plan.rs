@@ -39,7 +39,7 @@ pub enum Network {
     /// Only the program's own loopback, which nobody else is on.
     #[default]
     Off,
-    /// The same, with a proxy on it. Who listens at this path is handed the proxy's socket, and decides what is reached.
+    /// The same, with a proxy on it. Who listens at this path is handed the proxy's socket and decides what is reached.
     Proxy(PathBuf),
 }
 

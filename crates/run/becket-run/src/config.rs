@@ -72,8 +72,8 @@ pub struct Config {
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
     /// What commands may write: nothing (`read-only`), the project and temporary folders (`workspace`; with
-    /// `workspace+network` they also reach the web addresses that you allow), or whatever you may (`off`); default: off.
-    /// `--sandbox` overrides it.
+    /// `workspace+network` they also reach the web addresses that you allow), or whatever you may (`off`); default:
+    /// off. `--sandbox` overrides it.
     pub shell: Option<SandboxProfile>,
     /// Whether to refuse commands if the kernel cannot enforce all of it; otherwise becket says at the start what is
     /// missing; default: false.

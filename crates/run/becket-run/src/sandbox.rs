@@ -3,8 +3,8 @@
 //! In every profile but `off` keys and becket's own folders are neither readable nor writable, and there is no network.
 //! In `workspace` the project and the folders for temporary files can be written, except for what decides about later
 //! runs: those places are the ones in which permission modes allow no edit, so there is one list of them, what git runs
-//! ([`repository`]), and becket itself. In `workspace+network` a proxy lets commands reach what may be fetched without a
-//! question.
+//! ([`repository`]), and becket itself. In `workspace+network` a proxy lets commands reach what may be fetched without
+//! a question.
 //!
 //! The plan is made anew for each command: files come and go while a run lasts.
 

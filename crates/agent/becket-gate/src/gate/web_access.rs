@@ -1,8 +1,8 @@
 //! What the commands of a call may reach on the network, asked while they run.
 //!
 //! A command cannot wait until the user has answered, and what it wants was not part of the call that the user has
-//! seen. So an address is reached only if a rule or the URL policy allows it, in every permission mode; what they or the
-//! guards of the network deny, or want to be asked about, is not.
+//! seen. So an address is reached only if a rule or the URL policy allows it, in every permission mode; what they or
+//! the guards of the network deny, or want to be asked about, is not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -10,7 +10,6 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::Extent;
 use super::address::read_url;
 use super::class::{Classes, UrlClass, embedded_v4};
 
@@ -27,6 +26,15 @@ pub enum UrlVerdict {
 
 /// The verdict about addresses that no rule matches.
 pub type PolicyDefault = UrlVerdict;
+
+/// How much is wanted of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What is at one address.
+    Page,
+    /// A connection in which nobody sees which of its addresses are asked for.
+    Server,
+}
 
 /// A verdict, and the rule that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::redirect::Policy;
 
+use crate::client::client_for;
 use crate::client::free_client;
-use crate::fetch::client_for;
 
 /// The longest answer that is read.
 const LONGEST_ANSWER: usize = 1024 * 1024;
