@@ -4,7 +4,8 @@
 //! `write.rs`, `edit.rs`, `list.rs`, `find.rs`, `grep.rs`, `fetch.rs` (with `page.rs`, `charset.rs` and
 //! `html.rs`) and `vfs.rs`.
 //! Files are opened by `becket_agent::judged_path`, so that what was judged is what is opened. `answer.rs` tells
-//! results as a face words them. `buffers.rs` reads and writes files through an editor. `own_tools.rs` has the tools
+//! results as a face words them. `confined.rs` starts what runs in a sandbox, and `web_proxy.rs` is the network that it
+//! may get. `buffers.rs` reads and writes files through an editor. `own_tools.rs` has the tools
 //! that are no operations: notes, and the end of a turn; `context_tools.rs` those between contexts: messages and
 //! flocks; `subagent_tools.rs` those that ask sub-agents, and `team_tools.rs` those of an agent in a team.
 //! `plural_tool.rs` makes several calls of one, `jobs.rs` has commands in the background and `job_tools.rs` the tools

@@ -54,6 +54,17 @@ impl Scene {
         self.room.run([&all, words].concat())
     }
 
+    /// Lets the model run a command, with a yes to every question.
+    fn by_the_model(&self, line: &str) -> Finished {
+        let model = self.room.model(&json!([
+            {"tool_calls": [{"name": "shell", "arguments": {"command": line}}]},
+            {"text": "done"},
+        ]));
+        let options = ["--yes", "--json", "--sandbox", "workspace+network"];
+        let ended = self.room.run([&options[..], &["--model", &model, "go"]].concat());
+        ended.ended_with(0)
+    }
+
     /// What the client prints about a path of the server.
     fn ask(&self, way: &str, method: &str, path: &str) -> String {
         let url = format!("{}{path}", self.server.url());
@@ -136,22 +147,8 @@ fn a_tunnel_needs_a_rule_for_the_whole_server() {
 fn without_a_rule_nothing_is_reached_whatever_the_user_answers() {
     let Some(scene) = Scene::set("") else { return };
     let line = format!("python3 client.py plain GET {}/page; exit 3", scene.server.url());
-    let model = scene.room.model(&json!([
-        {"tool_calls": [{"name": "shell", "arguments": {"command": line}}]},
-        {"text": "done"},
-    ]));
     scene
-        .room
-        .run([
-            "--yes",
-            "--json",
-            "--sandbox",
-            "workspace+network",
-            "--model",
-            &model,
-            "go",
-        ])
-        .ended_with(0)
+        .by_the_model(&line)
         .said("403 becket: nothing allows http://127.0.0.1")
         .said("not reached: nothing allows http://127.0.0.1");
     assert!(scene.server.requests().is_empty());
@@ -188,24 +185,7 @@ fn guards_and_rules_about_fetching_count_for_commands() {
             return;
         };
         let line = format!("python3 client.py plain GET {}/page", scene.server.url());
-        let model = scene.room.model(&json!([
-            {"tool_calls": [{"name": "shell", "arguments": {"command": line}}]},
-            {"text": "done"},
-        ]));
-        scene
-            .room
-            .run([
-                "--yes",
-                "--json",
-                "--sandbox",
-                "workspace+network",
-                "--model",
-                &model,
-                "go",
-            ])
-            .ended_with(0)
-            .said("403 becket: ")
-            .said(why);
+        scene.by_the_model(&line).said("403 becket: ").said(why);
         assert!(scene.server.requests().is_empty(), "{settings}");
     }
 }
