@@ -49,8 +49,7 @@ pub fn identity(point: Point, context: &Map<String, Value>) -> Result<String, No
         if index > 0 {
             text.push(',');
         }
-        write_text(&mut text, name);
-        text.push(':');
+        let _ = write!(text, "\"{name}\":");
         match (keys, value) {
             (Some(keys), Value::Object(map)) => {
                 write_object(&mut text, map, |key| keys.contains(&key), 2)?;
@@ -124,11 +123,11 @@ fn write_value(text: &mut String, value: &Value, depth: usize) -> Result<(), Not
         return Err(NotCanonical::Depth);
     }
     match value {
-        Value::Null => text.push_str("null"),
-        Value::Bool(true) => text.push_str("true"),
-        Value::Bool(false) => text.push_str("false"),
+        // `serde_json` escapes exactly what the canonical form escapes, in the same way.
+        Value::Null | Value::Bool(_) | Value::String(_) => {
+            let _ = write!(text, "{value}");
+        }
         Value::Number(number) => write_number(text, number)?,
-        Value::String(string) => write_text(text, string),
         Value::Array(items) => {
             text.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -158,41 +157,11 @@ fn write_object(
         if index > 0 {
             text.push(',');
         }
-        write_text(text, key);
-        text.push(':');
+        let _ = write!(text, "{}:", Value::from(key.as_str()));
         write_value(text, value, depth + 1)?;
     }
     text.push('}');
     Ok(())
-}
-
-/// `serde_json` escapes exactly what the canonical form escapes, in the same way.
-fn write_text(text: &mut String, string: &str) {
-    text.push('"');
-    let mut plain = 0;
-    for (place, byte) in string.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            0x08 => "\\b",
-            0x09 => "\\t",
-            0x0a => "\\n",
-            0x0c => "\\f",
-            0x0d => "\\r",
-            0x00..=0x1f => "",
-            _ => continue,
-        };
-        text.push_str(&string[plain..place]);
-        match escape {
-            "" => {
-                let _ = write!(text, "\\u{byte:04x}");
-            }
-            escape => text.push_str(escape),
-        }
-        plain = place + 1;
-    }
-    text.push_str(&string[plain..]);
-    text.push('"');
 }
 
 fn write_number(text: &mut String, number: &Number) -> Result<(), NotCanonical> {
