@@ -10,12 +10,12 @@ use std::time::Duration;
 use becket_events::{Class, Event, Reply, Scope};
 use becket_hooks::{
     Action, Cause, CommandLane, Engine, Failure, Handler, HandlerInfo, HookEnvironment, Invocation, LaneKind,
-    Matcher, Occasion, Pattern, Program, Registration,
+    Matcher, Occasion, Pattern, Program, Registration, Setting,
 };
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::contract::Plain;
+use super::contract::{Contract, Plain};
 use super::dialect::DIALECT;
 use super::expand::{expanded_directory, expanded_value};
 use super::hook::{Builtin, BuiltinCall, Builtins, HookEntry, HookKind, Judge, OnError, Owner};
@@ -88,16 +88,21 @@ pub(super) fn register<E: Event>(
         rewrites: true,
     };
     let tools = tools(entry, &mut remarks);
-    let handler = HookHandler {
-        row: *row,
-        tools: tools.clone(),
+    let hook = RegisteredHook {
+        contract: row.contract,
         class,
-        hook: info.name.clone(),
+        name: info.name.clone(),
         runner: Runner::new(entry, class, host, &mut remarks),
         entry: entry.clone(),
+        insists: entry.preempt_yolo || row.insists,
         directory: host.directory.clone(),
         safety_policy: host.safety_policy,
         told: Mutex::default(),
+    };
+    let handler = HookHandler {
+        row: *row,
+        tools: tools.clone(),
+        hook,
     };
     engine.register(Registration {
         info,
@@ -290,28 +295,24 @@ fn shell(shell: &Path) -> Option<&Path> {
 struct HookHandler<E: Event> {
     row: RowOf<E>,
     tools: Option<Pattern>,
-    class: Class,
-    hook: String,
-    runner: Runner,
-    entry: HookEntry,
-    directory: PathBuf,
-    safety_policy: &'static str,
-    /// The topics of remarks that the user has seen already: each is shown once.
-    told: Mutex<BTreeSet<String>>,
+    hook: RegisteredHook,
 }
 
 impl<E: Event> Handler<E> for HookHandler<E> {
     fn call<'a>(&'a self, occasion: &'a Occasion<'a, E>) -> BoxFuture<'a, Result<E::Reply, Failure>> {
         Box::pin(async move {
-            match self.reply(occasion).await {
-                Err(failure) => self.failed(occasion.payload, failure),
-                reply => reply,
-            }
+            let text = self.text(occasion);
+            let answered = self.hook.answer(occasion.scope, occasion.setting(), text).await;
+            let read = answered.and_then(|(answer, lines)| {
+                let reply = (self.row.read)(occasion.payload, &answer)?;
+                Ok(reply.then(E::Reply::telling(lines)))
+            });
+            read.or_else(|failure| self.failed(occasion.payload, failure))
         })
     }
 
     fn why_not(&self, _: &Scope, payload: &E::Payload) -> Option<String> {
-        let matcher = self.entry.matcher.as_deref()?;
+        let matcher = self.hook.entry.matcher.as_deref()?;
         let call = (self.row.call?)(payload);
         let is_other = name_wanted(&self.row, self.tools.as_ref(), payload).is_none();
         is_other.then(|| format!("its matcher `{matcher}` does not match {:?}", call.name()))
@@ -319,21 +320,70 @@ impl<E: Event> Handler<E> for HookHandler<E> {
 }
 
 impl<E: Event> HookHandler<E> {
-    async fn reply(&self, occasion: &Occasion<'_, E>) -> Result<E::Reply, Failure> {
+    /// What the hook reads.
+    fn text(&self, occasion: &Occasion<'_, E>) -> Arc<str> {
         let name = name_wanted(&self.row, self.tools.as_ref(), occasion.payload).unwrap_or(Name::Usual);
         let event = self.row.contract.name;
         let format = match name {
             Name::Usual => Cow::Borrowed(event),
             Name::Other => Cow::Owned(format!("{event} otherwise")),
         };
-        let text = occasion.text(format, || {
-            self.input(name, occasion.scope, occasion.payload).to_string()
-        });
+        occasion.text(format, || {
+            let input = Input::of(event, occasion.scope)
+                .otherwise(name == Name::Other)
+                .under(self.hook.safety_policy);
+            let input = (self.row.show)(input, occasion.scope, occasion.payload);
+            input.into_value().to_string()
+        })
+    }
+
+    /// The result of a failure. A guard refuses; at other events the hook's `on_error` decides.
+    fn failed(&self, payload: &E::Payload, failure: Failure) -> Result<E::Reply, Failure> {
+        let guard = self.hook.class == Class::Guard;
+        match self.hook.entry.on_error {
+            Some(OnError::Ignore) if !guard => Ok(E::Reply::default()),
+            Some(OnError::Block) if !guard && self.row.contract.can_block() => {
+                let reason = format!("hook {} failed: {failure}", self.hook.name);
+                let answer = HookAnswer {
+                    refusal: Some(reason.clone()),
+                    ..HookAnswer::default()
+                };
+                let reply = (self.row.read)(payload, &answer)?;
+                Ok(reply.then(E::Reply::telling(vec![reason])))
+            }
+            _ => Err(failure),
+        }
+    }
+}
+
+/// What is the same for hooks of all events, and so compiled once.
+struct RegisteredHook {
+    contract: Contract,
+    class: Class,
+    name: String,
+    runner: Runner,
+    entry: HookEntry,
+    /// Whether only the user can answer its question.
+    insists: bool,
+    directory: PathBuf,
+    safety_policy: &'static str,
+    /// The topics of remarks that the user has seen already: each is shown once.
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl RegisteredHook {
+    /// The hook's answer, and lines for the user.
+    async fn answer(
+        &self,
+        scope: &Scope,
+        setting: &Setting<'_>,
+        text: Arc<str>,
+    ) -> Result<(HookAnswer, Vec<String>), Failure> {
         let heard = match &self.runner {
-            Runner::Command(lane) => self.run(lane, occasion, text).await?,
+            Runner::Command(lane) => self.run(lane, (scope, setting), text).await?,
             _ => {
-                occasion.setting().part(&text)?;
-                let output = self.ask(occasion, &text).await?;
+                setting.part(&text)?;
+                let output = self.ask(scope, &text).await?;
                 output.check_words()?;
                 self.rules().check(Heard {
                     output,
@@ -343,26 +393,18 @@ impl<E: Event> HookHandler<E> {
         };
         let lines = self.lines(&heard);
         let answer = HookAnswer {
-            hook: self.hook.clone(),
+            hook: self.name.clone(),
             output: heard.output,
-            plain: heard.plain.filter(|_| self.row.contract.plain == Plain::Context),
+            plain: heard.plain.filter(|_| self.contract.plain == Plain::Context),
             refusal: heard.refusal,
-            insists: self.entry.preempt_yolo || self.row.insists,
+            insists: self.insists,
         };
-        let reply = (self.row.read)(occasion.payload, &answer)?;
-        Ok(reply.then(E::Reply::telling(lines)))
-    }
-
-    fn input(&self, name: Name, scope: &Scope, payload: &E::Payload) -> Value {
-        let input = Input::of(self.row.contract.name, scope)
-            .otherwise(name == Name::Other)
-            .under(self.safety_policy);
-        (self.row.show)(input, scope, payload).into_value()
+        Ok((answer, lines))
     }
 
     fn rules(&self) -> Rules {
         Rules {
-            contract: self.row.contract,
+            contract: self.contract,
             class: self.class,
             strict: self.entry.strict_output,
         }
@@ -371,17 +413,16 @@ impl<E: Event> HookHandler<E> {
     async fn run(
         &self,
         lane: &CommandLane,
-        occasion: &Occasion<'_, E>,
+        (scope, setting): (&Scope, &Setting<'_>),
         text: Arc<str>,
     ) -> Result<Heard, Failure> {
-        let directory = self.directory_of(occasion.scope);
         let invocation = Invocation {
             input: text,
             environment: Vec::new(),
-            directory,
+            directory: self.directory_of(scope),
             timeout: self.entry.timeout,
         };
-        let finished = occasion.run(lane, invocation).await?;
+        let finished = setting.run(lane, invocation).await?;
         let heard = self.rules().hear(&finished);
         heard.map_err(|failure| failure.with_stderr(finished.stderr))
     }
@@ -395,7 +436,7 @@ impl<E: Event> HookHandler<E> {
     }
 
     /// Asks a hook that is not a program.
-    async fn ask(&self, occasion: &Occasion<'_, E>, text: &str) -> Result<Output, Failure> {
+    async fn ask(&self, scope: &Scope, text: &str) -> Result<Output, Failure> {
         let input: Value = serde_json::from_str(text).expect("what was written as JSON can be read as JSON");
         let raised = |error: String| Failure::new(Cause::Raised, error);
         match &self.runner {
@@ -413,13 +454,13 @@ impl<E: Event> HookHandler<E> {
                 env,
             } => {
                 let own = directory.as_ref().map(|own| Scope {
-                    cwd: self.directory_of(occasion.scope).join(own).display().to_string(),
-                    ..occasion.scope.clone()
+                    cwd: self.directory_of(scope).join(own).display().to_string(),
+                    ..scope.clone()
                 });
                 let call = BuiltinCall {
                     builtin,
-                    event: self.row.contract.name,
-                    scope: own.as_ref().unwrap_or(occasion.scope),
+                    event: self.contract.name,
+                    scope: own.as_ref().unwrap_or(scope),
                     input: &input,
                     env,
                 };
@@ -461,17 +502,17 @@ impl<E: Event> HookHandler<E> {
             let shown = heard
                 .plain
                 .clone()
-                .filter(|_| self.row.contract.plain == Plain::Shown);
+                .filter(|_| self.contract.plain == Plain::Shown);
             lines.extend(shown.into_iter().chain(heard.output.system_message.clone()));
         }
         // A missing program shows only here, because the hook's exit code may still be 0.
         if !suppressed && !heard.stderr.is_empty() && self.once("standard error") {
             let words: String = heard.stderr.chars().take(SHOWN_ERRORS).collect();
-            lines.push(format!("hook {} printed to stderr: {words}", self.hook));
+            lines.push(format!("hook {} printed to stderr: {words}", self.name));
         }
         for (field, what) in &heard.odd {
             if self.once(field) {
-                lines.push(format!("hook {}: {what}", self.hook));
+                lines.push(format!("hook {}: {what}", self.name));
             }
         }
         lines
@@ -480,24 +521,6 @@ impl<E: Event> HookHandler<E> {
     fn once(&self, what: &str) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(what.to_owned())
-    }
-
-    /// The result of a failure. A guard refuses; at other events the hook's `on_error` decides.
-    fn failed(&self, payload: &E::Payload, failure: Failure) -> Result<E::Reply, Failure> {
-        let guard = self.class == Class::Guard;
-        match self.entry.on_error {
-            Some(OnError::Ignore) if !guard => Ok(E::Reply::default()),
-            Some(OnError::Block) if !guard && self.row.contract.can_block() => {
-                let reason = format!("hook {} failed: {failure}", self.hook);
-                let answer = HookAnswer {
-                    refusal: Some(reason.clone()),
-                    ..HookAnswer::default()
-                };
-                let reply = (self.row.read)(payload, &answer)?;
-                Ok(reply.then(E::Reply::telling(vec![reason])))
-            }
-            _ => Err(failure),
-        }
     }
 }
 
