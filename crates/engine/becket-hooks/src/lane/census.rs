@@ -177,6 +177,9 @@ use linux::{entry_of, everybody, has_mark, shows_no_variables};
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::fs::File;
+    use std::io::Read;
+
     use rustix::process::Pid;
 
     use super::{Entry, MARK_VARIABLE};
@@ -215,8 +218,11 @@ mod linux {
 
     /// The process with this number, if there is one.
     pub(super) fn entry_of(pid: Pid) -> Option<Entry> {
-        let line = std::fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
-        parse_stat(pid, &line)
+        let mut file = File::open(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+        // It is never longer, and is told at once: every hook's start pays for each further read.
+        let mut line = [0; 1024];
+        let length = file.read(&mut line).ok()?;
+        parse_stat(pid, &line[..length])
     }
 
     /// Whether the process has no variables, or none yet.

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use super::environment::{absolute_path, find_program};
 use super::mark::Mark;
-use super::script_file;
+use super::script_file::{self, Script};
 use super::shell::{self, Shell};
 use super::starting::start;
 use super::terminal::{TerminalInput, Turn};
@@ -85,6 +85,8 @@ pub struct Program {
     shell: Option<LineShell>,
     /// That shell, once it was looked for in this environment.
     found_shell: Arc<OnceLock<Shell>>,
+    /// The scripts that the words obviously run, once they were read.
+    scripts: Arc<OnceLock<Vec<Script>>>,
     environment: Arc<BTreeMap<OsString, OsString>>,
     directory: Option<PathBuf>,
     preparation: Option<Arc<dyn Preparation>>,
@@ -124,6 +126,7 @@ impl Program {
             words: words.into_iter().map(Into::into).collect(),
             shell: None,
             found_shell: Arc::default(),
+            scripts: Arc::default(),
             environment: Arc::default(),
             directory: None,
             preparation: None,
@@ -301,6 +304,7 @@ impl Program {
 
     fn with_words(mut self, words: Vec<OsString>) -> Self {
         self.words = words;
+        self.scripts = Arc::default();
         self
     }
 
@@ -369,14 +373,9 @@ impl Program {
         variables: &[(String, String)],
         when: When,
     ) -> Result<(), Failure> {
-        let words = || self.words.iter().map(|word| word.to_string_lossy().into_owned());
-        let scripts = match &self.shell {
-            Some(_) => script_file::scripts_of_line(&words().collect::<String>()),
-            None => script_file::scripts_of(&words().collect::<Vec<_>>()),
-        };
         let value_of = |name: &str| self.variable_of_run(name, variables);
-        let of_moment = |script: &script_file::Script| script.may_be_made == (when == When::After);
-        for script in scripts.into_iter().filter(of_moment) {
+        let of_moment = |script: &&Script| script.may_be_made == (when == When::After);
+        for script in self.scripts().iter().filter(of_moment) {
             let mut words = script.within.iter().chain([&script.word]);
             let file = words.try_fold(directory.to_path_buf(), |within, word| {
                 script_file::expanded(word, value_of, &within)
@@ -398,6 +397,17 @@ impl Program {
             return Err(Failure::new(cause, words));
         }
         Ok(())
+    }
+
+    /// The scripts that the program obviously runs. Its words are read once, because they stay the same.
+    fn scripts(&self) -> &[Script] {
+        self.scripts.get_or_init(|| {
+            let words = self.words.iter().map(|word| word.to_string_lossy().into_owned());
+            match self.shell {
+                Some(_) => script_file::scripts_of_line(&words.collect::<String>()),
+                None => script_file::scripts_of(&words.collect::<Vec<_>>()),
+            }
+        })
     }
 
     /// The shell of the line, which is looked for once.
@@ -464,15 +474,21 @@ impl Program {
         }
         find_program(name, &self.environment).map_err(|not_executable| match not_executable {
             Some(path) => not_executable_file(&path),
-            None => Failure::new(
-                Cause::NotFound,
-                format!(
-                    "`{}` is in no folder of PATH; install it, or name it with its path",
-                    name.display()
-                ),
-            ),
+            None => in_no_folder(name, directory),
         })
     }
+}
+
+/// No folder of PATH has a program. Who names a file without its folder often means the one in the working directory.
+fn in_no_folder(name: &OsStr, directory: &Path) -> Failure {
+    let is_there = directory.join(name).is_file();
+    let name = name.display();
+    let what_to_try = match is_there {
+        true => format!("write `./{name}` for the file in {}", directory.display()),
+        false => "install it, or name it with its path".into(),
+    };
+    let words = format!("`{name}` is in no folder of PATH; {what_to_try}");
+    Failure::new(Cause::NotFound, words)
 }
 
 /// Shows only the names of variables, because their values may be secrets.
