@@ -181,22 +181,8 @@ impl Engine {
         self.ask::<E>(scope, payload()).await
     }
 
-    /// Tries an event out: the same loop, with a record of what each handler read and answered. Neither the witness nor
-    /// the handlers of `hook_failed` are told.
-    pub async fn rehearse<E: Event>(
-        &self,
-        scope: &Scope,
-        payload: E::Payload,
-        rehearsal: Rehearsal<'_>,
-    ) -> (Outcome<E>, Option<DispatchTrace>) {
-        let mut payload = payload;
-        let tried = self.try_out(EventKind::of::<E>(), scope, &mut payload, rehearsal);
-        let (outcome, trace) = tried.await;
-        (outcome.typed(), trace)
-    }
-
     /// Tries out an event of any type.
-    fn try_out<'a>(
+    pub(crate) fn try_out<'a>(
         &'a self,
         kind: EventKind,
         scope: &'a Scope,
@@ -210,20 +196,6 @@ impl Engine {
             let dispatch = Dispatch::new(kind, scope, payload, Tracing::Runs);
             dispatch.rehearsed(rehearsal.fault).run(&handlers).await
         })
-    }
-
-    /// The handlers of the event whose conditions do not match it, each with the reason.
-    pub fn not_wanting<E: Event>(
-        &self,
-        scope: &Scope,
-        payload: &E::Payload,
-    ) -> Vec<(Arc<HandlerInfo>, String)> {
-        let handlers = self.handlers(E::ID);
-        let reasons = handlers.iter().filter_map(|handler| {
-            let reason = handler.why_not(scope, payload)?;
-            Some((Arc::clone(&handler.info), reason))
-        });
-        reasons.collect()
     }
 
     /// Adds a handler. Its class is lowered to the event's if it is stronger.
@@ -385,7 +357,7 @@ impl Engine {
         }
     }
 
-    fn handlers(&self, event: EventId) -> Arc<Vec<Registered>> {
+    pub(crate) fn handlers(&self, event: EventId) -> Arc<Vec<Registered>> {
         let slots = self
             .slots
             .read()

@@ -58,6 +58,7 @@ pub use own_format::{beginning, own_row, trouble_of_answer};
 pub use plain_words::plain_words;
 pub use program_outside::program_outside;
 pub use rehearsal::{Exchange, Fault, Rehearsal};
+pub use replay::{ReadEvent, Rehearsed};
 pub use row::{Row, RowHandler};
 pub use settings_file::{
     MAX_SECONDS, Section, SectionSettings, SettingsError, check_seconds, in_plain_words, nearest, read_toml,

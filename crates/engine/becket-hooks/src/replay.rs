@@ -1,40 +1,108 @@
-//! Replays an event as it was recorded.
+//! Events that are read from JSON text, as they were recorded or made up, and tried out.
 
-use becket_events::{Event, EventId, Scope, Visitor};
-use futures_util::future::LocalBoxFuture;
+use std::sync::Arc;
 
-use crate::{DispatchTrace, Engine, Rehearsal};
+use becket_events::{EventId, Scope, Verdict};
+use serde_json::Value;
 
-impl Engine {
-    /// Asks the handlers about a recorded event, as a rehearsal. `None` if no handler wants it; an error if the text is
-    /// not that of such an event.
-    pub fn replay<'a>(
-        &'a self,
-        event: EventId,
-        text: &'a str,
-    ) -> LocalBoxFuture<'a, Result<Option<DispatchTrace>, serde_json::Error>> {
-        event.visit(Again { engine: self, text })
-    }
+use crate::untyped::{AnyOutcome, AnyPayload, EventKind};
+use crate::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure};
+
+/// An event that was read from JSON text.
+pub struct ReadEvent {
+    kind: EventKind,
+    scope: Scope,
+    payload: Box<dyn AnyPayload>,
 }
 
-/// A recorded event that is about to be read as its own type.
-struct Again<'a> {
-    engine: &'a Engine,
-    text: &'a str,
-}
-
-impl<'a> Visitor for Again<'a> {
-    type Output = LocalBoxFuture<'a, Result<Option<DispatchTrace>, serde_json::Error>>;
-
-    fn visit<E: Event>(self) -> Self::Output {
-        Box::pin(async move {
-            let scope: Scope = serde_json::from_str(self.text)?;
-            let payload: E::Payload = serde_json::from_str(self.text)?;
-            let rehearsal = Rehearsal::default();
-            let (_, trace) = self.engine.rehearse::<E>(&scope, payload, rehearsal).await;
-            Ok(trace)
+impl ReadEvent {
+    /// Reads what handlers of an event receive. The error names the field that is missing or wrong.
+    pub fn read(event: EventId, text: &str) -> Result<Self, serde_json::Error> {
+        let kind = EventKind::by_id(event);
+        Ok(Self {
+            kind,
+            scope: serde_json::from_str(text)?,
+            payload: (kind.read)(text)?,
         })
     }
+
+    /// Brings a payload that somebody made up into its normal form.
+    pub fn settle(&mut self) {
+        self.payload.settle();
+    }
+}
+
+/// How an event ended that was tried out.
+pub struct Rehearsed {
+    /// The payload as it was fired.
+    pub before: Value,
+    /// The payload after all handlers have answered.
+    pub after: Value,
+    /// What was recorded; `None` if no handler wanted the event.
+    pub trace: Option<DispatchTrace>,
+    /// The combined reply.
+    pub reply: Value,
+    pub verdict: Option<Verdict>,
+    /// The handlers whose verdict it is.
+    pub deciders: Vec<String>,
+    pub failures: Vec<ReportedFailure>,
+}
+
+impl Engine {
+    /// Tries an event out: the same loop, with a record of what each handler read and answered. Neither the witness nor
+    /// the handlers of `hook_failed` are told.
+    pub async fn rehearse(&self, event: &ReadEvent, rehearsal: Rehearsal<'_>) -> Rehearsed {
+        let ReadEvent { kind, scope, payload } = event;
+        let mut payload = payload.copied();
+        let before = json(&*payload);
+        let (outcome, trace) = self.try_out(*kind, scope, &mut *payload, rehearsal).await;
+        let AnyOutcome {
+            reply,
+            failures,
+            deciders,
+        } = outcome;
+        let mut after = event.payload.copied();
+        reply.apply(&mut *after);
+        Rehearsed {
+            before,
+            after: json(&*after),
+            trace,
+            reply: reply.json(),
+            verdict: reply.verdict().cloned(),
+            deciders,
+            failures,
+        }
+    }
+
+    /// Asks the handlers about a recorded event, as a rehearsal. `None` if no handler wants it; an error if the text is
+    /// not that of such an event.
+    pub async fn replay(
+        &self,
+        event: EventId,
+        text: &str,
+    ) -> Result<Option<DispatchTrace>, serde_json::Error> {
+        let ReadEvent {
+            kind,
+            scope,
+            mut payload,
+        } = ReadEvent::read(event, text)?;
+        let tried = self.try_out(kind, &scope, &mut *payload, Rehearsal::default());
+        Ok(tried.await.1)
+    }
+
+    /// The handlers of the event whose conditions do not match it, each with the reason.
+    pub fn not_wanting(&self, event: &ReadEvent) -> Vec<(Arc<HandlerInfo>, String)> {
+        let handlers = self.handlers(event.kind.id);
+        let reasons = handlers.iter().filter_map(|handler| {
+            let reason = handler.why_not(&event.scope, &*event.payload)?;
+            Some((Arc::clone(&handler.info), reason))
+        });
+        reasons.collect()
+    }
+}
+
+fn json(payload: &dyn AnyPayload) -> Value {
+    serde_json::from_str(&payload.json()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -116,7 +184,7 @@ mod tests {
         });
         let trace = later.replay(EventId::PreTool, &text).await.expect("readable");
         let verdict = trace.and_then(|trace| trace.verdict);
-        assert_eq!(verdict, Some(becket_events::Verdict::Deny("not that".into())));
+        assert_eq!(verdict, Some(Verdict::Deny("not that".into())));
         assert!(later.replay(EventId::PreTool, "{}").await.is_err());
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct EventKind {
     pub(crate) refuse: fn(String) -> Box<dyn AnyReply>,
     /// Reads a reply from JSON text.
     pub(crate) parse: fn(&str) -> Result<Box<dyn AnyReply>, serde_json::Error>,
+    /// Reads a payload from JSON text.
+    pub(crate) read: fn(&str) -> Result<Box<dyn AnyPayload>, serde_json::Error>,
 }
 
 impl EventKind {
@@ -44,6 +46,10 @@ impl EventKind {
             parse: |text| {
                 let reply: E::Reply = serde_json::from_str(text)?;
                 Ok(Box::new(reply))
+            },
+            read: |text| {
+                let payload: E::Payload = serde_json::from_str(text)?;
+                Ok(Box::new(payload))
             },
         }
     }
@@ -71,6 +77,7 @@ pub(crate) trait AnyPayload: Any + Send + Sync {
     fn field(&self, name: &str) -> Option<Value>;
     fn json(&self) -> String;
     fn copied(&self) -> Box<dyn AnyPayload>;
+    fn settle(&mut self);
 }
 
 impl<P: Payload> AnyPayload for P {
@@ -84,6 +91,10 @@ impl<P: Payload> AnyPayload for P {
 
     fn copied(&self) -> Box<dyn AnyPayload> {
         Box::new(self.clone())
+    }
+
+    fn settle(&mut self) {
+        Payload::settle(self);
     }
 }
 

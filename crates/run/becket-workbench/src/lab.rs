@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use becket_events::{EVENTS, Event, EventId, Payload, Profile, Reply, Scope, Verdict, Visitor};
-use becket_hooks::{DispatchTrace, Engine, HandlerInfo, Rehearsal, ReportedFailure, Witness};
+use becket_events::{EVENTS, EventId, Profile, Scope, Verdict};
+use becket_hooks::{
+    DispatchTrace, Engine, HandlerInfo, ReadEvent, Rehearsal, Rehearsed, ReportedFailure, Witness,
+};
 use becket_host::{Asking, Person};
 use becket_run::Purpose;
 use becket_run::agent_settings::profile;
@@ -14,8 +16,7 @@ use becket_run::options::Caller;
 use becket_run::setup::Setup;
 use becket_system::signals::unless_cancelled;
 use becket_system::{CliError, Exit, Surroundings};
-use futures_util::future::LocalBoxFuture;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::payload::{PayloadOverrides, fields_of};
@@ -153,12 +154,34 @@ impl Lab {
 
     /// The hooks that would not be asked about an event, each with the reason.
     pub fn not_asked(&self, event: EventId, overrides: &PayloadOverrides) -> Result<Vec<NotAsked>, CliError> {
-        let scope = self.scope();
-        let fields = fields_of(event, &scope, overrides, &self.profile).map_err(CliError::usage)?;
-        let engine = self.engine();
-        let mut others = event.visit(NotWanting { engine, fields })?;
+        let occasion = self.occasion(event, overrides, &self.scope())?;
+        Ok(self.others(event, &occasion))
+    }
+
+    /// The event with its fields.
+    fn occasion(
+        &self,
+        event: EventId,
+        overrides: &PayloadOverrides,
+        scope: &Scope,
+    ) -> Result<ReadEvent, CliError> {
+        let name = event.info().name;
+        let fields = fields_of(event, scope, overrides, &self.profile).map_err(CliError::usage)?;
+        let mut read = ReadEvent::read(event, &Value::Object(fields).to_string()).map_err(|error| {
+            let words = error.to_string();
+            // The place is one in a text that the user has not seen.
+            let words = words.split(" at line ").next().unwrap_or_default();
+            CliError::usage(format!("{name} has no such fields: {words}"))
+                .hint(format!("`becket hooks events {name} --json` shows the schema"))
+        })?;
+        read.settle();
+        Ok(read)
+    }
+
+    fn others(&self, event: EventId, occasion: &ReadEvent) -> Vec<NotAsked> {
+        let mut others = self.engine().not_wanting(occasion);
         others.extend(self.untrusted(event));
-        Ok(others)
+        others
     }
 
     /// The hooks of an event that are not asked because they are not trusted.
@@ -193,89 +216,37 @@ impl Lab {
         scope: &Scope,
         rehearsal: Rehearsal<'_>,
     ) -> Result<Fired, CliError> {
-        let fields = fields_of(event, scope, overrides, &self.profile).map_err(CliError::usage)?;
-        let firing = Firing {
-            engine: self.engine(),
-            fields,
-            rehearsal,
+        let occasion = self.occasion(event, overrides, scope)?;
+        let others = self.others(event, &occasion);
+        let rehearsed = self.engine().rehearse(&occasion, rehearsal);
+        let rehearsed = unless_cancelled(&self.cancel, rehearsed).await?;
+        let Rehearsed {
+            before,
+            after,
+            trace,
+            reply,
+            verdict,
+            deciders,
+            failures,
+        } = rehearsed;
+        let elsewhere = match trace {
+            Some(_) => Vec::new(),
+            None => self.elsewhere(event),
         };
-        let mut fired = unless_cancelled(&self.cancel, event.visit(firing)).await??;
-        fired.others.extend(self.untrusted(event));
-        if fired.trace.is_none() {
-            fired.elsewhere = self.elsewhere(event);
-        }
-        Ok(fired)
+        Ok(Fired {
+            event,
+            before,
+            after,
+            trace,
+            reply,
+            verdict,
+            deciders,
+            failures,
+            others,
+            elsewhere,
+        })
     }
 }
 
 /// Why a hook that is not trusted is not asked.
 const UNTRUSTED: &str = "it is not trusted; `becket hooks trust` asks you about it";
-
-/// An event as its own type: its scope and its payload.
-fn typed<E: Event>(fields: Map<String, Value>) -> Result<(Scope, E::Payload), CliError> {
-    let wrong = |error: serde_json::Error| {
-        CliError::usage(format!("{} has no such fields: {error}", E::NAME)).hint(format!(
-            "`becket hooks events {} --json` shows the schema",
-            E::NAME
-        ))
-    };
-    let scope = serde_json::from_value(Value::Object(fields.clone())).map_err(wrong)?;
-    let mut payload: E::Payload = serde_json::from_value(Value::Object(fields)).map_err(wrong)?;
-    payload.settle();
-    Ok((scope, payload))
-}
-
-/// An event of which only the handlers are of interest that do not want it.
-struct NotWanting<'a> {
-    engine: &'a Engine,
-    fields: Map<String, Value>,
-}
-
-impl Visitor for NotWanting<'_> {
-    type Output = Result<Vec<NotAsked>, CliError>;
-
-    fn visit<E: Event>(self) -> Self::Output {
-        let (scope, payload) = typed::<E>(self.fields)?;
-        Ok(self.engine.not_wanting::<E>(&scope, &payload))
-    }
-}
-
-/// An event that is fired as its own type.
-struct Firing<'a> {
-    engine: &'a Engine,
-    fields: Map<String, Value>,
-    rehearsal: Rehearsal<'a>,
-}
-
-impl<'a> Visitor for Firing<'a> {
-    type Output = LocalBoxFuture<'a, Result<Fired, CliError>>;
-
-    fn visit<E: Event>(self) -> Self::Output {
-        Box::pin(fire::<E>(self))
-    }
-}
-
-async fn fire<E: Event>(firing: Firing<'_>) -> Result<Fired, CliError> {
-    let Firing {
-        engine,
-        fields,
-        rehearsal,
-    } = firing;
-    let (scope, mut payload) = typed::<E>(fields)?;
-    let others = engine.not_wanting::<E>(&scope, &payload);
-    let before = serde_json::to_value(&payload).unwrap_or_default();
-    let (outcome, trace) = engine.rehearse::<E>(&scope, payload.clone(), rehearsal).await;
-    outcome.reply.apply(&mut payload);
-    Ok(Fired {
-        event: E::ID,
-        before,
-        after: serde_json::to_value(&payload).unwrap_or_default(),
-        trace,
-        reply: serde_json::to_value(&outcome.reply).unwrap_or_default(),
-        verdict: outcome.verdict().cloned(),
-        deciders: outcome.deciders.clone(),
-        failures: outcome.failures,
-        others,
-        elsewhere: Vec::new(),
-    })
-}

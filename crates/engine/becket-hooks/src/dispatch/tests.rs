@@ -8,7 +8,7 @@ use becket_events::{
     Answer, Append, Class, Event, EventId, Handled, HookFailed, Output, OutputPayload, OutputReply,
     PermissionRequest, PermissionRequestPayload, PreFileRead, PreFileReadPayload, PreFileReadReply, PreTool,
     PreToolPayload, PreToolReply, Reply, Rewrite, Scope, Settled, SettledPayload, Strictest, UserInput,
-    UserInputPayload, UserInputReply, Verdict,
+    UserInputPayload, UserInputReply, Verdict, envelope,
 };
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
@@ -853,12 +853,11 @@ fn behind_a_lane(engine: &Engine) -> Arc<AtomicU32> {
 async fn a_rehearsal_shows_what_goes_to_and_fro_and_plays_faults() {
     let (engine, notebook) = engine();
     let asked = behind_a_lane(&engine);
-    let scope = Scope::default();
-    let (outcome, trace) = engine
-        .rehearse::<PreTool>(&scope, shell("ls"), Rehearsal::default())
-        .await;
-    assert_eq!(outcome.verdict(), Some(&Verdict::Allow));
-    let exchange = trace.unwrap().runs[0].exchanges[0].clone();
+    let event = envelope::<PreTool>(&Scope::default(), &shell("ls"));
+    let event = ReadEvent::read(EventId::PreTool, &event).unwrap();
+    let rehearsed = engine.rehearse(&event, Rehearsal::default()).await;
+    assert_eq!(rehearsed.verdict, Some(Verdict::Allow));
+    let exchange = rehearsed.trace.unwrap().runs[0].exchanges[0].clone();
     assert!(exchange.input.contains(r#""event":"pre_tool""#), "{exchange:?}");
     assert_eq!(exchange.output.as_deref(), Some(r#"{"verdict":"allow"}"#));
     assert_eq!(
@@ -870,9 +869,9 @@ async fn a_rehearsal_shows_what_goes_to_and_fro_and_plays_faults() {
             fault: Some(fault),
             ..Rehearsal::default()
         };
-        let (outcome, _) = engine.rehearse::<PreTool>(&scope, shell("ls"), rehearsal).await;
-        assert!(outcome.denied().is_some(), "{fault:?}");
-        assert_eq!(outcome.failures.len(), 1, "{fault:?}");
+        let rehearsed = engine.rehearse(&event, rehearsal).await;
+        assert!(matches!(rehearsed.verdict, Some(Verdict::Deny(_))), "{fault:?}");
+        assert_eq!(rehearsed.failures.len(), 1, "{fault:?}");
     }
     assert_eq!(asked.load(Ordering::Relaxed), 1, "a fault asks nobody");
     assert!(
