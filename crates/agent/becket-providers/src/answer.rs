@@ -15,6 +15,7 @@ use serde_json::Value;
 use sse_stream::{Sse, SseByteStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::damage::{Damage, with_whole_characters};
 use crate::failure;
 use crate::secret::Secret;
 
@@ -110,7 +111,8 @@ pub(crate) fn parts<R: AnswerReader + 'static>(
     origin: Origin,
     idle: Duration,
 ) -> PartStream {
-    let bytes = with_deadlines(bytes, idle);
+    let damage = Damage::default();
+    let bytes: ByteStream = Box::pin(damage.mend(with_deadlines(bytes, idle)));
     let events: EventStream = match framing {
         Framing::Events => events(bytes),
         Framing::Document => Box::pin(stream::once(document(bytes))),
@@ -119,6 +121,7 @@ pub(crate) fn parts<R: AnswerReader + 'static>(
     let reading = Reading {
         events,
         reader,
+        damage,
         origin,
         idle,
         ready: VecDeque::new(),
@@ -136,6 +139,7 @@ pub(crate) fn parts<R: AnswerReader + 'static>(
 struct Reading<R> {
     events: EventStream,
     reader: R,
+    damage: Damage,
     origin: Origin,
     idle: Duration,
     ready: VecDeque<AnswerPart>,
@@ -196,7 +200,12 @@ impl<R: AnswerReader> Reading<R> {
         {
             self.ready.push_back(AnswerPart::Data(data));
         }
-        match self.reader.event(data, &mut self.ready) {
+        let read = self.reader.event(data, &mut self.ready);
+        // Even an answer that this event completes must not be used.
+        if !self.damage.is_bearable(data, self.ready.iter()) && read.is_ok() {
+            return Err(self.nonsense("a character outside of its text was damaged on the way", data));
+        }
+        match read {
             Ok(progress) => self.progress = progress,
             // A failure after a complete message cannot make it incomplete.
             Err(_) if self.finish() => return Ok(()),
@@ -211,7 +220,8 @@ impl<R: AnswerReader> Reading<R> {
 
     /// Ends the answer if the provider has said that the message is complete.
     fn finish(&mut self) -> bool {
-        let Some(completed) = self.reader.complete(&mut self.ready) else {
+        let completed = self.reader.complete(&mut self.ready);
+        let Some(completed) = completed.filter(|_| !self.damage.is_in_calls(self.ready.iter())) else {
             return false;
         };
         self.ready.push_back(completed);
@@ -274,36 +284,6 @@ pub(crate) fn json_of(data: &str) -> Result<Value, Unreadable> {
     serde_json::from_str(data)
         .or_else(|error| serde_json::from_str(&with_whole_characters(data)).map_err(|_| error))
         .map_err(|error| Unreadable::Nonsense(format!("a part of it is not JSON ({error})")))
-}
-
-/// JSON without the escapes of half characters.
-fn with_whole_characters(json: &str) -> String {
-    let mut whole = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(place) = rest.find('\\') {
-        whole.push_str(&rest[..place]);
-        rest = &rest[place..];
-        let length = match (unit(rest), rest.get(6..).and_then(unit)) {
-            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
-            (Some(0xd800..0xe000), _) => {
-                whole.push_str("\\ufffd");
-                rest = &rest[6..];
-                continue;
-            }
-            // What follows a backslash belongs to it, also another backslash.
-            _ => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-        };
-        whole.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    whole + rest
-}
-
-/// The unit of UTF-16 that an escape at the beginning of a text stands for.
-fn unit(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hex.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
 
 /// The text of a field, or none.

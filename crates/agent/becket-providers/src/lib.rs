@@ -3,9 +3,10 @@
 //! Read `select.rs` first: it decides which provider serves a model's name, and which interface it speaks.
 //! `interface.rs` says what an interface is; `openai/`, `responses/`, `anthropic/` and `gemini/` write and read one
 //! each, with what they share in `conversation.rs` and `signature.rs`, and `remote.rs` makes a provider of one.
-//! `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `failure.rs` determines the kind of a
-//! provider's failure. `prices.rs` and `catalog.rs` know what models cost and what they can do. `rehearsal/` and
-//! `scripted/` are models without a network, `relay.rs` is the model of the run that has started this program.
+//! `http.rs` carries them, `answer.rs` turns bytes into parts of an answer, `damage.rs` deals with damaged bytes,
+//! `failure.rs` determines the kind of a provider's failure. `prices.rs` and `catalog.rs` know what models cost and
+//! what they can do. `rehearsal/` and `scripted/` are models without a network, `relay.rs` is the model of the run that
+//! has started this program.
 //!
 //! This crate reads no environment and no configuration file, never retries, and knows no hook: whoever calls it
 //! does that. A key enters a request as a header at the moment of sending and is nowhere else.
@@ -15,6 +16,7 @@ mod anthropic;
 mod api;
 mod catalog;
 mod conversation;
+mod damage;
 mod embedded;
 mod failure;
 mod gemini;

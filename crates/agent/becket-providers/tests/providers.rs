@@ -722,7 +722,7 @@ async fn nonsense_and_web_pages_are_no_answers() {
         );
         assert_eq!(
             failure_of(provider.as_ref()).await.kind,
-            ProviderErrorKind::Transient
+            ProviderErrorKind::Broken
         );
     }
 }

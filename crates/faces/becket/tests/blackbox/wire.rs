@@ -160,6 +160,49 @@ fn calls_of_an_answer_that_is_cut_never_run_on_any_interface() {
     }
 }
 
+/// An answer in which each `¤` became a byte that is not UTF-8.
+fn with_bad_bytes(answer: &str) -> Response {
+    let pieces: Vec<&[u8]> = answer.split('¤').map(str::as_bytes).collect();
+    Response::events(pieces.join(&0xff))
+}
+
+#[test]
+fn a_bad_byte_costs_one_character_of_a_text_and_not_the_answer() {
+    for wire in Wire::ALL {
+        let call = ("call-1", "shell", r#"{"command":"touch ran"}"#);
+        let calling = wire.thought_and_call("seal", call).replace("look.", "l¤¤k.");
+        let server = ModelServer::start([with_bad_bytes(&calling), with_bad_bytes(&wire.text("all d¤ne"))]);
+        let room = asking(wire, &server);
+        room.run(["--yes", "hello"]).ended_with(0).said("all d\u{fffd}ne");
+        assert!(room.has("ran"), "{wire:?}");
+        assert_eq!(server.requests().len(), 2, "{wire:?}");
+        let sent = server.requests()[1].text();
+        assert!(sent.contains("l\u{fffd}\u{fffd}k."), "{wire:?}: {sent}");
+    }
+}
+
+#[test]
+fn a_call_with_a_damaged_character_never_runs_and_is_asked_for_again() {
+    for wire in Wire::ALL {
+        for arguments in [
+            r#"{"command":"touch ran; : ¤"}"#,
+            r#"{"command":"touch ran","¤":1}"#,
+        ] {
+            let damaged = wire.thought_and_call("seal", ("call-1", "shell", arguments));
+            let halved = Response::events(damaged.replace('¤', "\\ud83d"));
+            let whole = Response::events(wire.text("went on"));
+            let server = ModelServer::start([with_bad_bytes(&damaged), halved, whole]);
+            let room = asking(wire, &server);
+            room.run(["--yes", "hello"])
+                .ended_with(0)
+                .said("went on")
+                .complained("damaged");
+            assert!(!room.has("ran"), "{wire:?}");
+            assert_eq!(server.requests().len(), 3, "{wire:?}");
+        }
+    }
+}
+
 #[test]
 fn thoughts_that_another_model_cannot_read_are_left_out_and_the_user_is_told() {
     let call = ("call-1", "shell", r#"{"command":"true"}"#);
