@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use crate::account::{Account, ReachedBudget};
 use crate::provider::{
     AnswerPart, Answering, Billing, ModelRequest, OfferedModel, Provider, ProviderError, ProviderErrorKind,
-    SendOptions,
+    RequestOptions, SendOptions,
 };
 use crate::settings::Pricing;
 
@@ -151,6 +151,10 @@ impl Provider for Metered {
 
     fn reads(&self, signature: &str) -> bool {
         self.inner.reads(signature)
+    }
+
+    fn has_structured_answers(&self, options: &RequestOptions) -> bool {
+        self.inner.has_structured_answers(options)
     }
 
     fn headers(&self, body: &Json) -> Vec<Header> {

@@ -25,13 +25,14 @@ use crate::message::user;
 use crate::model_call::{CallFailure, ModelCall, Prepared};
 use crate::progress::Run;
 use crate::progress::SessionProgress;
-use crate::provider::{ModelRequest, RequestOptions};
+use crate::provider::{ModelRequest, ProviderErrorKind, RequestOptions};
 use crate::request::{Shown, through_context_hooks};
 use crate::session::Session;
 use crate::session_handle::{CompactRequest, HandleError};
 use crate::speaker::Speaker;
 use crate::store::StoreError;
 use crate::storing::{context_tokens, count_answer, show_usage, stored_tree, write_entries};
+use crate::summary_form;
 use crate::transcript;
 use crate::transcript::Transcript;
 
@@ -369,12 +370,15 @@ pub(crate) fn read_summary(
     };
     session.progress.usage = session.progress.usage.plus(*usage);
     count_answer(session, &answer);
-    match (stop_reason, answer.text().trim()) {
-        (StopReason::Length, _) => Err(CompactEnd::NoSummary(
+    let text = summary_form::read(&answer);
+    if *stop_reason == StopReason::Length {
+        return Err(CompactEnd::NoSummary(
             "the summary was cut off at its length limit (agent.max_tokens)",
-        )),
-        (_, "") => Err(CompactEnd::NoSummary("the model wrote no summary")),
-        (_, text) => Ok(text.into()),
+        ));
+    }
+    match text.is_empty() {
+        true => Err(CompactEnd::NoSummary("the model wrote no summary")),
+        false => Ok(text),
     }
 }
 
@@ -401,9 +405,14 @@ pub(crate) async fn request_summary(
         Prepared::Answered(text) => return ModelCall::of(session, purpose).answered(&text).await,
     };
     // The form of the agent's answers is not that of a summary.
-    let options = RequestOptions {
+    let plain = RequestOptions {
         answer_schema: None,
         ..session.speaker.agent.settings.options.clone()
+    };
+    let has_form = session.speaker.agent.provider.has_structured_answers(&plain);
+    let in_form = RequestOptions {
+        answer_schema: has_form.then(summary_form::schema),
+        ..plain.clone()
     };
     let window = session.speaker.agent.window().tokens;
     let task = transcript::task(before, &old, instructions, window);
@@ -420,13 +429,20 @@ pub(crate) async fn request_summary(
         },
         None => call,
     };
-    call.ask(&ModelRequest {
+    let messages = [user(&task, Vec::new())];
+    let request = |options| ModelRequest {
         system_prompt,
-        messages: &[user(&task, Vec::new())],
+        messages: &messages,
         tools: &[],
-        options: &options,
-    })
-    .await
+        options,
+    };
+    match call.ask(&request(&in_form)).await {
+        // The server may not know the schema.
+        Err(CallFailure::Provider(error, _)) if has_form && error.kind == ProviderErrorKind::Rejected => {
+            call.ask(&request(&plain)).await
+        }
+        answered => answered,
+    }
 }
 
 /// Stores the summary; from then on it stands for everything before the cut.

@@ -7,7 +7,8 @@
 //! `run.rs` is the loop, and `continuation.rs` decides whether it goes on; `prompting.rs` prepares a prompt,
 //! `request.rs` builds what the model is shown, `model_call.rs` makes one request; `batch.rs` runs the tools of one
 //! answer, of which the gate (a crate of its own, `becket-gate`) decides which may run; `output.rs` prepares their
-//! results for the model; `storing.rs` adds to the conversation, and `compact.rs` replaces old messages by a summary.
+//! results for the model; `storing.rs` adds to the conversation, and `compact.rs` replaces old messages by a summary
+//! (`summary_form.rs`).
 //!
 //! `opening.rs` begins and ends sessions, `current_agent.rs` decides who and what is at work in one, `switching.rs`
 //! does what concerns its whole context, and `navigation.rs` moves to another place in the conversation (`tree.rs`,
@@ -79,6 +80,7 @@ mod speaker;
 pub mod store;
 mod storing;
 mod subagent;
+mod summary_form;
 mod switching;
 mod tasks;
 pub mod team;

@@ -64,6 +64,11 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// Whether a request with these options may ask for an answer by a schema and lose nothing else by it.
+    fn has_structured_answers(&self, _options: &RequestOptions) -> bool {
+        false
+    }
+
     /// The headers of a request with that body, as hooks may see them: the value of one that holds a secret is
     /// [`KEPT_VALUE`].
     fn headers(&self, _body: &Json) -> Vec<Header> {

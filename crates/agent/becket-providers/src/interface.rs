@@ -1,6 +1,6 @@
 //! What an interface is, and how its addresses are made.
 
-use becket_agent::provider::ModelRequest;
+use becket_agent::provider::{ModelRequest, RequestOptions};
 use becket_events::Json;
 use url::Url;
 
@@ -30,6 +30,11 @@ pub(crate) trait Interface: Send + Sync {
 
     /// A reader of one answer.
     fn reader(&self) -> Box<dyn AnswerReader>;
+
+    /// Whether a request with these options may ask for an answer by a schema and lose nothing else by it.
+    fn has_structured_answers(&self, _options: &RequestOptions) -> bool {
+        true
+    }
 
     /// Whether a signature of a thought is sent back.
     fn reads(&self, _signature: &str) -> bool {

@@ -3,7 +3,7 @@
 //! What differs between the interfaces is an `Interface`; everything around it is the same for all of them.
 
 use becket_agent::provider::{
-    Answering, Billing, ModelRequest, OfferedModel, Provider, ProviderError, SendOptions,
+    Answering, Billing, ModelRequest, OfferedModel, Provider, ProviderError, RequestOptions, SendOptions,
 };
 use becket_events::{Header, Json};
 use futures_util::future::BoxFuture;
@@ -109,6 +109,10 @@ impl Provider for Remote {
 
     fn reads(&self, signature: &str) -> bool {
         self.interface.reads(signature)
+    }
+
+    fn has_structured_answers(&self, options: &RequestOptions) -> bool {
+        self.interface.has_structured_answers(options)
     }
 
     fn headers(&self, body: &Json) -> Vec<Header> {

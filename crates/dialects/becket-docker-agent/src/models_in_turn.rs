@@ -85,6 +85,11 @@ impl Provider for ModelsInTurn {
         self.current().0.reads(signature)
     }
 
+    fn has_structured_answers(&self, options: &RequestOptions) -> bool {
+        let mut models = self.models.iter();
+        models.all(|(model, own)| model.has_structured_answers(&own.or(options)))
+    }
+
     fn headers(&self, body: &Json) -> Vec<Header> {
         self.current().0.headers(body)
     }

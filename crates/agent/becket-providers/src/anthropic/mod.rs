@@ -4,7 +4,7 @@ mod answer;
 mod body;
 mod thinking;
 
-use becket_agent::provider::ModelRequest;
+use becket_agent::provider::{ModelRequest, RequestOptions, ThinkingLevel};
 use becket_events::Json;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -71,6 +71,12 @@ impl Interface for Messages {
 
     fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(Reader::new(&self.model, self.seal.clone()))
+    }
+
+    fn has_structured_answers(&self, options: &RequestOptions) -> bool {
+        // A model that can only be forced to call a tool does not think before it.
+        let thinks = options.thinking.is_some_and(|level| level != ThinkingLevel::Off);
+        !thinks || thinking::is_adaptive(&self.model)
     }
 
     fn reads(&self, signature: &str) -> bool {

@@ -74,6 +74,10 @@ impl Provider for Described {
         self.inner.reads(signature)
     }
 
+    fn has_structured_answers(&self, options: &RequestOptions) -> bool {
+        self.inner.has_structured_answers(options)
+    }
+
     fn headers(&self, body: &Json) -> Vec<Header> {
         self.inner.headers(body)
     }

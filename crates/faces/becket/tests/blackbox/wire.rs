@@ -1,5 +1,6 @@
 //! What goes over the wire and what must not: bytes, keys, retries, broken streams.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -200,6 +201,56 @@ fn a_call_with_a_damaged_character_never_runs_and_is_asked_for_again() {
             assert!(!room.has("ran"), "{wire:?}");
             assert_eq!(server.requests().len(), 3, "{wire:?}");
         }
+    }
+}
+
+#[test]
+fn a_summary_is_asked_for_in_a_form_that_every_interface_has() {
+    for wire in Wire::ALL {
+        let form = json!({"summary": "THE\nSUMMARY"}).to_string();
+        let summary = match wire {
+            Wire::Messages => AnthropicStream::new("m", 1)
+                .tool_call("call-1", "answer", &[&form])
+                .stop("tool_use", 1),
+            _ => wire.text(&form),
+        };
+        let server = ModelServer::strict(wire, [wire.text("hi"), summary, wire.text("more")]);
+        let room = asking(wire, &server);
+        room.run(["hello"]).ended_with(0);
+        room.run(["compact"]).ended_with(0);
+        room.run(["go on"]).ended_with(0).said("more");
+        let requests = server.requests();
+        assert!(
+            requests[1].text().contains("The whole summary"),
+            "{wire:?}: {}",
+            requests[1].text()
+        );
+        let sent = requests[2].text();
+        assert!(
+            sent.contains(r"THE\nSUMMARY") && !sent.contains(r#"{\"summary"#),
+            "{wire:?}: {sent}"
+        );
+    }
+}
+
+#[test]
+fn a_server_without_answers_by_a_schema_writes_the_summary_as_text() {
+    for wire in Wire::ALL {
+        let refuses = Mutex::new(0);
+        let server = ModelServer::answering(move |request| {
+            let mut asked = refuses.lock().unwrap();
+            *asked += 1;
+            match request.text().contains("The whole summary") {
+                true => Response::json(400, &json!({"error": {"message": "no such field"}})),
+                false => Response::events(wire.text(&format!("answer {asked}"))),
+            }
+        });
+        let room = asking(wire, &server);
+        room.run(["hello"]).ended_with(0);
+        room.run(["compact"]).ended_with(0);
+        room.run(["go on"]).ended_with(0).said("answer 4");
+        let sent = server.requests()[3].text();
+        assert!(sent.contains("answer 3"), "{wire:?}: {sent}");
     }
 }
 
