@@ -40,6 +40,10 @@ use super::wire::{Editor, Incoming, failed, message, wrong};
 /// How long sessions may take to end, together; what they started is given up after that.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long an editor may take, after the sessions have ended, to read what becket has still to say. It has closed its
+/// end of standard input, so it may have stopped reading too.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Serves an editor until it closes standard input, or `cancel` is cancelled.
 pub async fn serve(
     options: &Options,
@@ -64,7 +68,10 @@ pub async fn serve(
     if closed.await.is_err() {
         surroundings.complain("not all sessions ended in time");
     }
-    editor.finish().await?;
+    match tokio::time::timeout(LEAVE_TIMEOUT, editor.finish()).await {
+        Ok(written) => written?,
+        Err(_) => surroundings.complain("the editor did not read everything that becket wrote"),
+    }
     Ok(match cancel.is_cancelled() {
         true if surroundings.signals.ended() => Exit::Terminated,
         true => Exit::Cancelled,

@@ -2,8 +2,10 @@
 
 mod editor;
 
+use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use agent_client_protocol::v1::schema::{
@@ -13,7 +15,7 @@ use agent_client_protocol::v1::schema::{
     SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason, TextResourceContents,
 };
 use serde_json::{Value, json};
-use testkit::{ModelServer, OpenAiStream, Response, Room, needs, run_with_input};
+use testkit::{ModelServer, OpenAiStream, Response, Room, finish, needs, run_with_input};
 
 use crate::{repository_file, room, room_with_all_tools};
 use editor::Editor;
@@ -112,6 +114,28 @@ fn a_line_that_cannot_be_understood_is_answered_and_the_next_one_is_read() {
         all.contains("\"protocolVersion\":1"),
         "becket says the version that it speaks: {all}"
     );
+}
+
+#[test]
+fn an_editor_that_left_and_hardly_reads_is_not_waited_for_any_longer() {
+    let room = room();
+    let mut command = room.command(["--model", "rehearsal", "acp"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    // More answers than a pipe holds.
+    for id in 0..2000 {
+        let method = "dance".repeat(20);
+        writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method})).unwrap();
+    }
+    drop(stdin);
+    std::thread::spawn(move || {
+        while stdout.read(&mut [0; 100]).is_ok_and(|count| count > 0) {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    });
+    finish(child)
+        .ended_with(0)
+        .complained("the editor did not read everything");
 }
 
 #[test]
