@@ -6,6 +6,7 @@ use becket_agent::store::StoreError;
 use becket_dialects::{dialect_names, profile_names};
 use becket_events::EVENTS;
 use becket_run::config_page::config_keys;
+use becket_run::model_lists::ModelLists;
 use becket_store::{SessionSummary, SqliteStore};
 use becket_system::{Folders, harmless_name};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
@@ -40,11 +41,15 @@ pub fn sessions() -> ArgValueCandidates {
     })
 }
 
-/// The models that were used before, and those that need no key.
+/// The models that were used before, those in the lists that providers have given, and the one that needs no key.
 pub fn models() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let sessions = stored(|store| store.sessions(None));
         let mut models: Vec<String> = sessions.into_iter().map(|session| session.model).collect();
+        for list in folders().map_or_else(Vec::new, |folders| ModelLists::new(&folders.cache).all()) {
+            let names = list.models.iter();
+            models.extend(names.map(|model| format!("{}/{}", list.provider, model.name)));
+        }
         models.push("rehearsal".to_owned());
         models.sort_unstable();
         models.dedup();
@@ -93,10 +98,14 @@ fn named_home() -> Option<PathBuf> {
     }
 }
 
+/// The folders of this user.
+fn folders() -> Option<Folders> {
+    Folders::find(named_home().as_deref(), &process::surroundings()).ok()
+}
+
 /// What the store of this user holds; nothing if there is none.
 fn stored<T>(read: impl FnOnce(&SqliteStore) -> Result<Vec<T>, StoreError>) -> Vec<T> {
-    let found = Folders::find(named_home().as_deref(), &process::surroundings()).ok();
-    let found = found.filter(|folders| folders.store_file().exists());
+    let found = folders().filter(|folders| folders.store_file().exists());
     let store = found.and_then(|folders| folders.open_store().ok());
     store.and_then(|store| read(&store).ok()).unwrap_or_default()
 }

@@ -55,6 +55,15 @@ impl ModelLists {
         is_meant.then_some(list)
     }
 
+    /// The lists of all providers, from whatever address.
+    pub fn all(&self) -> Vec<ModelList> {
+        let files = becket_fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| becket_fs::read_to_string(file.path()).ok());
+        texts
+            .filter_map(|text| serde_json::from_str(&text).ok())
+            .collect()
+    }
+
     /// What a model's provider has said about it.
     pub fn facts_of(&self, provider: &dyn Provider) -> Option<ModelFacts> {
         Some(self.model(provider)?.facts)

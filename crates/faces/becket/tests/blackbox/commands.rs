@@ -362,6 +362,12 @@ fn bash_completes_commands_options_and_what_the_store_holds() {
     let session = room.run(["sessions", "--json"]).ended_with(0).stdout;
     let session: Value = serde_json::from_str(session.trim()).expect("one session");
     let session = session["id"].as_str().expect("an id");
+    let server = ModelServer::answering(|_| Response::json(200, &json!({"data": [{"id": "gpt-listed"}]})));
+    let mut asking = room.command(["models", "--provider", "openai"]);
+    asking
+        .env("OPENAI_API_KEY", "k")
+        .env("OPENAI_BASE_URL", server.url());
+    assert!(asking.output().expect("it runs").status.success());
     let script = room.run(["completions", "bash"]).ended_with(0).stdout;
     let home = room.home().join("elsewhere").display().to_string();
     room.run(["--home", &home, "-c", "odes", "Hello"]).ended_with(0);
@@ -390,6 +396,7 @@ fn bash_completes_commands_options_and_what_the_store_holds() {
         (&["becket", "trace", ""], session),
         (&["becket", "hooks", "fire", "pre_too"], "pre_tool"),
         (&["becket", "--model", "reh"], "rehearsal"),
+        (&["becket", "--model", "openai/gp"], "openai/gpt-listed"),
         (&["becket", "--tools", "cod"], "codex"),
         (&["becket", "--home", &home, "-c", ""], "odes"),
         (&["becket", "--session", ""], session),
