@@ -68,7 +68,7 @@ pub struct InterceptorSettings {
     /// The points at which it is asked; default: all.
     #[serde(default)]
     pub at: Option<Vec<Point>>,
-    /// How many seconds an answer may take.
+    /// How many seconds this one may take; default: the `timeout` of the table.
     #[serde(default)]
     pub timeout: Option<f64>,
 }

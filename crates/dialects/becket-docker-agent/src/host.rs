@@ -96,8 +96,13 @@ impl Host for DockerAgentHost {
         };
         let hooks = HookFlag::all().into_iter().map(|flag| HostOption {
             help: format!(
-                "A shell command for docker-agent's event {}, for all tools; may be given several times",
-                flag.event
+                "A shell command for docker-agent's event {}{}; may be given several times",
+                flag.event,
+                if flag.is_about_tools {
+                    ", for all tools"
+                } else {
+                    ""
+                }
             )
             .into(),
             name: flag.name.into(),

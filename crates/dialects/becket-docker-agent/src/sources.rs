@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::config::HooksConfig;
+use super::contract::Contract;
 use super::file::Permissions;
 use super::hook::{Builtin, HookEntry, HookKind, OnError, USUAL_TIMEOUT};
 use super::rows::contracts;
@@ -160,16 +161,19 @@ pub struct HookFlag {
     pub name: String,
     /// docker-agent's name of the event.
     pub event: &'static str,
+    /// Whether the event is about a tool.
+    pub is_about_tools: bool,
 }
 
 impl HookFlag {
     /// The flags of all events.
     pub fn all() -> Vec<Self> {
-        let flag = |event: &'static str| Self {
-            name: format!("hook-{}", event.replace('_', "-")),
-            event,
+        let flag = |contract: &Contract| Self {
+            name: format!("hook-{}", contract.name.replace('_', "-")),
+            event: contract.name,
+            is_about_tools: contract.matcher,
         };
-        contracts().iter().map(|contract| flag(contract.name)).collect()
+        contracts().iter().map(flag).collect()
     }
 
     /// The hook that the flag adds: a command, for all tools.

@@ -39,7 +39,7 @@ impl Cause {
             Self::SpawnFailed => "program could not be started",
             Self::TimedOut => "timed out",
             Self::KilledBySignal => "killed by a signal",
-            Self::ExitStatus => "ended with a failure status",
+            Self::ExitStatus => "exited with an error",
             Self::UnreadableOutput => "unreadable output",
             Self::OutputTooLarge => "output too large",
             Self::WrongShape => "answer of the wrong shape",

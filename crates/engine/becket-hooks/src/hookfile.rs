@@ -63,12 +63,12 @@ pub struct HookEntry {
     #[serde(default)]
     #[schemars(with = "Option<OnFailure>")]
     on_failure: Option<Spanned<OnFailure>>,
-    /// Run the hook and record its answer, but let it decide and change nothing. `becket hooks report` shows what it
-    /// would have stopped; default: false.
+    /// Run the hook and record its answer, but do not act on it. `becket hooks report` shows what it would have
+    /// stopped; default: false.
     #[serde(default)]
     shadow: bool,
-    /// Whether the hook may rewrite what it is asked about. Neighbouring guards that all say `false` are started
-    /// together; if one of them rewrites all the same, the others are asked again; default: true.
+    /// Whether the hook may rewrite what it is asked about. Neighbouring guards that all say `false` start together; if
+    /// one of them rewrites nevertheless, the others are asked again; default: true.
     #[serde(default = "may_rewrite")]
     rewrites: bool,
     /// Hooks with a higher priority run first; default: 0.

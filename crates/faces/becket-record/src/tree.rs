@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use becket_hooks::shadow_words;
+use becket_hooks::{Cause, shadow_words};
 use becket_store::{SessionSummary, TurnPage};
 use becket_system::in_ms;
 use serde_json::{Value, json};
@@ -292,6 +292,16 @@ fn changing_fields(dispatch: &Value) -> Vec<String> {
     changed.map(|(name, _)| name.clone()).collect()
 }
 
+/// How a hook failed, in words.
+pub(crate) fn failure_words(cause: &str, detail: &str) -> String {
+    let known = serde_json::from_value::<Cause>(json!(cause));
+    let cause = known.map_or_else(|_| cause.replace('_', " "), |cause| cause.describe().to_owned());
+    match detail {
+        "" => cause,
+        detail => format!("{cause}: {detail}"),
+    }
+}
+
 /// A hook's run as one line; `changing` has the fields whose new values are named.
 pub(crate) fn run_text(run: &Value, changing: &[String]) -> String {
     let text = |name: &str| run[name].as_str().unwrap_or_default();
@@ -305,10 +315,10 @@ pub(crate) fn run_text(run: &Value, changing: &[String]) -> String {
             } else {
                 ""
             };
+            let text = |name: &str| failure[name].as_str().unwrap_or_default();
             format!(
-                "failed{refused}: {} {}",
-                failure["cause"].as_str().unwrap_or_default().replace('_', " "),
-                failure["detail"].as_str().unwrap_or_default()
+                "failed{refused}: {}",
+                failure_words(text("cause"), text("detail"))
             )
         }
         "denied" => verdict_of(&run["reply"]["verdict"]),

@@ -150,10 +150,10 @@ pub fn untrusted(setup: &Setup) -> Vec<Finding> {
 fn not_trusted(judged: &Judged) -> Option<Finding> {
     let words = match &judged.item.trouble {
         _ if judged.item.kind == Thing::Absence => {
-            "it was trusted and is gone; becket does not start without it".into()
+            "trusted before, and gone now; becket does not start without it".into()
         }
-        Some(trouble) => format!("it cannot be trusted by its content: {trouble}"),
-        None => "it is not trusted here, so it is not active".into(),
+        Some(trouble) => format!("cannot be trusted by its content: {trouble}"),
+        None => "not trusted here, so not active".into(),
     };
     (!judged.is_trusted()).then(|| Finding {
         severity: Severity::Remark,
@@ -177,12 +177,14 @@ fn finding(judged: &Judged, kind: Kind, words: &str) -> Finding {
     } else {
         &item.source
     };
+    let (title, beginning) = (item.title(), format!("{file}: "));
     Finding {
         file: file.into(),
         line: None,
         kind,
         severity: Severity::Wrong,
-        message: format!("{}: {words}", item.title()),
+        // The finding names the file already.
+        message: format!("{}: {words}", title.strip_prefix(&beginning).unwrap_or(&title)),
         hint: None,
     }
 }

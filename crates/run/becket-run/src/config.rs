@@ -75,8 +75,8 @@ pub struct SandboxConfig {
     /// `workspace+network` they also reach the web addresses that you allow), or whatever you may (`off`); default:
     /// off. `--sandbox` overrides it.
     pub shell: Option<SandboxProfile>,
-    /// Whether to refuse commands if the kernel cannot enforce all of it; otherwise becket says at the start what is
-    /// missing; default: false.
+    /// Whether to refuse to run if the kernel cannot enforce the whole profile. With false, becket says at the start
+    /// what is missing; default: false.
     pub require: bool,
     /// More folders that commands may write in `workspace`.
     pub writable: Vec<PathBuf>,
@@ -110,15 +110,15 @@ pub enum JqChoice {
 pub struct AgentConfig {
     /// The system prompt; default: becket's own.
     pub instructions: Option<String>,
-    /// The most model requests per prompt. At a terminal there is no limit unless you set one, and becket then asks
-    /// whether to continue; default: 1000.
+    /// The most model requests per prompt. At a terminal there is no limit unless you set one; when it is reached,
+    /// becket asks whether to continue; default: 1000.
     pub max_requests: Option<NonZeroU32>,
     /// Old name of `max_requests`, which wins if both are set.
     pub max_iterations: Option<NonZeroU32>,
     /// Maximum rounds of tool calls per prompt; 0 means no limit; default: 0.
     pub fuel: Option<u32>,
-    /// How much the requests of one run may cost, in US dollars, those of sub-agents included. When it is reached at a
-    /// terminal, becket asks whether to continue; default: no limit.
+    /// The most that one run may cost, in US dollars, sub-agents included. When it is used up, becket asks at a
+    /// terminal whether to continue, and otherwise ends the run; default: no limit.
     #[schemars(with = "Option<f64>")]
     pub budget: Option<Dollars>,
     /// The fuel that an empty answer costs; a round of tools costs 1; default: 15.
@@ -133,7 +133,7 @@ pub struct AgentConfig {
     /// default: 3.
     pub max_retries: Option<u32>,
     /// How long a provider may send nothing, in seconds, before or during an answer; at most 30 days. For a model on
-    /// this machine it is 600 unless you set it; default: 120.
+    /// this machine the default is 600; default: 120.
     #[schemars(with = "Option<u64>")]
     pub idle_timeout: Option<Spanned<u64>>,
     /// The sampling temperature; default: the provider's.
@@ -170,8 +170,9 @@ pub struct ChatConfig {
     /// Ring the terminal bell when work took longer than this, or a question about a call has waited that long, in
     /// seconds; 0 for never; default: 20.
     pub bell_after: Option<u64>,
-    /// Notify the desktop when the bell rings: `auto` in terminals that are known to do so (iTerm2, WezTerm, Ghostty,
-    /// kitty, foot, rxvt-unicode), `osc9` or `osc777` with that sequence in any terminal, `none` never; default: auto.
+    /// How to notify the desktop when the bell rings. `auto`: only in terminals that are known to show notifications
+    /// (iTerm2, WezTerm, Ghostty, kitty, foot, rxvt-unicode); `osc9` or `osc777`: with that sequence, in any terminal;
+    /// `none`: not at all; default: auto.
     pub notification: Notification,
 }
 

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::tree::failure_words;
+
 /// One event that had handlers.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -186,11 +188,10 @@ impl Run {
     /// Why the hook refused, or how it failed.
     pub fn reason(&self) -> Option<String> {
         if let Some(failure) = &self.effect.failure {
-            let cause = failure.cause.as_str().unwrap_or("failed").replace('_', " ");
-            return Some(match failure.detail.as_str() {
-                "" => cause,
-                detail => format!("{cause}: {detail}"),
-            });
+            return Some(failure_words(
+                failure.cause.as_str().unwrap_or("failed"),
+                &failure.detail,
+            ));
         }
         if self.effect.kind == "shadow" {
             return Some(shadow_words(&self.effect.would, self.effect.reason.as_deref()));

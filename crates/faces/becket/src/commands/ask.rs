@@ -7,7 +7,7 @@ use becket_face_kit::{Conversation, cancellable, conclude, unless_lost};
 use becket_hooks::nearest;
 use becket_host::{CalledCommand, CommandEnd};
 use becket_screen::can_show;
-use becket_system::{CliError, Exit, Surroundings, WorkLine, counted};
+use becket_system::{CliError, Exit, Surroundings, WorkLine};
 use tokio_util::sync::CancellationToken;
 
 use super::{piped, switch};
@@ -103,8 +103,11 @@ fn unless_refused(exit: Exit, refused: u64, options: &Options, surroundings: &Su
     if exit != Exit::Answered || refused == 0 || !options.fail_on_refusal {
         return exit;
     }
-    let calls = counted(refused, "call");
-    surroundings.complain(&format!("refused: {calls} (--fail-on-refusal)"));
+    let words = match refused {
+        1 => "1 call was refused".to_owned(),
+        several => format!("{several} calls were refused"),
+    };
+    surroundings.complain(&format!("{words} (--fail-on-refusal)"));
     Exit::Refused
 }
 

@@ -152,7 +152,7 @@ fn told(problem: IndexProblem) -> CliError {
     match problem {
         IndexProblem::Missing(root) => {
             CliError::failed(format!("there is no index of {} yet", root.display()))
-                .hint("becket index update")
+                .hint("`becket index update` builds it")
         }
         problem => CliError::failed(problem.to_string()),
     }

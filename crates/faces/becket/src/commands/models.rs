@@ -58,7 +58,10 @@ pub fn run(options: &Options, args: &ModelsArgs, surroundings: &Surroundings) ->
         return Ok(Exit::Answered);
     }
     if models.is_empty() {
-        surroundings.remark("no model has such a name");
+        surroundings.remark(&match search {
+            "" => "no models are known; `becket models --refresh` asks the providers".to_owned(),
+            search => format!("no known model matches `{search}`"),
+        });
         return Ok(Exit::Answered);
     }
     print(&table(&models))?;
@@ -84,6 +87,12 @@ async fn lists(
     // Which of its models is named does not matter for a list.
     let provider_of = |name: &str| select(Some(&format!("{name}/models")), &environment, &settings);
     if let Some(name) = &args.provider {
+        let known = provider_names(&settings);
+        if !known.contains(name) {
+            let known: Vec<String> = known.into_iter().collect();
+            let hint = format!("known are {}", known.join(", "));
+            return Err(CliError::usage(format!("there is no provider `{name}`")).hint(hint));
+        }
         let provider = provider_of(name).map_err(|error| CliError::usage(error.to_string()))?;
         let list = match kept.of(&*provider).filter(|_| !args.refresh) {
             Some(list) => {

@@ -257,8 +257,8 @@ fn a_hook_that_changes_its_mind_after_others_have_judged_refuses() {
 
 /// How a guard can break, and what the message says about it.
 const BROKEN: &[(&str, &str)] = &[
-    ("command = \"exit 1\"", "ended with a failure status"),
-    ("command = \"exit 127\"", "ended with a failure status"),
+    ("command = \"exit 1\"", "exited with an error"),
+    ("command = \"exit 127\"", "exited with an error"),
     ("command = \"kill -9 $$\"", "killed by a signal"),
     ("command = \"sleep 60\"\ntimeout = 0.3", "timed out"),
     ("command = \"echo garbage\"", "unreadable output"),
@@ -276,7 +276,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("command = \"head -c 3000000 /dev/zero\"", "output too large"),
     ("command = [\"./there-is-no-such-program\"]", "program not found"),
     ("command = [\"./hooks.toml\"]", "program not executable"),
-    ("worker = \"exit 3\"", "ended with a failure status"),
+    ("worker = \"exit 3\"", "exited with an error"),
     ("worker = \"read line; echo garbage; cat\"", "unreadable output"),
     ("worker = \"sleep 60\"\ntimeout = 0.3", "timed out"),
     ("worker = [\"./there-is-no-such-program\"]", "program not found"),

@@ -112,7 +112,7 @@ fn a_provider_that_lists_nothing_is_named_and_no_key_is_shown() {
         .complained("openai does not list its models");
     room.run(["models", "--provider", "nobody"])
         .ended_with(2)
-        .complained("There is no provider nobody");
+        .complained("there is no provider `nobody`");
     let garbage = ModelServer::answering(|_| Response::new(200, "application/json", "{\"data\": 7"));
     let room = room.with("OPENAI_BASE_URL", &garbage.url());
     room.run(["models", "--provider", "openai"])

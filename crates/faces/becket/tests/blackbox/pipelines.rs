@@ -25,7 +25,7 @@ fn refused_calls_fail_a_run_that_says_so() {
     let room = room();
     refusing(&room, &[]).ended_with(0).said("done");
     let run = refusing(&room, &["--fail-on-refusal"]).ended_with(7).said("done");
-    run.complained("refused: 2 calls (--fail-on-refusal)");
+    run.complained("2 calls were refused (--fail-on-refusal)");
     let model = room.model(&json!([{"text": "done"}]));
     room.run(["--fail-on-refusal", "--model", &model, "go"])
         .ended_with(0);
@@ -54,7 +54,7 @@ fn a_refusal_fails_whichever_way_the_prompt_is_sent() {
     room.run(command).ended_with(0);
     room.run([&["--fail-on-refusal"], &command[..]].concat())
         .ended_with(7)
-        .complained("refused: 1 call ");
+        .complained("1 call was refused ");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_refusal_fails_a_run_behind_the_front_door_of_another_program() {
         assert!(!run.stderr.contains("--fail-on-refusal"), "{run:#?}");
         room.run([&["--fail-on-refusal"], &*words].concat())
             .ended_with(7)
-            .complained("refused: 1 call (--fail-on-refusal)");
+            .complained("1 call was refused (--fail-on-refusal)");
     }
     let model = room.model(&json!([
         {"tool_calls": [{"name": "bash", "arguments": {"command": "touch made"}}]},
@@ -123,7 +123,7 @@ fn a_sub_agents_refusal_counts_too() {
         "go",
     ])
     .ended_with(7)
-    .complained("refused: 1 call ");
+    .complained("1 call was refused ");
 }
 
 #[test]

@@ -465,7 +465,7 @@ fn a_hook_that_fails_is_skipped_with_a_warning_also_when_it_answers() {
             told.run.stderr.contains(&format!("clumsy at {hook}")),
             "{hook}: {told:#?}"
         );
-        let by_its_own_name = format!(" on {hook}: ended with a failure status");
+        let by_its_own_name = format!(" on {hook}: exited with an error");
         assert!(told.run.stderr.contains(&by_its_own_name), "{hook}: {told:#?}");
     }
 }
