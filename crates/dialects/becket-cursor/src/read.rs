@@ -14,7 +14,7 @@ use becket_hooks::CommandLine;
 use serde_json::{Map, Value, json};
 
 use crate::rows::{ABSENT_EVENTS, STOP_CAP, rows};
-use crate::sources::MANIFEST;
+use crate::sources::{MANIFEST, holds_rules};
 
 /// How long a hook may take by default.
 const USUAL: Duration = Duration::from_secs(60);
@@ -35,6 +35,9 @@ struct Held {
 
 /// Reads a file.
 pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
+    if holds_rules(&source.file) {
+        return;
+    }
     let contracts: Vec<Contract> = rows().iter().map(|row| row.contract()).collect();
     let mut held = Held::default();
     let of_manifest = source.file.ends_with(MANIFEST).then(|| within_manifest(file));

@@ -1,4 +1,5 @@
-//! Where Cursor keeps hooks: `hooks.json` of the machine, the project and the user, and plugins.
+//! Where Cursor keeps hooks and permission rules: `hooks.json` of the machine, the project and the user, and plugins;
+//! `cli.json` of the project and `cli-config.json` of the user.
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,17 @@ const PLUGIN_HOOKS: &str = "hooks/hooks.json";
 /// Where plugins of the user are, in the user's folder.
 const PLUGINS: &str = "plugins/local";
 
+/// Files with permission rules, of a project and of the user. They hold no hooks.
+const RULES: [&str; 2] = ["cli.json", "cli-config.json"];
+
+/// The variables that name the folder with the user's settings, and one with such folders.
+const CONFIG_FOLDERS: (&str, &str) = ("CURSOR_CONFIG_DIR", "XDG_CONFIG_HOME");
+
+/// Whether a file holds permission rules and no hooks, by its name.
+pub fn holds_rules(file: &Path) -> bool {
+    RULES.iter().any(|name| file.ends_with(name))
+}
+
 /// Whether a file is one of Cursor's, by its name.
 pub fn is_file(file: &Path) -> bool {
     let is_of_plugin = || {
@@ -31,7 +43,12 @@ pub fn is_file(file: &Path) -> bool {
         file.ends_with("hooks/hooks.json")
             && folder.is_some_and(|folder| folder.ends_with(".cursor/plugins/local"))
     };
-    file.ends_with(".cursor/hooks.json") || is_of_plugin()
+    let is_of_rules = || {
+        RULES
+            .iter()
+            .any(|name| file.ends_with(Path::new(".cursor").join(name)))
+    };
+    file.ends_with(".cursor/hooks.json") || is_of_rules() || is_of_plugin()
 }
 
 /// The files with hooks, in the order in which they count.
@@ -49,7 +66,11 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         // The user's own folder is not a project's, wherever the program was started.
         if user.as_deref() != Some(&folder) {
             add(folder.join("hooks.json"), Owner::Project, None);
+            add(folder.join(RULES[0]), Owner::Project, None);
         }
+    }
+    for folder in config_folders(place, user.as_deref()) {
+        add(folder.join(RULES[1]), Owner::User, None);
     }
     if let Some(user) = &user {
         add(user.join("hooks.json"), Owner::User, None);
@@ -62,6 +83,27 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         }
     }
     Ok(sources)
+}
+
+/// The folders in which the user's settings may be. Which of them counts depends on the machine; what one of them
+/// denies is denied.
+fn config_folders(place: &GuestSearch<'_>, user: Option<&Path>) -> Vec<PathBuf> {
+    let named = |name: &str| {
+        let value = place
+            .surroundings
+            .variable(name)
+            .filter(|value| !value.is_empty());
+        value.map(|folder| place.surroundings.cwd.join(folder))
+    };
+    let (own, of_all) = CONFIG_FOLDERS;
+    let folders = [
+        user.map(Path::to_path_buf),
+        named(own),
+        named(of_all).map(|folder| folder.join("cursor")),
+    ];
+    let mut folders: Vec<PathBuf> = folders.into_iter().flatten().collect();
+    folders.dedup();
+    folders
 }
 
 /// What manifests of plugins name and what is not there.

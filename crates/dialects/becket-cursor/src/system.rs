@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use becket_events::Scope;
 use becket_hook_files::{
-    Facts, FileHost, HookEntry, Input, NameMatcher, Owner, RuleLists, Source, System, without_comments,
+    Facts, FileHost, HookEntry, Input, NameMatcher, Owner, Source, System, without_comments,
 };
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
+use crate::rules::rules;
 use crate::sources::{MANIFEST, is_file, missing, sources};
 
 /// The version of Cursor whose protocol this is.
@@ -42,7 +43,7 @@ pub static SYSTEM: System = System {
     read,
     joins_folders: false,
     settle: |_, _| {},
-    rules: |_, _, _| Ok(RuleLists::default()),
+    rules,
     rows,
     matcher,
     shell,

@@ -18,7 +18,7 @@ becket_dialect_kit::called::calls! {
 }
 
 /// becket's tools without an operation that Gemini CLI has too.
-const OTHERS: &[(&str, &str)] = &[("spawn_agent", "invoke_agent"), ("update_todos", "write_todos")];
+pub const OTHERS: &[(&str, &str)] = &[("spawn_agent", "invoke_agent"), ("update_todos", "write_todos")];
 
 /// Arguments of a sub-agent's call, by becket's names and Gemini CLI's.
 const AGENT: &[(&str, &str)] = &[("input", "prompt"), ("preset", "agent_name")];

@@ -24,6 +24,7 @@ mod model;
 mod read;
 mod response;
 mod rows;
+mod rules;
 mod show;
 mod sources;
 mod system;

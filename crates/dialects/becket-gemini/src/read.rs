@@ -14,6 +14,7 @@ use becket_hooks::CommandLine;
 use serde_json::{Map, Value, json};
 
 use crate::rows::rows;
+use crate::sources::MANIFEST;
 
 /// How long a hook may take by default.
 const USUAL: Duration = Duration::from_millis(60_000);
@@ -29,6 +30,9 @@ const EXACT: &[&str] = &["SessionStart", "SessionEnd", "PreCompress"];
 
 /// Reads a file.
 pub fn read(file: &Value, source: &Arc<Source>, reading: &mut Reading) {
+    if source.file.ends_with(MANIFEST) {
+        return;
+    }
     if !file.is_object() {
         return reading.drop_entry(source, "", "it is no object", true);
     }

@@ -14,6 +14,9 @@ const MACHINE: &str = "/etc/gemini-cli/settings.json";
 /// The variable that names a folder in place of the user's home.
 const HOME: &str = "GEMINI_CLI_HOME";
 
+/// The description of an extension, which may exclude tools. It holds no hooks.
+pub const MANIFEST: &str = "gemini-extension.json";
+
 /// The largest list of extensions that is read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
@@ -50,11 +53,9 @@ pub fn sources(place: &GuestSearch<'_>) -> Result<Vec<Source>, CliError> {
         .iter()
         .flat_map(|user| extensions(user, &place.surroundings.cwd));
     for extension in extensions {
-        add(
-            extension.join("hooks/hooks.json"),
-            Owner::User,
-            Some(extension.into()),
-        );
+        for name in [MANIFEST, "hooks/hooks.json"] {
+            add(extension.join(name), Owner::User, Some(extension.clone().into()));
+        }
     }
     Ok(sources)
 }
@@ -76,7 +77,7 @@ fn extensions(user: &Path, cwd: &Path) -> Vec<PathBuf> {
     let entries = becket_fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries
         .map(|entry| entry.path())
-        .filter(|path| becket_fs::is_file(path.join("gemini-extension.json")))
+        .filter(|path| becket_fs::is_file(path.join(MANIFEST)))
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let rules = rules

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use becket_events::Scope;
 use becket_hook_files::{
-    Facts, FileHost, HookEntry, Input, LeastTime, NameMatcher, Owner, RuleLists, Source, System,
-    without_comments,
+    Facts, FileHost, HookEntry, Input, LeastTime, NameMatcher, Owner, Source, System, without_comments,
 };
 use becket_system::moments;
 use chrono::SecondsFormat;
@@ -18,8 +17,9 @@ use crate::dialect::DIALECT;
 use crate::hear::hear;
 use crate::read::read;
 use crate::rows::rows;
+use crate::rules::rules;
 use crate::show;
-use crate::sources::{is_file, sources};
+use crate::sources::{MANIFEST, is_file, sources};
 
 /// A hook with less time was probably meant to have as many seconds.
 const LEAST_TIME: LeastTime = LeastTime {
@@ -44,12 +44,12 @@ pub static SYSTEM: System = System {
     read_text: None,
     servers: |_| Vec::new(),
     is_file,
-    manifest: Some("gemini-extension.json"),
+    manifest: Some(MANIFEST),
     json: without_comments,
     read,
     joins_folders: true,
     settle: |_, _| {},
-    rules: |_, _, _| Ok(RuleLists::default()),
+    rules,
     rows,
     matcher,
     shell: |_| Some(vec!["bash".to_owned(), "-c".to_owned()]),

@@ -16,8 +16,8 @@
 //! told while a hook runs,
 //! `check.rs` and `mistakes.rs` find what is wrong before anything runs.
 //! `model.rs` asks a model in place of a program (`turn.rs`), with `inspection.rs` for one that may look at files,
-//! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules. `bridging.rs` is the
-//! other direction: such an agent asks becket.
+//! `web.rs` an address, `server_tool.rs` a tool of an MCP server; `rules.rs` are permission rules, and
+//! `rule_patterns.rs` is what they are about. `bridging.rs` is the other direction: such an agent asks becket.
 //!
 //! Such systems let an action happen when a hook breaks. Here a guard that is missing, times out, dies by a signal or
 //! prints garbage refuses. The one exception: a process that ends by itself with a code that its system calls an error
@@ -54,6 +54,7 @@ mod prompt_ids;
 mod replies;
 mod requests;
 mod row;
+mod rule_patterns;
 mod rules;
 mod server_tool;
 mod servers;
@@ -90,7 +91,11 @@ pub use prompt_ids::PromptIds;
 pub use replies::*;
 pub use requests::Requests;
 pub use row::{RowOf, row};
-pub use rules::{ForeignRule, RuleLists, RuledTool};
+pub use rule_patterns::{
+    CHANGES, RuleKind, command_pattern, commands, fetches, fetches_of, file_calls, is_name, path_pattern,
+    tool_of_server,
+};
+pub use rules::{Argument, ForeignRule, RuleLists, RuledCalls, RuledTool, rule_parts, rule_texts};
 pub use stderr::{error_line, unfinished};
 pub use system::{Block, Contract, HookRow, LeastTime, Plain, System};
 pub use text::{is_markdown, value_of};

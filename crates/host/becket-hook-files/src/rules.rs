@@ -3,6 +3,7 @@
 use becket_agent::{ArgumentRule, ToolRule};
 use becket_events::{OperationKind, Profile, RuleDecision, SessionRule};
 use becket_hooks::Pattern;
+use serde_json::Value;
 
 /// The rules of a file.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +25,15 @@ pub struct ForeignRule {
     pub text: String,
     /// The tool.
     pub tool: RuledTool,
-    /// The argument that the rule looks at, by becket's name, with the pattern as it is shown and as it is matched.
-    pub argument: Option<(&'static str, String, Pattern)>,
+    /// The argument that the rule looks at.
+    pub argument: Option<Argument>,
 }
+
+/// An argument that a rule looks at: becket's name for it, and the pattern as it is shown and as it is matched.
+pub type Argument = (&'static str, String, Pattern);
+
+/// Calls that a rule is about: what they do, and with what.
+pub type RuledCalls = Vec<(OperationKind, Option<Argument>)>;
 
 /// The tool of a rule.
 #[derive(Debug, Clone)]
@@ -35,6 +42,26 @@ pub enum RuledTool {
     Operation(OperationKind),
     /// Tools without an operation, by name.
     Named(Pattern),
+}
+
+/// The texts of a list of rules. The error names the list, because what cannot be read could restrict.
+pub fn rule_texts<'a>(list: Option<&'a Value>, name: &str) -> Result<Vec<&'a str>, String> {
+    let Some(list) = list else {
+        return Ok(Vec::new());
+    };
+    let texts = list.as_array().map(|list| list.iter().map(Value::as_str));
+    let texts: Option<Vec<&str>> = texts.and_then(Iterator::collect);
+    texts.ok_or_else(|| format!("`{name}` must be a list of texts"))
+}
+
+/// The tool of a rule, and what stands in brackets behind it.
+pub fn rule_parts(text: &str) -> Result<(&str, Option<&str>), String> {
+    let text = text.trim();
+    let Some((tool, rest)) = text.split_once('(') else {
+        return Ok((text, None));
+    };
+    let pattern = rest.strip_suffix(')').ok_or("it has no closing bracket")?.trim();
+    Ok((tool.trim(), Some(pattern).filter(|pattern| !pattern.is_empty())))
 }
 
 impl RuleLists {
@@ -53,6 +80,25 @@ impl RuleLists {
 }
 
 impl ForeignRule {
+    /// The rules that stand for a text in a file, one for each kind of call that it is about.
+    pub fn about(text: &str, calls: RuledCalls) -> Vec<Self> {
+        let rule = |(operation, argument)| Self {
+            text: text.to_owned(),
+            tool: RuledTool::Operation(operation),
+            argument,
+        };
+        calls.into_iter().map(rule).collect()
+    }
+
+    /// The rule for tools without an operation.
+    pub fn named_tools(text: &str, tool: RuledTool) -> Self {
+        Self {
+            text: text.to_owned(),
+            tool,
+            argument: None,
+        }
+    }
+
     /// The rule for the rest of a session.
     fn for_session(&self, decision: RuleDecision) -> SessionRule {
         let tool = match &self.tool {

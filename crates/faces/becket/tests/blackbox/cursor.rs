@@ -453,3 +453,86 @@ fn a_plugins_manifest_says_where_its_hooks_are() {
         .ended_with(2)
         .complained("plugin.json");
 }
+
+#[test]
+fn what_the_permissions_of_cursor_deny_is_denied() {
+    let deny = |rule: &str| json!({"permissions": {"allow": ["Shell(touch)"], "deny": [rule]}}).to_string();
+    for file in [
+        ".cursor/cli.json",
+        "../home/.cursor/cli-config.json",
+        "../own/cli-config.json",
+        "../of-all/cursor/cli-config.json",
+    ] {
+        for (rule, turn) in [
+            ("Shell(touch)", shell("touch made")),
+            ("Shell(touch)", shell("true && touch made")),
+            (
+                "Write(made)",
+                call("write", &json!({"path": "made", "content": "x"})),
+            ),
+            ("Write(**)", shell("echo x > made")),
+        ] {
+            let room = room().with("CURSOR_CONFIG_DIR", "../own");
+            let room = room.with("XDG_CONFIG_HOME", "../of-all");
+            room.write(file, deny(rule));
+            let model = room.model(&json!([turn, {"text": "done"}]));
+            // What restricts needs no trust, and `--yes` is no answer to it.
+            let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+            assert!(!room.has("made"), "{file} {rule}: {run:#?}");
+            let why = format!("the rule `{rule}` denies it");
+            assert!(run.stderr.contains(&why), "{file} {rule}: {run:#?}");
+        }
+    }
+    let room = room();
+    room.write(".cursor/cli.json", deny("Shell(rm)"));
+    let model = room.model(&json!([shell("touch made"), {"text": "done"}]));
+    let run = room.run(["--model", &model, "go"]).ended_with(0);
+    assert!(!room.has("made"), "an allow of Cursor's is not read: {run:#?}");
+    room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+    assert!(room.has("made"));
+    room.write("key.txt", "words-of-a-key");
+    room.write(".cursor/cli.json", deny("Read(key.txt)"));
+    let turns = json!([call("read", &json!({"path": "key.txt"})), shell("cat key.txt"), {"text": "done"}]);
+    let model = room.model(&turns);
+    let run = room
+        .run(["--yes", "--json", "--model", &model, "go"])
+        .ended_with(0);
+    assert!(!run.stdout.contains("words-of-a-key"), "{run:#?}");
+}
+
+#[test]
+fn permissions_of_cursor_that_cannot_be_read_stop_the_run() {
+    for (text, why) in [
+        ("{", "cli.json"),
+        (
+            r#"{"permissions": {"deny": "Shell(rm)"}}"#,
+            "`permissions.deny` must be a list of texts",
+        ),
+        (r#"{"permissions": {"deny": ["Shell(rm"]}}"#, "no closing bracket"),
+    ] {
+        let room = room();
+        room.write(".cursor/cli.json", text);
+        let model = room.model(&json!([shell("touch made"), {"text": "done"}]));
+        let run = room.run(["--yes", "--model", &model, "go"]).ended_with(2);
+        assert!(run.stderr.contains(why), "{text}: {run:#?}");
+        let check = room.run(["hooks", "check"]);
+        assert!(
+            check.code != 0 && check.stdout.contains(why) || check.stderr.contains(why),
+            "{check:#?}"
+        );
+        room.config("[dialects]\ncursor = \"off\"\n");
+        room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+        assert!(room.has("made"), "{text}");
+    }
+    let room = room();
+    room.write(
+        ".cursor/cli.json",
+        r#"{"permissions": {"deny": ["Commands(rm)"]}}"#,
+    );
+    let model = room.model(&json!([{"text": "done"}]));
+    let run = room.run(["--model", &model, "go"]).ended_with(0);
+    assert!(
+        run.stderr.contains("the rule `Commands(rm)` has no effect"),
+        "{run:#?}"
+    );
+}

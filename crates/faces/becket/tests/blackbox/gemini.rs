@@ -483,3 +483,97 @@ fn seconds_that_are_given_as_milliseconds_are_found() {
         );
     }
 }
+
+#[test]
+fn what_the_settings_of_gemini_take_away_is_denied() {
+    let touches = || shell("touch made");
+    let writes = || call("write", &json!({"path": "made", "content": "x"}));
+    let run_with = |file: &str, settings: &Value, turn: Value| {
+        let room = room();
+        room.write(file, settings.to_string());
+        let model = room.model(&json!([turn, {"text": "done"}]));
+        // What restricts needs no trust, and `--yes` is no answer to it.
+        let run = room.run(["--yes", "--model", &model, "go"]).ended_with(0);
+        (room.has("made"), run)
+    };
+    let of_both = [".gemini/settings.json", "../home/.gemini/settings.json"];
+    for (settings, turn, made) in [
+        (
+            json!({"tools": {"exclude": ["run_shell_command"]}}),
+            touches(),
+            false,
+        ),
+        (
+            json!({"tools": {"exclude": ["ShellTool(touch)"]}}),
+            touches(),
+            false,
+        ),
+        (json!({"excludeTools": ["write_file"]}), writes(), false),
+        (json!({"tools": {"exclude": ["write_file"]}}), touches(), true),
+        (json!({"tools": {"core": ["read_file"]}}), touches(), false),
+        (json!({"tools": {"core": ["read_file"]}}), writes(), false),
+        (
+            json!({"coreTools": ["run_shell_command(touch)"]}),
+            touches(),
+            true,
+        ),
+        (
+            json!({"coreTools": ["run_shell_command(touch)"]}),
+            shell("touch a; echo > made"),
+            false,
+        ),
+        (
+            json!({"tools": {"core": ["run_shell_command(git)"]}}),
+            shell("git --version && touch made"),
+            false,
+        ),
+        (
+            json!({"tools": {"core": ["run_shell_command(git)"]}}),
+            shell("env touch made"),
+            false,
+        ),
+        (
+            json!({"tools": {"core": ["ShellTool"]}}),
+            shell("rm -f a; touch made"),
+            true,
+        ),
+    ] {
+        for file in of_both {
+            let (has, run) = run_with(file, &settings, turn.clone());
+            assert_eq!(has, made, "{file} {settings}: {run:#?}");
+        }
+    }
+}
+
+#[test]
+fn extensions_take_tools_away_and_settings_ask_first() {
+    let turns = json!([shell("touch made"), {"text": "done"}]);
+    let room = room();
+    let extension = "../home/.gemini/extensions/careful/gemini-extension.json";
+    let manifest = json!({"name": "careful", "excludeTools": ["run_shell_command(touch)"]});
+    room.write(extension, manifest.to_string());
+    let run = room
+        .run(["--yes", "--model", &room.model(&turns), "go"])
+        .ended_with(0);
+    assert!(
+        !room.has("made")
+            && run
+                .stderr
+                .contains("the rule `run_shell_command(touch)` denies it"),
+        "{run:#?}"
+    );
+    // Where a user wants to be asked, only the user can answer: nobody is there.
+    let room = crate::room();
+    let settings =
+        json!({"tools": {"confirmationRequired": ["run_shell_command"], "allowed": ["run_shell_command"]}});
+    room.write(".gemini/settings.json", settings.to_string());
+    let model = room.model(&turns);
+    room.run(["--model", &model, "go"]).ended_with(0);
+    assert!(!room.has("made"));
+    room.write(".gemini/settings.json", r#"{"tools": {"core": "read_file"}}"#);
+    let run = room.run(["--yes", "--model", &model, "go"]).ended_with(2);
+    assert!(
+        run.stderr.contains("`tools.core` must be a list of texts"),
+        "{run:#?}"
+    );
+}
