@@ -30,6 +30,7 @@ use crate::session::Session;
 use crate::speaker::Speaker;
 use crate::store::StoreError;
 use crate::storing::{Joins, add_drafts, add_messages, pass_end_hooks, pass_hooks, store_messages};
+use crate::switching::{Refused, clear_conversation};
 
 /// How often hooks of `stop` and `turn_end` may make the model go on for one prompt.
 const MAX_STOP_CONTINUATIONS: u32 = 10;
@@ -230,8 +231,10 @@ async fn sent_on(session: &mut Session, run: &mut Run) -> Result<Option<TurnEnd>
     let said = last_words(&drafts);
     add_drafts(session, drafts).await?;
     // A halt wins over everything that would send the model on. The answer stands.
+    let clears = reply.clear.get() == Some(true);
     if let Some(reason) = session.hooks.halt() {
         session.speaker.agent.front.show(FrontUpdate::Notice(&reason));
+        begin_anew(session, run, clears).await?;
         return Ok(None);
     }
     let goes_on = reply.go_on.get() == Some(true);
@@ -247,12 +250,42 @@ async fn sent_on(session: &mut Session, run: &mut Run) -> Result<Option<TurnEnd>
     {
         run.stop_continuations += 1;
         run.last_stop_reason = Some(reason.clone());
-        if !is_said {
+        // What was said is archived as well.
+        if begin_anew(session, run, clears).await? || !is_said {
             add_messages(session, vec![note("stop", &reason)]).await?;
         }
         return Ok(Some(TurnEnd::Continue));
     }
+    begin_anew(session, run, clears).await?;
     Ok(session.inbox.queues.has_steering().then_some(TurnEnd::Steered))
+}
+
+/// Archives the conversation for a hook, if it wants that and no other hook refuses. Says whether it has begun anew.
+async fn begin_anew(session: &mut Session, run: &mut Run, is_wanted: bool) -> Result<bool, StoreError> {
+    if !is_wanted {
+        return Ok(false);
+    }
+    let front = Arc::clone(&session.speaker.agent.front);
+    if session.is_subagent() {
+        front.show(FrontUpdate::Warning(
+            "a hook wanted to clear the conversation of a sub-agent; it was ignored",
+        ));
+        return Ok(false);
+    }
+    let own = session.transcript.messages[run.first_message..].to_vec();
+    let cancel = session.hooks.cancel().clone();
+    if let Err(Refused(reason)) = clear_conversation(session, cancel).await? {
+        let words = format!("a hook wanted to clear the conversation, and another stopped it: {reason}");
+        front.show(FrontUpdate::Warning(&words));
+        return Ok(false);
+    }
+    run.summarised.extend(own);
+    run.first_message = 0;
+    front.show(FrontUpdate::Notice(
+        "a hook has archived the conversation; it starts over",
+    ));
+    write_system_prompt(session, run).await;
+    Ok(true)
 }
 
 /// Lets a sub-agent answer something else. Its own conversation stays as it is.

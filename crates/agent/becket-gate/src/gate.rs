@@ -43,9 +43,10 @@ use std::time::Instant;
 
 use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
-    AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload,
-    PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell, PreShellPayload, PreTool,
-    PreToolPayload, PreVfsWrite, PreVfsWritePayload, SessionRule, Strictest, Verdict,
+    AttentionReason, Effect, Operation, OperationKind, PermissionMode, PermissionRequest,
+    PermissionRequestPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
+    PreShellPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, SessionRule, Strictest,
+    Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -931,6 +932,7 @@ impl Gate {
                 return Decision::deny(ApprovalSource::RequestHook, reason).by(handlers);
             }
             Some(Verdict::Allow) if allows => {
+                self.take_mode(reply.mode.get());
                 let rewritten = reply.arguments.get().filter(|new| *new != call.arguments);
                 return Decision {
                     rewritten,
@@ -970,6 +972,12 @@ impl Gate {
             is_repeatable: wanted.spared,
         });
         self.ask_person(hooks, question, wanted.insists, asked).await
+    }
+
+    /// Takes the permission mode for later calls that a hook has set. Only the user can agree to everything at once.
+    fn take_mode(&self, mode: Option<PermissionMode>) {
+        let mode = mode.filter(|mode| *mode != PermissionMode::Yes);
+        mode.into_iter().for_each(|mode| self.settings.mode.set(mode));
     }
 
     async fn ask_person(

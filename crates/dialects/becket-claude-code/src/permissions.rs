@@ -2,9 +2,10 @@
 //!
 //! Rules that are added count for the rest of the session, wherever Claude Code would store them. Nothing is taken away
 //! from what others have restricted: of rules that replace others, those that deny or ask are added, and the others
-//! stay. The rest is reported. A change that cannot be read fails, since it may restrict something.
+//! stay. A mode counts from the next call on, unless it would let everything run. The rest is reported. A change that
+//! cannot be read fails, since it may restrict something.
 
-use becket_events::OperationKind;
+use becket_events::{OperationKind, PermissionMode};
 use becket_hook_files::{HookAnswer, Members};
 use becket_hooks::Failure;
 use serde_json::{Map, Value, json};
@@ -36,6 +37,7 @@ pub fn read(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failur
         };
         match kind.as_str() {
             "addRules" => {}
+            "setMode" => set_mode(&change, answer)?,
             "replaceRules" if adds => answer
                 .unserved
                 .push("`replaceRules` for later calls; becket adds the rules, and takes none away".into()),
@@ -52,6 +54,28 @@ pub fn read(members: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failur
         answer.permissions = Some(json!({"permissions": lists}));
     }
     Ok(())
+}
+
+/// Sets the permission mode for later calls. A hook does not make every call run.
+fn set_mode(change: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
+    let word = change.text("mode")?.unwrap_or_default();
+    let mode = match word.as_str() {
+        "default" => PermissionMode::Ask,
+        "acceptEdits" => PermissionMode::AcceptEdits,
+        "plan" => PermissionMode::Plan,
+        "auto" | "bypassPermissions" | "dontAsk" => {
+            answer.unserved.push(format!(
+                "the permission mode `{word}`, which no hook can set here"
+            ));
+            return Ok(());
+        }
+        _ => return Err(change.wrong("mode", "`default`, `acceptEdits`, `plan` or another mode")),
+    };
+    answer
+        .notice
+        .push(format!("a hook sets the permission mode to `{}`", mode.word()));
+    answer.mode = Some(mode);
+    only_for_session(change, answer)
 }
 
 /// Adds the rules of a change to the list that its behaviour names.
@@ -78,10 +102,15 @@ fn add(change: &Members<'_>, lists: &mut Map<String, Value>, answer: &mut HookAn
         let text = written(&tool, rule.text("ruleContent")?.as_deref());
         list.as_array_mut().expect("it was made so").push(text.into());
     }
+    only_for_session(change, answer)
+}
+
+/// Tells that a change is stored nowhere, if it is to be.
+fn only_for_session(change: &Members<'_>, answer: &mut HookAnswer) -> Result<(), Failure> {
     match change.text("destination")?.as_deref() {
         None | Some("session") => {}
         Some(place) => answer.unserved.push(format!(
-            "to store permission rules in `{place}`; they count for this session and are not stored"
+            "to store permissions in `{place}`; they count for this session and are not stored"
         )),
     }
     Ok(())

@@ -182,8 +182,13 @@ fn read_specific(contract: &Contract, members: &Members<'_>, answer: &mut HookAn
         answer.output = Some(Value::Object(members.map.clone()));
     }
     if members.truth("clearContext")? == Some(true) {
-        let told = "to clear the conversation; becket does not do that for hooks";
-        answer.unserved.push(told.to_owned());
+        // Gemini CLI clears nothing for a hook that neither blocks nor ends the run.
+        answer.clears = contract.name == "AfterAgent" && (answer.block.is_some() || answer.halt.is_some());
+        if !answer.clears {
+            let told =
+                "to clear the conversation, which counts at AfterAgent alone, and with a block or an end";
+            answer.unserved.push(told.to_owned());
+        }
     }
     if members.object("tailToolCallRequest")?.is_some() {
         let told = "to run another tool after this one; becket runs no tools for hooks";

@@ -190,7 +190,10 @@ fn every_field_of_an_answer_counts() {
     );
     assert_eq!(said.halt.as_deref(), Some("enough"));
     assert_eq!(said.notice[0], "hello");
-    assert!(said.unserved[0].contains("clear"), "{said:?}");
+    assert!(said.clears && said.unserved.is_empty(), "{said:?}");
+    let clears = json!({"hookSpecificOutput": {"clearContext": true}});
+    let said = heard("AfterAgent", 0, &clears);
+    assert!(!said.clears && said.unserved[0].contains("clear"), "{said:?}");
     let said = heard("BeforeTool", 0, &json!({"continue": false, "reason": "why"}));
     assert_eq!(said.halt.as_deref(), Some("why"));
     let said = heard("SessionStart", 0, &json!({"continue": false}));

@@ -16,8 +16,8 @@ use crate::rules::{
     Adjust, Answer, Append, First, Intersect, Last, Merge, Prepend, Rewrite, Rule, Strictest, Union, Withheld,
 };
 use crate::{
-    Delta, EntryDraft, Json, LineEdit, Message, NoteDraft, OperationKind, Part, Replacement, StopReason,
-    Usage, Verdict,
+    Delta, EntryDraft, Json, LineEdit, Message, NoteDraft, OperationKind, Part, PermissionMode, Replacement,
+    StopReason, Usage, Verdict,
 };
 
 /// The reply field with which every handler can tell the user something.
@@ -849,6 +849,9 @@ events! {
         /// Permission rules for the rest of the session. Those that allow count together with an allow; those that ask
         /// or deny count in any case, and a deny beats everything.
         rules: Union<SessionRule>,
+        /// The permission mode from now on, used if the call is allowed. `yes` is ignored, because only the user can
+        /// choose it.
+        mode: Last<PermissionMode>,
     }
 
     /// The decision whether a call runs has been made.
@@ -1116,6 +1119,9 @@ events! {
         go_on: Rewrite<bool>,
         /// Another answer of a sub-agent for the agent that asked. The user has already read what others answer.
         response: Last<String>,
+        /// Whether the conversation is archived, as `/clear` does it. If the model continues, it sees nothing but the
+        /// reason. Not for sub-agents.
+        clear: First<bool>,
     }
 
     // ---------------------------------------------------------------- compaction

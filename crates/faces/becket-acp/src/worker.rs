@@ -114,8 +114,13 @@ impl Worker {
 
     async fn prompt(&mut self, work: Work) {
         let Work { prompt, turn, reply } = work;
+        let mode = self.settings.mode();
         self.updates.begin_work();
         let answer = self.answer(prompt, &turn.cancel).await;
+        // A hook may have changed it.
+        if self.settings.mode() != mode {
+            self.updates.settings_changed(&self.settings);
+        }
         self.updates.end_turn();
         drop(turn);
         // The server waits for every answer, unless it ends.

@@ -340,6 +340,8 @@ impl<'a> Chat<'a> {
                 }
             }
         };
+        // A hook may have changed it.
+        self.show_mode();
         self.busy = false;
         self.show_waiting();
         done

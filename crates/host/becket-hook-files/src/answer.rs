@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use becket_events::SessionRule;
+use becket_events::{PermissionMode, SessionRule};
 use becket_host::TerminalSignal;
 use serde_json::{Map, Value};
 
@@ -42,6 +42,10 @@ pub struct HookAnswer {
     pub permissions: Option<Value>,
     /// The same rules in becket's words.
     pub rules: Vec<SessionRule>,
+    /// The permission mode for later calls.
+    pub mode: Option<PermissionMode>,
+    /// Whether the conversation is to begin anew.
+    pub clears: bool,
     /// A prompt that runs before the user's first one.
     pub first_prompt: Option<String>,
     /// How often the hook may make the model go on, if its file says so.

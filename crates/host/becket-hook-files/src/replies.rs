@@ -85,6 +85,7 @@ pub fn permission(call: &Called<'_>, answer: &HookAnswer) -> Result<PermissionRe
         verdict: answer.verdict(),
         arguments: Last(answer.arguments_of(call)?),
         rules: Union(answer.rules.clone()),
+        mode: Last(answer.mode),
         ..Default::default()
     })
 }
@@ -184,8 +185,12 @@ pub fn stop(payload: &StopPayload, answer: &HookAnswer, cap: u32) -> StopReply {
         .chain(&answer.context)
         .map(String::as_str)
         .collect();
+    let clear = First(answer.clears.then_some(true));
     if texts.is_empty() {
-        return StopReply::default();
+        return StopReply {
+            clear,
+            ..Default::default()
+        };
     }
     if payload.continuations >= cap {
         let told = format!("a hook wanted the model to continue more than {cap} times; it was ignored");
@@ -197,6 +202,7 @@ pub fn stop(payload: &StopPayload, answer: &HookAnswer, cap: u32) -> StopReply {
     StopReply {
         continue_with: First(Some(texts.join("\n\n"))),
         repeats: First(Some(true)),
+        clear,
         ..Default::default()
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use testkit::{Ending, Finished, ModelServer, OpenAiStream, Response, Room, needs};
 
-use crate::hook_files::{answers, call, heard, says, shell};
+use crate::hook_files::{answers, call, heard, members, says, shell};
 use crate::limit::with_person;
 use crate::mcp::{declared_server, with_server};
 use crate::room;
@@ -561,11 +561,11 @@ fn permission_request_gives_rules_for_the_session() {
     replaces["type"] = "replaceRules".into();
     let mut stored = adds("allow", json!([rule("ls:*")]));
     stored["destination"] = "localSettings".into();
-    let mode = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
+    let mode = json!({"type": "setMode", "mode": "bypassPermissions", "destination": "session"});
     let room = answering(json!([replaces, stored, mode]));
     let run = play(&room, &turns(&["touch a", "touch b"]), &[]).ended_with(0);
     assert!(room.has("a") && !room.has("b"), "{run:#?}");
-    for words in ["`replaceRules`", "`setMode`", "`localSettings`"] {
+    for words in ["`replaceRules`", "`bypassPermissions`", "`localSettings`"] {
         assert!(run.stderr.contains(words), "{words}: {run:#?}");
     }
     // What cannot be read may restrict something.
@@ -580,6 +580,56 @@ fn permission_request_gives_rules_for_the_session() {
         play(&room, &touching(), &[]).ended_with(0);
         assert!(!room.has("made"), "{wrong}");
     }
+}
+
+#[test]
+fn permission_request_sets_the_mode_for_later_calls() {
+    let answering = |behavior: &str, mode: &str| {
+        let changes = json!([{"type": "setMode", "mode": mode, "destination": "session"}]);
+        let decision = json!({"behavior": behavior, "updatedPermissions": changes});
+        let answer = specific("PermissionRequest", json!({"decision": decision}));
+        // It is asked about everything, and answers only about the shell.
+        with_hook(
+            "PermissionRequest",
+            &format!("case \"$IN\" in *'\"Bash\"'*) {answer};; esac"),
+        )
+    };
+    let write = call("write", &json!({"path": "b", "content": "x"}));
+    for (mode, written, touched) in [
+        ("acceptEdits", true, true),
+        ("default", false, true),
+        // In plan mode nothing is asked about that writes or runs.
+        ("plan", false, false),
+        ("bypassPermissions", false, true),
+        ("dontAsk", false, true),
+    ] {
+        let room = answering("allow", mode);
+        let turns = json!([shell("touch a"), write, shell("touch c"), {"text": "done"}]);
+        let run = play(&room, &turns, &[]).ended_with(0);
+        assert!(room.has("a"), "{mode}: {run:#?}");
+        assert_eq!(room.has("b"), written, "{mode}: {run:#?}");
+        assert_eq!(room.has("c"), touched, "{mode}: {run:#?}");
+        let told = match mode {
+            "acceptEdits" => "a hook sets the permission mode to `accept-edits`",
+            "bypassPermissions" | "dontAsk" => "a hook wanted the permission mode `",
+            _ => "a hook sets the permission mode to `",
+        };
+        assert!(run.stderr.contains(told), "{mode}: {run:#?}");
+    }
+    // Hooks hear of it.
+    let room = answering("allow", "acceptEdits");
+    play(
+        &room,
+        &json!([shell("touch a"), shell("touch c"), {"text": "done"}]),
+        &[],
+    )
+    .ended_with(0);
+    let modes = members(&room, "PermissionRequest", "permission_mode");
+    assert_eq!(modes, ["default", "acceptEdits"]);
+    // A mode that nobody has refuses, since it may be a stricter one.
+    let room = answering("allow", "careful");
+    play(&room, &touching(), &[]).ended_with(0);
+    assert!(!room.has("made"));
 }
 
 #[test]

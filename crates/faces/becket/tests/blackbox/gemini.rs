@@ -577,3 +577,70 @@ fn extensions_take_tools_away_and_settings_ask_first() {
         "{run:#?}"
     );
 }
+
+#[test]
+fn a_hook_clears_the_conversation() {
+    let clearing = |mut answer: Value| {
+        answer["hookSpecificOutput"] = json!({"clearContext": true});
+        let once = format!(
+            "[ -e ../cleared ] || {{ touch ../cleared; {}; }}",
+            answers(&answer)
+        );
+        with_hooks(&[("AfterAgent", &once)])
+    };
+    let room = clearing(json!({"decision": "block", "reason": "the second task"}));
+    let turns = json!([
+        says("the first answer", &["go"]),
+        {"text": "the second answer", "expect": ["the second task"]},
+    ]);
+    let model = room.model(&turns);
+    let run = room
+        .run(["--trust", "--json", "--model", &model, "go"])
+        .ended_with(0);
+    assert!(run.stdout.contains("the second answer"), "{run:#?}");
+    let bodies: Vec<String> = run
+        .events_named("pre_request")
+        .iter()
+        .map(|request| request["body"].to_string())
+        .collect();
+    assert_eq!(bodies.len(), 2, "{run:#?}");
+    assert!(
+        bodies[1].contains("the second task") && !bodies[1].contains("the first answer"),
+        "{}",
+        bodies[1]
+    );
+    let all = run.events_named("agent_end")[0]["messages"].to_string();
+    assert!(
+        all.contains("the first answer") && all.contains("the second answer"),
+        "{all}"
+    );
+    let left = room.run(["context", "export"]).ended_with(0).stdout;
+    assert!(
+        !left.contains("the first answer") && left.contains("the second answer"),
+        "{left}"
+    );
+    // An end clears too, and the next prompt is the first of a new conversation.
+    let room = clearing(json!({"continue": false, "stopReason": "enough"}));
+    play(&room, &json!([says("the first answer", &[])]), &[]).ended_with(0);
+    let left = room.run(["context", "export"]);
+    assert!(!left.stdout.contains("the first answer"), "{left:#?}");
+    let model = room.model(&json!([says("the second answer", &["again"])]));
+    let run = room
+        .run(["--trust", "--json", "--model", &model, "again"])
+        .ended_with(0);
+    let body = run.events_named("pre_request")[0]["body"].to_string();
+    assert!(!body.contains("the first answer"), "{body}");
+    // Without either, Gemini CLI clears nothing; another hook may refuse.
+    let room = clearing(json!({}));
+    let run = play(&room, &json!([says("the first answer", &[])]), &[]).ended_with(0);
+    assert!(
+        run.stderr.contains("a hook wanted to clear the conversation"),
+        "{run:#?}"
+    );
+    let room = clearing(json!({"continue": false}));
+    room.config("[[hook]]\nevent = \"pre_clear\"\ncommand = \"echo keep it >&2; exit 2\"\n");
+    let run = play(&room, &json!([says("the first answer", &[])]), &[]).ended_with(0);
+    assert!(run.stderr.contains("another stopped it"), "{run:#?}");
+    let left = room.run(["context", "export"]).ended_with(0).stdout;
+    assert!(left.contains("the first answer"), "{left}");
+}
