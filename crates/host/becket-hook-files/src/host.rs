@@ -225,11 +225,12 @@ fn is_reached(owner: Owner, reach: Reach) -> bool {
     }
 }
 
-/// The facts about a run. If the command line names files, their project is that of the first one, because its hooks
-/// name scripts that lie there.
+/// The facts about a run. If the command line names files of projects, their project is that of the first one, because
+/// its hooks name scripts that lie there. Hooks of a plugin work where the agent does.
 fn facts_of(system: &System, place: &GuestSearch<'_>) -> Facts {
     let mut facts = Facts::of(place);
-    if let Some(file) = given_files(system, place).first() {
+    let given = given_files(system, place);
+    if let Some(file) = given.iter().find(|file| plugin_of(file).is_none()) {
         let own = Facts::beside(file, system.folders).project_root;
         facts.project_root = becket_fs::canonicalize(&own).unwrap_or(own);
         facts.hooks_directory = Some(facts.project_root.clone());

@@ -2166,6 +2166,24 @@ fn a_refusal_names_the_plugin() {
 }
 
 #[test]
+fn hooks_of_a_named_plugin_work_where_the_agent_does() {
+    let room = room();
+    let hooks = settings(&[(
+        "PreToolUse",
+        command("pwd > noted; echo \"$CLAUDE_PLUGIN_ROOT\" >> noted"),
+    )]);
+    let file = room.write("../elsewhere/hooks/hooks.json", hooks.to_string());
+    let model = room.model(&touching());
+    let file = file.display().to_string();
+    let line = ["--yes", "--claude-code-hooks", &file, "--model", &model, "go"];
+    room.run(line).ended_with(0);
+    let noted = room.read("noted");
+    let (place, root) = noted.trim().split_once('\n').expect("two lines");
+    assert_eq!(place, room.work().canonicalize().unwrap().display().to_string());
+    assert!(root.ends_with("elsewhere"), "{noted}");
+}
+
+#[test]
 fn nobody_is_called_to_a_prompt_that_cannot_come() {
     let room = with_hooks(&[("Notification", noting("Notification", ""))]);
     play(&room, &json!([says("done", &[])]), &[]).ended_with(0);
