@@ -85,8 +85,14 @@ pub(crate) async fn compact_on_request(
     begin_work(session, cancel);
     apply_choices(session).await;
     session.inbox.queues.compact();
+    let is_halted = session.hooks.halt().is_some();
     let end = compact_all(session, instructions).await;
     session.inbox.end_work();
+    if !is_halted {
+        let is_told = matches!(end, Ok(CompactEnd::Refused(_)));
+        let reason = session.hooks.take_halt().filter(|_| !is_told);
+        session.tell_halt(reason);
+    }
     end
 }
 

@@ -10,6 +10,7 @@ use becket_gate::gate::Gate;
 use crate::context_files::{ContextFile, ContextFiles};
 use crate::endings::Ending;
 use crate::family::Family;
+use crate::front::FrontUpdate;
 use crate::fuel::Fuel;
 use crate::inbox::Inbox;
 use crate::notices::{raise, warn};
@@ -184,6 +185,13 @@ impl Session {
             hooks: self.hooks.clone(),
             gate: Arc::clone(&self.gate),
             contexts: self.speaker.agent.settings.contexts.clone(),
+        }
+    }
+
+    /// Shows why a hook wanted to end a run, where there is none: the next one may begin.
+    pub(crate) fn tell_halt(&self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            self.speaker.agent.front.show(FrontUpdate::Notice(&reason));
         }
     }
 

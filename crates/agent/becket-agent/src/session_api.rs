@@ -114,7 +114,12 @@ impl Session {
 
     /// Archives the conversation, unless a hook refuses: the next prompt is the first of a new one. A cancel refuses.
     pub async fn clear(&mut self, cancel: CancellationToken) -> Result<Result<(), Refused>, StoreError> {
-        clear_conversation(self, cancel).await
+        let is_halted = self.hooks.halt().is_some();
+        let cleared = clear_conversation(self, cancel).await;
+        if !is_halted {
+            self.tell_halt(self.hooks.take_halt());
+        }
+        cleared
     }
 
     /// Continues in a fork of the conversation, which hooks have agreed to: a new context with the conversation up to

@@ -443,6 +443,21 @@ fn an_interrupted_run_is_told() {
 }
 
 #[test]
+fn a_hook_that_stops_after_a_summary_ends_no_later_run() {
+    let stops = answers(&json!({"continue": false, "stopReason": "enough for today"}));
+    let room = with_hooks(&[("PostCompact", &stops)]);
+    let model = room.model(&json!([
+        says("one", &[]),
+        says("a summary", &[]),
+        says("two", &["a summary"])
+    ]));
+    let run = room.run_with_input(["--trust", "--model", &model, "chat"], "hello\n/compact\nmore\n");
+    let run = run.ended_with(0);
+    assert!(run.stdout.contains("two"), "{run:#?}");
+    assert!(run.stderr.contains("enough for today"), "{run:#?}");
+}
+
+#[test]
 fn hooks_stand_in_settings_and_plugins_too() {
     let room = room();
     room.write(
