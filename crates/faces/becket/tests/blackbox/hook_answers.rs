@@ -6,12 +6,13 @@ use testkit::{Finished, Room};
 
 use crate::hook_ends::{CLAUDE_CODE, CODEX, COPILOT, CURSOR, GEMINI, System, golden};
 use crate::hook_files::{answers, call, shell};
+use crate::mcp::with_server;
 use crate::room;
 
 /// The word that answers say, and that is looked for where it may arrive.
 const WORD: &str = "lighthouse";
 
-/// What a call of the page's runs prints.
+/// What a call of the page's runs prints, and what stands in the file that one reads.
 const PRINTED: &str = "printed by the call";
 
 /// What a sub-agent of the page's runs says.
@@ -26,7 +27,7 @@ struct Said {
     call: Call,
 }
 
-/// The call that the model makes.
+/// The call that the model makes, or what else happens in a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Call {
     /// A command that runs.
@@ -35,36 +36,84 @@ enum Call {
     Failing,
     /// A sub-agent, which says something.
     SubAgent,
+    /// A file that is read.
+    Read,
+    /// A tool of a server.
+    Server,
+    /// A command, then another one and a write. The hook answers once.
+    Several,
+    /// A command in a project that is set up.
+    Init,
+    /// A prompt that is a slash command.
+    Slash,
+    /// A command after another model was chosen.
+    Switch,
+    /// A summary of the conversation.
+    Summary,
+    /// A chat in which the agent waits for another prompt.
+    Waiting,
 }
+
+/// A line that stands for another text, and that text.
+const SLASH: (&str, &str) = ("/review a.rs", "Review a.rs.");
 
 impl Call {
     /// The call in the words of the page.
-    fn words(self) -> &'static str {
+    fn shown(self) -> &'static str {
         match self {
             Self::Shell => "",
             Self::Failing => ", a command that fails",
             Self::SubAgent => ", a sub-agent",
+            Self::Read => ", a file is read",
+            Self::Server => ", a server's tool",
+            Self::Several => ", with calls after it",
+            Self::Init => ", with `--init`",
+            Self::Slash => ", a slash command",
+            Self::Switch => ", another model",
+            Self::Summary => ", a summary",
+            Self::Waiting => ", between two prompts",
         }
     }
 
-    /// The model's answer with the call.
-    fn turn(self, room: &Room) -> Value {
+    /// The options and the prompt of the run.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Init => &["--init", "go"],
+            Self::Slash => &["--prompt-template", "review.md", SLASH.0],
+            Self::Switch => &["-e", "chooses.ts", "go"],
+            Self::Summary => &["compact"],
+            Self::Waiting => &["chat"],
+            _ => &["go"],
+        }
+    }
+
+    /// The model's answers with the calls.
+    fn turns(self, room: &Room) -> Vec<Value> {
         let child = || {
             let turns = json!([{"text": CHILD_SAID}, {"text": CHILD_SAID}]);
             room.write("../child.json", turns.to_string())
                 .display()
                 .to_string()
         };
+        let runs = || shell(&format!("touch made; echo {PRINTED}"));
         match self {
-            Self::Shell => shell(&format!("touch made; echo {PRINTED}")),
-            Self::Failing => shell(&format!("touch made; echo {PRINTED}; exit 3")),
+            Self::Shell | Self::Init | Self::Slash | Self::Switch => vec![runs()],
+            Self::Failing => vec![shell(&format!("touch made; echo {PRINTED}; exit 3"))],
             Self::SubAgent => {
                 let model = format!("scripted/{}", child());
-                call(
+                vec![call(
                     "spawn_agent",
                     &json!({"system_prompt": "help", "input": "count", "model": model}),
-                )
+                )]
             }
+            Self::Read => vec![call("read", &json!({"path": "a.txt"}))],
+            Self::Server => vec![call("one_echo", &json!({"text": PRINTED}))],
+            Self::Several => vec![
+                runs(),
+                shell("touch later"),
+                call("write", &json!({"path": "written", "content": "x"})),
+            ],
+            Self::Summary | Self::Waiting => Vec::new(),
         }
     }
 }
@@ -105,6 +154,29 @@ fn specific_unasked(event: &'static str, members: Value) -> Said {
     }
 }
 
+/// Whether the second request shows what the call has printed.
+fn shows_output(requests: &[&Value], call: Call) -> bool {
+    let printed = match call {
+        Call::SubAgent => CHILD_SAID.to_owned(),
+        Call::Read | Call::Server => PRINTED.to_owned(),
+        _ => format!("{PRINTED}\\n"),
+    };
+    let messages = requests
+        .get(1)
+        .and_then(|request| request["body"]["messages"].as_array());
+    let mut results = messages
+        .into_iter()
+        .flatten()
+        .filter(|message| message["role"] == "tool");
+    results.any(|result| result.to_string().contains(&printed))
+}
+
+/// Whether the server was asked to do something.
+fn was_called(room: &Room) -> bool {
+    let log = std::fs::read_to_string(room.home().join("one.log"));
+    log.is_ok_and(|log| log.contains("heard tools/call"))
+}
+
 /// What a run with an answer came to, in the words of the page.
 fn effects(room: &Room, run: &Finished, said: &Said) -> Vec<&'static str> {
     let requests = run.events_named("pre_request");
@@ -117,89 +189,137 @@ fn effects(room: &Room, run: &Finished, said: &Said) -> Vec<&'static str> {
     };
     let (bodies, child) = (texts(&own), texts(&of_child));
     let (made, changed) = (room.has("made"), room.has("changed"));
-    let ran = made || changed || !child.is_empty();
-    let printed = match said.call {
-        Call::SubAgent => CHILD_SAID.to_owned(),
-        Call::Shell | Call::Failing => format!("{PRINTED}\\n"),
+    let shows = shows_output(&own, said.call);
+    let ran = match said.call {
+        Call::Read => shows,
+        Call::Server => was_called(room),
+        Call::Summary | Call::Waiting => true,
+        _ => made || changed || !child.is_empty(),
     };
-    let shows = |body: &String| body.contains(&printed);
     let is_in = |bodies: &[String]| bodies.iter().any(|body| body.contains(WORD));
     let (is_told, is_child_told) = (is_in(&bodies), is_in(&child));
     let needs_yes = said.needs_yes;
     let titles = room.run(["sessions"]).stdout;
-    let is_user_told = [WORD, "a hook wanted", "a hook said"]
+    let is_user_told = [WORD, "a hook wanted", "a hook said", "a hook sets"]
         .iter()
         .any(|words| run.stderr.contains(words));
+    let turns = said.call.turns(room).len().max(1);
+    let (begins, ends_early) = (bodies.len() > 1, bodies.len() == 1);
+    let has_results = !matches!(said.call, Call::Summary | Call::Waiting);
+    let summary_is_refused = said.call == Call::Summary && run.code != 0;
+    let other_is_refused = said.call == Call::Switch && !room.has("other-answers");
     [
-        (run.code != 0 && bodies.is_empty(), "the prompt is refused"),
-        (!ran && bodies.len() > 1, "the call is refused"),
-        (!ran && bodies.len() == 1, "the call is refused, and the run ends"),
+        (other_is_refused, "the other model is refused"),
+        (summary_is_refused, "the summary is refused"),
+        (
+            run.code != 0 && bodies.is_empty() && !summary_is_refused,
+            "the prompt is refused",
+        ),
+        (!ran && begins, "the call is refused"),
+        (!ran && ends_early, "the call is refused, and the run ends"),
         (ran && needs_yes, "the call runs without a question"),
         (changed, "the arguments are changed"),
-        (ran && bodies.len() == 1, "the run ends after the call"),
+        (room.has("later"), "a later command runs without a question"),
+        (room.has("written"), "a later write runs without a question"),
+        (has_results && ran && ends_early, "the run ends after the call"),
         (
-            (made || !child.is_empty()) && bodies.len() > 1 && !shows(&bodies[1]),
+            has_results && ran && !changed && begins && !shows,
             "the result is replaced",
         ),
-        (bodies.len() > 2, "the model goes on"),
+        (has_results && bodies.len() > turns + 1, "the model goes on"),
         (child.len() > 1, "the sub-agent goes on"),
         (is_child_told, "the sub-agent is told"),
         (is_told, "the model is told"),
         (is_user_told, "the user is told"),
         (run.stdout.contains("final by a hook"), "the answer is replaced"),
         (titles.contains(WORD), "the conversation has that title"),
+        (
+            run.stderr.contains("a hook has archived the conversation"),
+            "the conversation starts over",
+        ),
     ]
     .into_iter()
     .filter_map(|(is_so, words)| is_so.then_some(words))
     .collect()
 }
 
-/// A run with one hook: the model calls the shell, and then answers as often as it is asked.
-fn play(system: &System, said: &Said) -> (Room, Finished) {
-    let room = room().with("SHELL", "/bin/bash");
+/// Events whose hooks would make the model go on again and again.
+const ENDS: [&str; 6] = [
+    "Stop",
+    "stop",
+    "agentStop",
+    "AfterAgent",
+    "SubagentStop",
+    "subagentStop",
+];
+
+/// A run with one hook: the model makes its calls, and then answers as often as it is asked. Nothing without Python.
+fn play(system: &System, said: &Said) -> Option<(Room, Finished)> {
+    let room = match said.call {
+        Call::Server => with_server("well", "")?,
+        _ => room(),
+    };
+    let room = room.with("SHELL", "/bin/bash");
     let command = match &said.answer {
         Value::String(text) => format!("printf '%s' '{text}'"),
         answer => answers(answer),
     };
-    // A hook that makes the model go on says so once; others are asked again about what they have changed.
-    let ends = [
-        "Stop",
-        "stop",
-        "agentStop",
-        "AfterAgent",
-        "SubagentStop",
-        "subagentStop",
-    ];
-    let ends = ends.contains(&said.event);
-    let command = match ends {
+    // Others are asked again about what they have changed.
+    let once = ENDS.contains(&said.event) || said.call == Call::Several;
+    let command = match once {
         true => format!("[ -e ../said ] || {{ touch ../said; {command}; }}"),
         false => command,
     };
     room.write(system.file, (system.hooks)(said.event, &command).to_string());
     if !said.needs_yes {
-        room.config("[permissions]\nallow = [\"shell\", \"spawn_agent\"]\n");
+        let settings = room.read("../home/.config/becket/config.toml");
+        room.config(&format!(
+            "{settings}[permissions]\nallow = [\"shell\", \"spawn_agent\", \"one_echo\"]\n"
+        ));
     }
-    let model = room.model(&json!([
-        said.call.turn(&room),
-        {"text": "one"},
-        {"text": "two"},
-        {"text": "three"},
-    ]));
-    let run = room.run(["--trust", "--json", "--model", &model, "go"]);
-    (room, run)
+    room.write("a.txt", PRINTED);
+    room.write(
+        "review.md",
+        format!("---\ndescription: reviews\n---\n{}\n", SLASH.1),
+    );
+    room.write(
+        "chooses.ts",
+        "export default (pi: any) => {\n\
+         pi.on(\"session_start\", () => pi.setModel({ provider: \"scripted\", id: \"other.json\" }));\n};\n",
+    );
+    let with_words = |mut turns: Vec<Value>| {
+        turns.extend(["one", "two", "three"].map(|text| json!({"text": text})));
+        json!(turns)
+    };
+    let other = shell(&format!("touch made other-answers; echo {PRINTED}"));
+    room.write("other.json", with_words(vec![other]).to_string());
+    let model = room.model(&with_words(said.call.turns(&room)));
+    let begin = ["--trust", "--json", "--model", &model];
+    if said.call == Call::Summary {
+        room.run(begin.iter().chain(&["go"])).ended_with(0);
+    }
+    let line = begin.iter().chain(said.call.words());
+    let run = match said.call {
+        Call::Waiting => room.run_with_input(line, "hello\nmore\n"),
+        _ => room.run(line),
+    };
+    Some((room, run))
 }
 
 /// Plays all answers of a system, and compares the page.
 fn play_all(system: &System, all: &[Said]) {
     let mut page = format!(
         "# {}: what the fields of an answer do\n\nWritten by the tests in `hook_answers.rs`, with real hooks, and \
-         compared by them. `BECKET_UPDATE_GOLDENS=1` rewrites it. The answers stand beside a call of the shell; \
-         where the table says so, it needs a yes and nobody is there to give it.\n\n\
+         compared by them. `BECKET_UPDATE_GOLDENS=1` rewrites it. The answers stand beside a call of the shell, \
+         unless the table names something else; where it says so, the call needs a yes and nobody is there to \
+         give it.\n\n\
          | at | answer | what happens |\n|---|---|---|\n",
         system.title
     );
     for said in all {
-        let (room, run) = play(system, said);
+        let Some((room, run)) = play(system, said) else {
+            return;
+        };
         let effects = effects(&room, &run, said);
         let effect = match effects.is_empty() {
             true => "nothing".to_owned(),
@@ -210,7 +330,7 @@ fn play_all(system: &System, all: &[Said]) {
             answer => answer.to_string(),
         };
         let needs = if said.needs_yes { ", a yes is needed" } else { "" };
-        let (event, call) = (said.event, said.call.words());
+        let (event, call) = (said.event, said.call.shown());
         page.push_str(&format!("| `{event}`{call}{needs} | `{answer}` | {effect} |\n"));
     }
     golden(&format!("docs/dialects/{}-answers.md", system.name), &page);
@@ -220,9 +340,23 @@ fn play_all(system: &System, all: &[Said]) {
 #[test]
 fn the_answers_of_claude_code() {
     let decision = |decision: Value| json!({"decision": decision});
+    let touches = json!([{"toolName": "Bash", "ruleContent": "touch:*"}]);
+    let gives = |change: Value| {
+        let allows = json!({"behavior": "allow", "updatedPermissions": [change]});
+        beside(
+            Call::Several,
+            specific_unasked("PermissionRequest", decision(allows)),
+        )
+    };
     play_all(
         &CLAUDE_CODE,
         &[
+            beside(Call::Init, specific("Setup", json!({"additionalContext": WORD}))),
+            beside(Call::Init, said("Setup", json!({"systemMessage": WORD}))),
+            beside(
+                Call::Init,
+                said("Setup", json!({"continue": false, "stopReason": WORD})),
+            ),
             specific("SessionStart", json!({"additionalContext": WORD})),
             specific("SessionStart", json!({"initialUserMessage": WORD})),
             specific("SessionStart", json!({"sessionTitle": WORD})),
@@ -242,6 +376,22 @@ fn the_answers_of_claude_code() {
             said("UserPromptSubmit", json!({"continue": false, "stopReason": WORD})),
             said("UserPromptSubmit", json!({"systemMessage": WORD})),
             said("UserPromptSubmit", WORD.into()),
+            beside(
+                Call::Slash,
+                said(
+                    "UserPromptExpansion",
+                    json!({"decision": "block", "reason": WORD}),
+                ),
+            ),
+            beside(
+                Call::Slash,
+                specific("UserPromptExpansion", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::Slash,
+                specific("UserPromptExpansion", json!({"suppressOriginalPrompt": true})),
+            ),
+            beside(Call::Slash, said("UserPromptExpansion", WORD.into())),
             said("PreToolUse", json!({"decision": "block", "reason": WORD})),
             unasked("PreToolUse", json!({"decision": "approve", "reason": WORD})),
             specific(
@@ -278,6 +428,15 @@ fn the_answers_of_claude_code() {
                 "PermissionRequest",
                 decision(json!({"behavior": "deny", "message": WORD, "interrupt": true})),
             ),
+            gives(json!({"type": "addRules", "behavior": "allow", "rules": touches})),
+            gives(json!({"type": "addRules", "behavior": "deny", "rules": touches})),
+            gives(json!({"type": "addRules", "behavior": "ask", "rules": touches})),
+            gives(json!({"type": "replaceRules", "behavior": "deny", "rules": touches})),
+            gives(json!({"type": "removeRules", "behavior": "deny", "rules": touches})),
+            gives(json!({"type": "setMode", "mode": "acceptEdits"})),
+            gives(json!({"type": "setMode", "mode": "plan"})),
+            gives(json!({"type": "setMode", "mode": "bypassPermissions"})),
+            gives(json!({"type": "addDirectories", "directories": [WORD]})),
             said("PostToolUse", json!({"decision": "block", "reason": WORD})),
             specific("PostToolUse", json!({"classifierContext": WORD})),
             specific("PostToolUse", json!({"additionalContext": WORD})),
@@ -309,6 +468,44 @@ fn the_answers_of_claude_code() {
             specific("Stop", json!({"additionalContext": WORD})),
             said("Stop", json!({"continue": false, "stopReason": WORD})),
             said("Stop", json!({"systemMessage": WORD})),
+            beside(
+                Call::Summary,
+                said("PreCompact", json!({"decision": "block", "reason": WORD})),
+            ),
+            beside(Call::Summary, said("PreCompact", json!({"systemMessage": WORD}))),
+            beside(Call::Summary, said("PreCompact", WORD.into())),
+            beside(Call::Summary, said("PostCompact", WORD.into())),
+            beside(
+                Call::Switch,
+                specific(
+                    "PreModelSwitch",
+                    json!({"permissionDecision": "deny", "permissionDecisionReason": WORD}),
+                ),
+            ),
+            beside(
+                Call::Switch,
+                specific(
+                    "PreModelSwitch",
+                    json!({"permissionDecision": "ask", "permissionDecisionReason": WORD}),
+                ),
+            ),
+            beside(
+                Call::Switch,
+                specific("PreModelSwitch", json!({"permissionDecision": "allow"})),
+            ),
+            beside(
+                Call::Switch,
+                specific("PostModelSwitch", json!({"additionalContext": WORD})),
+            ),
+            beside(Call::Switch, said("PostModelSwitch", WORD.into())),
+            beside(
+                Call::Waiting,
+                specific("Notification", json!({"additionalContext": WORD})),
+            ),
+            beside(
+                Call::Waiting,
+                said("Notification", json!({"systemMessage": WORD})),
+            ),
             said("SessionEnd", json!({"systemMessage": WORD})),
         ],
     );
@@ -362,6 +559,16 @@ fn the_answers_of_codex() {
             said("Stop", json!({"decision": "block", "reason": WORD})),
             said("Stop", json!({"continue": false, "stopReason": WORD})),
             said("Stop", json!({"systemMessage": WORD})),
+            beside(
+                Call::Summary,
+                said("PreCompact", json!({"continue": false, "stopReason": WORD})),
+            ),
+            beside(Call::Summary, said("PreCompact", json!({"systemMessage": WORD}))),
+            beside(
+                Call::Summary,
+                said("PostCompact", json!({"continue": false, "stopReason": WORD})),
+            ),
+            beside(Call::Summary, said("PostCompact", json!({"systemMessage": WORD}))),
         ],
     );
 }
@@ -369,6 +576,10 @@ fn the_answers_of_codex() {
 #[test]
 fn the_answers_of_gemini() {
     let call = json!({"mode": "NONE"});
+    let clears = |mut answer: Value| {
+        answer["hookSpecificOutput"] = json!({"clearContext": true});
+        said("AfterAgent", answer)
+    };
     play_all(
         &GEMINI,
         &[
@@ -410,11 +621,15 @@ fn the_answers_of_gemini() {
             said("AfterAgent", json!({"decision": "deny", "reason": WORD})),
             said("AfterAgent", json!({"continue": false, "stopReason": WORD})),
             specific("AfterAgent", json!({"clearContext": true})),
+            clears(json!({"decision": "deny", "reason": WORD})),
+            clears(json!({"continue": false, "stopReason": WORD})),
+            beside(Call::Summary, said("PreCompress", json!({"systemMessage": WORD}))),
             said("SessionEnd", json!({"systemMessage": WORD})),
         ],
     );
 }
 
+// tidy: a table
 #[test]
 fn the_answers_of_cursor() {
     play_all(
@@ -443,6 +658,38 @@ fn the_answers_of_cursor() {
             said("beforeShellExecution", json!({"permission": "ask"})),
             unasked("beforeShellExecution", json!({"permission": "allow"})),
             said("beforeShellExecution", json!({"user_message": WORD})),
+            beside(
+                Call::Read,
+                said(
+                    "beforeReadFile",
+                    json!({"permission": "deny", "user_message": WORD}),
+                ),
+            ),
+            beside(Call::Read, said("beforeReadFile", json!({"permission": "ask"}))),
+            beside(Call::Read, said("beforeReadFile", json!({"permission": "allow"}))),
+            beside(
+                Call::Server,
+                said(
+                    "beforeMCPExecution",
+                    json!({"permission": "deny", "agent_message": WORD}),
+                ),
+            ),
+            beside(
+                Call::Server,
+                said("beforeMCPExecution", json!({"permission": "ask"})),
+            ),
+            beside(
+                Call::Server,
+                said("beforeMCPExecution", json!({"permission": "allow"})),
+            ),
+            beside(
+                Call::Server,
+                said("afterMCPExecution", json!({"updated_mcp_tool_output": WORD})),
+            ),
+            beside(
+                Call::Server,
+                said("postToolUse", json!({"updated_mcp_tool_output": WORD})),
+            ),
             said("postToolUse", json!({"additional_context": WORD})),
             beside(
                 Call::Failing,
@@ -464,6 +711,7 @@ fn the_answers_of_cursor() {
                 said("subagentStop", json!({"followup_message": WORD})),
             ),
             said("stop", json!({"followup_message": WORD})),
+            beside(Call::Summary, said("preCompact", json!({"user_message": WORD}))),
         ],
     );
 }
@@ -519,6 +767,10 @@ fn the_answers_of_copilot() {
                 said("subagentStop", json!({"modifiedResponse": WORD})),
             ),
             said("agentStop", json!({"decision": "block", "reason": WORD})),
+            beside(
+                Call::Waiting,
+                said("notification", json!({"additionalContext": WORD})),
+            ),
             said("sessionEnd", json!({"systemMessage": WORD})),
         ],
     );

@@ -44,6 +44,7 @@ mod guard;
 mod guard_surroundings;
 mod hook_answers;
 mod hook_ends;
+mod hook_events;
 mod hook_files;
 mod hook_redirects;
 mod hooks_check;
