@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oxc::ast::ast::{
     Argument, ArrowFunctionExpression, BindingPattern, CallExpression, ConditionalExpression, Expression,
-    Function, IfStatement, ImportExpression, LogicalExpression, Program, StaticMemberExpression,
-    SwitchStatement, TryStatement, VariableDeclarator,
+    Function, IfStatement, ImportExpression, LogicalExpression, ObjectProperty, Program,
+    StaticMemberExpression, SwitchStatement, TryStatement, VariableDeclarator,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::syntax::module_record::{ImportImportName, ModuleRecord};
@@ -24,6 +24,8 @@ pub(crate) struct Needs {
     pub(crate) late: Vec<String>,
     /// What the file uses of Node's modules, by their names without `node:`.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
+    /// Variables that hold a `require` which the file has made for itself (`createRequire`).
+    made: Vec<String>,
     /// Variables that hold whole modules, with the module.
     known_as: Vec<(String, String)>,
     /// Member accesses: the variable and the member.
@@ -70,6 +72,33 @@ impl Needs {
         }
     }
 
+    /// The module that an expression is the whole of: `require("x")`, by whatever name the file has made it, also
+    /// wrapped by a compiler's helper, or `await import("x")`.
+    fn whole_module(&self, value: &Expression<'_>) -> Option<String> {
+        let required = |value: &Expression<'_>| {
+            let named = self.made.iter().find_map(|name| called(value, name));
+            named.or_else(|| required(value))
+        };
+        let value = value.without_parentheses();
+        if let Some(module) = required(value) {
+            return Some(module);
+        }
+        match value {
+            Expression::CallExpression(call) => {
+                let mut arguments = call.arguments.iter().filter_map(Argument::as_expression);
+                arguments.find_map(required)
+            }
+            Expression::AwaitExpression(awaited) => match awaited.argument.without_parentheses() {
+                Expression::ImportExpression(import) => match &import.source {
+                    Expression::StringLiteral(name) => Some(name.value.to_string()),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn inside(&mut self, look: impl FnOnce(&mut Self)) {
         self.around += 1;
         look(self);
@@ -100,7 +129,12 @@ impl<'a> Visit<'a> for Needs {
     }
 
     fn visit_variable_declarator(&mut self, declared: &VariableDeclarator<'a>) {
-        if let Some(module) = declared.init.as_ref().and_then(whole_module) {
+        if let (Some(value), BindingPattern::BindingIdentifier(name)) = (&declared.init, &declared.id)
+            && makes_require(value)
+        {
+            self.made.push(name.name.to_string());
+        }
+        if let Some(module) = declared.init.as_ref().and_then(|value| self.whole_module(value)) {
             match &declared.id {
                 BindingPattern::BindingIdentifier(name) => {
                     self.known_as.push((name.name.to_string(), module))
@@ -118,6 +152,17 @@ impl<'a> Visit<'a> for Needs {
         walk::walk_variable_declarator(self, declared);
     }
 
+    fn visit_object_property(&mut self, property: &ObjectProperty<'a>) {
+        // A program with more than three streams, or with a channel, is what `fork` starts.
+        if property.key.static_name().is_some_and(|name| name == "stdio")
+            && let Expression::ArrayExpression(streams) = property.value.get_inner_expression()
+            && streams.elements.len() > 3
+        {
+            self.use_of("child_process", "fork");
+        }
+        walk::walk_object_property(self, property);
+    }
+
     fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
         let name = member.property.name.as_str();
         let object = match member.object.without_parentheses() {
@@ -128,7 +173,7 @@ impl<'a> Visit<'a> for Needs {
         match object {
             Expression::Identifier(object) => self.members.push((object.name.to_string(), name.into())),
             other => {
-                if let Some(module) = whole_module(other) {
+                if let Some(module) = self.whole_module(other) {
                     self.use_of(&module, name);
                 }
             }
@@ -165,39 +210,33 @@ impl<'a> Visit<'a> for Needs {
     }
 }
 
-/// The module that an expression is the whole of: `require("x")`, also wrapped by a compiler's helper, or `await
-/// import("x")`.
-fn whole_module(value: &Expression<'_>) -> Option<String> {
-    let value = value.without_parentheses();
-    if let Some(module) = required(value) {
-        return Some(module);
-    }
-    match value {
-        Expression::CallExpression(call) => {
-            let mut arguments = call.arguments.iter().filter_map(Argument::as_expression);
-            arguments.find_map(required)
-        }
-        Expression::AwaitExpression(awaited) => match awaited.argument.without_parentheses() {
-            Expression::ImportExpression(import) => match &import.source {
-                Expression::StringLiteral(name) => Some(name.value.to_string()),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// The module that `require("x")` names.
 pub(crate) fn required(value: &Expression<'_>) -> Option<String> {
+    called(value, "require")
+}
+
+/// The text with which a function of this name is called.
+fn called(value: &Expression<'_>, function: &str) -> Option<String> {
     let Expression::CallExpression(call) = value else {
         return None;
     };
     match call.arguments.first() {
-        Some(Argument::StringLiteral(name)) if is_name(&call.callee, "require") => {
-            Some(name.value.to_string())
+        Some(Argument::StringLiteral(text)) if is_name(&call.callee, function) => {
+            Some(text.value.to_string())
         }
         _ => None,
+    }
+}
+
+/// Whether an expression makes a `require`: `createRequire(…)`, `module.createRequire(…)`.
+fn makes_require(value: &Expression<'_>) -> bool {
+    let Expression::CallExpression(call) = value.without_parentheses() else {
+        return false;
+    };
+    match &call.callee {
+        Expression::Identifier(name) => name.name.contains("createRequire"),
+        Expression::StaticMemberExpression(member) => member.property.name == "createRequire",
+        _ => false,
     }
 }
 
@@ -241,6 +280,21 @@ mod tests {
     }
 
     #[test]
+    fn a_fourth_stream_of_a_program_is_seen() {
+        for (source, is_seen) in [
+            ("spawn('x', { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });", true),
+            (
+                "const options = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] };",
+                true,
+            ),
+            ("spawn('x', { stdio: ['ignore', 'pipe', 'pipe'] });", false),
+        ] {
+            let uses = Facts::of(source).uses;
+            assert_eq!(uses.contains_key("child_process"), is_seen, "{source}");
+        }
+    }
+
+    #[test]
     fn what_is_used_of_node_is_seen_in_all_its_shapes() {
         for source in [
             "import { connect as c } from 'node:net';",
@@ -252,6 +306,8 @@ mod tests {
             "const net = __toESM(require('net')); net.default.connect(1);",
             "async () => { const { connect } = await import('net'); }",
             "async () => (await import('net')).connect();",
+            "const own = createRequire(import.meta.url); const { connect } = own('net');",
+            "const own = module.createRequire(__filename); const net = yes ? 1 : own('node:net').connect;",
         ] {
             let uses = Facts::of(source).uses;
             let names: Vec<&str> = uses["net"].iter().map(String::as_str).collect();

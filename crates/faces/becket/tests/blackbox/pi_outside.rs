@@ -103,6 +103,63 @@ fn what_only_node_has_is_served_by_node_and_shown() {
     room.run(["doctor", "-e", "exotic.ts"]).said("exotic.ts, node)");
 }
 
+/// What an installed package does late, and with a `require` of its own, counts like the rest of its code.
+#[test]
+fn what_an_installed_package_does_late_is_done_in_node() {
+    if !needs("node") {
+        return;
+    }
+    let room = room();
+    let package = "node_modules/late";
+    room.write(
+        &format!("{package}/package.json"),
+        r#"{"pi": {"extensions": ["./index.ts"]}}"#,
+    );
+    room.write(
+        &format!("{package}/index.ts"),
+        "export default (pi: any) => pi.registerCommand('six', { handler: async () =>
+            console.error(`it is ${await (await import('./late.ts')).six()}`) });",
+    );
+    room.write(
+        &format!("{package}/late.ts"),
+        "import { createRequire } from 'node:module';
+        const own = createRequire(import.meta.url);
+        const { Worker } = own('node:worker_threads');
+        const code = \"require('worker_threads').parentPort.postMessage('a thread')\";
+        export const six = () => new Promise((done) => new Worker(code, { eval: true }).once('message', done));",
+    );
+    assert_eq!(listed(&room, &[package])[0]["engine"], "node");
+    let model = room.model(&json!([{"text": "fine"}]));
+    room.run(["--model", &model, "-e", package, "/six"])
+        .ended_with(0)
+        .complained("it is a thread");
+}
+
+/// A database is a reason for Node only where Node has one: elsewhere the extension is loaded and can do without.
+#[test]
+fn a_database_is_looked_for_in_a_node_that_has_one() {
+    let room = room();
+    room.write(
+        "store.ts",
+        "import { createRequire } from 'node:module';
+        const own = createRequire(__filename);
+        const late = () => new (own('node:sqlite').DatabaseSync)(':memory:');
+        export default (pi: any) => { pi.registerCommand('store', { handler: () => late() }); };",
+    );
+    for (version, engine) in [("v20.19.0", json!("embedded")), ("v24.1.0", Value::Null)] {
+        let node = room.script(
+            &format!("node-{version}"),
+            &format!("#!/bin/sh\necho {version}\n"),
+        );
+        room.config(&format!("[js]\nnode = {:?}\n", node.display().to_string()));
+        let run = room.run(["hooks", "list", "--json", "-e", "store.ts"]);
+        let extensions = run.events();
+        let extension = extensions.iter().find(|line| line["kind"] == "extension");
+        // What calls itself the newer one here is no Node, so that nothing can be loaded in it.
+        assert_eq!(extension.expect("it is listed")["engine"], engine, "{run:#?}");
+    }
+}
+
 #[test]
 fn an_older_node_has_the_navigator_of_newer_ones() {
     if !needs("node") {

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use becket_hooks::{Cause, Failure, Program};
 use serde_json::Value;
 
 use super::Engine;
-use super::finding::{is_foreign, is_packaged};
+use super::finding::is_foreign;
 use crate::kit::Kit;
 use crate::node::table;
 use crate::packages::Asked;
@@ -61,14 +62,46 @@ pub(crate) fn place(kit: &Arc<Kit>, file: &Path) -> Result<EngineChoice, Failure
         Engine::Node => program(kit).map(|_| EngineChoice::Outside).map_err(|reason| {
             Failure::new(Cause::NotFound, format!("`js.engine` is \"node\", but {reason}"))
         }),
-        Engine::Auto if needs_node(&Modules::new(kit, file), file) => Ok(match program(kit) {
-            Ok(_) => EngineChoice::Outside,
-            Err(reason) => EngineChoice::Inside(reason),
+        Engine::Auto => Ok(match needed(&Modules::new(kit, file), file) {
+            Needed::Nothing => EngineChoice::Inside(
+                "`js.engine = \"node\"` in the settings runs all extensions there".into(),
+            ),
+            needed => match program(kit) {
+                Ok(path) if needed == Needed::Sqlite && !has_sqlite(kit, &path) => {
+                    let path = path.display();
+                    EngineChoice::Inside(format!(
+                        "{path} is older than Node 22, the first with node:sqlite"
+                    ))
+                }
+                Ok(_) => EngineChoice::Outside,
+                Err(reason) => EngineChoice::Inside(reason),
+            },
         }),
-        Engine::Auto => Ok(EngineChoice::Inside(
-            "`js.engine = \"node\"` in the settings runs all extensions there".into(),
-        )),
     }
+}
+
+/// What an extension needs that only Node has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needed {
+    Nothing,
+    /// Its database, and nothing else. Older versions do not have it, and an extension may do without.
+    Sqlite,
+    Anything,
+}
+
+/// Whether a program has Node's database.
+fn has_sqlite(kit: &Kit, program: &Path) -> bool {
+    let asked = Command::new(program)
+        .arg("--version")
+        .env_clear()
+        .envs(&*kit.surroundings.environment)
+        .stdin(Stdio::null())
+        .output();
+    let version = asked.map(|asked| String::from_utf8_lossy(&asked.stdout).into_owned());
+    let version = version.unwrap_or_default();
+    let major = version.trim().trim_start_matches('v').split('.').next();
+    let major: Option<u32> = major.and_then(|major| major.parse().ok());
+    is_bun(program) || major.is_none_or(|major| major >= 22)
 }
 
 /// The program that runs extensions outside, or why there is none.
@@ -114,10 +147,11 @@ pub(super) fn is_bun(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "bun")
 }
 
-/// Whether an extension needs something that only Node has. Follows required modules, and the author's own files
+/// What an extension needs that only Node has. Follows required modules, and the author's own files
 /// wherever they are named. In the author's files everything counts that the embedded engine refuses; in packages,
 /// which are written for every case, only what they can hardly do without.
-fn needs_node(modules: &Modules, entry: &Path) -> bool {
+fn needed(modules: &Modules, entry: &Path) -> Needed {
+    let mut needed = Needed::Nothing;
     let entry = becket_fs::canonicalize(entry).unwrap_or_else(|_| entry.into());
     let (mut seen, mut next) = (HashSet::new(), vec![entry.to_string_lossy().into_owned()]);
     while let Some(file) = next.pop() {
@@ -125,10 +159,11 @@ fn needs_node(modules: &Modules, entry: &Path) -> bool {
             continue;
         }
         let path = Path::new(&file);
-        let is_foreign = is_foreign(modules, &entry, path);
+        let is_another = |file: &Path| is_foreign(modules, &entry, file);
+        let is_foreign = is_another(path);
         let package = modules.package(path).filter(|_| is_foreign);
         if file.ends_with(".node") || package.as_ref().is_some_and(is_native) {
-            return true;
+            return Needed::Anything;
         }
         // A file that cannot be read is reported when it is loaded.
         let Ok((kind, _, facts)) = modules.read(&file) else {
@@ -138,9 +173,16 @@ fn needs_node(modules: &Modules, entry: &Path) -> bool {
         let is_refused = |module: &str, names: &BTreeSet<String>| {
             is_wanted(module) && names.iter().any(|name| table::is_refused(module, name))
         };
-        let uses_refused = facts.uses.iter().any(|(module, names)| is_refused(module, names));
-        if uses_refused || (!is_foreign && !facts.globals.is_empty()) {
-            return true;
+        let refused = facts
+            .uses
+            .iter()
+            .filter(|(module, names)| is_refused(module, names));
+        let refused: Vec<&str> = refused.map(|(module, _)| module.as_str()).collect();
+        match refused[..] {
+            _ if !is_foreign && !facts.globals.is_empty() => return Needed::Anything,
+            [] => {}
+            ["sqlite"] => needed = Needed::Sqlite,
+            _ => return Needed::Anything,
         }
         let asked = match kind {
             Kind::Module => Asked::Import,
@@ -154,16 +196,19 @@ fn needs_node(modules: &Modules, entry: &Path) -> bool {
         next.extend(facts.needs.iter().filter_map(|name| found(name, asked)));
         if !is_foreign {
             let late = facts.late.iter().filter_map(|name| found(name, Asked::Import));
-            let late = late.chain(
-                facts
-                    .requires
-                    .iter()
-                    .filter_map(|name| found(name, Asked::Require)),
-            );
-            next.extend(late.filter(|file| !is_packaged(Path::new(file))));
+            let requires = facts.requires.iter();
+            let late = late.chain(requires.filter_map(|name| found(name, Asked::Require)));
+            let (others, own): (Vec<String>, Vec<String>) =
+                late.partition(|file| is_another(Path::new(file)));
+            // What is compiled for Node works nowhere else, however late it is asked for.
+            let mut packages = others.iter().filter_map(|file| modules.package(Path::new(file)));
+            if packages.any(|package| is_native(&package)) {
+                return Needed::Anything;
+            }
+            next.extend(own);
         }
     }
-    false
+    needed
 }
 
 /// Whether a package holds an addon compiled for Node. Only its code knows which file that is.

@@ -45,7 +45,7 @@ pub(super) fn is_foreign(modules: &Modules, entry: &Path, file: &Path) -> bool {
 }
 
 /// Whether a file belongs to some package.
-pub(super) fn is_packaged(file: &Path) -> bool {
+fn is_packaged(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "node_modules")
 }
 

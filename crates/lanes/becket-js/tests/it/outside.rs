@@ -91,7 +91,14 @@ fn node_is_chosen_by_what_the_files_say() {
         ),
         (
             "node",
-            vec![("index.ts", "try { require('node:sqlite').DatabaseSync } catch {}")],
+            vec![("index.ts", "try { require('node:net').createServer } catch {}")],
+        ),
+        (
+            "node",
+            vec![(
+                "index.ts",
+                "const { DatabaseSync } = require('node:sqlite'); require('node:net').createServer;",
+            )],
         ),
         ("node", vec![("index.ts", "new WebAssembly.Module(bytes);")]),
         (
@@ -147,6 +154,20 @@ fn node_is_chosen_by_what_the_files_say() {
             "node",
             vec![
                 ("index.ts", "import 'pkg';"),
+                (
+                    "node_modules/pkg/package.json",
+                    r#"{ "dependencies": { "bindings": "1" } }"#,
+                ),
+                ("node_modules/pkg/index.js", RUN),
+            ],
+        ),
+        (
+            "node",
+            vec![
+                (
+                    "index.ts",
+                    "export default () => { const load = () => require('pkg'); };",
+                ),
                 (
                     "node_modules/pkg/package.json",
                     r#"{ "dependencies": { "bindings": "1" } }"#,
